@@ -173,7 +173,7 @@ def test_an_unpartitioned_run_tells_its_entities_and_those_of_its_rows(lake, sto
 
 
 @pytest.mark.parametrize("dataset", [WHEN_OBSERVED, BY_COLUMN], ids=["observed", "column"])
-def test_a_row_is_a_sighting_even_where_its_poll_is_not_kept(lake, store, dataset):
+def test_a_row_is_an_observation_even_where_its_poll_is_not_kept(lake, store, dataset):
     moved = Toy("a", "y", NOON, at(1))
     publish(lake, [A._replace(revised=NOON)], at(2), dataset=dataset)
     for file in list(store.walk(polls.POLLS)):

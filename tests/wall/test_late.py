@@ -12,7 +12,7 @@ from assets.feeds.replaying import unread_rounds
 from pitlake.datasets import get
 from pitlake.lake.publishing import polls
 from pitlake.lake.publishing.diff import RowFindings
-from pitlake.lake.publishing.sightings import Sightings
+from pitlake.lake.publishing.observations import EarlierObservations
 from tests.wall.late import asking, graph, judge, sources
 from tests.wall.late.documents import Document, Event
 from tests.wall.late.looks import A_KIND, DAYS, FIRST_NUMBER, History, Look, lived
@@ -68,11 +68,11 @@ def test_what_was_seen_otherwise_stays_as_it_was(tmp_path, way):
 
 
 def claims_count_after_the_last_revision(patch):
-    patch.setattr(RowFindings, "apply_polls", lambda self, sightings: None)
+    patch.setattr(RowFindings, "apply_polls", lambda self, observations: None)
 
 
 def gaps_keep_their_records_dates(patch):
-    patch.setattr(Sightings, "of_gaps", lambda self, positions: np.zeros(len(positions), bool))
+    patch.setattr(EarlierObservations, "of_gaps", lambda self, positions: np.zeros(len(positions), bool))
 
 
 def looks_are_not_kept(patch):
@@ -124,7 +124,7 @@ def newest_captures_alone_are_read(patch):
 
 
 def complete_polls_are_ignored(patch):
-    patch.setattr(Sightings, "polled_before", lambda self, positions: np.full(len(positions), polls.NEVER))
+    patch.setattr(EarlierObservations, "polled_before", lambda self, positions: np.full(len(positions), polls.NEVER))
 
 
 def outside_answers(tmp_path):

@@ -25,8 +25,8 @@ from pitlake import clock
 from pitlake.contract import BASES, BETWEEN_POLLS, OBSERVED, SOURCE_DATE, Dataset
 from pitlake.lake.publishing.identities import LikelyFiles
 from pitlake.lake.publishing.likeness import GAP, hashes
+from pitlake.lake.publishing.observations import HISTORY, EarlierObservations
 from pitlake.lake.publishing.polls import NEVER
-from pitlake.lake.publishing.sightings import HISTORY, Sightings
 from pitlake.lake.publishing.stage import Staged
 from pitlake.lake.storage.arrays import Positions, as_micros, as_numbers
 from pitlake.lake.storage.manifest import DataFile
@@ -83,12 +83,12 @@ class RowFindings:
         """Other contents of identities that the lake has, the newest of them from `before`."""
         self.changed[positions], self.claimed[positions], self.last_seen[positions] = True, claimed, before
 
-    def apply_polls(self, sightings: Sightings) -> None:
+    def apply_polls(self, observations: EarlierObservations) -> None:
         """Take account of when polls saw what the rows tell of."""
         new = ~self.known & (self.claimed > NEVER)
-        last = sightings.of_rows(np.flatnonzero(new & self.changed), np.flatnonzero(new & ~self.changed))
+        last = observations.of_rows(np.flatnonzero(new & self.changed), np.flatnonzero(new & ~self.changed))
         self.last_seen = np.maximum(self.last_seen, last)
-        self.last_seen[new] = np.maximum(self.last_seen[new], sightings.polled_before(np.flatnonzero(new)))
+        self.last_seen[new] = np.maximum(self.last_seen[new], observations.polled_before(np.flatnonzero(new)))
 
     def new_rows(self, staged: Staged, observed_at: datetime) -> NewRows:
         """What is left to publish: by its claim if that is proven, else by its observation; not before its floor."""
@@ -108,7 +108,7 @@ class RowFindings:
 def new_rows(
     staged: Staged,
     stored: LikelyFiles,
-    sightings: Sightings,
+    observations: EarlierObservations,
     observed_at: datetime,
     followed: Mapping[str, LikelyFiles],
 ) -> NewRows:
@@ -120,15 +120,15 @@ def new_rows(
             judge(staged, files, observed_at, findings)
         if dataset.frozen and (files := stored.holding(columns(dataset.frozen))):
             _against_frozen(staged, files, observed_at, findings)
-        findings.apply_polls(sightings)
-        findings.floor = sightings.floors(np.flatnonzero(~findings.known), followed)
+        findings.apply_polls(observations)
+        findings.floor = observations.floors(np.flatnonzero(~findings.known), followed)
     found = findings.new_rows(staged, observed_at)
     if dataset.captured:
-        later = np.flatnonzero(sightings.seen_later(found.positions))
+        later = np.flatnonzero(observations.seen_later(found.positions))
         found = replace(found.without(later), seen_later=found.positions[later])
     history = dataset.revised_at == HISTORY
     judged = np.flatnonzero(found.revised) if history else np.arange(len(found.positions))
-    found = found.without(judged[sightings.overruled(found.positions[judged], found.available[judged])])
+    found = found.without(judged[observations.overruled(found.positions[judged], found.available[judged])])
     return found.without(_told_again(staged, found)) if history else found
 
 
@@ -145,7 +145,11 @@ def _told_again(staged: Staged, found: NewRows) -> Positions:
 
 
 def new_gaps(
-    staged: Staged, stored: LikelyFiles, sightings: Sightings, observed_at: datetime, late: datetime | None = None
+    staged: Staged,
+    stored: LikelyFiles,
+    observations: EarlierObservations,
+    observed_at: datetime,
+    late: datetime | None = None,
 ) -> NewGaps:
     """The staged gaps the lake version doesn't have: a gap is its type, reason and locator.
 
@@ -156,7 +160,7 @@ def new_gaps(
     available = as_micros(staged.gaps[clock.AVAILABLE_AT], null=NEVER)[positions]
     dated = available > NEVER
     available[~dated] = observed
-    available[dated] = np.where(sightings.of_gaps(positions[dated]), observed, available[dated])
+    available[dated] = np.where(observations.of_gaps(positions[dated]), observed, available[dated])
     if late is not None and staged.dataset.captured:
         available[:] = clock.micros(late)
     return NewGaps(positions, available)

@@ -24,9 +24,9 @@ from pitlake.lake.publishing.fairness import WriterTurn
 from pitlake.lake.publishing.identities import LikelyFiles
 from pitlake.lake.publishing.likeness import GAP, LOCATOR, kinds, repeated, spelled
 from pitlake.lake.publishing.months import Month, instants, months_of_gaps, months_of_rows, years_of_tombstones
+from pitlake.lake.publishing.observations import EarlierObservations
 from pitlake.lake.publishing.polls import Poll, Polls
 from pitlake.lake.publishing.refusal import judge
-from pitlake.lake.publishing.sightings import Sightings
 from pitlake.lake.publishing.stage import Staged, with_gaps_of
 from pitlake.lake.publishing.superseded import facts_of_revision, new_tombstones
 from pitlake.lake.storage.arrays import Positions
@@ -193,8 +193,8 @@ class Publisher:
         before = Polls(self._store, staged.dataset.name, observed_at, but=staged.run_id)
         stored = LikelyFiles(self._store, tables[0], rows, kinds(staged.dataset), staged.hashes)
         stored_gaps = LikelyFiles(self._store, tables[1], gaps, (columns(GAP), LOCATOR))
-        sightings = Sightings(staged, stored, stored_gaps, before, observed_at)
-        fresh = new_rows(staged, stored, sightings, observed_at, self._followed(staged.dataset, base))
+        observations = EarlierObservations(staged, stored, stored_gaps, before, observed_at)
+        fresh = new_rows(staged, stored, observations, observed_at, self._followed(staged.dataset, base))
         tombstones = None
         if len(fresh.positions):
             complete = not rows or superseded_table_name(staged.dataset.name) in base.tables
@@ -205,7 +205,7 @@ class Publisher:
             tombstones = new_tombstones(staged.dataset, revisions, TableState(known), complete=complete)
         told = with_gaps_of(staged, fresh.seen_later)
         late = None if before.newest else self._log.now()
-        return Plan(base, told, fresh, new_gaps(told, stored_gaps, sightings, observed_at, late), tombstones)
+        return Plan(base, told, fresh, new_gaps(told, stored_gaps, observations, observed_at, late), tombstones)
 
     def _followed(self, dataset: Dataset, base: Entry) -> dict[str, LikelyFiles]:
         """What a lake version has of the datasets whose rows are followed."""

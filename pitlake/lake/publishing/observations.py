@@ -1,7 +1,7 @@
-"""Sightings: which staged records polls have seen before or since, as a row or as a gap, and when.
+"""Earlier observations: which staged records polls have seen before or since, as a row or as a gap, and when.
 
 A row is known by what it tells of (the contract's thing) and by its names: its evidence, without the answer it came in,
-and what gaps of its kind are called. What a sighting means for a record's date is decided in diff.
+and what gaps of its kind are called. What a observation means for a record's date is decided in diff.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -48,7 +48,7 @@ FROM (SELECT *, available_at <= $observed AS known, (available_at, available_at 
 GROUP BY _position"""
 
 
-class Sightings:
+class EarlierObservations:
     """What one lake version had seen of the staged records as of an observation."""
 
     def __init__(
@@ -224,7 +224,7 @@ class Sightings:
 
     def _note(self, last: Positions, positions: Positions, like: str | None, until: str = "<") -> None:
         """Take down the last poll that saw each of these rows' likes. What another part of a record brought at the same
-        instant is no earlier sighting, so that it makes no difference in which order a run publishes its days.
+        instant is no earlier observation, so that it makes no difference in which order a run publishes its days.
         """
         if like is None:
             return
