@@ -14,7 +14,7 @@ from pitlake.datasets import all_datasets
 from pitlake.lake import Lake
 from pitlake.lake.publishing import identities
 from pitlake.lake.publishing.identities import LikelyFiles, Segment
-from pitlake.lake.publishing.likeness import EVIDENCE, hashes, kinds
+from pitlake.lake.publishing.match_keys import EVIDENCE, hashes, kinds
 from pitlake.lake.publishing.stage import StagedGap
 from pitlake.lake.storage import copies
 from pitlake.lake.storage.files import write_parquet

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from pitlake.contract import Dataset
-from pitlake.lake.publishing.likeness import Hashes, repeated
+from pitlake.lake.publishing.match_keys import Hashes, repeated
 from pitlake.lake.storage.arrays import Positions, as_numbers
 from pitlake.lake.tables.query import calculator, columns
 

@@ -21,7 +21,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from pitlake.lake.publishing.likeness import Hashes, hashes
+from pitlake.lake.publishing.match_keys import Hashes, hashes
 from pitlake.lake.storage import copies
 from pitlake.lake.storage.arrays import Positions
 from pitlake.lake.storage.manifest import DataFile
@@ -67,7 +67,7 @@ class Segment:
 class LikelyFiles:
     """The files of a table in one lake version: all of them, or those that may hold what is asked for.
 
-    kinds: by what its index tells records to be alike (`likeness` beside this). asked: the hashes of staged rows.
+    kinds: by what its index tells records to be alike (`match_keys`). asked: the hashes of staged rows.
     """
 
     def __init__(

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from pitlake import clock
 from pitlake.contract import INSTANT, SOURCE_CLOCK
 from pitlake.lake.publishing.identities import LikelyFiles
-from pitlake.lake.publishing.likeness import EVIDENCE, LOCATOR, Hashes, hashes, named, names, spelled
+from pitlake.lake.publishing.match_keys import EVIDENCE, LOCATOR, Hashes, hashes, named, names, spelled
 from pitlake.lake.publishing.polls import FOREVER, NEVER, Bounds, Coverage, Polls
 from pitlake.lake.publishing.stage import UNDATED, Staged
 from pitlake.lake.storage.arrays import Positions, as_numbers

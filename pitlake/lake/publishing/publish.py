@@ -22,7 +22,7 @@ from pitlake.lake.publishing.audit import Audit, CheckResult, enforce, freshness
 from pitlake.lake.publishing.diff import NewGaps, NewRows, new_gaps, new_rows
 from pitlake.lake.publishing.fairness import WriterTurn
 from pitlake.lake.publishing.identities import LikelyFiles
-from pitlake.lake.publishing.likeness import GAP, LOCATOR, kinds, repeated, spelled
+from pitlake.lake.publishing.match_keys import GAP, LOCATOR, kinds, repeated, spelled
 from pitlake.lake.publishing.months import Month, instants, months_of_gaps, months_of_rows, years_of_tombstones
 from pitlake.lake.publishing.observations import EarlierObservations
 from pitlake.lake.publishing.polls import Poll, Polls

@@ -31,7 +31,7 @@ from pitlake.gate.columnar import violations_in
 from pitlake.gate.rules import forbidden_path
 from pitlake.lake.publishing.duplicates import Duplicates, find_duplicates, told_by
 from pitlake.lake.publishing.hashing import Hasher
-from pitlake.lake.publishing.likeness import Hashes, hashes, keys
+from pitlake.lake.publishing.match_keys import Hashes, hashes, keys
 from pitlake.lake.publishing.polls import Bounds, Coverage, Spans, spans
 from pitlake.lake.publishing.spill_file import SpillFile
 from pitlake.lake.storage.arrays import Positions, as_micros
