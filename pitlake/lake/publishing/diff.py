@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 
 from pitlake import clock
 from pitlake.contract import BASES, BETWEEN_POLLS, OBSERVED, SOURCE_DATE, Dataset
-from pitlake.lake.publishing.identities import LikelyFiles
+from pitlake.lake.publishing.hash_index import LikelyFiles
 from pitlake.lake.publishing.match_keys import GAP, hashes
 from pitlake.lake.publishing.observations import HISTORY, EarlierObservations
 from pitlake.lake.publishing.polls import NEVER

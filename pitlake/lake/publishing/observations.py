@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from pitlake import clock
 from pitlake.contract import INSTANT, SOURCE_CLOCK
-from pitlake.lake.publishing.identities import LikelyFiles
+from pitlake.lake.publishing.hash_index import LikelyFiles
 from pitlake.lake.publishing.match_keys import EVIDENCE, LOCATOR, Hashes, hashes, named, names, spelled
 from pitlake.lake.publishing.polls import FOREVER, NEVER, Bounds, Coverage, Polls
 from pitlake.lake.publishing.stage import UNDATED, Staged

@@ -1,4 +1,4 @@
-"""The index of identities: it leaves out files, never one with a row like a staged one, and is only what was made."""
+"""The index of hashes: it leaves out files, never one with a row like a staged one, and is only what was made."""
 
 import json
 from dataclasses import replace
@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from pitlake.datasets import all_datasets
 from pitlake.lake import Lake
-from pitlake.lake.publishing import identities
-from pitlake.lake.publishing.identities import LikelyFiles, Segment
+from pitlake.lake.publishing import hash_index
+from pitlake.lake.publishing.hash_index import LikelyFiles, Segment
 from pitlake.lake.publishing.match_keys import EVIDENCE, hashes, kinds
 from pitlake.lake.publishing.stage import StagedGap
 from pitlake.lake.storage import copies
@@ -22,7 +22,7 @@ from pitlake.lake.storage.manifest import DataFile
 from tests.lake.world import TOY, Toy, publish, rows, utc
 from tests.toys import stored
 
-TOYS = f"{identities.FOLDER}/toys"
+TOYS = f"{hash_index.FOLDER}/toys"
 KINDS = kinds(TOY)
 NOON = utc("2024-03-05T12:00:00-05:00")
 SEEN = utc("2024-06-01T12:00:00-04:00")
@@ -53,7 +53,7 @@ def lake(tmp_path):
 
 
 def indexes(lake):
-    return sorted((lake.root / TOYS).glob(f"*{identities.SUFFIX}"))
+    return sorted((lake.root / TOYS).glob(f"*{hash_index.SUFFIX}"))
 
 
 def indexed(lake):
@@ -66,7 +66,7 @@ def indexed(lake):
 def unread(monkeypatch):
     """How often a file's rows were hashed, in place of an index that is believed."""
     asked = []
-    monkeypatch.setattr(identities, "hashes", lambda of, kinds: asked.append(of) or hashes(of, kinds))
+    monkeypatch.setattr(hash_index, "hashes", lambda of, kinds: asked.append(of) or hashes(of, kinds))
     return lambda: len(asked)
 
 
@@ -108,7 +108,7 @@ def test_an_index_in_the_place_of_another_is_not_believed(lake, unread):
 
 
 def test_an_index_made_by_another_engine_is_not_asked(lake, unread, monkeypatch):
-    monkeypatch.setattr(identities.duckdb, "__version__", "0")
+    monkeypatch.setattr(hash_index.duckdb, "__version__", "0")
     assert (likely(lake, "b"), unread()) == (["b"], 3)
 
 
@@ -123,7 +123,7 @@ def test_each_set_of_columns_is_asked_on_its_own(lake):
 
 
 def test_nothing_is_lost_where_no_index_can_be_kept(lake, unread):
-    folder = lake.root / identities.FOLDER
+    folder = lake.root / hash_index.FOLDER
     for path in sorted(folder.rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() else path.unlink()
     folder.rmdir()
@@ -178,7 +178,7 @@ def test_of_many_publishes_there_are_few_indexes_and_each_file_is_read_once(tmp_
 
 
 def test_an_index_in_another_format_goes(lake):
-    (old := lake.root / TOYS / f"old{identities.SUFFIX}").write_bytes(b"not of today")
+    (old := lake.root / TOYS / f"old{hash_index.SUFFIX}").write_bytes(b"not of today")
     copies.vouch(old)
     assert [likely(lake, name) for name in "abc"] == [["a"], ["b"], ["c"]]
     assert not old.exists()
@@ -190,12 +190,12 @@ HELD = st.lists(st.lists(st.integers(0, 5), max_size=4), max_size=6)
 @settings(deadline=None)
 @given(HELD, st.sets(st.integers(0, 5)), st.lists(st.integers(0, 7)))
 def test_merged_segments_name_the_wanted_files_that_have_a_hash(held, unwanted, asked):
-    segments = [Segment((str(place),), (identities._ordered([of(found)]),)) for place, found in enumerate(held)]
+    segments = [Segment((str(place),), (hash_index._ordered([of(found)]),)) for place, found in enumerate(held)]
     wanted = {str(place) for place in range(len(held)) if place not in unwanted}
     for _ in range(3):
         found = {name for segment in segments for name in segment.holding(0, np.sort(of(asked)))}
         assert found & wanted == {name for name in wanted if {*held[int(name)]} & {*asked}}
-        segments = identities._merged(segments, wanted)
+        segments = hash_index._merged(segments, wanted)
 
 
 ENTRIES = st.lists(st.integers(0, 40) | st.integers((1 << 64) - 3, (1 << 64) - 1), max_size=80)
@@ -204,7 +204,7 @@ ENTRIES = st.lists(st.integers(0, 40) | st.integers((1 << 64) - 3, (1 << 64) - 1
 @given(ENTRIES, ENTRIES)
 def test_an_entry_is_found_where_it_lies(entries, asked):
     ordered, wanted = np.sort(np.array(entries, np.uint64)), np.array(asked, np.uint64)
-    assert identities._less(ordered, wanted).tolist() == np.searchsorted(ordered, wanted).tolist()
+    assert hash_index._less(ordered, wanted).tolist() == np.searchsorted(ordered, wanted).tolist()
 
 
 def of(numbers):
@@ -224,7 +224,7 @@ def test_a_row_has_one_hash_in_memory_and_in_a_file(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("hashes") / "rows.parquet"
     write_parquet(table, path)
     told = kinds(dataset)
-    stored = hashes(f"FROM {identities.reading([DataFile(str(path), 5, 1, NOON, NOON)])}", told)
+    stored = hashes(f"FROM {hash_index.reading([DataFile(str(path), 5, 1, NOON, NOON)])}", told)
     halves = pa.concat_tables([table.slice(1), table.slice(0, 1)])
     for kind, found in stored.items():
         assert np.array_equal(found, hashes("FROM staged", told, staged=table)[kind])

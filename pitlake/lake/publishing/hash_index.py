@@ -29,7 +29,7 @@ from pitlake.lake.storage.parallel import each
 from pitlake.lake.storage.store import Store
 from pitlake.lake.tables.query import reading
 
-FOLDER = "_lake/identities"
+FOLDER = "_lake/hash_index"
 SUFFIX = ".hashes"
 MOST_ROWS = 1 << 24
 MOST_FILES = 1 << 16
