@@ -20,7 +20,7 @@ from pitlake.datasets._earnings import DEFAULT_LAG, LEAST_LAG
 from pitlake.errors import BadInput, CheckFailed
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.audit import Audit, CheckResult
-from pitlake.lake.publishing.judgements import Judgement
+from pitlake.lake.publishing.check_results import CheckReport
 from pitlake.lake.publishing.publish import Published, added
 from pitlake.lake.publishing.refusal import judge
 from pitlake.lake.publishing.stage import Stage, Staged, safe_locator, staged_schema
@@ -149,7 +149,7 @@ def concluded(
         empty = staged_schema(stage.dataset).empty_table()
         report = RunReport(dataset=stage.dataset.name, outcome=outcome, checks=checks, gaps={}, preview=empty)
     try:
-        lake.keep_judgement(judgement(report, stage.run_id))
+        lake.keep_check_report(check_report(report, stage.run_id))
     except Exception as problem:  # noqa: BLE001 - see above
         told("what its checks found can't be kept", problem)
     return replace(report, notes=tuple(notes))
@@ -185,14 +185,14 @@ def _reported(
     return _report(outcome.staged, outcome, outcome.checks)
 
 
-def judgement(report: RunReport, run_id: str) -> Judgement:
+def check_report(report: RunReport, run_id: str) -> CheckReport:
     """What a run's checks found, as the lake keeps it."""
     outcome = report.outcome
     version, refusal = (None, str(outcome)) if isinstance(outcome, CheckFailed) else (outcome.version, "")
-    return Judgement(
+    return CheckReport(
         dataset=report.dataset,
         run_id=run_id,
-        judged_at=clock.now(),
+        checked_at=clock.now(),
         version=version,
         refusal=refusal,
         checks=report.checks,

@@ -93,11 +93,11 @@ def _waiting(store: CaptureStore, feed: Feed, lake: Lake) -> list[Capture]:
     newest: Mapping[str, Capture] = {capture.request_key: capture for capture in received}
     judged = {
         judgement.run_id.rpartition(".")[2]: judgement
-        for judgement in lake.judgements(feed.dataset.name)
+        for judgement in lake.check_reports(feed.dataset.name)
         if not judgement.refusal
     }
     refused = {
-        judgement.run_id.rpartition(".")[2] for judgement in lake.judgements(feed.dataset.name) if judgement.refusal
+        judgement.run_id.rpartition(".")[2] for judgement in lake.check_reports(feed.dataset.name) if judgement.refusal
     }
 
     def waits(capture: Capture) -> bool:

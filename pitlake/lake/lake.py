@@ -13,9 +13,9 @@ from pitlake import datasets, machine
 from pitlake.contract import Dataset
 from pitlake.datasets._shared import RELEASE_RULE
 from pitlake.errors import LakeFault, LakeNotFound, VersionVacuumed
-from pitlake.lake.publishing import judgements, polls
+from pitlake.lake.publishing import check_results, polls
 from pitlake.lake.publishing.audit import Audit
-from pitlake.lake.publishing.judgements import Judgement
+from pitlake.lake.publishing.check_results import CheckReport
 from pitlake.lake.publishing.polls import Poll
 from pitlake.lake.publishing.publish import Published, Publisher
 from pitlake.lake.publishing.stage import Stage, remove_stale
@@ -173,13 +173,13 @@ class Lake:
         wholeness.look(self._store, self._log, self._tables)
 
     @_working
-    def keep_judgement(self, judgement: Judgement) -> None:
-        """Keep what a run's checks found, for people: see `pitlake.lake.publishing.judgements`."""
-        judgements.keep(self._store, judgement)
+    def keep_check_report(self, check_report: CheckReport) -> None:
+        """Keep what a run's checks found, for people: see `pitlake.lake.publishing.check_results`."""
+        check_results.keep(self._store, check_report)
 
-    def judgements(self, dataset: str) -> Iterator[Judgement]:
+    def check_reports(self, dataset: str) -> Iterator[CheckReport]:
         """What the checks of a dataset's runs found, newest run first."""
-        return judgements.kept(self._store, dataset)
+        return check_results.kept(self._store, dataset)
 
     @_working
     def keep_incident(self, incident: Incident) -> None:

@@ -1,26 +1,26 @@
-"""What was known of a lake while a version was its newest: judgements, incidents and claims of no later version."""
+"""What was known of a lake while a version was its newest: check reports, incidents and claims of no later version."""
 
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
 
 from pitlake.lake.lake import Lake
-from pitlake.lake.publishing.judgements import Judgement
+from pitlake.lake.publishing.check_results import CheckReport
 from pitlake.lake.storage.incidents import Incident
 
 HISTORY = 20
 MOST_INCIDENTS = 200
 
 
-def judgements(lake: Lake, dataset: str, version: int) -> list[Judgement]:
+def check_reports(lake: Lake, dataset: str, version: int) -> list[CheckReport]:
     """What the checks of a dataset's last runs found, newest first. Raises LakeError."""
     end = _end(lake, version)
 
-    def known(one: Judgement) -> bool:
+    def known(one: CheckReport) -> bool:
         # A refused run has no version; it belongs to the one that was newest then.
-        return _before(one.judged_at, end) if one.version is None else one.version <= version
+        return _before(one.checked_at, end) if one.version is None else one.version <= version
 
-    return list(islice(filter(known, lake.judgements(dataset)), HISTORY))
+    return list(islice(filter(known, lake.check_reports(dataset)), HISTORY))
 
 
 def incidents(lake: Lake, version: int) -> list[Incident]:

@@ -14,7 +14,7 @@ import duckdb
 from pitlake.contract import Dataset, gap_table_name
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.audit import CheckResult, freshness
-from pitlake.lake.publishing.judgements import Judgement
+from pitlake.lake.publishing.check_results import CheckReport
 from pitlake.lake.storage.manifest import DataFile, Snapshot
 from pitlake.lake.tables.query import calculator, columns, quoted, reading
 from pitlake.report import known_then, late
@@ -102,7 +102,7 @@ class Measures:
     observed: datetime | None
     freshness: CheckResult
     anomalies: Sequence[Anomaly]
-    judgements: Sequence[Judgement]
+    check_reports: Sequence[CheckReport]
     examples: Mapping[str, Sequence[Example]]
     drift: Sequence[Drift]
 
@@ -117,7 +117,7 @@ class Measures:
     @property
     def failing(self) -> Sequence[CheckResult]:
         """The failing checks of the newest run."""
-        return [check for check in self.judgements[0].checks if not check.passed] if self.judgements else ()
+        return [check for check in self.check_reports[0].checks if not check.passed] if self.check_reports else ()
 
 
 def measure(lake: Lake, dataset: Dataset, snapshot: Snapshot, base: Snapshot, at: datetime) -> Measures:
@@ -132,7 +132,7 @@ def measure(lake: Lake, dataset: Dataset, snapshot: Snapshot, base: Snapshot, at
         days = _days(sql, dataset, snapshot, seen, revisions)
         undated = days.pop(None, Day()).gaps
         dated = {day: what for day, what in days.items() if day is not None}
-        judgements = known_then.judgements(lake, dataset.name, snapshot.version)
+        check_reports = known_then.check_reports(lake, dataset.name, snapshot.version)
         return Measures(
             dataset=dataset,
             counts=_counts(dataset, snapshot, revisions),
@@ -148,8 +148,8 @@ def measure(lake: Lake, dataset: Dataset, snapshot: Snapshot, base: Snapshot, at
             observed=seen.observed,
             freshness=freshness(dataset, seen.newest, at),
             anomalies=anomalies({day: what.rows for day, what in dated.items()}),
-            judgements=judgements,
-            examples=_examples(sql, dataset, files, judgements),
+            check_reports=check_reports,
+            examples=_examples(sql, dataset, files, check_reports),
             drift=_drift(sql, dataset, snapshot),
         )
 
@@ -215,10 +215,10 @@ def _drift(sql: duckdb.DuckDBPyConnection, dataset: Dataset, snapshot: Snapshot)
 
 
 def _examples(
-    sql: duckdb.DuckDBPyConnection, dataset: Dataset, files: Sequence[DataFile], judgements: Sequence[Judgement]
+    sql: duckdb.DuckDBPyConnection, dataset: Dataset, files: Sequence[DataFile], check_reports: Sequence[CheckReport]
 ) -> dict[str, list[Example]]:
     """For each failing check of the newest run, the records it names with what the lake holds of them."""
-    failing = [check for check in judgements[0].checks if not check.passed] if judgements else []
+    failing = [check for check in check_reports[0].checks if not check.passed] if check_reports else []
     return {
         check.name: [_example(sql, dataset, files, one) for one in check.examples[:MOST_EXAMPLES]] for check in failing
     }

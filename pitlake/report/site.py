@@ -81,7 +81,7 @@ class Report:
     @property
     def shown(self) -> Sequence[Measures]:
         """Datasets that hold something or were judged."""
-        return [one for one in self.measures if one.counts.rows or one.counts.gaps or one.judgements]
+        return [one for one in self.measures if one.counts.rows or one.counts.gaps or one.check_reports]
 
     @property
     def silent(self) -> Sequence[Dataset]:

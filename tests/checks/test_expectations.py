@@ -188,7 +188,7 @@ def test_a_broken_expectation_of_the_sources_values_warns_and_publishes(attempt)
 def test_what_the_checks_found_is_kept_newest_first(attempt):
     attempt(limited(values=("yes",), strict=True))
     report, _, lake = attempt(limited(values=("yes", "no")))
-    newest, before = lake.judgements("notes")
+    newest, before = lake.check_reports("notes")
     assert (newest.version, newest.refusal, newest.checks) == (report.outcome.version, "", report.checks)
     assert [check.name for check in before.checks if not check.passed] == ["row_rules"]
 

@@ -21,7 +21,7 @@ from tests.session.toylake import view_of
 
 LATER = utc("2024-06-05T12:00:00-04:00")
 READING, WRITING = 0o000, 0o500
-READERS = ("versions", "conventions", "snapshot", "session", "doctor", "judgements", "incidents", "vacuum, dry")
+READERS = ("versions", "conventions", "snapshot", "session", "doctor", "check_reports", "incidents", "vacuum, dry")
 WRITERS = ("publish", "compact", "vacuum", "receipt")
 
 
@@ -46,7 +46,7 @@ def doors(root: Path):
     yield "snapshot", lambda: [state.files for state in Lake(root).snapshot().tables.values()]
     yield "session", lambda: asked(root)
     yield "doctor", lambda: lake_there(str(root))
-    yield "judgements", lambda: list(Lake(root).judgements("toys"))
+    yield "check_reports", lambda: list(Lake(root).check_reports("toys"))
     yield "incidents", lambda: list(Lake(root).incidents())
     yield "publish", lambda: publish(Lake(root), [Toy("0a", "new", LATER), Toy("n", "x", LATER)], LATER)
     yield "compact", lambda: Lake(root).compact(TOY, before="2024-07")

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from pitlake.lake import Lake
-from pitlake.lake.publishing.judgements import Judgement
+from pitlake.lake.publishing.check_results import CheckReport
 from pitlake.lake.publishing.stage import StagedGap
 from pitlake.lake.storage.incidents import Incident
 from tests.every import every
@@ -23,8 +23,9 @@ CONVENTIONS = ["_lake/filings_count_from", "_lake/ends_at"]
 ORDINARY = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--"] if os.geteuid() == 0 else []
 PLACES = [
     ".", "_lake", "_lake/log", "_lake/log/*.json", "_lake/polls", "_lake/polls/toys", "_lake/polls/toys/*.json",
-    "_lake/receipts", "_lake/receipts/*.json", "_lake/vacuums", "_lake/vacuums/*.json", "_lake/judgements",
-    *CONVENTIONS, "_lake/judgements/toys", "_lake/judgements/toys/*.json", "_lake/incidents", "_lake/incidents/*.json",
+    "_lake/receipts", "_lake/receipts/*.json", "_lake/vacuums", "_lake/vacuums/*.json", "_lake/check_results",
+    *CONVENTIONS, "_lake/check_results/toys", "_lake/check_results/toys/*.json",
+    "_lake/incidents", "_lake/incidents/*.json",
     *(f"{table}{below}" for table in ("tables/toys", "gaps/toys", "superseded/toys")
       for below in ("", "/_delta_log", "/_delta_log/*.json")),
     "tables", "gaps", "superseded", "tables/toys/available_month=2024-03",
@@ -46,7 +47,7 @@ def build(root):
     lake.compact(TOY, before="2024-05")
     publish(lake, [Toy("0a", "z", NOON)], utc("2024-05-06T12:00:00-04:00"))
     lake.vacuum(denied.timedelta(0), dry_run=False)
-    lake.keep_judgement(Judgement(dataset="toys", run_id="run", judged_at=NOON, version=1))
+    lake.keep_check_report(CheckReport(dataset="toys", run_id="run", checked_at=NOON, version=1))
     lake.keep_incident(Incident(happened_at=NOON, run_id="run", job="job", kind="failed", reasons=()))
     return lake
 

@@ -17,7 +17,7 @@ from pitlake import clock
 from pitlake.contract import LEAST_REFUSED, Column
 from pitlake.errors import BadInput, LakeError, VersionVacuumed
 from pitlake.lake.lake import Lake
-from pitlake.lake.publishing.judgements import Judgement
+from pitlake.lake.publishing.check_results import CheckReport
 from pitlake.lake.storage.incidents import Incident
 from pitlake.lake.storage.manifest import DataFile, Snapshot, TableState
 from pitlake.report import site
@@ -128,7 +128,7 @@ def test_a_report_of_an_earlier_version_knows_nothing_of_later_runs(tmp_path):
 
     def told(version):
         report = site.read(lake, version=version, contracts={"notes": LINKED})
-        judged = [one.run_id for measures in report.shown for one in measures.judgements]
+        judged = [one.run_id for measures in report.shown for one in measures.check_reports]
         return judged, [one.run_id for one in report.incidents], [one.name for one in report.silent]
 
     lake.start()
@@ -143,7 +143,7 @@ def test_a_report_of_an_earlier_version_knows_nothing_of_later_runs(tmp_path):
     assert told(1) == (["refused", "first"], ["refused", "first"], [])
     assert told(0) == ([], [], ["notes"])
     earlier = site.build(lake, tmp_path / "site", version=1, contracts={"notes": LINKED})
-    assert earlier.measures[0].judgements[0].run_id == "refused"
+    assert earlier.measures[0].check_reports[0].run_id == "refused"
     assert "second" not in (tmp_path / "site" / "notes.html").read_text()
 
 
@@ -281,7 +281,7 @@ def test_an_empty_lake_has_a_report_that_names_what_is_missing(tmp_path):
 
 
 def test_a_judgement_is_read_as_it_was_kept():
-    kept = Judgement(dataset="notes", run_id="r", judged_at=datetime(2024, 1, 1, tzinfo=timezone.utc), version=None)
-    assert Judgement.from_json(kept.to_json()) == kept
+    kept = CheckReport(dataset="notes", run_id="r", checked_at=datetime(2024, 1, 1, tzinfo=timezone.utc), version=None)
+    assert CheckReport.from_json(kept.to_json()) == kept
     with pytest.raises(LakeError, match="damaged"):
-        Judgement.from_json(b'{"dataset": "notes"}')
+        CheckReport.from_json(b'{"dataset": "notes"}')
