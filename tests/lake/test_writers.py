@@ -13,8 +13,8 @@ import pytest
 
 from pitlake.errors import LakeConflict
 from pitlake.lake import Lake
-from pitlake.lake.publishing import fairness
-from pitlake.lake.publishing.fairness import WriterTurn
+from pitlake.lake.publishing import commit_queue
+from pitlake.lake.publishing.commit_queue import WriterTurn
 from pitlake.lake.publishing.publish import Publisher
 from pitlake.lake.publishing.stage import StagedGap
 from pitlake.lake.storage.log import LakeLog
@@ -116,8 +116,8 @@ def test_compaction_beside_a_writer_loses_nothing(lake):
 
 def overtake(monkeypatch, lake, times, toys):
     """Before each of the first `times` commits, let another writer publish first, one that lets nobody go first."""
-    monkeypatch.setattr(fairness, "PATIENCE_SECONDS", 0)
-    monkeypatch.setattr(fairness, "PATIENCE_ATTEMPTS", 0)
+    monkeypatch.setattr(commit_queue, "PATIENCE_SECONDS", 0)
+    monkeypatch.setattr(commit_queue, "PATIENCE_ATTEMPTS", 0)
     commit, left = DeltaTables.commit, [times]
 
     def overtaken(self, *args, **options):
@@ -150,7 +150,7 @@ def test_a_writer_that_never_wins_gives_up_with_nothing_published(lake, monkeypa
     from tenacity import stop_after_attempt, wait_none
 
     publish(lake, [Toy("first", "x", NOON)], SEEN)
-    monkeypatch.setattr(fairness, "RETRY", fairness.RETRY.copy(stop=stop_after_attempt(3), wait=wait_none()))
+    monkeypatch.setattr(commit_queue, "RETRY", commit_queue.RETRY.copy(stop=stop_after_attempt(3), wait=wait_none()))
     overtake(monkeypatch, lake, 99, [Toy("other", "x", NOON)])
     with pytest.raises(LakeConflict):
         publish(lake, [Toy("mine", "x", NOON)], SEEN)
@@ -192,9 +192,9 @@ def test_a_slow_writer_gets_on_beside_a_quick_one_that_never_pauses(lake, monkey
 
 def turn_of_a_dead_writer(lake, monkeypatch, seconds):
     """A turn on top of the newest version whose writer never comes, as one that was killed leaves it."""
-    monkeypatch.setattr(fairness, "PATIENCE_SECONDS", seconds)
+    monkeypatch.setattr(commit_queue, "PATIENCE_SECONDS", seconds)
     WriterTurn(Store(lake.root), LakeLog(Store(lake.root)), TOY.name)._take()
-    [file] = (file for file in (lake.root / fairness.TURNS).rglob("*") if file.is_file())
+    [file] = (file for file in (lake.root / commit_queue.TURNS).rglob("*") if file.is_file())
     return file
 
 

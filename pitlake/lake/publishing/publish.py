@@ -19,8 +19,8 @@ from pitlake.contract import GAP_SCHEMA, Dataset, gap_table_name
 from pitlake.errors import BadInput, PastChanged
 from pitlake.lake.publishing import hash_index, polls
 from pitlake.lake.publishing.audit import Audit, CheckResult, enforce, freshness, frozen, past_never_changes
+from pitlake.lake.publishing.commit_queue import WriterTurn
 from pitlake.lake.publishing.diff import NewGaps, NewRows, new_gaps, new_rows
-from pitlake.lake.publishing.fairness import WriterTurn
 from pitlake.lake.publishing.hash_index import LikelyFiles
 from pitlake.lake.publishing.match_keys import GAP, LOCATOR, kinds, repeated, spelled
 from pitlake.lake.publishing.months import Month, instants, months_of_gaps, months_of_rows, years_of_tombstones

@@ -15,7 +15,7 @@ import pyarrow as pa
 from pitlake import machine
 from pitlake.contract import Dataset, gap_table_name
 from pitlake.errors import BadInput, PastChanged
-from pitlake.lake.publishing.fairness import WriterTurn
+from pitlake.lake.publishing.commit_queue import WriterTurn
 from pitlake.lake.storage.files import NewFile, month_of_file
 from pitlake.lake.storage.log import Entry, LakeLog
 from pitlake.lake.storage.manifest import DataFile

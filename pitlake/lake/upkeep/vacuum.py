@@ -14,7 +14,7 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
-from pitlake.lake.publishing.fairness import TURNS
+from pitlake.lake.publishing.commit_queue import TURNS
 from pitlake.lake.publishing.stage import remove_stale
 from pitlake.lake.storage.log import LakeLog
 from pitlake.lake.storage.store import SCRATCH, Store, StoredFile
