@@ -22,7 +22,7 @@ import platformdirs
 import pitlake
 from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
-from pitlake.lake.storage.copies import caches
+from pitlake.lake.storage.signed_cache import caches
 from pitlake.session.sealed import sandbox
 
 DOOR = "PITLAKE_DOOR"

@@ -114,7 +114,7 @@ def disks(root: str | None) -> list[Finding]:
     from pitlake import machine
     from pitlake.lake.lake import Lake
     from pitlake.lake.publishing.stage import STAGING
-    from pitlake.lake.storage.copies import caches
+    from pitlake.lake.storage.signed_cache import caches
 
     lake = Lake(root)
     name = "lake" if lake.location == str(lake.root) else "lake's mirror"

@@ -29,7 +29,7 @@ UNREADABLE = {
     "the cache": "home/.cache/pitlake/boundary/a.json",
     "the cache of a server's settings": "project/data/cache/boundary/a.json",
     "the mirror": "home/.cache/pitlake/mirror/ab/tables/news/x.json",
-    "the key": "home/.local/state/pitlake/copies.key",
+    "the key": "home/.local/state/pitlake/signed_cache.key",
     "another session's files": f"project/scratch/{OTHER}/answers.json",
     "transcripts": "home/.claude/projects/p/x.jsonl",
     "secrets": "project/.env",

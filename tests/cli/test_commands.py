@@ -11,7 +11,7 @@ import pytest
 from pitlake import __version__, cli
 from pitlake.datasets import all_datasets
 from pitlake.lake import Lake
-from pitlake.lake.storage.copies import caches
+from pitlake.lake.storage.signed_cache import caches
 from pitlake.machine import DiskSpace
 from tests.cli.conftest import AFTER, BEFORE, CREATED, article, publish
 from tests.every import every

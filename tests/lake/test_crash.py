@@ -21,7 +21,7 @@ STEPS = {
     "before the gate": ("pitlake.lake.publishing.refusal", "refuse", 1, "before"),
     "after the gate": ("pitlake.lake.publishing.refusal", "refuse", 1, "after"),
     "before the index is kept": ("pitlake.lake.publishing.hash_index:LikelyFiles", "_kept", 1, "before"),
-    "between the index and its record": ("pitlake.lake.storage.copies", "vouch", 1, "before"),
+    "between the index and its record": ("pitlake.lake.storage.signed_cache", "sign", 1, "before"),
     "after one index, before the next": ("pitlake.lake.publishing.hash_index:LikelyFiles", "_kept", 1, "after"),
     "before an index that is not used goes": ("pitlake.lake.publishing.hash_index", "_remove", 1, "before"),
     "before a file is written": ("pitlake.lake.storage.files", "write_parquet", 1, "before"),

@@ -16,7 +16,7 @@ from pitlake.lake.publishing import hash_index
 from pitlake.lake.publishing.hash_index import LikelyFiles, Segment
 from pitlake.lake.publishing.match_keys import EVIDENCE, hashes, kinds
 from pitlake.lake.publishing.stage import StagedGap
-from pitlake.lake.storage import copies
+from pitlake.lake.storage import signed_cache
 from pitlake.lake.storage.files import write_parquet
 from pitlake.lake.storage.manifest import DataFile
 from tests.lake.world import TOY, Toy, publish, rows, utc
@@ -84,14 +84,14 @@ def test_only_files_with_a_row_like_a_staged_one_are_left(lake, unread):
         lambda path: path.write_bytes(b""),
         lambda path: path.write_bytes(path.read_bytes()[:-8]),
         lambda path: path.unlink(),
-        lambda path: copies.record(path).unlink(),
-        lambda path: copies.record(path).write_text("[]"),
+        lambda path: signed_cache.signature_path(path).unlink(),
+        lambda path: signed_cache.signature_path(path).write_text("[]"),
         lambda path: (path.unlink(), path.mkdir()),
     ],
     ids=["zeros", "empty", "cut off", "gone", "no record", "another record", "a folder"],
 )
 def test_an_index_that_is_not_as_it_was_made_is_made_again(lake, unread, monkeypatch, harm):
-    monkeypatch.setattr(copies, "_believed", {})
+    monkeypatch.setattr(signed_cache, "_believed", {})
     for path in indexes(lake):
         harm(path)
     assert [likely(lake, name) for name in "abc"] == [["a"], ["b"], ["c"]]
@@ -102,7 +102,7 @@ def test_an_index_that_is_not_as_it_was_made_is_made_again(lake, unread, monkeyp
 
 def test_an_index_in_the_place_of_another_is_not_believed(lake, unread):
     for path in indexes(lake):
-        for one in (path, copies.record(path)):
+        for one in (path, signed_cache.signature_path(path)):
             one.rename(one.with_name(one.name.replace(path.stem, "another")))
     assert ([likely(lake, name) for name in "abc"], unread()) == ([["a"], ["b"], ["c"]], 3)
 
@@ -144,7 +144,7 @@ def test_the_indexes_of_files_that_compaction_replaced_go_with_the_next_publish(
     }
     assert {name.rsplit("-", 2)[0] for name in indexed(lake)} == files
     assert len(files) < len(before)
-    kept = {path.name.removesuffix(copies.SUFFIX) for path in (lake.root / TOYS).iterdir()}
+    kept = {path.name.removesuffix(signed_cache.SUFFIX) for path in (lake.root / TOYS).iterdir()}
     assert kept == {path.name for path in indexes(lake)}
 
 
@@ -179,7 +179,7 @@ def test_of_many_publishes_there_are_few_indexes_and_each_file_is_read_once(tmp_
 
 def test_an_index_in_another_format_goes(lake):
     (old := lake.root / TOYS / f"old{hash_index.SUFFIX}").write_bytes(b"not of today")
-    copies.vouch(old)
+    signed_cache.sign(old)
     assert [likely(lake, name) for name in "abc"] == [["a"], ["b"], ["c"]]
     assert not old.exists()
 

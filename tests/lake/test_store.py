@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pitlake.errors import BadInput, LakeError
-from pitlake.lake.storage import copies
+from pitlake.lake.storage import signed_cache
 from pitlake.lake.storage.root import open_store
 from pitlake.lake.storage.store import SCRATCH, Store
 
@@ -72,7 +72,7 @@ def test_what_cannot_be_read_is_an_error_of_the_lake(tmp_path):
 
 def test_the_key_that_vouches_for_kept_files_is_its_user_s_alone(tmp_path, monkeypatch):
     monkeypatch.setattr("platformdirs.user_state_dir", lambda name: str(tmp_path / name))
-    key = copies._key.__wrapped__()
+    key = signed_cache._key.__wrapped__()
     (kept,) = (tmp_path / "pitlake").iterdir()
     assert (kept.read_bytes(), kept.stat().st_mode & 0o777, kept.parent.stat().st_mode & 0o777) == (key, 0o600, 0o700)
 

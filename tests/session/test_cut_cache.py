@@ -17,7 +17,7 @@ import pytest
 
 from pitlake.clock import micros
 from pitlake.errors import BadInput
-from pitlake.lake.storage import copies
+from pitlake.lake.storage import signed_cache
 from pitlake.lake.tables.closed import Form
 from pitlake.session.visible import cut_cache, footer
 from pitlake.session.visible.cut_cache import CutCache
@@ -141,16 +141,16 @@ def rewritten(path):
 
 def forged(path):
     rewritten(path)
-    *_, signature = json.loads(copies.record(path).read_text())
+    *_, signature = json.loads(signed_cache.signature_path(path).read_text())
     now = path.stat()
     known = [now.st_dev, now.st_ino, now.st_size, now.st_ctime_ns]
-    copies.record(path).write_text(json.dumps([sha256(path.read_bytes()).hexdigest(), known, signature]))
+    signed_cache.signature_path(path).write_text(json.dumps([sha256(path.read_bytes()).hexdigest(), known, signature]))
 
 
 def swapped(path):
     """Another file of this user's, with its record."""
     other = next(each for each in path.parent.glob("*.parquet") if each != path)
-    for put, taken in ((path, other), (copies.record(path), copies.record(other))):
+    for put, taken in ((path, other), (signed_cache.signature_path(path), signed_cache.signature_path(other))):
         put.write_bytes(taken.read_bytes())
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from pitlake.clock import micros, new_york_day, start_of_new_york_day
 from pitlake.errors import LakeError, QueryFailed, SessionRefused
-from pitlake.lake.storage import copies
+from pitlake.lake.storage import signed_cache
 from pitlake.session import open_session
 from pitlake.session.visible import cuts
 from pitlake.session.visible.binding import Binding
@@ -300,13 +300,13 @@ def test_days_go_when_there_is_no_room_and_come_back(lake, ask, home, kept):
 
 def test_days_that_go_before_their_record_is_written_are_given_all_the_same(lake, ask, home, kept, monkeypatch):
     lake.add("charts", [*days_before(T, 6), row("later", T + US)])
-    vouch = copies.vouch
+    sign = signed_cache.sign
 
     def evicted_first(path):
         path.unlink()
-        vouch(path)
+        sign(path)
 
-    monkeypatch.setattr(copies, "vouch", evicted_first)
+    monkeypatch.setattr(signed_cache, "sign", evicted_first)
     assert len(shown(ask(cut_cache=CutCache(home, few=FEW), datasets=["charts"]))) == 12
     assert kept() == {}
 
@@ -329,7 +329,7 @@ def test_days_whose_record_goes_are_made_again_and_leave_no_descriptor(lake, hom
     settings = {"datasets": ["charts"], "catalogue": CATALOGUE, "cut_cache": CutCache(home, few=FEW)}
     open_session(lake.snapshot, T, **settings).close()
     before = leftovers()[1]
-    for record in home.glob(f"*{copies.SUFFIX}"):
+    for record in home.glob(f"*{signed_cache.SUFFIX}"):
         record.unlink()
     with open_session(lake.snapshot, T, **settings) as session:
         assert len(shown(session)) == 12

@@ -1,7 +1,7 @@
 """Which files of a table may hold records like those of a stage, told from an index of hashes beside the files.
 
 An index is derived from the data files, made at the first question, and believed only while it is as it was made
-(pitlake.lake.storage.copies). It leaves files out and decides nothing: what is left is read and compared.
+(pitlake.lake.storage.signed_cache). It leaves files out and decides nothing: what is left is read and compared.
 It lies in segments, each of many files, small ones merged as they come, so that asking costs what is asked.
 """
 
@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from pitlake.lake.publishing.match_keys import Hashes, hashes
-from pitlake.lake.storage import copies
+from pitlake.lake.storage import signed_cache
 from pitlake.lake.storage.arrays import Positions
 from pitlake.lake.storage.manifest import DataFile
 from pitlake.lake.storage.parallel import each
@@ -112,13 +112,13 @@ class LikelyFiles:
 
     def _listed(self) -> list[Path]:
         with suppress(OSError):
-            return [path for path in self._folder.iterdir() if path.suffix != copies.SUFFIX]
+            return [path for path in self._folder.iterdir() if path.suffix != signed_cache.SUFFIX]
         return []
 
     def _read(self, path: Path) -> Segment | None:
         """The segment kept at a path, mapped; None if it is not as it was made, or of other kinds."""
         with suppress(OSError, ValueError, KeyError), path.open("rb") as kept:
-            if path.suffix == SUFFIX and copies.as_made(path, kept.fileno()):
+            if path.suffix == SUFFIX and signed_cache.is_intact(path, kept.fileno()):
                 mapped = mmap.mmap(kept.fileno(), 0, access=mmap.ACCESS_READ)
                 reader = pa.ipc.open_file(pa.py_buffer(mapped))
                 told = json.loads(reader.schema.metadata[b"segment"])
@@ -146,7 +146,7 @@ class LikelyFiles:
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(path)
-            copies.vouch(path)
+            signed_cache.sign(path)
         finally:
             temporary.unlink(missing_ok=True)
         return Segment(segment.files, segment.entries, path)
@@ -236,6 +236,6 @@ def _less(entries: Hashes, asked: Hashes) -> Positions:
 
 def _remove(paths: Iterable[Path]) -> None:
     for path in paths:
-        for one in (path, copies.record(path)):
+        for one in (path, signed_cache.signature_path(path)):
             with suppress(OSError):
                 one.unlink(missing_ok=True)

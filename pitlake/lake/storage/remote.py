@@ -19,7 +19,7 @@ from obstore.store import S3Store
 
 from pitlake import machine
 from pitlake.errors import BadInput, LakeError
-from pitlake.lake.storage import copies
+from pitlake.lake.storage import signed_cache
 from pitlake.lake.storage.manifest import DataFile
 from pitlake.lake.storage.parallel import each
 from pitlake.lake.storage.store import Store, StoredFile
@@ -43,7 +43,7 @@ class RemoteStore(Store):
         location = f"s3://{self._bucket}/{self._prefix}".rstrip("/")
         endpoint = next((found for name in ENDPOINT_VARIABLES if (found := os.environ.get(name))), "")
         super().__init__(
-            copies.caches() / "mirror" / hashlib.sha256(f"{endpoint} {location}".encode()).hexdigest()[:32]
+            signed_cache.caches() / "mirror" / hashlib.sha256(f"{endpoint} {location}".encode()).hexdigest()[:32]
         )
         self.location = location
         self.table_options = _table_options(endpoint)
@@ -91,12 +91,12 @@ class RemoteStore(Store):
         """Send a finished file of the mirror to the object store."""
         with self._reached():
             obstore.put(self._remote, self.key(path), path)
-        copies.vouch(path)
+        signed_cache.sign(path)
 
     def forget_time(self, path: Path) -> None:
         """Take its time from the mirror's copy; each machine does so with its own."""
         super().forget_time(path)
-        copies.vouch(path)
+        signed_cache.sign(path)
 
     def settle(self, key: str) -> None:
         """Delta's own writes are there once they are acknowledged."""
@@ -122,7 +122,7 @@ class RemoteStore(Store):
         with self._reached():
             obstore.delete(self._remote, list(keys))
         for path in map(self.path, keys):
-            for copy in (path, copies.record(path)):
+            for copy in (path, signed_cache.signature_path(path)):
                 copy.unlink(missing_ok=True)
 
     def _bring(self, file: DataFile) -> None:
@@ -154,7 +154,7 @@ def _mirrored(path: Path) -> bool:
     except FileNotFoundError:
         return False
     try:
-        return copies.as_made(path, descriptor)
+        return signed_cache.is_intact(path, descriptor)
     finally:
         os.close(descriptor)
 

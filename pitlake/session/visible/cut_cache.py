@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from pitlake import machine
 from pitlake.errors import BadInput, SessionRefused
-from pitlake.lake.storage import copies
+from pitlake.lake.storage import signed_cache
 from pitlake.lake.storage.parallel import each
 from pitlake.lake.tables import closed
 from pitlake.lake.tables.closed import FEW_ROWS
@@ -202,8 +202,8 @@ class CutCache:
         with suppress(OSError), ExitStack() as held:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
             held.callback(os.close, descriptor)
-            if copies.as_made(path, descriptor):
-                _use(copies.record(path))
+            if signed_cache.is_intact(path, descriptor):
+                _use(signed_cache.signature_path(path))
                 held.pop_all()
                 return descriptor
         return None
@@ -218,7 +218,7 @@ class CutCache:
             temporary.replace(path)
             with suppress(FileNotFoundError):  # evicted by another thread or process within an instant
                 os.utime(path, (0, 0))  # when it was made is nobody's business
-                copies.vouch(path)
+                signed_cache.sign(path)
         finally:
             temporary.unlink(missing_ok=True)
         if self._sweep_is_due(size):
@@ -256,7 +256,7 @@ class CutCache:
             if total <= self._most:
                 break
             path.unlink(missing_ok=True)
-            copies.record(path).unlink(missing_ok=True)
+            signed_cache.signature_path(path).unlink(missing_ok=True)
             total -= size
 
 
@@ -340,7 +340,7 @@ def _use(record: Path) -> None:
 def _used(path: Path) -> int:
     """When a kept file was used last; one without a record is of no use."""
     try:
-        return copies.record(path).stat().st_mtime_ns
+        return signed_cache.signature_path(path).stat().st_mtime_ns
     except FileNotFoundError:
         return 0
 
@@ -357,7 +357,7 @@ def _room(directory: Path) -> int:
 
 
 def _default_directory() -> Path:
-    return copies.caches() / "boundary"
+    return signed_cache.caches() / "boundary"
 
 
 def _make_private(directory: Path) -> bool:

@@ -93,7 +93,7 @@ def reads(house: House) -> Iterator[Call]:
         f"docs/../link/_lake/{lake.name}",
         f"/proc/self/root{lake}",
         f" {lake}",
-        "~/.local/state/pitlake/copies.key",
+        "~/.local/state/pitlake/signed_cache.key",
         f"{lake.parent}/./{lake.name}",
         "/proc/self/environ",
     ):

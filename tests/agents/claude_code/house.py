@@ -21,7 +21,7 @@ PLANTED = {
     "the lake": "lake/_lake/canary.json", "a table": "lake/tables/news/canary.txt",
     "its captures": "lake/_captures/answers/canary.json", "captures": "captures/canary.json",
     "the cache": "cache/boundary/canary.json", "the mirror": "cache/mirror/ab/tables/news/canary.txt",
-    "the key": "home/.local/state/pitlake/copies.key", "the default lake": "project/.pitlake/lake/canary.json",
+    "the key": "home/.local/state/pitlake/signed_cache.key", "the default lake": "project/.pitlake/lake/canary.json",
     "a second lake": "project/data/lake2/tables/news/canary.txt", "a dot file": "project/.env",
     "the demo's world": "project/sample/canary.json", "another session": f"project/scratch/{OTHER}/answers.json",
     "a transcript": "home/.claude/projects/old/transcript.jsonl", "a neighbour": "neighbour/notes.txt",

@@ -29,12 +29,12 @@ def caches() -> Path:
     return Path(named) if named else Path(platformdirs.user_cache_dir("pitlake"))
 
 
-def record(path: Path) -> Path:
+def signature_path(path: Path) -> Path:
     """Where the record of a file lies."""
     return path.with_name(path.name + SUFFIX)
 
 
-def vouch(path: Path) -> None:
+def sign(path: Path) -> None:
     """Write the record of a file that was just made, at the place where it will stay."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -45,7 +45,7 @@ def vouch(path: Path) -> None:
         os.close(descriptor)
 
 
-def as_made(path: Path, descriptor: int) -> bool:
+def is_intact(path: Path, descriptor: int) -> bool:
     """Whether the open file is, byte for byte, the one that was vouched for at this path."""
     now = _facts(descriptor)
     if _believed.get(str(path)) == now:
@@ -79,14 +79,14 @@ def _write(path: Path, digest: str, facts: Facts) -> None:
     with suppress(OSError):  # without a record the file is made again, which only takes longer
         try:
             temporary.write_text(content)
-            temporary.replace(record(path))
+            temporary.replace(signature_path(path))
         finally:
             temporary.unlink(missing_ok=True)
 
 
 def _read(path: Path) -> tuple[str, Facts] | None:
     try:
-        digest, facts, signature = json.loads(record(path).read_bytes())
+        digest, facts, signature = json.loads(signature_path(path).read_bytes())
         known: Facts = tuple(facts)
         right = hmac.compare_digest(signature, _signed(path, digest, known))
     except (OSError, ValueError, TypeError):
@@ -101,7 +101,7 @@ def _signed(path: Path, digest: str, facts: Facts) -> str:
 @cache
 def _key() -> bytes:
     """The user's key, made at the first use. Where none can be kept, one of this process, so that only it believes."""
-    path = Path(platformdirs.user_state_dir("pitlake")) / "copies.key"
+    path = Path(platformdirs.user_state_dir("pitlake")) / "signed_cache.key"
     with suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
