@@ -9,7 +9,7 @@ import pytest
 from pitlake.errors import BadInput, PastChanged
 from pitlake.lake import Lake
 from pitlake.lake.publishing.stage import StagedGap
-from pitlake.lake.upkeep import closing
+from pitlake.lake.upkeep import merge
 from tests.lake.world import TOY, Toy, gaps, publish, rows, utc
 
 FIRST = utc("2024-01-10T12:00:00-05:00")
@@ -38,7 +38,7 @@ def months(lake, table="toys"):
     return {month: found.count(month) for month in sorted(set(found))}
 
 
-def test_closed_months_become_one_file_each_and_the_newest_is_left_alone(landed):
+def test_compacted_months_become_one_file_each_and_the_newest_is_left_alone(landed):
     before, missing = rows(landed), gaps(landed)
     result = landed.compact(TOY)
     assert (result.changed, result.version) == (True, 13)
@@ -89,8 +89,8 @@ def test_a_run_after_compaction_still_knows_every_row(landed):
 
 
 def test_a_merge_that_loses_a_row_is_noticed_and_nothing_becomes_visible(landed, monkeypatch):
-    read = closing._rows
-    monkeypatch.setattr(closing, "_rows", lambda *given: read(*given).slice(1))
+    read = merge._rows
+    monkeypatch.setattr(merge, "_rows", lambda *given: read(*given).slice(1))
     before = rows(landed)
     with pytest.raises(PastChanged):
         landed.compact(TOY)

@@ -93,8 +93,8 @@ def test_a_first_run_killed_around_the_making_of_its_table_converges(lake, name)
 @pytest.mark.parametrize(
     "step",
     [
-        ("pitlake.lake.tables.closed", "write", 1, "after"),
-        ("pitlake.lake.tables.closed", "write", 2, "after"),
+        ("pitlake.lake.tables.compacted", "write", 1, "after"),
+        ("pitlake.lake.tables.compacted", "write", 2, "after"),
         ("pitlake.lake.tables.delta:DeltaTables", "_swap", 1, "after"),
         ("pitlake.lake.tables.delta:DeltaTables", "_swap", 2, "before"),
         ("pitlake.lake.tables.delta:DeltaTables", "_swap", 2, "after"),

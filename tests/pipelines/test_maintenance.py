@@ -37,7 +37,7 @@ def files(lake):
 
 def test_upkeep_merges_months_and_removes_nothing_unless_told(lake):
     before = files(lake)
-    assert upkeep(lake, keep_days=0) == before + 2  # the closed file, and when its rows were observed
+    assert upkeep(lake, keep_days=0) == before + 2  # the compacted file, and when its rows were observed
     assert upkeep(lake, keep_days=0, dry_run=False) == 3
     assert sum(file.rows for file in lake.snapshot().files("news")) == 4
 

@@ -18,7 +18,7 @@ import pytest
 from pitlake.clock import micros
 from pitlake.errors import BadInput
 from pitlake.lake.storage import signed_cache
-from pitlake.lake.tables.closed import Form
+from pitlake.lake.tables.compacted import Form
 from pitlake.session.visible import cut_cache, footer
 from pitlake.session.visible.cut_cache import CutCache
 from pitlake.session.visible.cuts import Cut, Sources

@@ -13,12 +13,12 @@ from tests.session.test_words import FEW, INSTANTS, MANY, articles, lake_of
 
 QUERY = "margin revenue"
 STEPS = [
-    ("pitlake.lake.tables.closed", "write", 3, "after"),
+    ("pitlake.lake.tables.compacted", "write", 3, "after"),
     ("pitlake.session.visible.words", "write", 2, "after"),
     ("pitlake.lake.storage.signed_cache", "sign", 4, "before"),
 ]
 MORE = [
-    ("pitlake.lake.tables.closed", "write", 3, "before"),
+    ("pitlake.lake.tables.compacted", "write", 3, "before"),
     ("pitlake.session.visible.words", "write", 1, "before"),
     ("pitlake.lake.storage.signed_cache", "sign", 4, "after"),
     ("pitlake.session.visible.words", "write", 4, "after"),

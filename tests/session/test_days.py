@@ -238,13 +238,13 @@ def test_a_file_is_read_once_for_all_the_days_made_of_it(lake, ask, home, monkey
 def test_of_a_file_no_more_is_read_than_what_the_days_not_made_yet_are_made_of(lake, ask, home, monkeypatch):
     lake.add("charts", days_before(T + 5 * DAY, 25))
     ask(T, cut_cache=CutCache(home, few=FEW), datasets=["charts"])
-    read, asked = cuts.closed.read, []
+    read, asked = cuts.compacted.read, []
 
     def noted(source, names, since, until):
         asked.append((since, until))
         return read(source, names, since, until)
 
-    monkeypatch.setattr(cuts.closed, "read", noted)
+    monkeypatch.setattr(cuts.compacted, "read", noted)
     session = ask(T + DAY, cut_cache=CutCache(home, few=FEW), datasets=["charts"])
     assert asked == [(micros(start_of_new_york_day(T.date())), micros(T + DAY))]  # T's own day, then, is over
     assert shown(session) == sorted(f"t{number}-{each}" for number in range(4, 25) for each in range(2))

@@ -17,7 +17,7 @@ from pitlake.contract import gap_table_name
 from pitlake.errors import LakeConflict
 from pitlake.lake.storage.log import Entry, LakeLog
 from pitlake.lake.storage.store import Store
-from pitlake.lake.tables.closed import observed_table_name
+from pitlake.lake.tables.compacted import observed_table_name
 from pitlake.tombstones import superseded_table_name
 
 TURNS = "_lake/turns"

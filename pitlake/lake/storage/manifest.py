@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-CLOSED = "closed-"
-"""How the names of closed files begin; the number of their form follows."""
+COMPACTED = "compacted-"
+"""How the names of compacted files begin; the number of their form follows."""
 
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
     """One Parquet file of `size` bytes. `lo` and `hi` bound `available_at`, rounded down and up to the millisecond.
 
-    beside: of a closed file of rows, the file with its rows' `observed_at`, in their order (`tables/closed.py`).
+    beside: of a compacted file of rows, the file with its rows' `observed_at`, in their order (`tables/compacted.py`).
     """
 
     path: str
@@ -27,9 +27,9 @@ class DataFile:
 
     @property
     def form(self) -> int | None:
-        """The form of a closed file; None for one that is not closed."""
+        """The form of a compacted file; None for any other file."""
         name = self.path.rpartition("/")[2]
-        return int(name.split("-")[1]) if name.startswith(CLOSED) else None
+        return int(name.split("-")[1]) if name.startswith(COMPACTED) else None
 
     @property
     def of_year(self) -> bool:

@@ -21,7 +21,7 @@ from pitlake.lake.storage.manifest import DataFile, TableState
 from pitlake.lake.storage.store import Store
 from pitlake.lake.tables import commits
 from pitlake.lake.tables.checkpoints import INTERVAL, Checkpoints
-from pitlake.lake.tables.closed import OBSERVED_SCHEMA, observed_table_name
+from pitlake.lake.tables.compacted import OBSERVED_SCHEMA, observed_table_name
 from pitlake.lake.tables.history import BLOCK, Files, History
 from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
 
@@ -220,7 +220,7 @@ class DeltaTables:
 
     def _as_contracted(self, table: str, schema: pa.Schema, latest: int | None) -> int:
         """The newest version of the table, which has the contract's columns from it on. One that is not there is made;
-        one from before closed files, whose rows all had `observed_at`, is told by a commit that closed ones lack it.
+        one from before compacted files, whose rows all had `observed_at`, is told by a commit that closed ones lack it.
         """
         due = Schema.from_arrow(_stored(schema))
         if latest is not None and self._checkpoints(table).schema(latest) == due:
@@ -294,6 +294,6 @@ def _read(work: Callable[[], Result]) -> Result:
 
 
 def _stored(schema: pa.Schema) -> pa.Schema:
-    """What Delta is told of a table: rows of closed files have no `observed_at`."""
+    """What Delta is told of a table: rows of compacted files have no `observed_at`."""
     told = [one.with_nullable(True) if one.name == clock.OBSERVED_AT else one for one in schema]
     return pa.schema([*told, _MONTH])

@@ -1,4 +1,4 @@
-"""Compaction: the landing files of a closed month, of a closed year those of all its months, become one closed file.
+"""Compaction: the landing files of a closed month, of a closed year those of all its months, become one compacted file.
 
 Rows are never merged, dropped or changed: the new file is read back and its rows proven equal to the old ones' before
 anything becomes visible. Old files stay on disk for older versions until vacuum. Gaps, which sessions are never given
@@ -21,12 +21,12 @@ from pitlake.lake.storage.log import Entry, LakeLog
 from pitlake.lake.storage.manifest import DataFile
 from pitlake.lake.storage.parallel import each
 from pitlake.lake.storage.store import PLACE, Store
-from pitlake.lake.tables import closed
-from pitlake.lake.tables.closed import observed_table_name
+from pitlake.lake.tables import compacted
+from pitlake.lake.tables.compacted import observed_table_name
 from pitlake.lake.tables.delta import DeltaTables, table_key, table_schema
 from pitlake.lake.tables.query import calculator, columns, reading
-from pitlake.lake.upkeep import closing
-from pitlake.lake.upkeep.closing import Merged
+from pitlake.lake.upkeep import merge
+from pitlake.lake.upkeep.merge import Merged
 from pitlake.tombstones import superseded_table_name
 
 MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
@@ -106,21 +106,21 @@ class Compactor:
         prefix = f"{self._store.path(table_key(table))}/"
         files = self._tables.pinned(table, base.tables).files
         months = {file: month_of_file(file.path.removeprefix(prefix)) for file in files}
-        cut, closes = before or max(months.values(), default=""), closed.form_of(dataset, table) is not None
+        cut, closes = before or max(months.values(), default=""), compacted.form_of(dataset, table) is not None
         periods: dict[str, list[DataFile]] = defaultdict(list)
         for file, month in months.items():
             periods[month[:4] if closes and month[:4] < cut[:4] else month].append(file)
         return {
             period: found
             for period, found in sorted(periods.items())
-            if period < cut[: len(period)] and (len(found) > 1 or (closes and found[0].form != closed.FORM))
+            if period < cut[: len(period)] and (len(found) > 1 or (closes and found[0].form != compacted.FORM))
         }
 
     def _merge(self, dataset: Dataset, table: str, period: tuple[str, list[DataFile]]) -> Merged:
         name, files = period
         schema = table_schema(dataset, table)
-        merged = closing.merge(self._store, dataset, table, name, files)
-        again = closing.read_again(self._store, table, merged)
+        merged = merge.merge_period(self._store, dataset, table, name, files)
+        again = merge.as_data_file(self._store, table, merged)
         if self._digest(schema, [again]) != self._digest(schema, files):
             raise PastChanged(
                 f"{table}: the merged file of {name} does not hold the rows of its parts; nothing was published"

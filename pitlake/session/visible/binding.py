@@ -19,7 +19,7 @@ from pitlake.clock import AVAILABLE_AT, from_micros, micros
 from pitlake.contract import GAP_COLUMNS, GAP_SCHEMA, Dataset, gap_table_name
 from pitlake.lake.storage.manifest import DataFile, Snapshot
 from pitlake.lake.storage.parallel import workers
-from pitlake.lake.tables.closed import Form, form_of_rows, form_of_tombstones, stored_schema
+from pitlake.lake.tables.compacted import Form, form_of_rows, form_of_tombstones, stored_schema
 from pitlake.session.visible import footer, words
 from pitlake.session.visible.cut_cache import CutCache
 from pitlake.session.visible.cuts import Cut, open_file

@@ -27,8 +27,8 @@ from pitlake import machine
 from pitlake.errors import BadInput, SessionRefused
 from pitlake.lake.storage import signed_cache
 from pitlake.lake.storage.parallel import each
-from pitlake.lake.tables import closed
-from pitlake.lake.tables.closed import FEW_ROWS
+from pitlake.lake.tables import compacted
+from pitlake.lake.tables.compacted import FEW_ROWS
 from pitlake.session.visible import footer
 from pitlake.session.visible.cuts import AlreadyRead, Cut, FileFacts, Sources, facts_of, open_file
 
@@ -303,7 +303,7 @@ def _as_it_lies(cut: Cut) -> int | None:
     if not cut.keeps_all or cut.indexes or cut.mapped or len(cut.files) != 1:
         return None
     (file,) = cut.files
-    if file.form != closed.FORM or cut.groups != (cut.periods[0].months if file.rows > FEW_ROWS else ()):
+    if file.form != compacted.FORM or cut.groups != (cut.periods[0].months if file.rows > FEW_ROWS else ()):
         return None
     with ExitStack() as held, suppress(OSError):
         descriptor = open_file(file.path, cut.table)

@@ -25,8 +25,8 @@ from pitlake.lake.storage import faults
 from pitlake.lake.storage.arrays import as_micros
 from pitlake.lake.storage.files import take_rows
 from pitlake.lake.storage.manifest import DataFile
-from pitlake.lake.tables import closed
-from pitlake.lake.tables.closed import Bound, Form
+from pitlake.lake.tables import compacted
+from pitlake.lake.tables.compacted import Bound, Form
 from pitlake.session.visible import footer, mapped, words
 from pitlake.session.visible.plan import Period
 
@@ -86,7 +86,7 @@ class Cut:
 
     def between(self, since: Bound, until: int, groups: tuple[int, ...] = ()) -> "Cut":
         """The cut of its rows from `since` to `until`, as one file with these groups."""
-        files = tuple(closed.reaching(self.files, since, until))
+        files = tuple(compacted.reaching(self.files, since, until))
         every = since is None and all(micros(file.hi) <= until for file in files)
         kept = None if every else until
         return replace(self, periods=(Period(files),), since=since, until=kept, parts=(), groups=groups)
@@ -178,7 +178,7 @@ class Sources:
             files.append((file.path, *_facts(os.fstat(descriptor))))
         cut, form = self._cut, self._cut.form
         laid_out = [cut.groups, form.group_rows]
-        parts = [closed.FORM, cut.table, str(form.schema), form.order, cut.since, cut.until, *laid_out, files]
+        parts = [compacted.FORM, cut.table, str(form.schema), form.order, cut.since, cut.until, *laid_out, files]
         parts += [[words.FORM, *cut.indexes]] if cut.indexes else []
         parts += ["mapped", mapped.FORM] if cut.mapped else []
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
@@ -193,7 +193,7 @@ class Sources:
         cut = self._cut
         if cut.keeps_all:
             return cut.rows
-        count = partial(closed.count, since=cut.since, until=cut.until)
+        count = partial(compacted.count, since=cut.since, until=cut.until)
         return sum(self._told(file, at, count) for file, at in zip(cut.files, self._descriptors, strict=True))
 
     def write_to(self, file: object) -> None:
@@ -204,12 +204,12 @@ class Sources:
         elif cut.mapped:
             mapped.write(self._groups(), cut.form.schema, file)
         else:
-            closed.write(self._groups(), file, cut.form.group_rows)
+            compacted.write(self._groups(), file, cut.form.group_rows)
 
     def _groups(self) -> Iterator[pa.Table]:
         """Group by group, so that no more than one is in memory."""
         cut, written = self._cut, 0
-        for since, until in closed.spans(cut.groups, cut.since, cut.until):
+        for since, until in compacted.spans(cut.groups, cut.since, cut.until):
             if (rows := self._sorted(since, until)).num_rows:
                 written += rows.num_rows
                 yield rows
@@ -220,7 +220,7 @@ class Sources:
 
     def _sorted(self, since: Bound, until: Bound) -> pa.Table:
         descriptors = dict(zip(self._cut.files, self._descriptors, strict=True))
-        reaching = closed.reaching(self._cut.files, since, until)
+        reaching = compacted.reaching(self._cut.files, since, until)
         found = [self._read(file, descriptors[file], since, until) for file in reaching]
         form = self._cut.form
         if self._already is not None and len(found) == 1:
@@ -237,8 +237,8 @@ class Sources:
     def _stored(self, file: DataFile, descriptor: int, since: Bound, until: Bound) -> pa.Table:
         """A file's rows from `since` to `until`, null where an older file lacks a column."""
         schema = self._cut.form.schema
-        read = partial(closed.read, names=schema.names, since=since, until=until)
-        return closed.shaped(self._told(file, descriptor, read), schema)
+        read = partial(compacted.read, names=schema.names, since=since, until=until)
+        return compacted.shaped(self._told(file, descriptor, read), schema)
 
     def _told(self, file: DataFile, descriptor: int, ask: Callable[[BinaryIO], _Told]) -> _Told:
         """What a file of the lake tells, once its footer is proven."""
@@ -247,7 +247,7 @@ class Sources:
             facts = footer.read(descriptor)
             if facts.fault and not facts.columns:
                 raise LakeFault("damaged", file.path)
-            footer.prove(facts, cut.table, None, closed.stored_schema(file, cut.stored), file.rows)
+            footer.prove(facts, cut.table, None, compacted.stored_schema(file, cut.stored), file.rows)
             with os.fdopen(os.dup(descriptor), "rb") as source:
                 try:
                     return ask(source)

@@ -12,8 +12,8 @@ from itertools import groupby
 
 from pitlake.clock import micros, new_york_day, start_of_new_york_day
 from pitlake.lake.storage.manifest import DataFile
-from pitlake.lake.tables import closed
-from pitlake.lake.tables.closed import Bound, months_of
+from pitlake.lake.tables import compacted
+from pitlake.lake.tables.compacted import Bound, months_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def choose(files: Iterable[DataFile], as_of: datetime | None, *, by_year: bool =
 def _of_month(year: list[DataFile], starts: tuple[int, ...], month: int) -> Period:
     """A month's part of the files of its year, which are of a month each or of all."""
     first, after = starts[month - 1], starts[month] if month < len(starts) else None
-    wide = closed.reaching((file for file in year if file.of_year), first, None if after is None else after - 1)
+    wide = compacted.reaching((file for file in year if file.of_year), first, None if after is None else after - 1)
     found = (*wide, *(file for file in year if not file.of_year and _month(file.lo)[1] == month))
     if not wide:
         return Period(found)

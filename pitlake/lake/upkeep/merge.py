@@ -1,6 +1,6 @@
-"""Writes what compaction makes of a period's files: a closed file and what lies beside it, or merged gaps.
+"""Writes what compaction makes of a period's files: a compacted file and what lies beside it, or merged gaps.
 
-What a closed file is, is said in closed.py; which files are merged, proven and committed, in compact.py.
+What a compacted file is, is said in compacted.py; which files are merged, proven and committed, in compact.py.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,8 +17,8 @@ from pitlake.lake.storage.arrays import as_micros
 from pitlake.lake.storage.files import NewFile, finished, sorted_by, take_rows, write_file
 from pitlake.lake.storage.manifest import DataFile
 from pitlake.lake.storage.store import Store
-from pitlake.lake.tables import closed
-from pitlake.lake.tables.closed import FEW_ROWS, OBSERVED_SCHEMA, Bound, Form, observed_table_name
+from pitlake.lake.tables import compacted
+from pitlake.lake.tables.compacted import FEW_ROWS, OBSERVED_SCHEMA, Bound, Form, observed_table_name
 from pitlake.lake.tables.delta import table_key, table_schema
 
 
@@ -30,21 +30,21 @@ class Merged:
     beside: NewFile | None = None
 
 
-def merge(store: Store, dataset: Dataset, table: str, period: str, files: list[DataFile]) -> Merged:
+def merge_period(store: Store, dataset: Dataset, table: str, period: str, files: list[DataFile]) -> Merged:
     """The rows of all these files as one."""
-    form, schema = closed.form_of(dataset, table), table_schema(dataset, table)
+    form, schema = compacted.form_of(dataset, table), table_schema(dataset, table)
     if form is None:
         gaps = pa.concat_tables([_rows(schema, file) for file in files])
         order = sorted_by(gaps["partition"], as_micros(gaps[AVAILABLE_AT]))
         return Merged(write_file(store, table_key(table), period, take_rows(gaps, order)))
     by_month = table == dataset.name and len(period) == 4 and sum(file.rows for file in files) > FEW_ROWS
-    starts = closed.months_of(int(period)) if by_month else ()
-    name, observed = closed.new_name(period), list[pa.Table]()
+    starts = compacted.months_of(int(period)) if by_month else ()
+    name, observed = compacted.new_name(period), list[pa.Table]()
     rows = _write(store, table, name, _split(_arranged(schema, form, files, starts), form, observed), form)
     return Merged(rows, _write(store, observed_table_name(table), name, observed, form) if observed else None)
 
 
-def read_again(store: Store, table: str, merged: Merged) -> DataFile:
+def as_data_file(store: Store, table: str, merged: Merged) -> DataFile:
     """The merged file as the lake will know it."""
     beside = None if merged.beside is None else _as_known(store, observed_table_name(table), merged.beside)
     return replace(_as_known(store, table, merged.rows), beside=beside)
@@ -52,8 +52,8 @@ def read_again(store: Store, table: str, merged: Merged) -> DataFile:
 
 def _arranged(schema: pa.Schema, form: Form, files: list[DataFile], starts: tuple[int, ...]) -> Iterator[pa.Table]:
     """All rows, in as many parts as are written one after the other."""
-    for since, until in closed.spans(starts, None, None):
-        found = [_rows(schema, file, since, until) for file in closed.reaching(files, since, until)]
+    for since, until in compacted.spans(starts, None, None):
+        found = [_rows(schema, file, since, until) for file in compacted.reaching(files, since, until)]
         if found and (rows := form.arranged(pa.concat_tables(found))).num_rows:
             yield rows
 
@@ -72,12 +72,12 @@ def _rows(schema: pa.Schema, file: DataFile, since: Bound = None, until: Bound =
     rows = read(file.path, schema.names)
     if file.beside:
         rows = rows.append_column(OBSERVED_AT, read(file.beside.path, [OBSERVED_AT])[OBSERVED_AT])
-    return closed.shaped(rows, schema)
+    return compacted.shaped(rows, schema)
 
 
 def _read(path: str, names: list[str], since: Bound, until: Bound) -> pa.Table:
     with Path(path).open("rb") as source:
-        return closed.read(source, names, since, until)
+        return compacted.read(source, names, since, until)
 
 
 def _write(store: Store, table: str, name: str, parts: Iterable[pa.Table], form: Form) -> NewFile:
@@ -93,7 +93,7 @@ def _write(store: Store, table: str, name: str, parts: Iterable[pa.Table], form:
             yield part
 
     with finished(store, path):
-        closed.write(counted(), path, form.group_rows)
+        compacted.write(counted(), path, form.group_rows)
     lo, hi = min(one["min"].as_py() for one in bounds), max(one["max"].as_py() for one in bounds)
     return NewFile(name, rows, path.stat().st_size, lo, hi)
 

@@ -9,7 +9,7 @@ import pytest
 
 from pitlake.clock import from_micros
 from pitlake.contract import INSTANT
-from pitlake.lake.tables import closed
+from pitlake.lake.tables import compacted
 
 SCHEMA = pa.schema(
     [
@@ -57,9 +57,9 @@ def test_what_is_read_is_every_row_between_two_instants_and_no_other(tmp_path, s
         right = [one | {"newer": None} for one in rows if first <= one["available_at"] <= last]
         if (since, until) != (None, None):
             with path.open("rb") as source:
-                assert closed.count(source, since, until) == len(right)
+                assert compacted.count(source, since, until) == len(right)
         with path.open("rb") as source:
-            found = closed.shaped(closed.read(source, SCHEMA.names, since, until), SCHEMA)
+            found = compacted.shaped(compacted.read(source, SCHEMA.names, since, until), SCHEMA)
         assert found.schema == SCHEMA
         assert found.to_pylist() == right
 
@@ -68,7 +68,7 @@ def test_texts_that_repeat_are_not_made_one_by_one_to_be_left_out(tmp_path):
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.Table.from_pylist(made(random.Random(0)), schema=STORED), path, use_dictionary=["name"])
     with path.open("rb") as source:
-        found = closed.read(source, STORED.names, 10, 20)
+        found = compacted.read(source, STORED.names, 10, 20)
     assert pa.types.is_dictionary(found.schema.field("name").type)
     assert found.schema.field("id").type == pa.string()
     assert max(found["available_at"].to_pylist()) - min(found["available_at"].to_pylist()) <= timedelta(microseconds=10)

@@ -1,8 +1,8 @@
-"""Closed periods: all rows of a year or a month of a table as one file that sessions may be given as it lies.
+"""Compacted periods: all rows of a year or a month of a table as one file that sessions may be given as it lies.
 
-A function of its rows alone: sorted, in a layout of the rows' own, without `observed_at`, which no session may see and
-which lies beside it (table "observed/<dataset>"), row by row. Compaction leaves such files; what it has not closed yet,
-a session's parent makes in the same form. Nothing here says which files are to be closed.
+Its bytes depend on its rows alone. The rows are sorted and lack `observed_at`, which no session may see; that column is
+in a second file, row by row (table "observed/<dataset>"). Compaction writes such files; where it has not run yet, a
+session's parent writes them in the same form. `upkeep/compact.py` decides which files are compacted.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,10 +20,10 @@ import pyarrow.parquet as pq
 from pitlake.clock import AVAILABLE_AT, OBSERVED_AT, micros, start_of_new_york_day
 from pitlake.contract import INSTANT, Dataset
 from pitlake.lake.storage.files import MONTH_COLUMN, ROW_GROUP_ROWS, layout, take_rows
-from pitlake.lake.storage.manifest import CLOSED, DataFile
+from pitlake.lake.storage.manifest import COMPACTED, DataFile
 from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
 
-FORM = 4  # of these files; a change makes those of before sources like any other
+FORM = 1  # of these files; after a change, compaction rewrites files of another form
 FEW_ROWS = 8_192
 """A period of so many rows is sorted as a whole, a longer one month by month."""
 OBSERVED_SCHEMA = pa.schema(
@@ -36,7 +36,7 @@ Bound = int | None
 
 @dataclass(frozen=True)
 class Form:
-    """How the closed files of a table are made: their columns, what they are sorted by, rows that are read at once."""
+    """The layout of a table's compacted files: their columns, their order, and the rows of a row group."""
 
     schema: pa.Schema
     order: tuple[str, ...]
@@ -57,7 +57,7 @@ class Form:
 
 
 def observed_table_name(dataset: str) -> str:
-    """The lake's table of when the rows of a dataset's closed files were observed."""
+    """The lake's table of when the rows of a dataset's compacted files were observed."""
     return f"observed/{dataset}"
 
 
@@ -74,15 +74,15 @@ def form_of_tombstones() -> Form:
 
 
 def form_of(dataset: Dataset, table: str) -> Form | None:
-    """The form of one of a dataset's tables; None for one whose periods are not closed."""
+    """The form of one of a dataset's tables; None for one whose periods are not compacted."""
     if table == dataset.name:
         return form_of_rows(dataset)
     return form_of_tombstones() if table == superseded_table_name(dataset.name) else None
 
 
 def new_name(period: str) -> str:
-    """A name for a closed file, relative to its table."""
-    return f"{MONTH_COLUMN}={period}/{CLOSED}{FORM}-{uuid4().hex}.parquet"
+    """A name for a compacted file, relative to its table."""
+    return f"{MONTH_COLUMN}={period}/{COMPACTED}{FORM}-{uuid4().hex}.parquet"
 
 
 def write(tables: Iterable[pa.Table], file: object, group_rows: int) -> None:

@@ -17,9 +17,9 @@ from deltalake import DeltaTable, QueryBuilder
 from pitlake.clock import start_of_new_york_day
 from pitlake.errors import MachineExhausted, SessionRefused
 from pitlake.lake import Lake
-from pitlake.lake.tables import closed, delta
+from pitlake.lake.tables import compacted, delta
 from pitlake.lake.tables.query import calculator, reading
-from pitlake.lake.upkeep import closing
+from pitlake.lake.upkeep import merge
 from pitlake.session import open_session
 from pitlake.session.contracts import Catalogue
 from pitlake.session.visible import cut_cache
@@ -40,7 +40,7 @@ WORLDS = [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 2
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
     """So few rows are many that small periods are parted by month."""
-    for room in (closing, cut_cache):
+    for room in (merge, cut_cache):
         monkeypatch.setattr(room, "FEW_ROWS", FEW)
 
 
@@ -68,7 +68,7 @@ def opened(lake, as_of, cuts, dataset=TOY, **changes):
 
 
 @pytest.mark.parametrize("seed", WORLDS)
-def test_closed_or_not_a_session_is_given_the_same_bytes(tmp_path, seed):
+def test_compacted_or_not_a_session_is_given_the_same_bytes(tmp_path, seed):
     rng = random.Random(seed)
     landed, compacted = Lake(tmp_path / "landed"), Lake(tmp_path / "compacted")
     given = list(looks(rng))
@@ -175,7 +175,7 @@ def test_files_of_another_form_are_sources_until_they_are_closed_anew(tmp_path, 
         at = FIRST + number * timedelta(days=25)
         publish(lake, [Toy(f"{number}a", "x", at)], at + US)
     with monkeypatch.context() as before:
-        before.setattr(closed, "FORM", closed.FORM - 1)
+        before.setattr(compacted, "FORM", compacted.FORM - 1)
         lake.compact(TOY)
     held = rows(lake)
     with opened(lake, LAST, cuts) as session:
@@ -183,9 +183,9 @@ def test_files_of_another_form_are_sources_until_they_are_closed_anew(tmp_path, 
     earlier = [file for file in lake.snapshot().files("toys") if file.form]
     kept = {path.read_bytes() for path in (tmp_path / "cuts").glob("*.parquet")}
     assert not kept.isdisjoint(Path(file.path).read_bytes() for file in earlier)
-    assert {file.form for file in lake.snapshot().files("toys")} == {closed.FORM - 1, None}
+    assert {file.form for file in lake.snapshot().files("toys")} == {compacted.FORM - 1, None}
     assert lake.compact(TOY).changed
-    assert {file.form for file in lake.snapshot().files("toys")} == {closed.FORM, None}
+    assert {file.form for file in lake.snapshot().files("toys")} == {compacted.FORM, None}
     assert rows(lake) == held
     with opened(lake, LAST, CutCache(tmp_path / "other cuts", few=FEW)) as session:
         assert bytes_of_files(session) == right
