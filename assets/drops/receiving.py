@@ -92,13 +92,11 @@ def _waiting(store: CaptureStore, feed: Feed, lake: Lake) -> list[Capture]:
     received = sorted(store.every(feed.provider.name), key=lambda capture: (capture.fetched_at, capture.url))
     newest: Mapping[str, Capture] = {capture.request_key: capture for capture in received}
     judged = {
-        judgement.run_id.rpartition(".")[2]: judgement
-        for judgement in lake.check_reports(feed.dataset.name)
-        if not judgement.refusal
+        report.run_id.rpartition(".")[2]: report
+        for report in lake.check_reports(feed.dataset.name)
+        if not report.refusal
     }
-    refused = {
-        judgement.run_id.rpartition(".")[2] for judgement in lake.check_reports(feed.dataset.name) if judgement.refusal
-    }
+    refused = {report.run_id.rpartition(".")[2] for report in lake.check_reports(feed.dataset.name) if report.refusal}
 
     def waits(capture: Capture) -> bool:
         mark = _mark(capture)
