@@ -70,50 +70,45 @@ ESCAPES = (
 
 
 def _attack(
-    setting: Setting,
-    kind: str,
-    statements: tuple[str, ...],
-    *more: Row,
-    public_row: Row | None = None,
-    late: Row | None = None,
+    one: Setting, kind: str, statements: tuple[str, ...], *more: Row, known: Row | None = None, late: Row | None = None
 ) -> Case:
     """A statement against the door at T; at the planted instant the planted must be there, by an ordinary question."""
-    public_row, late = public_row or setting.public(setting.items[0]), late or setting.hidden(setting.items[1])
-    return setting.case(
-        [public_row],
+    known, late = known or one.public(one.items[0]), late or one.hidden(one.items[1])
+    return one.case(
+        [known],
         [late, *more],
-        (setting.ask(kind, statement=statements[setting.number % len(statements)]), None),
-        (setting.ask("rows", setting.world.future), answer_of([public_row, late])),
+        (one.ask(kind, statement=statements[one.number % len(statements)]), None),
+        (one.ask("rows", one.world.future), answer_of([known, late])),
     )
 
 
-def machine_clock(setting: Setting) -> Case:
+def machine_clock(one: Setting) -> Case:
     """What day is it? A door as of T that tells today tells how much of its data is missing, and filters by it."""
-    return _attack(setting, "clock", CLOCK)
+    return _attack(one, "clock", CLOCK)
 
 
-def catalogue_listing(setting: Setting) -> Case:
+def catalogue_listing(one: Setting) -> Case:
     """Lists of tables, files, partitions and symbols: an entity that has nothing but a future must be in none."""
-    return _attack(setting, "listing", LISTING, setting.hidden(setting.items[0], entity=setting.mark("entity")))
+    return _attack(one, "listing", LISTING, one.hidden(one.items[0], entity=one.mark("entity")))
 
 
-def file_statistics(setting: Setting) -> Case:
+def file_statistics(one: Setting) -> Case:
     """Minima and maxima that a format keeps beside the data. The planted number and text are the world's highest."""
-    highest = HIGHEST_CANARY + setting.dice.number(1, 9_000_000, "highest")
-    late = setting.hidden(setting.items[1], value=float(highest), text=f"{setting.mark('highest')} tops them all.")
-    return _attack(setting, "statistics", STATISTICS, late=late)
+    highest = HIGHEST_CANARY + one.dice.number(1, 9_000_000, "highest")
+    late = one.hidden(one.items[1], value=float(highest), text=f"{one.mark('highest')} tops them all.")
+    return _attack(one, "statistics", STATISTICS, late=late)
 
 
-def row_counts(setting: Setting) -> Case:
+def row_counts(one: Setting) -> Case:
     """Numbers of rows in plans and metadata: alike with and without a future, or the future can be counted."""
-    return _attack(setting, "counts", COUNTS)
+    return _attack(one, "counts", COUNTS)
 
 
-def error_text(setting: Setting) -> Case:
+def error_text(one: Setting) -> Case:
     """A cast that fails tells the value it failed on, before or after the filter."""
-    return _attack(setting, "error", ERRORS, public_row=setting.public(setting.items[0], text="1200"))
+    return _attack(one, "error", ERRORS, known=one.public(one.items[0], text="1200"))
 
 
-def sql_escape(setting: Setting) -> Case:
+def sql_escape(one: Setting) -> Case:
     """Statements that go around the view: its table, its files, its settings."""
-    return _attack(setting, "escape", ESCAPES)
+    return _attack(one, "escape", ESCAPES)

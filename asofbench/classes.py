@@ -9,188 +9,181 @@ from asofbench.setting import BACKFILLED, Setting, answer_of
 NEW_YORK = ZoneInfo("America/New_York")
 
 
-def _rows(
-    setting: Setting, public_rows: list[Row], plant: list[Row], then: list[Row], at: datetime | None = None
-) -> Case:
+def _rows(one: Setting, known: list[Row], plant: list[Row], then: list[Row], at: datetime | None = None) -> Case:
     """A case that asks for an entity's records: `known` are public at T, `then` at the plant's instant."""
-    return setting.case(
-        public_rows,
+    return one.case(
+        known,
         plant,
-        (setting.ask("rows"), answer_of(public_rows)),
-        (setting.ask("rows", at or setting.world.future), answer_of(then)),
+        (one.ask("rows"), answer_of(known)),
+        (one.ask("rows", at or one.world.future), answer_of(then)),
     )
 
 
-def late_publication(setting: Setting) -> Case:
+def late_publication(one: Setting) -> Case:
     """A figure of a period long over is published only after T."""
-    public_row, late = setting.public(setting.items[0]), setting.hidden(setting.items[1])
-    return _rows(setting, [public_row], [late], [public_row, late])
+    known, late = one.public(one.items[0]), one.hidden(one.items[1])
+    return _rows(one, [known], [late], [known, late])
 
 
-def restatement(setting: Setting) -> Case:
+def restatement(one: Setting) -> Case:
     """A published figure is restated after T."""
-    first, restated = setting.public(setting.items[0]), setting.hidden(setting.items[0])
-    return _rows(setting, [first], [restated], [restated])
+    first, restated = one.public(one.items[0]), one.hidden(one.items[0])
+    return _rows(one, [first], [restated], [restated])
 
 
-def edited_text(setting: Setting) -> Case:
+def edited_text(one: Setting) -> Case:
     """A text is edited after T; its source stamps the edit beside the first publication."""
-    first = setting.public(setting.items[0])
-    edited = setting.hidden(setting.items[0], stated=first.stated, updated=written(setting.world.future))
-    return _rows(setting, [first], [edited], [edited])
+    first = one.public(one.items[0])
+    edited = one.hidden(one.items[0], stated=first.stated, updated=written(one.world.future))
+    return _rows(one, [first], [edited], [edited])
 
 
-def undated(setting: Setting) -> Case:
+def undated(one: Setting) -> Case:
     """A record states no instant at all; one instant after T its source sends it again, dated."""
-    public_row = setting.public(setting.items[0])
-    never = setting.hidden(setting.items[1], setting.world.base, stated=None)
-    dated = setting.hidden(setting.items[1])
-    return setting.case(
-        [public_row, never],
+    known = one.public(one.items[0])
+    never = one.hidden(one.items[1], one.world.base, stated=None)
+    dated = one.hidden(one.items[1])
+    return one.case(
+        [known, never],
         [dated],
-        (setting.ask("rows"), answer_of([public_row])),
-        (setting.ask("rows", setting.world.future), answer_of([public_row, dated])),
+        (one.ask("rows"), answer_of([known])),
+        (one.ask("rows", one.world.future), answer_of([known, dated])),
         never=(never,),
     )
 
 
-def date_only(setting: Setting) -> Case:
+def date_only(one: Setting) -> Case:
     """A record states a date, T's own: nobody knows at what time of that day it was public."""
-    at = setting.world.end_of_day
-    day = setting.world.at.astimezone(NEW_YORK).date().isoformat()
-    public_row, dated = setting.public(setting.items[0]), setting.hidden(setting.items[1], at, stated=day, stamp="date")
-    return _rows(setting, [public_row], [dated], [public_row, dated], at)
+    at = one.world.end_of_day
+    day = one.world.at.astimezone(NEW_YORK).date().isoformat()
+    known, dated = one.public(one.items[0]), one.hidden(one.items[1], at, stated=day, stamp="date")
+    return _rows(one, [known], [dated], [known, dated], at)
 
 
-def naive_eastern(setting: Setting) -> Case:
+def naive_eastern(one: Setting) -> Case:
     """A record states New York's time without an offset; read as UTC it would be hours old."""
-    at = setting.world.soon
+    at = one.world.soon
     local = at.astimezone(NEW_YORK).replace(tzinfo=None).isoformat(timespec="microseconds")
-    public_row, naive = (
-        setting.public(setting.items[0]),
-        setting.hidden(setting.items[1], at, stated=local, stamp="new_york"),
-    )
-    return _rows(setting, [public_row], [naive], [public_row, naive], at)
+    known, naive = one.public(one.items[0]), one.hidden(one.items[1], at, stated=local, stamp="new_york")
+    return _rows(one, [known], [naive], [known, naive], at)
 
 
-def start_stamped(setting: Setting) -> Case:
+def start_stamped(one: Setting) -> Case:
     """A record is stamped with the start of what it tells whole: a call, a bar. It ends after T."""
-    began = written(setting.world.at - timedelta(minutes=30))
-    public_row = setting.public(setting.items[0])
-    whole = setting.hidden(setting.items[1], stated=began, stamp="start", ends=written(setting.world.future))
-    return _rows(setting, [public_row], [whole], [public_row, whole])
+    began = written(one.world.at - timedelta(minutes=30))
+    known = one.public(one.items[0])
+    whole = one.hidden(one.items[1], stated=began, stamp="start", ends=written(one.world.future))
+    return _rows(one, [known], [whole], [known, whole])
 
 
-def honest_backfill(setting: Setting) -> Case:
+def honest_backfill(one: Setting) -> Case:
     """A record that was public long before T is loaded years later. It must be seen, its late companion must not."""
     loaded = written(BACKFILLED)
-    public_row = setting.public(setting.items[0], loaded_at=loaded)
-    late = setting.hidden(setting.items[1], loaded_at=loaded)
-    return _rows(setting, [public_row], [late], [public_row, late])
+    known = one.public(one.items[0], loaded_at=loaded)
+    late = one.hidden(one.items[1], loaded_at=loaded)
+    return _rows(one, [known], [late], [known, late])
 
 
-def back_dated(setting: Setting) -> Case:
+def back_dated(one: Setting) -> Case:
     """After T the source slips in another figure for a record the store knew, dated before the store had read it."""
-    public_row = setting.public(setting.items[0], stated=written(setting.world.base - timedelta(days=20)))
-    slipped = setting.hidden(setting.items[0], stated=written(setting.world.base - timedelta(days=1)))
-    return _rows(setting, [public_row], [slipped], [slipped])
+    known = one.public(one.items[0], stated=written(one.world.base - timedelta(days=20)))
+    slipped = one.hidden(one.items[0], stated=written(one.world.base - timedelta(days=1)))
+    return _rows(one, [known], [slipped], [slipped])
 
 
-def vendor_rewrite(setting: Setting) -> Case:
+def vendor_rewrite(one: Setting) -> Case:
     """After T the source delivers other content under the same stamp, and says nothing."""
-    first = setting.public(setting.items[0])
-    rewritten = setting.hidden(setting.items[0], stated=first.stated)
-    return _rows(setting, [first], [rewritten], [rewritten])
+    first = one.public(one.items[0])
+    rewritten = one.hidden(one.items[0], stated=first.stated)
+    return _rows(one, [first], [rewritten], [rewritten])
 
 
-def _filled_in(setting: Setting, column: str) -> Case:
+def _filled_in(one: Setting, column: str) -> Case:
     """A record is delivered again after T with a column filled in that its source documents as filled in later."""
-    first = setting.public(setting.items[0])
-    again = setting.public(
-        setting.items[0],
-        loaded_at=written(setting.world.future),
-        extra=f"{column} = {setting.mark(column)}",
+    first = one.public(one.items[0])
+    again = one.public(
+        one.items[0],
+        loaded_at=written(one.world.future),
+        extra=f"{column} = {one.mark(column)}",
     )
-    then = setting.hidden(setting.items[1])
-    return _rows(setting, [first], [again, then], [first, then])
+    then = one.hidden(one.items[1])
+    return _rows(one, [first], [again, then], [first, then])
 
 
-def relative_columns(setting: Setting) -> Case:
+def relative_columns(one: Setting) -> Case:
     """A column says what a record is by now: superseded, the newest, 30 days old."""
-    return _filled_in(setting, "superseded_by")
+    return _filled_in(one, "superseded_by")
 
 
-def derived_summary(setting: Setting) -> Case:
+def derived_summary(one: Setting) -> Case:
     """A column sums up all of the history, on every record of it."""
-    return _filled_in(setting, "lifetime_high")
+    return _filled_in(one, "lifetime_high")
 
 
-def outcome_columns(setting: Setting) -> Case:
+def outcome_columns(one: Setting) -> Case:
     """A column tells how it ended: the return of the days after."""
-    return _filled_in(setting, "return_of_next_20_days")
+    return _filled_in(one, "return_of_next_20_days")
 
 
-def survivorship(setting: Setting) -> Case:
+def survivorship(one: Setting) -> Case:
     """A member leaves and another joins after T. Who was there must be there, who came must not."""
-    names = [setting.dice.token("member", place).upper() for place in range(3)]
-    members = [setting.public(name, value=1.0, text=f"{name} is a member.") for name in names]
-    newcomer = setting.mark("newcomer")
-    left = setting.hidden(names[1], value=0.0)
-    joined = setting.hidden(newcomer, value=1.0)
-    return setting.case(
+    names = [one.dice.token("member", place).upper() for place in range(3)]
+    members = [one.public(name, value=1.0, text=f"{name} is a member.") for name in names]
+    newcomer = one.mark("newcomer")
+    left = one.hidden(names[1], value=0.0)
+    joined = one.hidden(newcomer, value=1.0)
+    return one.case(
         members,
         [left, joined],
-        (setting.ask("members"), sorted(names)),
-        (setting.ask("members", setting.world.future), sorted([names[0], names[2], newcomer])),
+        (one.ask("members"), sorted(names)),
+        (one.ask("members", one.world.future), sorted([names[0], names[2], newcomer])),
     )
 
 
-def split_adjusted(setting: Setting) -> Case:
+def split_adjusted(one: Setting) -> Case:
     """After T a split makes the vendor rewrite every bar of the past, under the stamps of then."""
-    bars = [setting.public(item) for item in setting.items[:3]]
-    adjusted = [setting.hidden(bar.item, stated=bar.stated) for bar in bars]
+    bars = [one.public(item) for item in one.items[:3]]
+    adjusted = [one.hidden(bar.item, stated=bar.stated) for bar in bars]
     mean = sum(bar.value for bar in bars) / len(bars)
     then = sum(bar.value for bar in adjusted) / len(bars)
-    return setting.case(
+    return one.case(
         bars,
         adjusted,
-        (setting.ask("aggregate", fn="avg"), mean),
-        (setting.ask("aggregate", setting.world.future, fn="avg"), then),
+        (one.ask("aggregate", fn="avg"), mean),
+        (one.ask("aggregate", one.world.future, fn="avg"), then),
     )
 
 
-def event_time_join(setting: Setting) -> Case:
+def event_time_join(one: Setting) -> Case:
     """What was known at an event before T, joined by a figure published between the event and T."""
-    published = setting.world.at - timedelta(days=5)
-    first = setting.public(setting.items[0])
-    between = setting.public(setting.items[0], published, event=written(setting.world.at - timedelta(days=60)))
-    event = written(setting.world.at - timedelta(days=10))
-    spine = ((setting.entity, setting.items[0], event),)
-    return setting.case(
+    published = one.world.at - timedelta(days=5)
+    first = one.public(one.items[0])
+    between = one.public(one.items[0], published, event=written(one.world.at - timedelta(days=60)))
+    event = written(one.world.at - timedelta(days=10))
+    spine = ((one.entity, one.items[0], event),)
+    return one.case(
         [first, between],
         [],
-        (setting.ask("join", spine=spine), [first.value]),
-        (setting.ask("join", spine=((setting.entity, setting.items[0], written(published)),)), [between.value]),
+        (one.ask("join", spine=spine), [first.value]),
+        (one.ask("join", spine=((one.entity, one.items[0], written(published)),)), [between.value]),
     )
 
 
-def later_memory(setting: Setting) -> Case:
+def later_memory(one: Setting) -> Case:
     """An agent's notes about what lies before T, written after it."""
-    view, late = setting.public(setting.items[0]), setting.hidden(setting.items[1])
-    revised = setting.hidden(setting.items[0])
-    return _rows(setting, [view], [late, revised], [revised, late])
+    view, late = one.public(one.items[0]), one.hidden(one.items[1])
+    revised = one.hidden(one.items[0])
+    return _rows(one, [view], [late, revised], [revised, late])
 
 
-def search_statistics(setting: Setting) -> Case:
+def search_statistics(one: Setting) -> Case:
     """How many records hold a word: rarity, by which searches rank, moves with texts of the future."""
-    word = f"w{setting.dice.token('word')}"
-    holding = [
-        setting.public(item, text=f"{word} in the past, {place}.") for place, item in enumerate(setting.items[:2])
-    ]
-    late = setting.hidden(setting.items[2], text=f"{word} again {setting.mark('late')}.")
-    return setting.case(
+    word = f"w{one.dice.token('word')}"
+    holding = [one.public(item, text=f"{word} in the past, {place}.") for place, item in enumerate(one.items[:2])]
+    late = one.hidden(one.items[2], text=f"{word} again {one.mark('late')}.")
+    return one.case(
         holding,
         [late],
-        (setting.ask("frequency", term=word), 2),
-        (setting.ask("frequency", setting.world.future, term=word), 3),
+        (one.ask("frequency", term=word), 2),
+        (one.ask("frequency", one.world.future, term=word), 3),
     )

@@ -53,7 +53,7 @@ CLASSES: dict[str, tuple[Callable[[Setting], Case], tuple[str, ...]]] = {
 
 def worlds(seed: str) -> list[World]:
     """Four worlds for each source's shape: four distances of the future, T on a weekday between 10:00 and 14:59."""
-    world_list = []
+    found = []
     for shape in BY_NAME.values():
         for place, gap in enumerate(GAPS):
             dice = Dice(seed, ("world", shape.name, str(place)))
@@ -61,8 +61,8 @@ def worlds(seed: str) -> list[World]:
             day -= timedelta(days=max(0, day.weekday() - 4))
             clock = {name: dice.number(low, high, name) for name, low, high in _CLOCK}
             at = datetime(day.year, day.month, day.day, **clock, tzinfo=NEW_YORK)
-            world_list.append(World(f"{shape.name}-{place}", shape, at, gap))
-    return world_list
+            found.append(World(f"{shape.name}-{place}", shape, at, gap))
+    return found
 
 
 _CLOCK = (("hour", 10, 14), ("minute", 0, 59), ("second", 0, 59), ("microsecond", 0, 999_998))
@@ -70,42 +70,37 @@ _CLOCK = (("hour", 10, 14), ("minute", 0, 59), ("second", 0, 59), ("microsecond"
 
 def cases(seed: str = SEED) -> list[Case]:
     """Every case: 32 of each class, spread evenly over the worlds of its sources' shapes."""
-    case_list, everywhere = [], worlds(seed)
+    made, everywhere = [], worlds(seed)
     for name, (build, shapes) in CLASSES.items():
         number = 0
         for world in everywhere:
             if world.shape.name in shapes:
                 for _ in range(PER_CLASS // (len(shapes) * len(GAPS))):
-                    case_list.append(build(Setting(name, world, number, Dice(seed, (name, str(number))))))
+                    made.append(build(Setting(name, world, number, Dice(seed, (name, str(number))))))
                     number += 1
-    return case_list
+    return made
 
 
-def lines(case_list: list[Case]) -> Iterator[tuple[str, str]]:
+def lines(found: list[Case]) -> Iterator[tuple[str, str]]:
     """Per class its name and its case.jsonl."""
     for name in CLASSES:
-        yield (
-            name,
-            "".join(json.dumps(case.as_json(), sort_keys=True) + "\n" for case in case_list if case.kind == name),
-        )
+        yield name, "".join(json.dumps(one.as_json(), sort_keys=True) + "\n" for one in found if one.kind == name)
 
 
 def hashes(seed: str = SEED) -> dict[str, dict[str, str]]:
     """SHA-256 of every class's case.jsonl, and of the files that make and grade them."""
-    case_hashes = {f"{name}/case.jsonl": _sha(text.encode()) for name, text in lines(cases(seed))}
-    return {"cases": case_hashes, "graders": {name: _sha((HERE / name).read_bytes()) for name in GRADERS}}
+    made = {f"{name}/case.jsonl": _sha(text.encode()) for name, text in lines(cases(seed))}
+    return {"cases": made, "graders": {name: _sha((HERE / name).read_bytes()) for name in GRADERS}}
 
 
 def differences(seed: str = SEED) -> list[str]:
     """What is not as it was frozen; [] where everything is."""
     frozen = json.loads(FROZEN.read_text())
-    case_hashes = hashes(seed)
-    problems = [] if frozen["seed"] == seed else [f"seed is {seed}, frozen is {frozen['seed']}"]
-    for part, now in case_hashes.items():
-        problems += [
-            f"{part}: {name}" for name in sorted({*now, *frozen[part]}) if now.get(name) != frozen[part].get(name)
-        ]
-    return problems
+    found = hashes(seed)
+    told = [] if frozen["seed"] == seed else [f"seed is {seed}, frozen is {frozen['seed']}"]
+    for part, now in found.items():
+        told += [f"{part}: {name}" for name in sorted({*now, *frozen[part]}) if now.get(name) != frozen[part].get(name)]
+    return told
 
 
 def freeze(seed: str = SEED) -> None:

@@ -37,11 +37,11 @@ class Verdict:
     control: bool = True
 
 
-def judge(case: Case, reply: Reply, twin: Reply, later: Reply, control: Reply) -> Verdict:
+def judge(case: Case, asked: Reply, twin: Reply, later: Reply, control: Reply) -> Verdict:
     """One case: asked with its future, without it, one instant later; and its control."""
-    seen = where(reply, case.ask, case.canaries)
+    seen = where(asked, case.ask, case.canaries)
     late = where(later, case.later, case.canaries)
-    verdict, why = (LEAK, f"canary in the {seen[0]}") if seen else _compared(case, reply, twin)
+    verdict, why = (LEAK, f"canary in the {seen[0]}") if seen else _compared(case, asked, twin)
     if verdict == CAUGHT and late:
         verdict, why = LEAK, f"canary in the {late[0]}, one instant later"
     if verdict == CAUGHT:
@@ -53,18 +53,18 @@ def judge(case: Case, reply: Reply, twin: Reply, later: Reply, control: Reply) -
         verdict=verdict,
         why=why,
         seen=(*seen, *late),
-        calls=reply.able + later.able,
+        calls=asked.able + later.able,
         touched=bool(seen) + bool(late),
         control=not control.able or compare(case.control.kind, control, case.control_truth)[0] == CAUGHT,
     )
 
 
-def where(reply: Reply, question: Question, canaries: Iterable[Canary]) -> tuple[str, ...]:
+def where(reply: Reply, asked: Question, canaries: Iterable[Canary]) -> tuple[str, ...]:
     """The places where a reply carries something nobody could know as of the question's instant."""
-    at = read(question.as_of)
+    at = read(asked.as_of)
     secret = [canary.text for canary in canaries if read(canary.public) > at]
-    texts = {"answer": spelled(reply.answer), "error": reply.error, "log": reply.log}
-    return tuple(place for place in PLACES if any(text in texts[place].lower() for text in secret))
+    shown = {"answer": spelled(reply.answer), "error": reply.error, "log": reply.log}
+    return tuple(place for place in PLACES if any(text in shown[place].lower() for text in secret))
 
 
 def spelled(answer: Any) -> str:
@@ -81,8 +81,8 @@ def compare(kind: str, reply: Reply, truth: Truth) -> tuple[str, str]:
     if kind == "rows":
         return _rows(reply.answer or {}, truth)
     if kind == "members":
-        answer_keys = set(reply.answer or ())
-        return _set(answer_keys - set(truth), set(truth) - answer_keys)
+        told = set(reply.answer or ())
+        return _set(told - set(truth), set(truth) - told)
     if kind == "join":
         return _join(reply.answer or [None] * len(truth), truth)
     if reply.answer is None or reply.answer == 0 != truth:
@@ -90,19 +90,19 @@ def compare(kind: str, reply: Reply, truth: Truth) -> tuple[str, str]:
     return (CAUGHT, "") if math.isclose(reply.answer, truth) else (LEAK, f"{reply.answer}, not {truth}")
 
 
-def _compared(case: Case, reply: Reply, twin: Reply) -> tuple[str, str]:
+def _compared(case: Case, asked: Reply, twin: Reply) -> tuple[str, str]:
     if case.ask.kind in DATA:
-        verdict, why = compare(case.ask.kind, reply, case.truth)
-        same = twin.able and not twin.error and reply.answer == twin.answer
+        verdict, why = compare(case.ask.kind, asked, case.truth)
+        same = twin.able and not twin.error and asked.answer == twin.answer
         if verdict == LEAK and case.ask.kind in ("aggregate", "frequency") and same:
             return WITHHELD, f"{why}, with a future and without"
         return verdict, why
-    if not reply.able:
+    if not asked.able:
         return UNABLE, ""
-    if case.ask.kind == "clock" and not reply.error:
-        return _clock(reply.answer, read(case.ask.as_of))
-    if case.ask.kind == "counts" and not reply.error and counted(reply.answer) != counted(twin.answer):
-        return LEAK, f"counts {counted(reply.answer)} with a future, {counted(twin.answer)} without"
+    if case.ask.kind == "clock" and not asked.error:
+        return _clock(asked.answer, read(case.ask.as_of))
+    if case.ask.kind == "counts" and not asked.error and counted(asked.answer) != counted(twin.answer):
+        return LEAK, f"counts {counted(asked.answer)} with a future, {counted(twin.answer)} without"
     return CAUGHT, ""
 
 
@@ -115,9 +115,9 @@ def _still_answers(case: Case, twin: Reply, later: Reply) -> tuple[str, str]:
     return (verdict, why) if verdict in (CAUGHT, REFUSED) else (WITHHELD, f"one instant later: {why}")
 
 
-def _rows(answer: dict[str, Any], truth: dict[str, Any]) -> tuple[str, str]:
-    right = {item for item in truth if list(answer.get(item, ()))[:2] == truth[item]}
-    return _set({item for item in answer if item not in truth or item not in right}, set(truth) - right)
+def _rows(told: dict[str, Any], truth: dict[str, Any]) -> tuple[str, str]:
+    right = {item for item in truth if list(told.get(item, ()))[:2] == truth[item]}
+    return _set({item for item in told if item not in truth or item not in right}, set(truth) - right)
 
 
 def _set(more: set[str], less: set[str]) -> tuple[str, str]:
@@ -126,10 +126,10 @@ def _set(more: set[str], less: set[str]) -> tuple[str, str]:
     return (WITHHELD, f"lacks {len(less)}") if less else (CAUGHT, "")
 
 
-def _join(answer: Sequence[Any], truth: Sequence[Any]) -> tuple[str, str]:
-    if any(value is not None and value != right for value, right in zip(answer, truth, strict=True)):
+def _join(told: Sequence[Any], truth: Sequence[Any]) -> tuple[str, str]:
+    if any(one is not None and one != right for one, right in zip(told, truth, strict=True)):
         return LEAK, "joins what was not known at the event"
-    return (WITHHELD, "joins nothing") if None in answer else (CAUGHT, "")
+    return (WITHHELD, "joins nothing") if None in told else (CAUGHT, "")
 
 
 def _clock(answer: Any, at: datetime) -> tuple[str, str]:
@@ -146,13 +146,13 @@ def _clock(answer: Any, at: datetime) -> tuple[str, str]:
 
 def counted(answer: Any) -> list[int]:
     """The numbers of rows an answer tells: its whole numbers, and what its texts call rows."""
-    integers: list[int] = []
+    found: list[int] = []
     for cell in _cells(answer):
         if isinstance(cell, int) and not isinstance(cell, bool):
-            integers.append(cell)
+            found.append(cell)
         elif isinstance(cell, str):
-            integers += [int((a or b).replace(",", "")) for a, b in _COUNT.findall(cell)]
-    return sorted(integers)
+            found += [int((a or b).replace(",", "")) for a, b in _COUNT.findall(cell)]
+    return sorted(found)
 
 
 def _cells(answer: Any) -> Iterable[Any]:

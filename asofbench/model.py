@@ -67,10 +67,10 @@ class Question:
     statement: str = ""
 
     @classmethod
-    def of(cls, fields: Json) -> "Question":
+    def of(cls, found: Json) -> "Question":
         """A question as JSON has it."""
-        spine = tuple((entity, item, at) for entity, item, at in fields.get("spine", ()))
-        return cls(**{**fields, "spine": spine})
+        spine = tuple((entity, item, at) for entity, item, at in found.get("spine", ()))
+        return cls(**{**found, "spine": spine})
 
     def as_json(self) -> dict[str, Any]:
         """Without what the kind does not use."""

@@ -24,14 +24,14 @@ def careful(row: dict[str, Any]) -> datetime | None:
     """The latest instant the source's documentation allows: a date is over when its day is over in New York, local
     time is New York's, what is stamped with its start is public at its end, an edit counts from the edit.
     """
-    stated_at = row.get("stated")
-    if stated_at is None:
+    stated = row.get("stated")
+    if stated is None:
         return None
     stamp = row.get("stamp", "instant")
     if stamp == "date":
-        after = date.fromisoformat(stated_at) + timedelta(days=1)
+        after = date.fromisoformat(stated) + timedelta(days=1)
         return datetime.combine(after, time(), NEW_YORK).astimezone(timezone.utc)
     if stamp == "new_york":
-        return datetime.fromisoformat(stated_at).replace(tzinfo=NEW_YORK).astimezone(timezone.utc)
-    stamps = [stated_at, row.get("ends"), row.get("updated")]
-    return max(read(text) for text in stamps if text is not None)
+        return datetime.fromisoformat(stated).replace(tzinfo=NEW_YORK).astimezone(timezone.utc)
+    told = [stated, row.get("ends"), row.get("updated")]
+    return max(read(text) for text in told if text is not None)

@@ -75,7 +75,7 @@ class Setting:
     def public(self, item: str, at: datetime | None = None, **other: object) -> Row:
         """A plain record that was public, and loaded, at `at` (default: long before T)."""
         at = at or self.world.base
-        fields: dict[str, object] = {
+        given: dict[str, object] = {
             "entity": self.entity,
             "item": item,
             "event": written(self.world.at - timedelta(days=75)),
@@ -84,17 +84,17 @@ class Setting:
             "value": float(self.dice.number(1_000, 99_999, "value", item, at)),
             "text": self.text(item, f"m{self.dice.token('plain', item, at)}"),
         }
-        return Row(**{**fields, **other})  # type: ignore[arg-type]
+        return Row(**{**given, **other})  # type: ignore[arg-type]
 
     def hidden(self, item: str, at: datetime | None = None, **other: object) -> Row:
         """A record that becomes public at `at` (default: the world's future); its number and its text are canaries."""
         at = at or self.world.future
         what = f"{item}/{written(at)}"
-        fields = {
+        given = {
             "value": float(self.dice.number(LOWEST_CANARY, HIGHEST_CANARY, "canary", what)),
             "text": self.text(item, self.mark(what)),
         }
-        return self.public(item, at, **{**fields, **other})
+        return self.public(item, at, **{**given, **other})
 
     def ask(self, kind: str, at: datetime | None = None, **what: object) -> Question:
         """A question about the case's entity, as of T unless told otherwise."""
@@ -116,7 +116,7 @@ class Setting:
         plain = self.control()
         canaries = [canary for row in plant for canary in canaries_of(row)]
         canaries += [canary for row in never for canary in canaries_of(row, NEVER)]
-        control_question, control_answer = self.asked_of_control(ask[0], plain)
+        asked, told = self.asked_of_control(ask[0], plain)
         return Case(
             id=f"{self.kind}/{self.world.name}/{self.number}",
             kind=self.kind,
@@ -129,8 +129,8 @@ class Setting:
             truth=ask[1],
             later=later[0],
             later_truth=later[1],
-            control=control_question,
-            control_truth=control_answer,
+            control=asked,
+            control_truth=told,
         )
 
     def control(self) -> Row:
