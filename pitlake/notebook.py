@@ -4,13 +4,13 @@ One session at a time, kept open while both instants, version and lake stay the 
 notebook's variable of that name, bound as a parameter. SQL is the session's business.
 """
 
-import html
 import shlex
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from pitlake.charts import Bar, bar_chart
 from pitlake.errors import BadInput
 from pitlake.questions.catalogue import placeholders
 from pitlake.session import Session, connect
@@ -18,10 +18,6 @@ from pitlake.session import Session, connect
 if TYPE_CHECKING:
     import pandas as pd
     from IPython.core.interactiveshell import InteractiveShell
-
-
-BAR_WIDTH, BAR_HEIGHT, LABEL_WIDTH = 360, 18, 150
-"""Of a chart, in pixels."""
 
 
 @dataclass(frozen=True)
@@ -32,16 +28,7 @@ class Bars:
     values: Mapping[str, float]
 
     def _repr_svg_(self) -> str:
-        most = max(self.values.values(), default=0) or 1
-        drawn = [f'<text x="0" y="13" font-weight="bold">{html.escape(self.title)}</text>']
-        for place, (name, value) in enumerate(self.values.items(), 1):
-            top, width = place * BAR_HEIGHT, BAR_WIDTH * value / most
-            drawn.append(f'<text x="0" y="{top + 13}">{html.escape(str(name))}</text>')
-            drawn.append(f'<rect x="{LABEL_WIDTH}" y="{top + 3}" width="{width:.1f}" height="12" fill="#4a7ebb"/>')
-            drawn.append(f'<text x="{LABEL_WIDTH + width + 4:.1f}" y="{top + 13}">{value:g}</text>')
-        size = f'width="{LABEL_WIDTH + BAR_WIDTH + 60}" height="{(len(self.values) + 1) * BAR_HEIGHT}"'
-        look = 'font-family="sans-serif" font-size="12"'
-        return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {look}>{"".join(drawn)}</svg>'
+        return bar_chart([Bar(str(name), [("", value)]) for name, value in self.values.items()], self.title, lying=True)
 
 
 class Line(ArgumentParser):

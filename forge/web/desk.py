@@ -16,13 +16,13 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import BaseRoute, Route
 
-from forge.web.pictures import courses, curve, marks
+from forge.web.pictures import calibration_charts, counterfactual_sparkline, trade_charts
 from forge.web.remembered import Day
 from pitlake import clock
+from pitlake.charts import HALF_WIDTH, Svg, line_chart, sparkline
 from pitlake.clock import instant, iso
 from pitlake.errors import BadInput, PitlakeError, for_agents
 from pitlake.lake.lake import Lake
-from pitlake.web.plots import HALF, NARROW, spark, steps
 
 LINKS = (
     ("/desk", "Today"),
@@ -64,7 +64,7 @@ class DeskPages:
                 "desk.html",
                 day,
                 views=views,
-                sparks={texts[-1].record.id: _spark(texts) for texts in views},
+                sparks={texts[-1].record.id: _sparkline(texts) for texts in views},
                 expressions=day.all("expressions"),
                 decisions=day.decisions(),
                 waiting=day.waiting(),
@@ -87,14 +87,14 @@ class DeskPages:
     def calibration(self, request: Request) -> HTMLResponse:
         """How forecasts came out: each category's curve, with the ground where right forecasts fall by chance."""
         with self.day(request) as day:
-            measured = [(one, *curve(one)) for one in day.calibrations()]
+            measured = [(one, *calibration_charts(one)) for one in day.calibrations()]
             return self.page(request, "calibration.html", day, measured=measured)
 
     def ledger(self, request: Request) -> HTMLResponse:
         """What was not done and what would have become of it, beside what was done."""
         with self.day(request) as day:
             found = day.counterfactuals()
-            sparks = {one.id: marks(one) for one in found}
+            sparks = {one.id: counterfactual_sparkline(one) for one in found}
             return self.page(request, "ledger.html", day, ledger=found, sparks=sparks, outcomes=day.outcomes())
 
     def skills(self, request: Request) -> HTMLResponse:
@@ -113,7 +113,7 @@ class DeskPages:
         with self.day(request) as day:
             texts = day.texts("views", request.path_params["name"])
             values = [(text.at, text.record.confidence) for text in texts]
-            drawn = [steps(values, day.at, frame, kind) for frame, kind in ((HALF, "wide"), (NARROW, "narrow"))]
+            drawn = line_chart(values, day.at, HALF_WIDTH, "Confidence", stepped=True)
             told = texts[-1].record
             return self.page(
                 request, "view.html", day, texts=texts, view=told, drawn=drawn, expressions=day.expressions_of(told)
@@ -134,7 +134,7 @@ class DeskPages:
                 measures=day.measures(told),
                 waits=waits,
                 course=course,
-                drawn=[] if isinstance(course, str) else courses(told, course, day.at),
+                drawn=[] if isinstance(course, str) else trade_charts(told, course, day.at),
             )
 
     def decision(self, request: Request) -> HTMLResponse:
@@ -179,5 +179,5 @@ class DeskPages:
         return self.page(request, "decision.html", day, told=told, replayed=replayed)
 
 
-def _spark(texts: Sequence[Any]) -> Any:
-    return spark([text.record.confidence for text in texts], "confidence over time")
+def _sparkline(texts: Sequence[Any]) -> Svg:
+    return sparkline([text.record.confidence for text in texts], "confidence over time")

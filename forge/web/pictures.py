@@ -1,40 +1,47 @@
-"""The desk's pictures, from its records: a trade's course beside its stop and target, and how forecasts came out."""
+"""The desk's charts, from its records: a trade beside its stop and target, and how forecasts came out."""
 
 from datetime import datetime
-
-from markupsafe import Markup
 
 from forge.records import Calibration, Counterfactual, Expression
 from forge.tracking.scores import by_chance, seen
 from forge.tracking.trades import SIDES, FollowedTrade, level
-from forge.web.curves import SMALL, SQUARE, Level, Point, course, reliability
-from pitlake.web.plots import FULL, NARROW, spark
+from pitlake.charts import (
+    FULL_WIDTH,
+    SQUARE,
+    ForecastBand,
+    Level,
+    Svg,
+    line_chart,
+    reliability_chart,
+    sparkline,
+)
 
 PERCENT = 100
 
 
-def courses(expression: Expression, told: FollowedTrade, at: datetime) -> list[Markup]:
-    """What a trade made by day, in percent of what was opened, wide and narrow."""
-    points = [(mark.day, PERCENT * mark.value) for mark in told.path.marks]
-    levels = []
-    for name, kind in (("target", "good"), ("stop", "bad")):
+def trade_charts(expression: Expression, trade: FollowedTrade, as_of: datetime) -> list[Svg]:
+    """Draw the return of a trade by day, in percent, with its target and stop."""
+    returns = [(mark.day, PERCENT * mark.value) for mark in trade.path.marks]
+    levels = [Level("opened", 0.0, "axis")]
+    for name, css in (("target", "good"), ("stop", "bad")):
         price = level(getattr(expression, name), name)
-        if price is not None and told.path.opened:
-            made = SIDES[expression.direction] * (price / told.path.opened - 1)
-            levels.append(Level(name, PERCENT * made, kind))
-    return [course(points, levels, at, frame, kind) for frame, kind in ((FULL, "wide"), (NARROW, "narrow"))]
+        if price is not None and trade.path.opened:
+            share = SIDES[expression.direction] * (price / trade.path.opened - 1)
+            levels.append(Level(name, PERCENT * share, css))
+    return line_chart(returns, as_of, FULL_WIDTH, "Return in percent", levels=levels)
 
 
-def curve(calibration: Calibration) -> tuple[list[Point], list[Markup]]:
-    """A category's bands as points, and their picture, wide and narrow."""
-    points = []
+def calibration_charts(calibration: Calibration) -> tuple[list[ForecastBand], list[Svg]]:
+    """Return a category's bands, and their reliability diagram for wide and narrow windows."""
+    bands = []
     for band in calibration.bands:
-        share = seen(band.least, band.most, band.forecasts)
-        said = min(1.0, max(0.0, share + band.bias))
-        points.append(Point(said, share, band.least, band.most, *by_chance(said, band.forecasts)))
-    return points, [reliability(points, frame, kind) for frame, kind in ((SQUARE, "wide"), (SMALL, "narrow"))]
+        came_true = seen(band.least, band.most, band.forecasts)
+        forecast = min(1.0, max(0.0, came_true + band.bias))
+        chance = by_chance(forecast, band.forecasts)
+        bands.append(ForecastBand(forecast, came_true, band.least, band.most, *chance))
+    return bands, reliability_chart(bands, SQUARE)
 
 
-def marks(counterfactual: Counterfactual) -> Markup:
-    """What it would have made, by session."""
-    return spark([mark.value for mark in counterfactual.marks], "by session")
+def counterfactual_sparkline(counterfactual: Counterfactual) -> Svg:
+    """Draw what a counterfactual would have made, by session."""
+    return sparkline([mark.value for mark in counterfactual.marks], "by session")

@@ -19,6 +19,7 @@ import jinja2
 from markupsafe import Markup
 
 from pitlake import __version__, clock
+from pitlake.charts import Bar, Svg, bar_chart, sparkline
 from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets
 from pitlake.errors import BadInput, VersionVacuumed
@@ -28,8 +29,8 @@ from pitlake.lake.publishing.audit import Severity
 from pitlake.lake.storage.incidents import Incident
 from pitlake.lake.storage.log import Entry
 from pitlake.lake.storage.manifest import Snapshot
-from pitlake.report import charts, known_then
-from pitlake.report.charts import Stack
+from pitlake.report import known_then
+from pitlake.report.calendar import calendars
 from pitlake.report.late import Arrival
 from pitlake.report.measures import Measures, measure
 
@@ -228,18 +229,18 @@ def page_name(one: Measures) -> str:
     return f"{one.dataset.name}.html"
 
 
-def months(one: Measures) -> list[Stack]:
+def months(one: Measures) -> list[Bar]:
     """Rows by New York month, revisions apart, of every month between the first and the last."""
     first = {day: (what.rows - what.revisions, what.revisions) for day, what in one.days.items()}
     return _by_month({day: (("rows", rows), ("revisions", again)) for day, (rows, again) in first.items()})
 
 
-def gap_months(one: Measures) -> list[Stack]:
+def gap_months(one: Measures) -> list[Bar]:
     """Gaps by type by New York month, over the same months as `months`."""
     return _by_month({day: [(kind, what.gaps.get(kind, 0)) for kind in GAP_TYPES] for day, what in one.days.items()})
 
 
-def _by_month(days: Mapping[date, Iterable[tuple[str, int]]]) -> list[Stack]:
+def _by_month(days: Mapping[date, Iterable[tuple[str, int]]]) -> list[Bar]:
     if not days:
         return []
     sums: dict[int, dict[str, int]] = {}
@@ -249,13 +250,12 @@ def _by_month(days: Mapping[date, Iterable[tuple[str, int]]]) -> list[Stack]:
             month[kind] = month.get(kind, 0) + count
     last = max(sums)
     span = range(max(min(sums), last - MOST_MONTHS + 1), last + 1)
-    return [Stack(f"{number // 12}-{number % 12 + 1:02}", tuple(sums.get(number, {}).items())) for number in span]
+    return [Bar(f"{number // 12}-{number % 12 + 1:02}", tuple(sums.get(number, {}).items())) for number in span]
 
 
-def _spark(one: Measures) -> Any:
-    totals = [stack.total for stack in months(one)[-SPARK_MONTHS:]]
-    padded = [0] * (SPARK_MONTHS - len(totals)) + totals
-    return charts.spark(padded, f"Rows by month of {one.dataset.name}")
+def _sparkline(one: Measures) -> Svg:
+    totals = [bar.total for bar in months(one)[-SPARK_MONTHS:]]
+    return sparkline([0] * (SPARK_MONTHS - len(totals)) + totals, f"Rows by month of {one.dataset.name}")
 
 
 def _environment() -> jinja2.Environment:
@@ -267,15 +267,15 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     pages.globals |= {
-        "bars": charts.bars,
-        "calendar": charts.calendar,
+        "bar_chart": bar_chart,
+        "calendars": calendars,
         "gap_months": gap_months,
         "gap_types": GAP_TYPES,
         "months": months,
         "most_entries": MOST_ENTRIES,
         "page_name": page_name,
         "program_version": __version__,
-        "spark": _spark,
+        "sparkline": _sparkline,
     }
     pages.filters |= {
         "age": age,

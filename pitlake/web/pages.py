@@ -6,16 +6,17 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import jinja2
-from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from pitlake import charts
 from pitlake.answers import receipts
+from pitlake.charts import Svg
 from pitlake.clock import NEW_YORK, iso
 from pitlake.errors import BadInput
 from pitlake.web import asked as asking
-from pitlake.web import compare, plots, questions, shown
+from pitlake.web import compare, questions, shown
 from pitlake.web import history as histories
 from pitlake.web.asked import Asked
 from pitlake.web.known import QUARTER, Known, known, span
@@ -25,7 +26,6 @@ from pitlake.web.shown import Sheet
 _RECEIPT = re.compile(r"[0-9a-f]{16}")
 MOST_ROWS = 200
 WEEKS = 1
-_WRITERS = ("age", "change", "concept", "day_text", "long_text", "period", "stamp", "written")
 
 
 class TimeMachine:
@@ -81,7 +81,7 @@ class TimeMachine:
             pairs=compare.figures(before, after),
             revised=compare.revised(before, after),
             events=compare.events(before, after),
-            chart=_chart(after, first.as_of),
+            chart=_price_chart(after, first.as_of),
         )
 
     def history(self, request: Request) -> Response:
@@ -90,11 +90,8 @@ class TimeMachine:
         with self._pool.session(wanted.as_of) as session:
             told = histories.history(session, number)
         day = number.day
-        triangle = [
-            plots.vintages(told.neighbours, day, wanted.as_of, frame, kind) if day and told.neighbours else ""
-            for frame, kind in _TALL
-        ]
-        stairs = [plots.steps(told.values, wanted.as_of, frame, kind) for frame, kind in _HALF]
+        triangle = charts.vintage_chart(told.neighbours, day, wanted.as_of, charts.LONG_LABELS) if day else []
+        stairs = charts.line_chart(told.values, wanted.as_of, charts.HALF_WIDTH, "The value as known", stepped=True)
         copies = {"SQL": number.sql, "Python": questions.as_python(number.sql, wanted.as_of)}
         copies["Command line"] = questions.as_command(number.sql, wanted.as_of)
         return self._page("history.html", wanted, told=told, triangle=triangle, stairs=stairs, copies=copies)
@@ -155,13 +152,6 @@ class TimeMachine:
         return HTMLResponse(self._templates.get_template(template).render(told))
 
 
-_BOTH = ((plots.WIDE, "wide"), (plots.NARROW, "narrow"))
-_FULL = ((plots.FULL, "wide"), (plots.NARROW, "narrow"))
-_HALF = ((plots.HALF, "wide"), (plots.NARROW, "narrow"))
-_TALL = ((plots.TALL, "wide"), (plots.TALL_NARROW, "narrow"))
-"""How pictures are drawn, for a wide and for a narrow window: a part of the page, all of it, half, with long names."""
-
-
 def _controls(told: Known) -> dict[str, Any]:
     at = told.asked.as_of
     instants = [one.to for one in told.releases]
@@ -173,13 +163,20 @@ def _controls(told: Known) -> dict[str, Any]:
         "first": first,
         "last": last,
         "local": local,
-        "slider": plots.slider(first, last, at, instants),
+        "slider": charts.slider_marks(first, last, at, instants),
     }
 
 
-def _chart(told: Known, also: datetime | None = None) -> list[Markup]:
-    instants, frames = [one.to for one in told.releases], _FULL if also else _BOTH
-    return [plots.prices(told.bars, told.asked.as_of, instants, frame, kind, also) for frame, kind in frames]
+def _price_chart(told: Known, compared_with: datetime | None = None) -> list[Svg]:
+    closes = [(bar.date, bar.adjusted) for bar in told.bars if bar.adjusted is not None]
+    return charts.line_chart(
+        closes if len(closes) > 1 else [],
+        told.asked.as_of,
+        charts.FULL_WIDTH if compared_with else charts.TWO_THIRDS,
+        "Daily closes",
+        events=[release.to for release in told.releases],
+        compared_with=compared_with,
+    )
 
 
 def _pictures(told: Known) -> dict[str, Any]:
@@ -188,8 +185,8 @@ def _pictures(told: Known) -> dict[str, Any]:
         if span(one) == QUARTER:
             quarterly.setdefault(one.concept, []).append(one.value_number)
     return {
-        "chart": _chart(told),
-        "sparks": {name: plots.spark(values[-8:], f"{name}, by quarter") for name, values in quarterly.items()},
+        "chart": _price_chart(told),
+        "sparks": {name: charts.sparkline(values[-8:], f"{name}, by quarter") for name, values in quarterly.items()},
     }
 
 
@@ -200,10 +197,9 @@ def environment(loader: jinja2.BaseLoader) -> jinja2.Environment:
     made.globals.update(
         {
             name: getattr(shown, name)
-            for name in ("age", "change", "concept", "day_text", "long_text", "period", "stamp")
+            for name in ("age", "change", "concept", "day_text", "long_text", "number_text", "period", "stamp")
         },
         unit_text=shown.unit,
-        written=shown.written,
         iso=iso,
         span=span,
     )

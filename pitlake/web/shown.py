@@ -10,6 +10,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from pitlake.charts import day_text, number_text
 from pitlake.clock import NEW_YORK, iso
 from pitlake.datasets import all_datasets
 from pitlake.web.asked import Asked
@@ -21,7 +22,6 @@ CLOCKS = {
     "provider_metadata": "told by the provider",
 }
 """What dated a row, in words."""
-MILLION = 1_000_000
 _SPELLED = {"us-gaap:EarningsPerShareDiluted": "EPS, diluted"}
 
 
@@ -61,14 +61,14 @@ class Sheet:
             f'<a class="ev" href="#e{number}" aria-label="E{number}, evidence">E{number}</a>'
         )
 
-    def number(self, row: Any, column: str, dataset: str, unit: str = "") -> Markup:
+    def number(self, row: Any, column: str, dataset: str) -> Markup:
         """A number as a link to its history. row: has the dataset's key."""
         value = getattr(row, column)
         if value is None:
             return Markup('<span class="soft">none</span>')
         return Markup(  # noqa: S704 - escaped
             f'<a class="n" href="{escape(self.history(row, column, dataset))}">'
-            f'<data value="{escape(repr(value))}">{escape(written(value, unit))}</data></a>'
+            f'<data value="{escape(repr(value))}">{escape(number_text(value))}</data></a>'
         )
 
     def history(self, row: Any, column: str, dataset: str) -> str:
@@ -92,11 +92,6 @@ def stamp(at: datetime, *, seconds: bool = False) -> Markup:
     return Markup(f'<time datetime="{iso(at)}">{text}</time>')  # noqa: S704 - made of an instant
 
 
-def day_text(day: date | None) -> str:
-    """A day in words."""
-    return f"{day.day} {day:%b %Y}" if day else ""
-
-
 def long_text(at: datetime) -> str:
     """An instant in words, with its weekday."""
     local = at.astimezone(NEW_YORK)
@@ -113,22 +108,6 @@ def age(at: datetime, then: datetime) -> str:
     if hours >= 2:
         return f"{hours} hours"
     return f"{minutes} min" if minutes else "less than a minute"
-
-
-def written(value: Any, unit: str = "") -> str:
-    """A number as a reader takes it: large amounts in millions, else as many digits as it has, up to four."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
-    if abs(value) >= MILLION and "shares" not in unit.removesuffix("shares"):
-        return f"{_trimmed(value / MILLION, 3)} m"
-    return _trimmed(value, 4)
-
-
-def _trimmed(value: float, digits: int) -> str:
-    text = f"{value:,.{digits}f}"
-    whole, _, rest = text.partition(".")
-    kept = rest.rstrip("0")
-    return f"{whole}.{kept.ljust(2, '0')}" if kept else whole
 
 
 def period(row: Any) -> str:

@@ -8,8 +8,9 @@ import nbformat
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
+from pitlake.charts import ROW_LENGTH
 from pitlake.errors import BadInput, BadInstant, SessionLost
-from pitlake.notebook import BAR_WIDTH, Bars
+from pitlake.notebook import Bars
 from scripts.run_notebooks import digest
 from tests.doors.conftest import AS_OF
 
@@ -44,7 +45,7 @@ def test_bars_are_drawn_in_proportion_and_names_are_text():
     drawn = Bars("<so> many", {"a": 4, "b&": 1, "none": 0})._repr_svg_()
     picture = ET.fromstring(drawn)
     tag = "{http://www.w3.org/2000/svg}"
-    assert [float(bar.get("width")) for bar in picture.iter(f"{tag}rect")] == [BAR_WIDTH, BAR_WIDTH / 4, 0]
+    assert [float(bar.get("width")) for bar in picture.iter(f"{tag}rect")] == [ROW_LENGTH, ROW_LENGTH / 4, 0]
     assert [text.text for text in picture.iter(f"{tag}text")] == ["<so> many", "a", "4", "b&", "1", "none", "0"]
     assert "NaN" not in Bars("nothing", {"a": 0})._repr_svg_() + Bars("empty", {})._repr_svg_()
 

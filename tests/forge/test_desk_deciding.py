@@ -13,7 +13,7 @@ from forge.core.tape import Tape
 from forge.memory import Memory
 from forge.records import KINDS, Counterfactual, Invalidation, Mark, Outcome, Proposal, Scenario, content_hash, parse
 from forge.web import room
-from forge.web.pictures import courses
+from forge.web.pictures import trade_charts
 from forge.web.remembered import Day, Text
 from pitlake import clock
 from pitlake.clock import from_micros, instant, iso
@@ -233,7 +233,7 @@ def test_a_trade_is_drawn_beside_its_stop_and_target_up_to_the_day(desk, tmp_pat
         day = Day.of(instant(at), lake)
         told = day.course(texts)
         day.close()
-        return told, courses(held, told, day.at)[0]
+        return told, trade_charts(held, told, day.at)[0]
 
     told, picture = drawn("2024-02-21T00:00:00Z")
     assert (told.path.opened, len(told.path.marks), told.path.reason) == (51.0, 6, "")

@@ -14,7 +14,6 @@ from pitlake.clock import instant, iso
 from pitlake.datasets import all_datasets
 from pitlake.lake import Lake
 from pitlake.session import connect
-from pitlake.web import plots
 from pitlake.web.asked import Asked, asked, forward
 from pitlake.web.questions import all_questions, get
 from tests.doors.conftest import AS_OF, START, build, facts, filings, news, prices, publish
@@ -148,13 +147,6 @@ def test_controls_become_one_address(client):
         assert answer.headers["location"] == Asked(instant(where), "NOG").address()
 
 
-def test_the_slider_has_no_mark_after_t_and_an_end_that_t_alone_says():
-    at = instant("2024-05-22T20:30:00Z")
-    later = plots.slider(date(2024, 1, 1), date(2024, 12, 31), at, [at - timedelta(days=9), at, at + timedelta(days=1)])
-    assert later == plots.slider(date(2024, 1, 1), date(2024, 12, 31), at, [at - timedelta(days=9), at])
-    assert later.count("k-mark") == 2
-
-
 @pytest.mark.parametrize(
     ("address", "sentence"),
     [
@@ -269,20 +261,3 @@ def test_a_lost_session_is_not_kept(root):
             session.close()
         assert client.get(Asked(T, "NOG").address()).status_code == 500
         assert client.get(Asked(T, "NOG").address()).status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("low", "high"), [(105.0, 105.0), (0.0, 0.0), (-3.0, 2.0), (1e9, 1.1e12), (0.01, 0.02), (-5.0, -5.0)]
-)
-def test_a_scale_reaches_from_below_to_above_and_has_room(low, high):
-    marks = plots.ticks(low, high)
-    assert marks[0] <= low
-    assert marks[-1] >= high
-    assert 2 <= len(marks) <= 2 * plots.TICKS
-
-
-def test_a_long_value_has_room_beside_its_picture():
-    drawn = plots.steps([(T - timedelta(days=9), 26_044e6), (T, 26_100e6)], T, plots.HALF, "wide")
-    values = re.findall(r'<text x="([\d.]+)" y="[\d.]+" text-anchor="end">([\d,. m]+)</text>', drawn)
-    assert values
-    assert [value for x, value in values if float(x) < 6 * len(value)] == []

@@ -1,12 +1,11 @@
-"""The report's pictures: shades, stacks and tooltips follow the numbers."""
+"""The report's calendar follows the numbers, and its words are as people read them."""
 
-import re
 from datetime import date
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from pitlake.report.charts import Stack, bars, calendar, shade_bounds, spark
+from pitlake.report.calendar import calendars, shade_bounds
 from pitlake.report.measures import Day
 from pitlake.report.site import age, code, percent, span
 
@@ -17,7 +16,7 @@ def drawn(picture):
 
 def test_a_calendar_has_a_cell_a_day_darker_for_more_rows():
     days = {date(2024, 1, day): Day(day) for day in range(1, 11)} | {date(2024, 2, 29): Day(0, 0, {"no_data": 2})}
-    [(year, picture)] = calendar(days)
+    [(year, picture)] = calendars(days)
     cells = [cell for cell in drawn(picture).iter("rect") if cell.get("class") != "none"]
     shades = [cell.get("class") for cell in cells]
     assert year == 2024
@@ -34,21 +33,8 @@ def test_days_of_one_volume_share_one_shade():
 
 def test_a_calendar_shows_the_newest_years():
     days = {date(year, 1, 1): Day(1) for year in range(1990, 2025)}
-    assert [year for year, _ in calendar(days)] == [2024, 2023, 2022, 2021, 2020, 2019]
-    assert calendar({}) == []
-
-
-def test_the_parts_of_a_bar_stand_on_each_other():
-    picture = bars([Stack("2024-01", (("rows", 30), ("revisions", 10))), Stack("<2>", (("rows", 20),))], "Rows & more")
-    rects = [(r.get("class"), float(r.get("y")), float(r.get("height"))) for r in drawn(picture).iter("rect")]
-    assert rects == [("rows", 25, 75), ("revisions", 0, 25), ("rows", 50, 50)]
-    assert [title.text for title in drawn(picture).iter("title")] == ["2024-01: 30 rows, 10 revisions", "<2>: 20 rows"]
-
-
-def test_nothing_draws_nothing():
-    assert not list(drawn(spark([0, 0], "none")).iter("rect"))
-    assert not list(drawn(bars([], "none")))
-    assert re.search("aria-label", str(bars([], "none")))
+    assert [year for year, _ in calendars(days)] == [2024, 2023, 2022, 2021, 2020, 2019]
+    assert calendars({}) == []
 
 
 @pytest.mark.parametrize(("share", "text"), [(0, "0.0 %"), (0.0004, "< 0.1 %"), (0.9996, "> 99.9 %"), (0.25, "25.0 %")])

@@ -1,0 +1,443 @@
+"""Charts as inline SVG: lines, bars, sparklines, revisions on two clocks, a reliability diagram.
+
+They need no plotting library and no script, take their colours from the page's style sheet, and describe themselves in
+words for people who cannot see them. A chart of something known as of an instant ends there: no axis leaves room for
+what came later.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from html import escape
+from typing import Any
+
+from pitlake.clock import NEW_YORK
+
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+TICKS, MAX_LABELS = 4, 8
+MILLION = 1_000_000
+START_LABEL_WIDTH, YEAR_LABEL_WIDTH, LETTER_WIDTH = 130, 24, 6.5
+
+COLUMN_WIDTH, COLUMN_HEIGHT = 10.0, 100.0
+"""Of upright bars, before the page stretches them."""
+ROW_LENGTH, ROW_HEIGHT, ROW_LABEL_WIDTH = 360, 18, 150
+"""Of lying bars, in pixels."""
+
+
+class Svg(str):
+    """SVG text that templates insert as it is."""
+
+    __slots__ = ()
+
+    def __html__(self) -> str:
+        return self
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The size of a chart, the margins around its plot, and the style class of the windows it is made for."""
+
+    width: float
+    height: float
+    css: str = "wide"
+    left: float = 46
+    right: float = 8
+    top: float = 12
+    bottom: float = 22
+
+    def x(self, share: float) -> float:
+        """Return the horizontal position of a share from 0 (left) to 1 (right)."""
+        return round(self.left + share * (self.width - self.left - self.right), 1)
+
+    def y(self, share: float) -> float:
+        """Return the vertical position of a share from 0 (bottom) to 1 (top)."""
+        return round(self.height - self.bottom - share * (self.height - self.top - self.bottom), 1)
+
+    def with_room_for(self, values: Sequence[float]) -> "Frame":
+        """Return the frame with a left margin that fits these values as labels."""
+        longest = max(len(number_text(value)) for value in values)
+        return replace(self, left=max(self.left, LETTER_WIDTH * longest + 10))
+
+
+NARROW = Frame(360, 230, "narrow")
+TWO_THIRDS = (Frame(760, 300), NARROW)
+FULL_WIDTH = (Frame(1200, 300), NARROW)
+HALF_WIDTH = (Frame(480, 240), NARROW)
+LONG_LABELS = (Frame(1200, 300, left=92), Frame(360, 300, "narrow", left=82))
+SQUARE = (Frame(480, 360, left=40, bottom=34), Frame(360, 320, "narrow", left=36, bottom=34))
+"""Each chart is drawn twice, for a wide and for a narrow window; the style sheet shows one of them."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """A value that a line is compared with. css: good for an aim, bad for a limit, axis for where it started."""
+
+    name: str
+    value: float
+    css: str
+
+
+@dataclass(frozen=True)
+class ForecastBand:
+    """Forecasts of similar probability, all numbers from 0 to 1.
+
+    forecast: their mean; came_true: the share that came true; least, most: its 95 % interval; low, high: the interval
+    in which the share lies by chance if the forecasts are right.
+    """
+
+    forecast: float
+    came_true: float
+    least: float
+    most: float
+    low: float
+    high: float
+
+    @property
+    def by_chance(self) -> bool:
+        """Whether chance alone explains the difference."""
+        return self.low <= self.came_true <= self.high
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar of a bar chart. parts: (style class, value) from its start."""
+
+    label: str
+    parts: Sequence[tuple[str, float]]
+
+    @property
+    def total(self) -> float:
+        """The sum of its parts."""
+        return sum(value for _, value in self.parts)
+
+
+def number_text(value: Any) -> str:
+    """Format a number for reading: large amounts in millions, others with up to four decimals."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if abs(value) >= MILLION:
+        return f"{_without_zeros(value / MILLION, 3)} m"
+    return _without_zeros(value, 4)
+
+
+def _without_zeros(value: float, digits: int) -> str:
+    whole, _, decimals = f"{value:,.{digits}f}".partition(".")
+    decimals = decimals.rstrip("0")
+    return f"{whole}.{decimals.ljust(2, '0')}" if decimals else whole
+
+
+def day_text(day: date | None) -> str:
+    """Format a day, such as 4 Mar 2024; empty for None."""
+    return f"{day.day} {day:%b %Y}" if day else ""
+
+
+def sparkline(values: Sequence[float], label: str) -> Svg:
+    """Draw a small line without axes; nothing for fewer than two values."""
+    if len(values) < 2:
+        return Svg()
+    low, high = min(values), max(values)
+    points = " ".join(
+        f"{2 + 92 * place / (len(values) - 1):.1f},{22 - 18 * (value - low) / ((high - low) or 1):.1f}"
+        for place, value in enumerate(values)
+    )
+    return Svg(
+        f'<svg class="spark" viewBox="0 0 96 26" role="img" aria-label="{escape(label)}">'
+        f'<polyline class="k-line thin" points="{points}"/></svg>'
+    )
+
+
+def line_chart(
+    points: Sequence[tuple[date, float]],
+    as_of: datetime,
+    frames: Sequence[Frame],
+    label: str,
+    *,
+    stepped: bool = False,
+    levels: Sequence[Level] = (),
+    events: Sequence[datetime] = (),
+    compared_with: datetime | None = None,
+) -> list[Svg]:
+    """Draw a value over time up to an instant, once for each frame.
+
+    Args:
+        points: (day, value), oldest first; (instant, value) where `stepped`.
+        as_of: Where the time axis ends.
+        frames: The sizes to draw.
+        label: What the value is.
+        stepped: Whether a value holds until the next one; each is then marked with a dot.
+        levels: Values to draw as horizontal lines.
+        events: Instants to mark on the time axis.
+        compared_with: An earlier instant to mark with a vertical line.
+
+    Returns:
+        One SVG for each frame; empty ones without points.
+    """
+    if not points:
+        return [Svg()] * len(frames)
+    first, end = points[0][0], as_of if stepped else as_of.astimezone(NEW_YORK).date()
+    values = [value for _, value in points]
+    heights = [*values, *(level.value for level in levels)]
+    marks = ticks(min(heights), max(heights))
+    low, high = min(marks[0], *heights), max(marks[-1], *heights)
+    description = (
+        f"{label} from {_day_text(first)} to {_day_text(points[-1][0])}: first {number_text(values[0])}, lowest "
+        f"{number_text(min(values))}, highest {number_text(max(values))}, last {number_text(values[-1])}"
+        f"{''.join(f', {level.name} {number_text(level.value)}' for level in levels)}. It ends at T."
+    )
+    charts = []
+    for frame in (frame.with_room_for(marks) for frame in frames):
+        y = _Scale(frame, low, high)
+        line = [(frame.x(_share(at, first, end)), y(value)) for at, value in points]
+        shapes = [_background(frame), *_value_axis(frame, marks, y)]
+        shapes += _knowledge_axis(frame, first, as_of) if stepped else _month_axis(frame, first, end)
+        shapes += [shape for level in levels for shape in _level(frame, level, y(level.value))]
+        corners = list(_steps(line, frame.x(1))) if stepped else line
+        shapes.append(f'<polyline class="k-line" points="{_joined(corners)}"/>')
+        for day in (at.astimezone(NEW_YORK).date() for at in events):
+            if day >= first:
+                shapes.append(_vertical("k-mark", frame.x(_share(day, first, end)), frame.y(0) - 6, frame.y(0)))
+        if compared_with is not None and (day := compared_with.astimezone(NEW_YORK).date()) >= first:
+            shapes.append(_vertical("k-t", frame.x(_share(day, first, end)), frame.y(1), frame.y(0)))
+        shapes += [_dot(x, height) for x, height in line] if stepped else [_dot(*line[-1], "k-dot t")]
+        charts.append(_svg(frame, description, [*shapes, _end(frame)]))
+    return charts
+
+
+def vintage_chart(
+    rows: Sequence[tuple[date, datetime, float]], about: date, as_of: datetime, frames: Sequence[Frame]
+) -> list[Svg]:
+    """Draw revisions on two clocks: when each was known across, which day it is about up.
+
+    Args:
+        rows: (day it is about, when it was known, value); `about` among the days.
+        about: The day to emphasise.
+        as_of: Where the axis of knowledge ends.
+        frames: The sizes to draw.
+
+    Returns:
+        One SVG for each frame; empty ones without rows.
+    """
+    if not rows:
+        return [Svg()] * len(frames)
+    days = sorted({day for day, _, _ in rows})
+    first = min(known_at for _, known_at, _ in rows)
+    label_step = max(1, len(days) // MAX_LABELS)
+    charts = []
+    for frame in frames:
+        heights = {day: frame.y((place + 0.5) / len(days)) for place, day in enumerate(days)}
+        shapes = [_background(frame), *_knowledge_axis(frame, first, as_of)]
+        for place, day in enumerate(days):
+            css = ' class="b"' if day == about else ""
+            if day == about or (place % label_step == 0 and abs(place - days.index(about)) >= label_step):
+                x, y = frame.left - 6, heights[day] + 4
+                shapes.append(f'<text x="{x}" y="{y}" text-anchor="end"{css}>{day_text(day)}</text>')
+        values_before: dict[date, float] = {}
+        for day, known_at, value in sorted(rows, key=lambda row: row[1]):
+            is_new = values_before.get(day) != value
+            values_before[day] = value
+            css = f"k-dot{' t' if day == about else ''}" if is_new else "k-dot hollow"
+            shapes.append(_dot(frame.x(_share(known_at, first, as_of)), heights[day], css))
+        description = f"{len(rows)} values for {len(days)} periods, by when each was known and what it is about."
+        charts.append(_svg(frame, description, [*shapes, _end(frame)]))
+    return charts
+
+
+def slider_marks(first: date, last: date, as_of: datetime, events: Sequence[datetime]) -> Svg:
+    """Draw the marks above a slider of days: the events up to an instant."""
+
+    def place(at: datetime) -> float:
+        return round(1000 * _share(at.astimezone(NEW_YORK).date(), first, last), 1)
+
+    places = sorted({place(at) for at in events if at <= as_of})
+    marks = "".join(_vertical("k-mark", x, 4, 11) for x in places if x >= 0)
+    return Svg(
+        '<svg viewBox="0 0 1000 12" preserveAspectRatio="none" aria-hidden="true">'
+        f'<line class="k-axis" x1="0" x2="{place(as_of)}" y1="11" y2="11"/>{marks}</svg>'
+    )
+
+
+def reliability_chart(bands: Sequence[ForecastBand], frames: Sequence[Frame]) -> list[Svg]:
+    """Draw forecast probabilities across and how often they came true up; empty charts without bands."""
+    if not bands:
+        return [Svg()] * len(frames)
+    ordered = sorted(bands, key=lambda band: band.forecast)
+    tenths = [place / 5 for place in range(6)]
+    outside = sum(not band.by_chance for band in ordered)
+    description = f"{len(ordered)} bands of forecasts, {outside} of them outside of what chance alone would show."
+    charts = []
+    for frame in frames:
+        xs = [frame.x(band.forecast) for band in ordered]
+        lower = [(x, frame.y(band.low)) for x, band in zip(xs, ordered, strict=True)]
+        upper = [(x, frame.y(band.high)) for x, band in zip(xs, ordered, strict=True)]
+        actual = [(x, frame.y(band.came_true)) for x, band in zip(xs, ordered, strict=True)]
+        shapes = [
+            *_value_axis(frame, tenths, _Scale(frame, 0, 1)),
+            f'<polygon class="k-band" points="{_joined([*lower, *reversed(upper)])}"/>',
+            f'<polyline class="k-line alt" points="{_joined([(frame.x(0), frame.y(0)), (frame.x(1), frame.y(1))])}"/>',
+            *(_centred(frame.x(tenth), frame.y(0) + 14, f"{tenth:g}") for tenth in tenths),
+            _centred(frame.x(0.5), frame.height - 4, "forecast"),
+            f'<polyline class="k-line thin" points="{_joined(actual)}"/>',
+        ]
+        for (x, y), band in zip(actual, ordered, strict=True):
+            shapes.append(_vertical("k-err", x, frame.y(band.least), frame.y(band.most)))
+            shapes.append(f'<circle class="k-dot{"" if band.by_chance else " hollow"}" cx="{x}" cy="{y}" r="4"/>')
+        charts.append(_svg(frame, description, shapes))
+    return charts
+
+
+def bar_chart(bars: Sequence[Bar], label: str, *, lying: bool = False) -> Svg:
+    """Draw stacked bars of values that are 0 or more.
+
+    Args:
+        bars: The bars, each with its parts.
+        label: What the chart shows.
+        lying: Whether bars lie below each other with names and values beside them, as a picture of its own;
+            otherwise they stand side by side, stretch to the page's width and carry names in tooltips.
+    """
+    highest = max((bar.total for bar in bars), default=0) or 1
+    shapes = []
+    for place, bar in enumerate(bars):
+        start, rects = 0.0, []
+        for css, value in bar.parts:
+            length = value / highest
+            rects.append(_lying(place, start, length) if lying else _upright(place, start, length, css))
+            start += length
+        if lying:
+            y = (place + 1) * ROW_HEIGHT + 13
+            shapes.append(f'<text x="0" y="{y}">{escape(bar.label)}</text>{"".join(rects)}')
+            shapes.append(f'<text x="{ROW_LABEL_WIDTH + ROW_LENGTH * start + 4:.1f}" y="{y}">{bar.total:g}</text>')
+        elif bar.total:
+            parts = ", ".join(f"{value:,} {css.replace('_', ' ')}" for css, value in bar.parts if value)
+            shapes.append(f"<g><title>{escape(bar.label)}: {escape(parts)}</title>{''.join(rects)}</g>")
+    if lying:
+        return Svg(
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{ROW_LABEL_WIDTH + ROW_LENGTH + 60}" '
+            f'height="{(len(bars) + 1) * ROW_HEIGHT}" font-family="sans-serif" font-size="12">'
+            f'<text x="0" y="13" font-weight="bold">{escape(label)}</text>{"".join(shapes)}</svg>'
+        )
+    return Svg(
+        f'<svg class="bars" viewBox="0 0 {max(len(bars), 1) * COLUMN_WIDTH:.0f} {COLUMN_HEIGHT:.0f}" '
+        f'preserveAspectRatio="none" role="img" aria-label="{escape(label)}">{"".join(shapes)}</svg>'
+    )
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """Return round values from at or below `low` to at or above `high`."""
+    distance = ((high - low) or abs(high) or 1.0) / TICKS
+    power = 10.0 ** math.floor(math.log10(distance))
+    step = next(power * factor for factor in (1, 2, 5, 10, 20) if power * factor >= distance)
+    values = [step * (low // step)]
+    while values[-1] < high or len(values) == 1:
+        values.append(values[0] + step * len(values))
+    return values
+
+
+class _Scale:
+    """Positions of values on the vertical axis of a frame."""
+
+    def __init__(self, frame: Frame, low: float, high: float) -> None:
+        self._frame, self._low, self._height = frame, low, high - low
+
+    def __call__(self, value: float) -> float:
+        return self._frame.y((value - self._low) / self._height)
+
+
+def _share(at: date, first: date, last: date) -> float:
+    """The share of the time from `first` to `last` that has passed at `at`: days or instants, not both."""
+    return (at - first) / max(last - first, timedelta(seconds=1))
+
+
+def _day_text(at: date) -> str:
+    return day_text(at.astimezone(NEW_YORK).date() if isinstance(at, datetime) else at)
+
+
+def _steps(line: Sequence[tuple[float, float]], end: float) -> Iterator[tuple[float, float]]:
+    y_before = None
+    for x, y in line:
+        if y_before is not None:
+            yield x, y_before
+        yield x, y
+        y_before = y
+    yield end, line[-1][1]
+
+
+def _joined(points: Sequence[tuple[float, float]]) -> str:
+    return " ".join(f"{x},{y}" for x, y in points)
+
+
+def _dot(x: float, y: float, css: str = "k-dot") -> str:
+    return f'<circle class="{css}" cx="{x}" cy="{y}" r="3.5"/>'
+
+
+def _vertical(css: str, x: float, top: float, bottom: float) -> str:
+    return f'<line class="{css}" x1="{x}" x2="{x}" y1="{top}" y2="{bottom}"/>'
+
+
+def _centred(x: float, y: float, text: str) -> str:
+    return f'<text x="{x}" y="{y}" text-anchor="middle">{text}</text>'
+
+
+def _background(frame: Frame) -> str:
+    width, height = frame.x(1) - frame.x(0), frame.y(0) - frame.y(1)
+    return f'<rect class="k-known" x="{frame.left}" y="{frame.top}" width="{width:.1f}" height="{height:.1f}"/>'
+
+
+def _end(frame: Frame) -> str:
+    return _vertical("k-t", frame.x(1), frame.y(1), frame.y(0))
+
+
+def _level(frame: Frame, level: Level, y: float) -> Iterator[str]:
+    yield f'<line class="k-{level.css}" x1="{frame.left}" x2="{frame.x(1)}" y1="{y}" y2="{y}"/>'
+    yield f'<text class="b" x="{frame.x(1) - 4}" y="{y - 4}" text-anchor="end">{escape(level.name)}</text>'
+
+
+def _value_axis(frame: Frame, values: Sequence[float], scale: _Scale) -> Iterator[str]:
+    for value in values:
+        y = scale(value)
+        yield f'<line class="k-grid" x1="{frame.left}" x2="{frame.x(1)}" y1="{y}" y2="{y}"/>'
+        yield f'<text x="{frame.left - 6}" y="{y + 4}" text-anchor="end">{number_text(value)}</text>'
+
+
+def _month_axis(frame: Frame, first: date, last: date) -> Iterator[str]:
+    months = [date(year, month, 1) for year in range(first.year, last.year + 1) for month in range(1, 13)]
+    starts = [day for day in months if first <= day <= last]
+    label_step = max(1, -(-len(starts) // (TICKS if frame.css == "narrow" else MAX_LABELS)))
+    for place, day in enumerate(starts):
+        x = frame.x(_share(day, first, last))
+        yield _vertical("k-axis", x, frame.y(0), frame.y(0) + 4)
+        if place % label_step == 0 and x < frame.width - 40:
+            text = f"{MONTHS[day.month - 1]} {day.year}" if place == 0 or day.month == 1 else MONTHS[day.month - 1]
+            yield f'<text x="{x}" y="{frame.height - 5}">{text}</text>'
+
+
+def _knowledge_axis(frame: Frame, first: date, as_of: datetime) -> Iterator[str]:
+    """The axis of when something was known: its first day, the years that begin on it, and T."""
+    bottom = frame.height - 5
+    yield f'<text x="{frame.left}" y="{bottom}">known {_day_text(first)}</text>'
+    yield f'<text class="tt" x="{frame.x(1)}" y="{bottom}" text-anchor="end">T</text>'
+    for year in range(first.year + 1, as_of.year + 1):
+        x = frame.x(_share(datetime(year, 1, 1, tzinfo=NEW_YORK), first, as_of))
+        yield _vertical("k-grid", x, frame.y(1), frame.y(0))
+        if frame.left + START_LABEL_WIDTH < x < frame.x(1) - YEAR_LABEL_WIDTH:
+            yield _centred(x, bottom, str(year))
+
+
+def _upright(place: int, start: float, length: float, css: str) -> str:
+    x, y = place * COLUMN_WIDTH + 1, COLUMN_HEIGHT * (1 - start - length)
+    return (
+        f'<rect class="{escape(css)}" x="{x:.0f}" y="{y:.2f}" '
+        f'width="{COLUMN_WIDTH - 2:.0f}" height="{COLUMN_HEIGHT * length:.2f}"/>'
+    )
+
+
+def _lying(place: int, start: float, length: float) -> str:
+    x, y = ROW_LABEL_WIDTH + ROW_LENGTH * start, (place + 1) * ROW_HEIGHT + 3
+    return f'<rect x="{x:g}" y="{y}" width="{ROW_LENGTH * length:.1f}" height="12" fill="#4a7ebb"/>'
+
+
+def _svg(frame: Frame, description: str, shapes: Sequence[str]) -> Svg:
+    return Svg(
+        f'<svg class="plot {frame.css}" viewBox="0 0 {frame.width} {frame.height}" role="img" '
+        f'aria-label="{escape(description)}">{"".join(shapes)}</svg>'
+    )
