@@ -4,6 +4,7 @@ From exchange_calendars with explicit bounds: by default it ends a year after th
 """
 
 import warnings
+from collections.abc import Sequence
 from datetime import date, datetime, timezone
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -38,6 +39,21 @@ def session_by(day: date, moment: datetime) -> ExchangeSession | None:
     if plan is None or moment >= (plan.open if held is None else held.close):
         return held
     return plan
+
+
+def last_session_day(days: Sequence[date]) -> date | None:
+    """Return the last of these days that had a session; None when none had."""
+    return max((day for day in days if session(day)), default=None)
+
+
+def sessions_over(days: Sequence[date]) -> datetime | None:
+    """Return when it was known that the sessions of these days were over; None when no session was planned.
+
+    That is the last close, or the planned opening of a later session that was called off.
+    """
+    closes = [held.close for day in days if (held := session(day))]
+    called_off = [plan.open for day in days if not session(day) and (plan := planned(day))]
+    return max(closes + called_off, default=None)
 
 
 def _decade(day: date) -> int:

@@ -112,17 +112,24 @@ DOMAINS = (
     Domain(
         name="alphavantage",
         about="earnings, estimates and price series of Alpha Vantage",
-        datasets=("av_earnings", "av_estimates", "av_earnings_calendar", "av_daily_bars", "av_intraday_bars"),
+        datasets=(
+            "av_earnings",
+            "av_estimates",
+            "av_earnings_calendar",
+            "av_daily_bars",
+            "av_period_bars",
+            "av_intraday_bars",
+        ),
         fetch=(
             "--source alphavantage --op earnings --symbol AAPL",
             "--source alphavantage --op estimates --symbol AAPL",
             "--source alphavantage --op calendar --symbol AAPL --horizon 3month",
             "--source alphavantage TIME_SERIES_DAILY symbol=AAPL",
+            "--source alphavantage TIME_SERIES_WEEKLY symbol=AAPL",
         ),
         notes=(
             "Estimates and the calendar are as of their download: available when fetched, never earlier.",
             "Adjusted series are a gap `unverifiable`, in open mode too: they know later splits and dividends.",
-            "Weekly and monthly bars are not fetched: sum up av_daily_bars.",
         ),
     ),
     Domain(

@@ -5,7 +5,7 @@ are always bound.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -21,6 +21,8 @@ SPELLED = {
     "alphavantage": {
         "time_series_daily": "daily",
         "time_series_intraday": "intraday",
+        "time_series_weekly": "weekly",
+        "time_series_monthly": "monthly",
         "earnings_estimates": "estimates",
         "earnings_calendar": "calendar",
     },
@@ -29,7 +31,7 @@ SPELLED = {
 """Operations as the sources' own pages call them; Yahoo tells the consensus with each event."""
 ADJUSTED = (
     "adjusted prices restate the past by splits and dividends that came later, and the answer does not say which; "
-    "ask TIME_SERIES_DAILY, which is as traded, and the splits and dividends of polygon"
+    "ask TIME_SERIES_DAILY, WEEKLY or MONTHLY, which are as traded, and the splits and dividends of polygon"
 )
 CASED = {"polygon"}  # BACpK is a preferred share; no ticker is all in small letters, which is how people type them
 NEWEST = "available_at DESC"
@@ -223,6 +225,18 @@ def _market(dataset: str, record_type: str | Callable[[Row], str] = "", **more: 
     return Operation(dataset=dataset, scope=_of_symbols, where=_ticker_is, renamed=EPS, record_type=record_type, **more)
 
 
+def _period_bars(period: str) -> Operation:
+    def scope(question: FetchQuestion) -> Scope:
+        asked = _of_symbols(question)
+        return replace(asked, options={**asked.options, "period": period})
+
+    def where(question: FetchQuestion) -> Where:
+        condition, values = _ticker_is(question)
+        return f"{condition} AND period = $period", {**values, "period": period}
+
+    return Operation(dataset="av_period_bars", scope=scope, where=where, renamed=EPS, record_type=f"{period}ly_bar")
+
+
 def _web(op: str) -> Operation:
     prose = "" if op == "search" else "web_syntheses"
     return Operation(
@@ -250,6 +264,8 @@ OPERATIONS: dict[tuple[str, str], Operation] = {
     ("alphavantage", "calendar"): _market("av_earnings_calendar", "calendar", excluded=AS_OF_DOWNLOAD),
     ("alphavantage", "daily"): _market("av_daily_bars", "daily_bar"),
     ("alphavantage", "intraday"): _market("av_intraday_bars", "intraday_bar"),
+    ("alphavantage", "weekly"): _period_bars("week"),
+    ("alphavantage", "monthly"): _period_bars("month"),
     ("yahoo", "earnings"): _market("yahoo_earnings", "yahoo_earnings"),
     ("yahoo", "upgrades"): _market("yahoo_upgrades", "yahoo_upgrade"),
     ("polygon", "dividends"): _market("polygon_dividends", "dividend"),

@@ -20,8 +20,8 @@ PLAIN_TEXT = {"universe_events", "macro_panels", "web_pages", "call_slides", "av
 CAN_BE_HTML = {"web_pages"}
 PAGED = {"benzinga_news", "polygon_dividends", "sec_filings"}
 CALLS_EMPTY_FALSE = {
-    "av_daily_bars", "av_earnings", "av_earnings_calendar", "av_estimates", "av_intraday_bars", "polygon_splits",
-    "yahoo_earnings", "yahoo_upgrades",
+    "av_daily_bars", "av_earnings", "av_earnings_calendar", "av_estimates", "av_intraday_bars", "av_period_bars",
+    "polygon_splits", "yahoo_earnings", "yahoo_upgrades",
 }  # fmt: skip
 
 

@@ -39,6 +39,8 @@ ASKED = {
     ("alphavantage", "estimates"): {"symbol": "AAPL"},
     ("alphavantage", "calendar"): {"symbol": "AAPL"},
     ("alphavantage", "daily"): {"symbol": "AAPL"},
+    ("alphavantage", "weekly"): {"symbol": "AAPL"},
+    ("alphavantage", "monthly"): {"symbol": "AAPL"},
     ("yahoo", "earnings"): {"symbol": "AAPL"},
     ("yahoo", "upgrades"): {"symbol": "AAPL"},
     ("polygon", "dividends"): {"symbol": "KO"},
@@ -49,6 +51,8 @@ ASKED = {
 VERBATIM = (
     "--source alphavantage EARNINGS symbol=AAPL",
     "--source alphavantage TIME_SERIES_DAILY symbol=AAPL",
+    "--source alphavantage TIME_SERIES_WEEKLY symbol=AAPL",
+    "--source alphavantage TIME_SERIES_MONTHLY symbol=AAPL",
     "--source alphavantage EARNINGS_ESTIMATES symbol=AAPL",
     "--source alphavantage EARNINGS_CALENDAR symbol=AAPL",
     "--source yahoo consensus symbol=AAPL",
@@ -263,6 +267,14 @@ def test_adjusted_prices_are_a_gap_that_says_why(filled, capfdbinary, series, pi
     (gap,) = payload["gaps"]
     assert gap["type"] == "unverifiable"
     assert "TIME_SERIES_DAILY" in gap["reason"]
+
+
+@pytest.mark.parametrize(("op", "starts"), [("weekly", "2024-07-01"), ("monthly", "2024-06-01")])
+def test_weekly_and_monthly_bars_are_not_mixed(filled, op, starts):
+    payload, _ = answer(given_for("alphavantage", op), lake=filled)
+    assert {item["record_type"] for item in payload["data"]} == {f"{op}_bar"}
+    assert {item["period"] for item in payload["data"]} == {op.removesuffix("ly")}
+    assert max(item["period_start"] for item in payload["data"]) == starts
 
 
 def test_the_wrapper_gives_help_when_it_is_asked_for_help():

@@ -1,4 +1,4 @@
-"""What daily and intraday bars share: reading both forms of an answer, JSON and CSV, into one record a bar.
+"""What bars of every length share: reading both forms of an answer, JSON and CSV, into one record a bar.
 
 No dates are decided here.
 """
@@ -75,7 +75,7 @@ def _of_object(unit: Unit, capture: Capture) -> Iterator[dict[str, Any]]:
     answer_about(unit.name, about.get("Symbol"), capture.evidence)
     facts = {"zone": about.get("Time Zone"), "interval": about.get("Interval")}
     for name, series in answer.items():
-        if name.startswith("Time Series") and isinstance(series, dict):
+        if "Time Series" in name and isinstance(series, dict):
             for stamp, figures in series.items():
                 plain = {_plain(key): value for key, value in figures.items()} if isinstance(figures, dict) else {}
                 yield {key: value for key, value in facts.items() if value} | plain | {"stamp": stamp}

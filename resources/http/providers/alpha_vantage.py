@@ -60,7 +60,7 @@ def _data(answer: Mapping[str, Any], function: str) -> bool | None:
     if function in LISTS:
         places = [answer.get(name) for name in LISTS[function]]
         return any(places) if all(isinstance(place, list) for place in places) else None
-    series = [value for name, value in answer.items() if name.startswith("Time Series") and isinstance(value, dict)]
+    series = [value for name, value in answer.items() if "Time Series" in name and isinstance(value, dict)]
     return any(series) if series else None
 
 

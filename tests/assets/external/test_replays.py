@@ -176,10 +176,13 @@ def dividends(*days):
     ]}  # fmt: skip
 
 
-def bars(*days):
+def bars(*days, series="Time Series (Daily)"):
     price = dict.fromkeys(("1. open", "2. high", "3. low", "4. close"), "10.0") | {"5. volume": "9"}
-    series = dict.fromkeys(days, price)
-    return {"Meta Data": {"2. Symbol": "AAA", "5. Time Zone": "US/Eastern"}, "Time Series (Daily)": series}
+    return {"Meta Data": {"2. Symbol": "AAA", "5. Time Zone": "US/Eastern"}, series: dict.fromkeys(days, price)}
+
+
+def weeks(*days):
+    return bars(*(FRIDAYS[day] for day in days), series="Weekly Time Series")
 
 
 def minutes(*days):
@@ -223,6 +226,7 @@ def observations(*days):
 
 AAA = {"tickers": ("AAA",)}
 EARLY, LATE = "2024-02-22", "2024-02-26"
+FRIDAYS = {EARLY: "2024-02-16", LATE: "2024-02-23"}
 WHOLE = {
     "polygon_splits": (AAA, splits),
     "polygon_splits in days": (AAA | {"date_from": date(2024, 2, 1)}, splits),
@@ -230,6 +234,7 @@ WHOLE = {
     "polygon_dividends": (AAA, dividends),
     "av_earnings": (AAA, lambda *days: earnings(*(quarter("1", day, day) for day in days))),
     "av_daily_bars": (AAA, bars),
+    "av_period_bars": (AAA, weeks),
     "av_intraday_bars": (AAA, minutes),
     "av_intraday_bars of months": (AAA | {"date_from": date(2024, 2, 1), "date_to": date(2024, 2, 28)}, minutes),
     "yahoo_earnings": (AAA, events),

@@ -105,12 +105,21 @@ def _bars(request: Request, held: list[State], series: str, meta: State) -> Answ
 
 WINDOW = timedelta(days=30)
 DAILY = {"3. Last Refreshed": "2024-07-30", "5. Time Zone": "US/Eastern"}
+WEEKLY = {"3. Last Refreshed": "2024-07-30", "4. Time Zone": "US/Eastern"}
 INTRADAY = {"3. Last Refreshed": "2024-07-30 19:55:00", "4. Interval": "5min", "6. Time Zone": "US/Eastern"}
 PRICE = {"corrected": lambda o, r, _: o.update(price=r.randrange(100, 200))}
 
 
 def _day(one: State) -> date:
     return date.fromisoformat(one["stamp"][:10])
+
+
+def _monday(day: date) -> date:
+    return day - timedelta(days=day.weekday())
+
+
+def _friday(day: date) -> date:
+    return _monday(day) + timedelta(days=4)
 
 
 def _within_window(state: State, at: datetime) -> State:
@@ -294,6 +303,14 @@ FEEDS = (
         lambda q, h: _bars(q, h, "Time Series (Daily)", DAILY),
         by("ticker", "date"),
         marks_of(lambda s, n: (ticker(s), DAYS[n]), by_ticker, lambda s, n: str(DAYS[n])),
+    ),
+    Told(
+        "av_period_bars",
+        kind("av_period_bars", lambda r, n: {"stamp": str(_friday(DAYS[n])), "price": r.randrange(100, 200)}, PRICE),
+        tickers,
+        lambda q, h: _bars(q, h, "Weekly Time Series", WEEKLY),
+        by("ticker", "period_start"),
+        marks_of(lambda s, n: (ticker(s), _monday(DAYS[n])), by_ticker, lambda s, n: str(_monday(DAYS[n]))),
     ),
     Told(
         "av_intraday_bars",

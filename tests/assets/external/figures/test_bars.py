@@ -84,7 +84,81 @@ def test_a_bar_told_otherwise_by_another_month_s_answer_is_a_gap(answers):
     assert bars.reasons(*lines) == ["told twice"]
 
 
-@pytest.mark.parametrize("name", ["av_daily_bars", "av_intraday_bars"])
+WEEKS = [
+    ("2024-07-05", "2024-07-01", "2024-07-05T20:00:00", "an ordinary week"),
+    ("2024-03-28", "2024-03-25", "2024-03-28T20:00:00", "Good Friday"),
+    ("2023-11-24", "2023-11-20", "2023-11-24T18:00:00", "an early close"),
+    ("2001-09-10", "2001-09-10", "2001-09-14T13:30:00", "sessions called off: over when the last did not open"),
+    ("2024-06-30", "2024-06-24", "2024-06-28T20:00:00", "called by its Sunday"),
+]
+MONTHS = [
+    ("2024-06-28", "2024-06-01", "2024-06-28T20:00:00", "ends on a Friday"),
+    ("2024-03-28", "2024-03-01", "2024-03-28T20:00:00", "ends on Good Friday"),
+    ("2024-02-29", "2024-02-01", "2024-02-29T21:00:00", "a leap year"),
+    ("2012-10-31", "2012-10-01", "2012-10-31T20:00:00", "after a storm"),
+]
+
+
+@pytest.mark.parametrize(
+    ("period", "stamp", "first", "over", "_why"),
+    [("week", *case) for case in WEEKS] + [("month", *case) for case in MONTHS],
+    ids=[case[-1] for case in (*WEEKS, *MONTHS)],
+)
+def test_a_period_s_bar_is_available_when_its_last_session_is_over(answers, period, stamp, first, over, _why):
+    bars = answers("av_period_bars", tickers=("KO",), options={"period": period})
+    [row] = bars.rows(f"{HEAD}{stamp},1,1,1,1,1")
+    assert row.available_at == datetime.fromisoformat(over).replace(tzinfo=UTC)
+    assert (row.values["period"], row.values["period_start"]) == (period, date.fromisoformat(first))
+    assert session(row.values["last_session"]) is not None
+
+
+@pytest.mark.parametrize("stamp", ["2024-07-08", "2024-07-09", "2024-07-12", "2024-07-05", "2024-07-31"])
+@pytest.mark.parametrize("period", ["week", "month"])
+def test_the_running_period_is_no_row_whatever_day_it_is_called_by(answers, period, stamp):
+    running = date.fromisoformat(stamp) >= date(2024, 7, 8) or period == "month"
+    bars = answers("av_period_bars", tickers=("KO",), options={"period": period})
+    later = ["bar was unfinished when fetched"] if running else []
+    assert bars.reasons(f"{HEAD}{stamp},1,1,1,1,1") == later
+
+
+def test_a_period_is_unfinished_until_its_last_close_by_both_clocks(answers):
+    bars, line = answers("av_period_bars", tickers=("KO",)), f"{HEAD}2024-07-05,1,1,1,1,1"
+    unfinished = {"date": "Fri, 05 Jul 2024 19:59:59 GMT"}
+    assert bars.reasons(line, headers=unfinished) == ["bar was unfinished when fetched"]
+    assert len(bars.rows(line, headers={"date": "Fri, 05 Jul 2024 20:00:00 GMT"})) == 1
+
+
+@pytest.mark.parametrize(
+    ("lines", "reasons"),
+    [
+        ("2024-07-03,1,1,1,1,1", ["bar ends before its period's last session"]),
+        ("2024-07-05,1,1,1,1,1\n2024-07-03,1,1,1,2,1", ["told twice"]),
+        ("9999-12-31,1,1,1,1,1", ["bar has no readable day"]),
+        ("9999-12-30,1,1,1,1,1", ["no session in that period"]),
+        ("July,1,1,1,1,1", ["bar has no readable day"]),
+        ("2024-07-05,1,1,1,,1", ["close is unreadable"]),
+    ],
+)
+def test_a_period_s_bar_that_is_no_row_is_a_gap(answers, lines, reasons):
+    assert answers("av_period_bars", tickers=("KO",)).reasons(HEAD + lines) == reasons
+
+
+def test_weekly_and_monthly_bars_of_one_day_are_two_rows(answers):
+    found = [answers("av_period_bars", tickers=("AAPL",), options={"period": one}).rows() for one in ("week", "month")]
+    keys = {(row.values["period"], str(row.values["period_start"])) for rows in found for row in rows}
+    assert keys == {
+        ("week", "2024-07-01"), ("week", "2024-06-24"), ("week", "2024-03-25"), ("month", "2024-06-01"),
+        ("month", "2024-05-01"),
+    }  # fmt: skip
+
+
+def test_bars_of_an_unknown_period_are_refused(answers):
+    bars = answers("av_period_bars", tickers=("KO",), options={"period": "quarter"})
+    with pytest.raises(BadInput, match="week, month"):
+        bars.feed.units(bars.scope)
+
+
+@pytest.mark.parametrize("name", ["av_daily_bars", "av_intraday_bars", "av_period_bars"])
 def test_listings_elsewhere_are_refused_before_anything_is_asked(answers, name):
     bars = answers(name, tickers=("BRK.B", "VOD.LON"))
     with pytest.raises(BadInput, match=r"VOD\.LON"):

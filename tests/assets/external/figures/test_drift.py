@@ -14,8 +14,8 @@ from tests.every import every
 
 TICKERS = {"polygon_dividends": "KO", "polygon_splits": "NVDA"}
 FEEDS = (
-    "av_daily_bars", "av_intraday_bars", "av_earnings", "av_estimates", "yahoo_earnings", "yahoo_upgrades",
-    "polygon_dividends", "polygon_splits",
+    "av_daily_bars", "av_period_bars", "av_intraday_bars", "av_earnings", "av_estimates", "yahoo_earnings",
+    "yahoo_upgrades", "polygon_dividends", "polygon_splits",
 )  # fmt: skip
 STRANGE = (None, True, 0, -1, 7.5, 10**30, "", "x", "2024-02-30", "20240501", " 2024-05-01 ", [], ["x"], {}, {"raw": 1})
 

@@ -16,6 +16,7 @@ UTC = timezone.utc
 KEY = "planted-key-of-tests"
 FEEDS = {
     "av_daily_bars": ("AAPL", "KO"),
+    "av_period_bars": ("AAPL",),
     "av_intraday_bars": ("AAPL",),
     "av_earnings": ("AAPL",),
     "av_estimates": ("AAPL",),

@@ -1,0 +1,63 @@
+"""Contract of dataset `av_period_bars`."""
+
+from datetime import timedelta
+
+from pitlake.contract import Column, Dataset, GapRule
+from pitlake.datasets import _figures as figures
+from pitlake.datasets import _shared as shared
+
+NO_DAY = GapRule(type="unverifiable", reason="bar has no readable day", when="the bar's key is not a calendar day")
+NO_SESSION = GapRule(
+    type="unverifiable", reason="no session in that period", when="New York's exchange was closed all week or month"
+)
+ENDS_EARLY = GapRule(
+    type="unverifiable",
+    reason="bar ends before its period's last session",
+    when="the answer was made after the period, but its last day is an earlier one, so later sessions may lack",
+)
+
+DATASET = Dataset(
+    name="av_period_bars",
+    title="Weekly and monthly bars of Alpha Vantage",
+    summary=(
+        "Raw weekly and monthly bars as traded, never adjusted: a split within the period leaves prices of two bases "
+        "in one bar. Listings in New York alone."
+    ),
+    availability=(
+        "The close of the period's last session at New York's exchange, early closes included; where a later session "
+        "was called off, its planned opening. The running week or month is not a row, whatever day the answer gives "
+        "it; a bar that reads otherwise later is a new revision, available when observed."
+    ),
+    columns=(
+        Column(name="ticker", type="string", required=True, meaning="Symbol as asked for."),
+        Column(
+            name="period", type="string", required=True, meaning="week or month.", values=("week", "month"), strict=True
+        ),
+        Column(name="period_start", type="date", required=True, meaning="The week's Monday or the month's first day."),
+        Column(name="last_session", type="date", required=True, meaning="Day of the period's last session, New York."),
+        Column(name="open", type="float", unit="USD", required=True, meaning="First price of the period."),
+        Column(name="high", type="float", unit="USD", required=True, meaning="Highest price."),
+        Column(name="low", type="float", unit="USD", required=True, meaning="Lowest price."),
+        Column(name="close", type="float", unit="USD", required=True, meaning="Last price, not adjusted."),
+        Column(name="volume", type="int", unit="shares", required=True, meaning="Traded shares."),
+    ),
+    key=("ticker", "period", "period_start"),
+    entity="ticker",
+    known={"ticker": "hindsight"},
+    rules=shared.BAR_RULES,
+    source_tag="time_series_timestamp",
+    gap_rules=(
+        shared.FUTURE,
+        figures.UNFINISHED,
+        NO_DAY,
+        NO_SESSION,
+        ENDS_EARLY,
+        figures.OTHER_ZONE,
+        figures.TOLD_TWICE,
+        *shared.unreadable("open", "high", "low", "close", "volume"),
+    ),
+    group="external",
+    lane=2,
+    partitioned=False,
+    freshness=timedelta(days=40),
+)
