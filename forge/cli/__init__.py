@@ -1,6 +1,6 @@
-"""`pitlake forge …`: the doors. The answer goes to stdout, what happens meanwhile to stderr.
+"""`pitlake forge …`. Answers go to stdout, progress goes to stderr.
 
-What needs no model works without one; what does says in one line what to set, with exit code 2.
+A command that needs a model fails with exit code 2 and says what to set if there is none; the others work without one.
 """
 
 import asyncio
@@ -23,15 +23,31 @@ if TYPE_CHECKING:
     from forge.desk import Desk
     from forge.fs import ForgeFS
 
-form_option = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-lake_option = click.option("--lake", metavar="PLACE", help="The market's lake.")
-as_of_option = click.option("--as-of", metavar="T", help="Memory as of this instant, with its offset [default: now].")
-simulated_option = click.option("--simulated", is_flag=True, help="The memory of `ask --as-of T`, not the live one.")
+form_option = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to write the answer.",
+)
+lake_option = click.option(
+    "--lake", metavar="ROOT", help="Folder or URL of the market's lake [default: $PITLAKE_LAKE, else ./.pitlake/lake]."
+)
+as_of_option = click.option(
+    "--as-of", metavar="T", help="Show memory as of this time, such as 2024-02-15T16:00:00-05:00 [default: now]."
+)
+simulated_option = click.option(
+    "--simulated", is_flag=True, help="Read the memory of `ask --as-of T` [default: the live memory]."
+)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
-    """The portfolio manager's agent: ask it, read its memory, replay what it decided, approve what it proposes."""
+    """Work with the portfolio manager's agent.
+
+    Ask it, read its memory, replay its decisions, approve what it proposes.
+    """
 
 
 for _one in (*COMMANDS, backtest, fork, skills):
@@ -40,16 +56,20 @@ for _one in (*COMMANDS, backtest, fork, skills):
 
 @command.command()
 @click.argument("question", required=False)
-@click.option("--as-of", metavar="T", help="Decide as of this instant, on a simulated memory of its own.")
-@click.option("--resume", metavar="DECISION", help="Resume a decision that was begun, instead of asking a question.")
+@click.option(
+    "--as-of",
+    metavar="T",
+    help="Decide as of this time, on a simulated memory of its own [default: now, on the live memory].",
+)
+@click.option("--resume", metavar="DECISION", help="Continue an unfinished decision instead of asking a question.")
 @lake_option
 @form_option
 def ask(question: str | None, as_of: str | None, resume: str | None, lake: str | None, form: str) -> None:
-    """Ask one question."""
+    """Ask the agent one question. The exit code is 1 if it gives no answer."""
     from pitlake.errors import BadInput
 
     if (question is None) == (resume is None):
-        raise BadInput("QUESTION", "neither or both of a question and --resume", "give one of the two")
+        raise BadInput("QUESTION", "missing, or given together with --resume", "give either a question or --resume")
     clock = _desk().clock_of(resume) if resume else _clock(as_of)
     decided = asyncio.run(_agent(clock, lake).ask(question or "", as_of, decision=resume or "", said=_progress))
     _tell(decided, form)
@@ -60,7 +80,7 @@ def ask(question: str | None, as_of: str | None, resume: str | None, lake: str |
 @command.command()
 @lake_option
 def chat(lake: str | None) -> None:
-    """Ask question after question, until an empty one."""
+    """Ask the agent question after question, until an empty line."""
     agent = _agent(None, lake)
     agent.models("agent")
     while question := click.prompt("you", default="", show_default=False, err=True):
@@ -69,12 +89,16 @@ def chat(lake: str | None) -> None:
 
 @command.command()
 @click.argument("path")
-@click.option("--depth", type=click.Choice(["header", "summary", "full"]))
-@click.option("--query", help="Filter of a folder: key:value, key>=N, since:date.")
+@click.option(
+    "--depth",
+    type=click.Choice(["header", "summary", "full"]),
+    help="How much of a record to show [default: header of a memory, summary of a result, else full].",
+)
+@click.option("--query", help="Show only records of a folder that match: key:value, key>=N, since:date [default: all].")
 @as_of_option
 @simulated_option
 def read(path: str, depth: str | None, query: str | None, as_of: str | None, simulated: bool) -> None:
-    """Read a path of memory, such as /memory/views/."""
+    """Read a file or folder of memory, such as /memory/views/."""
     from forge.agent.tools.read import ReadTool
 
     click.echo(asyncio.run(ReadTool(_files(as_of, simulated)).execute("", path=path, depth=depth, query=query)))
@@ -83,11 +107,11 @@ def read(path: str, depth: str | None, query: str | None, as_of: str | None, sim
 @command.command()
 @click.argument("scope")
 @click.argument("query")
-@click.option("--filters", help="key:value, key>=N, since:date.")
+@click.option("--filters", help="Search only records that match: key:value, key>=N, since:date [default: all].")
 @as_of_option
 @simulated_option
 def search(scope: str, query: str, filters: str | None, as_of: str | None, simulated: bool) -> None:
-    """Search a folder of memory by meaning."""
+    """Search a folder of memory by meaning. SCOPE is the folder."""
     from forge.agent.tools.search import SearchTool
 
     tool = SearchTool(_files(as_of, simulated), _desk().meaning())
@@ -96,11 +120,15 @@ def search(scope: str, query: str, filters: str | None, as_of: str | None, simul
 
 @command.command()
 @click.argument("decision")
-@click.option("--live-tools", is_flag=True, help="Ask the tools again, and hold their answers against the tape's.")
+@click.option(
+    "--live-tools",
+    is_flag=True,
+    help="Call the tools again and compare their answers with the tape [default: read answers from the tape].",
+)
 @lake_option
 @form_option
 def replay(decision: str, live_tools: bool, lake: str | None, form: str) -> None:
-    """Decide again from the tape, with the memory of then."""
+    """Repeat a decision from its tape and check it is the same."""
     agent = _agent(_desk().clock_of(decision), lake)
     decided = asyncio.run(agent.replay(decision, "live-tools" if live_tools else "strict", _progress))
     _tell(decided, form)
@@ -109,9 +137,16 @@ def replay(decision: str, live_tools: bool, lake: str | None, form: str) -> None
 
 @command.command()
 @click.argument("decision")
-@click.option("--format", "form", type=click.Choice(["text", "mermaid", "json"]), default="text", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "mermaid", "json"]),
+    default="text",
+    show_default=True,
+    help="How to write the lineage.",
+)
 def why(decision: str, form: str) -> None:
-    """From the rows a decision was given to what became of what it wrote."""
+    """Show what a decision rests on and what became of it."""
     from forge.agent import lineage
 
     edges = lineage.lineage(_desk().memory(_desk().clock_of(decision)), _desk().tape, decision)
@@ -120,10 +155,17 @@ def why(decision: str, form: str) -> None:
 
 
 @command.command()
-@click.option("--into", type=click.Path(file_okay=False, path_type=Path), help="An empty folder [default: a new one].")
+@click.option(
+    "--into",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Keep memory and tape in this empty folder [default: a new temporary one].",
+)
 @lake_option
 def demo(into: Path | None, lake: str | None) -> None:
-    """Play the scripted story on the lake of `make demo`: no model is asked, nothing leaves this machine."""
+    """Play a scripted story on the lake of `make demo`.
+
+    No model is called and nothing leaves this machine.
+    """
     from tempfile import mkdtemp
 
     from forge.demo import play
@@ -136,9 +178,12 @@ def demo(into: Path | None, lake: str | None) -> None:
 
 
 @command.command()
-@click.option("--as-of", metavar="T", help="Memory and decisions as of this instant [default: now].")
+@click.option("--as-of", metavar="T", help="Serve memory and decisions as of this time [default: now].")
 def mcp(as_of: str | None) -> None:
-    """Serve other agents over stdio what `[mcp]` in the settings shares of memory and decisions, else nothing."""
+    """Serve shared memory and decisions to other agents over stdio.
+
+    `[mcp]` in the settings says what is shared; without it nothing is.
+    """
     from forge.shared import server
     from pitlake.clock import now, past
 
@@ -149,13 +194,13 @@ def mcp(as_of: str | None) -> None:
 @command.command()
 @form_option
 def doctor(form: str) -> None:
-    """What is there: settings, skills, a model for each role, the embedder, the lakes."""
+    """Check settings, skills, models, the embedder and the lakes."""
     from forge.core.config import ROLES
     from pitlake.errors import PitlakeError
     from pitlake.lake.lake import Lake
 
     own = _desk()
-    told = {"settings": f"{own.settings}{'' if own.settings.exists() else ' (not there: all defaults)'}"}
+    told = {"settings": f"{own.settings}{'' if own.settings.exists() else ' (not found: all defaults)'}"}
     told["skills of your own"] = str(own.skills or "none")
     routing = own.routing
     told |= {f"model of {role}": routing.missing(role) or routing.named(role) for role in ROLES}
@@ -187,7 +232,7 @@ def _files(as_of: str | None, simulated: bool) -> "ForgeFS":
     from pitlake.errors import BadInput
 
     if simulated and as_of is None:
-        raise BadInput("--as-of", "missing", "name the instant that `ask --as-of` was given")
+        raise BadInput("--as-of", "missing", "give the time of `ask --as-of`")
     own = _desk()
     memory = own.memory(_clock(as_of) if simulated else None)
     return own.files(memory, memory.hydrate(memory.standing(instant(as_of) if as_of else now())))

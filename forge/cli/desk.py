@@ -1,4 +1,4 @@
-"""The PM's own doors: `pitlake forge approvals | approve | reject | views | expressions | portfolio | rebuild`."""
+"""The PM's commands: `pitlake forge approvals | approve | reject | views | expressions | portfolio | rebuild`."""
 
 import csv
 import getpass
@@ -17,13 +17,22 @@ if TYPE_CHECKING:
     from forge.records import Portfolio
 
 COLUMNS = ("expression", "notional")
-form_option = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 
 
 @click.command()
-@form_option
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to write the list.",
+)
 def approvals(form: str) -> None:
-    """What waits for you: the Expression, its review, what stands in its way, and the hash of what it says."""
+    """List the Expressions that wait for approval.
+
+    For each: its text, its review, what prevents approval, and the hash of the text.
+    """
     from forge.memory.approvals import pending
     from forge.records import render
 
@@ -43,20 +52,26 @@ def approvals(form: str) -> None:
         click.echo(json.dumps(told, ensure_ascii=False))
         return
     for one in waiting:
-        review = f"{one.review.verdict} ({one.review.id})" if one.review else "none of exactly this content"
+        review = f"{one.review.verdict} ({one.review.id})" if one.review else "none of this content"
         click.echo(f"{render(one.expression)}\nreview: {review}\nhash: {one.sha256}")
-        click.echo("".join(f"problem: {problem}\n" for problem in one.problems) or "nothing stands in its way\n")
+        click.echo("".join(f"problem: {problem}\n" for problem in one.problems) or "ready to approve\n")
     if not waiting:
-        click.echo("nothing waits for you")
+        click.echo("nothing is waiting for approval")
 
 
 @click.command()
 @click.argument("name", metavar="ID")
 @click.option(
-    "--hash", "sha256", metavar="HASH", help="Only if its text has this hash [default: whatever it says now]."
+    "--hash",
+    "sha256",
+    metavar="HASH",
+    help="Approve only if the text has this hash [default: approve the current text].",
 )
 def approve(name: str, sha256: str | None) -> None:
-    """Make an Expression active, if guardrails are clean and a review of exactly what it says approves."""
+    """Approve an Expression, which makes it active.
+
+    It must be within the guardrails, and a review of exactly its text must approve it.
+    """
     from forge.memory import approvals as door
 
     own = _desk()
@@ -70,9 +85,9 @@ def approve(name: str, sha256: str | None) -> None:
 
 @click.command()
 @click.argument("name", metavar="ID")
-@click.option("--reason", required=True, help="What the Counterfactual will be judged by.")
+@click.option("--reason", required=True, help="Why; kept with the Counterfactual that tracks it.")
 def reject(name: str, reason: str) -> None:
-    """Reject an Expression that waits; it is tracked as a Counterfactual."""
+    """Reject an Expression. It is then tracked as a Counterfactual."""
     from forge.memory import approvals as door
 
     own = _desk()
@@ -83,7 +98,7 @@ def reject(name: str, reason: str) -> None:
 
 
 def _listing(kind: str) -> click.Command:
-    @click.command(kind, help=f"The {kind} there are. QUERY: key:value, key>=N, since:date.")
+    @click.command(kind, help=f"List the {kind}. QUERY limits them: key:value, key>=N, since:date.")
     @click.argument("query", required=False)
     def listing(query: str | None) -> None:
         from forge.fs import ReadFS
@@ -99,13 +114,16 @@ views, expressions = _listing("views"), _listing("expressions")
 
 @click.group()
 def portfolio() -> None:
-    """The book."""
+    """Manage the book of positions."""
 
 
 @portfolio.command("import")
 @click.argument("positions", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def import_(positions: Path) -> None:
-    """Take the book from a CSV file: expression, notional, and a column a factor, all in percent of capital."""
+    """Replace the book with the positions of a CSV file.
+
+    Its columns: expression, notional, and one for each factor, all in percent of capital.
+    """
     from forge.memory.effects import PM, PORTFOLIO
     from forge.records import render
 
@@ -120,7 +138,10 @@ def import_(positions: Path) -> None:
 
 @click.command()
 def rebuild() -> None:
-    """Make a journal that was lost again, from the memory lake. What was never published is gone."""
+    """Rebuild a lost journal from the memory lake.
+
+    Records that were never published to the lake are lost.
+    """
     memory = _desk().memory()
     rows = memory.rebuild()
     faults = memory.audit()

@@ -1,4 +1,4 @@
-"""`pitlake forge skills propose | proposals | test | approve | rollback`: how skills change, by the PM's word alone."""
+"""`pitlake forge skills propose | proposals | test | approve | rollback`: skills change only with the PM's approval."""
 
 import getpass
 
@@ -7,12 +7,15 @@ import click
 
 @click.group()
 def skills() -> None:
-    """What lessons would change in skills, and your word on it."""
+    """Review and approve changes of skills that lessons suggest."""
 
 
 @skills.command()
 def propose() -> None:
-    """Propose what lessons that agree would change: at least five, from three weeks, without one against."""
+    """Propose changes of skills from lessons that agree.
+
+    A proposal needs at least five lessons from three weeks, and none that disagrees.
+    """
     from forge.desk import desk
     from forge.evolution.propose import propose as proposed
 
@@ -23,12 +26,15 @@ def propose() -> None:
     for one in made:
         click.echo(f"{one.id} {one.skill}: {', '.join(one.links)}; {one.tested}")
     if not made:
-        click.echo("nothing new is proposed")
+        click.echo("there is no new proposal")
 
 
 @skills.command()
 def proposals() -> None:
-    """What waits for your word: the patch, its lessons, its test and its hash."""
+    """List the proposals that wait for approval.
+
+    For each: its lessons, patch, test and hash.
+    """
     from forge.desk import desk
     from forge.evolution.propose import patch, pending
 
@@ -38,14 +44,19 @@ def proposals() -> None:
         told = (f"{one.id}: {', '.join(one.links)}", f"test: {one.tested}", f"hash: {one.sha256}")
         click.echo("\n".join([patch(one, own.skills), *told]))
     if not waiting:
-        click.echo("nothing waits for you")
+        click.echo("nothing is waiting for approval")
 
 
 @skills.command()
 @click.argument("name", metavar="ID")
-@click.option("--lake", metavar="PLACE", help="The market's lake.")
+@click.option(
+    "--lake", metavar="ROOT", help="Folder or URL of the market's lake [default: $PITLAKE_LAKE, else ./.pitlake/lake]."
+)
 def test(name: str, lake: str | None) -> None:
-    """Make decisions after its lessons again with the change, and keep how they came out beside those without."""
+    """Test a proposal by repeating decisions with the change.
+
+    The decisions are those after its lessons; the result is kept with the proposal.
+    """
     import asyncio
 
     from forge.desk import desk
@@ -66,10 +77,12 @@ def test(name: str, lake: str | None) -> None:
 
 @skills.command()
 @click.argument("name", metavar="ID")
-@click.option("--hash", "sha256", required=True, help="The hash of exactly what you saw.")
-@click.option("--untested", default="", metavar="REASON", help="Apply it untested, for this reason.")
+@click.option(
+    "--hash", "sha256", required=True, help="Apply only if the changed skill has this hash, which `proposals` shows."
+)
+@click.option("--untested", default="", metavar="REASON", help="Apply it without a passed test, for this reason.")
 def approve(name: str, sha256: str, untested: str) -> None:
-    """Apply a proposal to your own folder of skills, as a revision that `rollback` undoes."""
+    """Apply a proposal to your own folder of skills. `rollback` undoes it."""
     from forge.desk import desk
     from forge.evolution.approve import approve as approved
 
@@ -87,4 +100,4 @@ def rollback(skill: str) -> None:
 
     own = desk()
     found = rolled_back(own.memory(), skill, getpass.getuser(), own.changed_skills)
-    click.echo(f"{skill} is {found if found != 'none' else 'the one that comes along'}")
+    click.echo(f"{skill} is {found if found != 'none' else 'the built-in one'}")

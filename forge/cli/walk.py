@@ -1,4 +1,4 @@
-"""`pitlake forge backtest` and `fork`: a period decided again, day by day, and one decision with one input changed."""
+"""`pitlake forge backtest` and `fork`: decide a past period day by day, or one decision with one input changed."""
 
 from datetime import datetime
 from pathlib import Path
@@ -14,25 +14,36 @@ DAY = click.DateTime(["%Y-%m-%d"])
 
 
 @click.command()
-@click.option("--from", "since", type=DAY, required=True, help="First day, New York.")
-@click.option("--to", "until", type=DAY, required=True, help="Last day.")
-@click.option("--triggers", default="morning,eod,weekly", show_default=True, help="Which schedules ask.")
+@click.option("--from", "since", type=DAY, required=True, help="First day, in New York.")
+@click.option("--to", "until", type=DAY, required=True, help="Last day, included.")
+@click.option(
+    "--triggers", default="morning,eod,weekly", show_default=True, help="Which schedules ask, separated by commas."
+)
 @click.option(
     "--every",
     type=click.Choice(["whole", "quarter", "month"]),
     default="whole",
     show_default=True,
-    help="Cut the period into independent runs, each with a memory of its own.",
+    help="Split the period into independent runs, each with its own memory.",
 )
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="How many of them run at once.")
-@click.option("--masked", is_flag=True, help="Run each a second time with names, tickers and years replaced.")
-@click.option("--name", help="The run's name, to resume it by [default: its days].")
-@click.option("--lake", metavar="PLACE", help="The market's lake.")
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Run this many of them at once.")
+@click.option(
+    "--masked",
+    is_flag=True,
+    help="Run each a second time with names, tickers and years replaced, to measure what the model remembers.",
+)
+@click.option("--name", help="Name of the run; the same name resumes it [default: its days].")
+@click.option(
+    "--lake", metavar="ROOT", help="Folder or URL of the market's lake [default: $PITLAKE_LAKE, else ./.pitlake/lake]."
+)
 def backtest(
     since: datetime, until: datetime, triggers: str, every: str, jobs: int, masked: bool, name: str | None,
     lake: str | None,
 ) -> None:  # fmt: skip
-    """Decide a period as of every instant a schedule would have asked, on simulated memory; killed, it goes on."""
+    """Decide a past period as of every instant a schedule asks.
+
+    Memory is simulated. A run that was interrupted continues when started again.
+    """
     from dataclasses import replace
     from typing import cast
 
@@ -66,12 +77,19 @@ def backtest(
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="The number of the step whose input is changed.",
+    help="Number of the step whose input is changed.",
 )
-@click.option("--set", "change", required=True, help="answer=TEXT, answer=@FILE, model=NAME, or skills=FOLDER.")
-@click.option("--lake", metavar="PLACE", help="The market's lake.")
+@click.option(
+    "--set", "change", required=True, help="The change: answer=TEXT, answer=@FILE, model=NAME, or skills=FOLDER."
+)
+@click.option(
+    "--lake", metavar="ROOT", help="Folder or URL of the market's lake [default: $PITLAKE_LAKE, else ./.pitlake/lake]."
+)
 def fork(decision: str, step: int, change: str, lake: str | None) -> None:
-    """Make a decision again with one input changed, the rest from its tape; what differs, step by step."""
+    """Repeat a decision with one input changed.
+
+    All other inputs come from its tape; shows what differs, step by step.
+    """
     import asyncio
 
     from forge.agent.fork import fork as forked
@@ -82,7 +100,7 @@ def fork(decision: str, step: int, change: str, lake: str | None) -> None:
     found = asyncio.run(forked(own.agent(memory, lake), decision, _change(step, change)))
     for one in found.differences:
         click.echo(f"step {one.step} of {one.lane} ({one.kind}): {one.change}")
-    click.echo(f"{found.same} steps are as they were, {len(found.differences)} differ")
+    click.echo(f"{found.same} steps are the same, {len(found.differences)} differ")
     if found.answer is None:
         raise SystemExit(1)
     click.echo(found.answer)

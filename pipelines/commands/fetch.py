@@ -78,13 +78,14 @@ class Forgiving(click.Command):
 @lake_option
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 def command(lake: str | None = None, words: tuple[str, ...] = (), fault: str = "", **given: Any) -> None:
-    """Ask one outside source as of an instant and answer with the envelope.
+    """Query one outside source as of an instant.
 
     \b
     pitlake fetch --source benzinga --pit 2024-02-15T16:00:00-05:00 --tickers NOG --date-from 2024-02-01
     pitlake fetch --source alphavantage --pit 2024-02-15T16:00:00-05:00 earnings symbol=AAPL
 
-    Lake and captures answer first; the network is asked only with --live. What it says lands in the lake.
+    The answer is the {data, gaps} envelope. Lake and captures answer first; the network is used only with --live, and what
+    it returns is kept in the lake.
     """
     payload, told = (
         _in_time(lake, words, given) if not fault else ({"data": [], "gaps": [_gap(fault, "bad_input")]}, {})

@@ -15,9 +15,9 @@ from pitlake.cli.options import format_option, lake_option
 @lake_option
 @format_option(("table", "json"))
 def command(run: str | None, dataset: str | None, lake: str | None, form: str) -> None:
-    """Parse an outside run again from its captures and show what differs from the lake.
+    """Parse captures of a run again and show what differs.
 
-    Without a run, list the runs that left captures.
+    The result is compared with the lake. Without a run, list the runs that have captures.
     """
     from assets.external import feed
     from assets.feeds.reparse import reparse

@@ -1,4 +1,4 @@
-"""The command line, `pitlake …`: data goes to stdout and nothing else does; what is said to a person goes to stderr.
+"""The command line, `pitlake …`: data goes to stdout, messages go to stderr.
 
 Each command lives in a module of its own name, imported when it is called, so that the start is quick. Commands raise
 the errors of `pitlake.errors`; this module alone turns them into one line and an exit code. No command logic here.
@@ -51,9 +51,9 @@ EXTRAS = {
     "report": ("exchange_calendars", "jinja2", "markupsafe", "pytz"),
     "web": ("anyio", "exchange_calendars", "jinja2", "markupsafe", "pytz", "starlette", "uvicorn"),
 }
-"""Modules that some commands need and that do not come along, by the extra of pitlake that brings them."""
+"""Optional modules that commands need, by the extra of pitlake that installs them."""
 FAILED, BAD_INPUT, INTERRUPTED, READER_GONE = 1, 2, 130, 141
-EXIT_CODES = "Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted, 141 the reader of stdout went away."
+EXIT_CODES = "Exit codes: 0 success, 1 failure, 2 bad input, 130 interrupted, 141 stdout was closed."
 
 
 class LazyGroup(click.Group):
@@ -62,21 +62,21 @@ class LazyGroup(click.Group):
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands, in the order one meets them."""
+        """Return the names of all commands, in the order of the help."""
         return names()
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name, or None."""
+        """Return the command of a name, or None."""
         return load(cmd_name) if cmd_name in COMMANDS or cmd_name in extensions.entries("commands") else None
 
 
 def names() -> list[str]:
-    """Every command: the kernel's own, then what is added."""
+    """Return the names of all commands: the kernel's own, then those that are added."""
     return [*COMMANDS, *(name for name in extensions.entries("commands") if name not in COMMANDS)]
 
 
 def load(name: str) -> click.Command:
-    """The command of that name, one of `names`."""
+    """Import the command of a name, one of `names`."""
     if name not in COMMANDS:
         added: click.Command = extensions.load("commands", name)
         return added
@@ -93,7 +93,7 @@ def load(name: str) -> click.Command:
 @click.version_option(__version__, prog_name="pitlake")
 @click.pass_context
 def cli(context: click.Context) -> None:
-    """Ask the lake what was public at an instant.
+    """Query the lake as of an instant.
 
     Whoever asks as of T cannot see anything that was not public at T, because it is not there.
     """
@@ -102,12 +102,12 @@ def cli(context: click.Context) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """The console script: run a command line and exit with its code."""
+    """Run a command line and exit with its code."""
     sys.exit(invoke(arguments))
 
 
 def invoke(arguments: Sequence[str] | None = None) -> int:
-    """Run a command line and return its exit code. The boundary: every error becomes one line on stderr here."""
+    """Run a command line and return its exit code; every error becomes one line on stderr here."""
     try:
         machine.require("pitlake", sys.prefix)
         code = cli.main(args=None if arguments is None else list(arguments), prog_name="pitlake", standalone_mode=False)
@@ -125,7 +125,7 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
             raise
         command = next(iter(sys.argv[1:] if arguments is None else arguments), "")
         extra = command if command in extras else extras[0]
-        return _complain(f"{error.name} is not installed; pip install 'pitlake[{extra}]' brings it", FAILED)
+        return _complain(f"{error.name} is not installed; install it with pip install 'pitlake[{extra}]'", FAILED)
     except OSError as error:
         return _complain(f"{error.filename or 'input/output'}: {error.strerror or error}", FAILED)
     return code if isinstance(code, int) else 0

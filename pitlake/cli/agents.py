@@ -13,19 +13,22 @@ dir_option = click.option(
     type=click.Path(path_type=Path),
     default=".",
     metavar="FOLDER",
-    help="The project [default: here].",
+    help="Folder of the project [default: the current one].",
 )
 
 
 @click.group()
 def command() -> None:
-    """Put Claude Code's agents, skills, hooks and server settings into a project, check them, or take them out."""
+    """Install the agent kit into a project, check it, or run an agent.
+
+    The kit is Claude Code's agents, skills, hooks and server settings for the lake.
+    """
 
 
 @command.command()
 @dir_option
 def install(project: Path) -> None:
-    """Put the kit into a project, or bring it up to date. What the project has of its own is never overwritten."""
+    """Install or update the kit in a project. The project's own files are never overwritten."""
     from pitlake.agents import install as kit
 
     told = kit.install(project.resolve())
@@ -41,14 +44,14 @@ def install(project: Path) -> None:
 @command.command()
 @dir_option
 def check(project: Path) -> None:
-    """Say whether the kit in a project is whole and works; the exit code is 1 where it does not."""
+    """Check the kit in a project. The exit code is 1 if something is missing or broken."""
     _check(project)
 
 
 @command.command()
 @dir_option
 def uninstall(project: Path) -> None:
-    """Take the kit out of a project. Files that were changed since stay, and are named."""
+    """Remove the kit from a project. Files changed since the installation are kept and listed."""
     from pitlake.agents import install as kit
 
     kept = kit.uninstall(project.resolve())
@@ -60,10 +63,12 @@ def uninstall(project: Path) -> None:
 @command.command(context_settings={"ignore_unknown_options": True})
 @lake_option
 @known_by_option
-@click.option("--as-of", metavar="T", required=True, help="The instant it is bound to.")
+@click.option("--as-of", metavar="T", required=True, help="Let the program see only what was public at this time.")
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED)
 def run(program: tuple[str, ...], as_of: str, known_by: str | None, lake: str | None) -> None:
-    """Run a program, such as claude, where the lake can't be read and only a server as of T can be asked. Linux only.
+    """Run a program that can only query a server as of T. Linux only.
+
+    The program, such as claude, cannot read the lake's files.
 
     \b
     pitlake agents run --as-of 2024-05-29T17:00:00-04:00 -- claude

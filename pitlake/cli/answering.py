@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 FORMS = ("table", "json", "csv", "parquet", "envelope")
 
-receipt_option = click.option("--receipt", is_flag=True, help="Keep the receipt in the lake, for `pitlake replay`.")
+receipt_option = click.option(
+    "--receipt", is_flag=True, help="Keep the receipt in the lake, so that `pitlake replay` can repeat the answer."
+)
 
 
 def answer_options(command: Decorated) -> Decorated:

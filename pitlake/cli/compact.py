@@ -1,4 +1,4 @@
-"""`pitlake compact`: close months and years, one file each. Rows and answers stay as they are."""
+"""`pitlake compact`: merge the files of finished months and years. Rows and answers stay as they are."""
 
 import click
 
@@ -9,11 +9,11 @@ from pitlake.cli.options import lake_option
 @click.command("compact")
 @lake_option
 @click.argument("datasets", nargs=-1, metavar="[DATASET]...")
-@click.option("--before", metavar="YYYY-MM", help="The first month not to compact [default: the newest with rows].")
+@click.option("--before", metavar="YYYY-MM", help="First month that is not merged [default: the newest with rows].")
 def command(lake: str | None, datasets: tuple[str, ...], before: str | None) -> None:
-    """Close months and years, of these datasets or of all: one file each, which sessions are given as it lies.
+    """Merge finished months and years into one file each.
 
-    A lake of an earlier release is brought up to date so.
+    Sessions read these files directly. Without a DATASET all datasets are compacted.
     """
     from pitlake.datasets import all_datasets, get
     from pitlake.lake.lake import Lake

@@ -1,4 +1,4 @@
-"""`pitlake datasets`: what there is to ask about, and what a lake holds of it. Without an instant no lake is read."""
+"""`pitlake datasets`: the datasets and what a lake holds of each. Without an instant no lake is read."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from pitlake.dictionary import facts, shown
 @session_options
 @format_option(("table", "json"))
 def command(form: str, **asked: Any) -> None:
-    """List the datasets there are to ask about; with --as-of or --open also what the lake holds of each."""
+    """List the datasets. With --as-of or --open, show also what the lake holds of each."""
     if asked["as_of"] is None and not asked["open_mode"]:
         _contracts(form)
         return
@@ -49,4 +49,4 @@ def _contracts(form: str) -> None:
         return
     rows = [(dataset.name, dataset.title, ", ".join(dataset.key), shown(dataset)) for dataset in every]
     render.deliver(render.grid(("dataset", "what", "one row per", "shown"), rows), None)
-    render.say("--as-of T, or --open, tells what the lake holds of them")
+    render.say("add --as-of T or --open to see what the lake holds of each")

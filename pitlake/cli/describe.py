@@ -20,7 +20,10 @@ from pitlake.dictionary import facts, page
 @session_options
 @format_option(("text", "json"))
 def command(dataset: str, form: str, **asked: Any) -> None:
-    """Say what a dataset holds: its clock, key, columns and gaps; with --as-of or --open also what of it is here."""
+    """Describe a dataset: its clock, key, columns and gaps.
+
+    With --as-of or --open, show also what the lake holds of it.
+    """
     contract = catalogue.get(dataset)
     told, text = facts(contract), page(contract)
     if asked["as_of"] is not None or asked["open_mode"]:

@@ -13,10 +13,10 @@ from pitlake.errors import BadInput
 
 
 @click.command("diff")
-@instant_option("--from", "since", "The instant after which")
-@instant_option("--to", "as_of", "The instant up to which, included")
+@instant_option("--from", "since", "Count what became public after this time")
+@instant_option("--to", "as_of", "Count what became public up to and including this time")
 @click.option(
-    "--ticker", metavar="TICKER", help="Only what is about this company. Gaps name no company and are left out."
+    "--ticker", metavar="TICKER", help="Limit to one company; gaps, which name none, are then left out [default: all]."
 )
 @lake_option
 @isolation_option
@@ -25,7 +25,10 @@ from pitlake.errors import BadInput
 def command(
     since: str, as_of: str, ticker: str | None, lake: str | None, isolation: Any, form: str, output: Path | None
 ) -> None:
-    """Count what became public between two instants, by dataset: new rows, revisions, gaps."""
+    """Count what became public between two instants.
+
+    For each dataset: new rows, revisions, gaps.
+    """
     import pyarrow as pa
 
     from pitlake.answers.contents import SCHEMA, changes

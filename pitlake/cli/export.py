@@ -10,13 +10,20 @@ from pitlake.cli.sessions import opened, session_options, working
 
 @click.command("export")
 @session_options
-@click.option("--to", "target", metavar="URL", required=True, help="An empty folder or s3://bucket/prefix.")
-@click.option("--dataset", "datasets", multiple=True, metavar="NAME", help="Only these datasets [default: all].")
-@click.option("--revisions", is_flag=True, help="All revisions that were public, not the newest ones alone.")
+@click.option(
+    "--to", "target", metavar="URL", required=True, help="Write into this empty folder or s3://bucket/prefix."
+)
+@click.option(
+    "--dataset", "datasets", multiple=True, metavar="NAME", help="Export this dataset; can be repeated [default: all]."
+)
+@click.option(
+    "--revisions", is_flag=True, help="Export all revisions that were public [default: the newest of each key]."
+)
 def command(target: str, datasets: tuple[str, ...], revisions: bool, **asked: Any) -> None:
-    """Copy what was public at an instant into plain Delta tables, one a dataset, with a receipt beside them.
+    """Copy what was public at an instant into plain Delta tables.
 
-    A copy promises the right rows and no more: whoever reads it has no wall around them.
+    Each dataset becomes a table, and a receipt says what was asked. Readers of the copy are not sealed: they can join
+    it with whatever else they have.
 
     \b
     pitlake export --as-of 2024-02-15T16:00:00-05:00 --to exported --dataset prices

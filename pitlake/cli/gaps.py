@@ -22,12 +22,15 @@ ORDER BY ALL
 
 @click.command("gaps")
 @session_options
-@click.option("--dataset", metavar="NAME", help="Only this dataset.")
-@click.option("--each", is_flag=True, help="One row per gap, with what it is about, instead of counts by reason.")
+@click.option("--dataset", metavar="NAME", help="Limit to this dataset [default: all].")
+@click.option("--each", is_flag=True, help="List each gap with its locator [default: count by reason].")
 @format_option(("table", "json", "csv", "parquet"))
 @output_option
 def command(dataset: str | None, each: bool, form: str, output: Path | None, **asked: Any) -> None:
-    """Count what could not become a row, and why."""
+    """Count what could not become a row, and why.
+
+    `pitlake describe DATASET` says which gaps a dataset can have.
+    """
     if dataset is not None:
         dataset = get(dataset).name
     render.check_target(form, output)

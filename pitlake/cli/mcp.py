@@ -25,17 +25,19 @@ from pitlake.cli.options import (
 @known_by_option
 @open_option
 @as_of_option
-@click.option("--http", is_flag=True, help="Serve streamable HTTP at /mcp instead of stdio.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option("--port", type=click.IntRange(1, 65535), default=8000, show_default=True, help="The port to listen on.")
+@click.option("--http", is_flag=True, help="Serve streamable HTTP at /mcp [default: stdio].")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on, with --http.")
+@click.option(
+    "--port", type=click.IntRange(1, 65535), default=8000, show_default=True, help="Port to listen on, with --http."
+)
 @click.option(
     "--allow-host",
     "allowed_hosts",
     multiple=True,
     metavar="NAME",
-    help="A name clients may call this server by; needed when other machines can reach it.",
+    help="Accept requests to this host name; required if other machines can reach the server. Can be repeated.",
 )
-@click.option("--receipts", is_flag=True, help="Keep the receipt of every answer in the lake.")
+@click.option("--receipts", is_flag=True, help="Keep the receipt of every answer in the lake [default: none].")
 def command(
     as_of: str | None,
     open_mode: bool,
@@ -47,9 +49,10 @@ def command(
     receipts: bool,
     **asked: Any,
 ) -> None:
-    """Serve agents over the Model Context Protocol, as of an instant no call can go beyond. Nor beyond --known-by.
+    """Serve agents over the Model Context Protocol.
 
-    Over HTTP the server asks for the bearer token in $PITLAKE_MCP_TOKEN, where that is set.
+    No call can see beyond --as-of, nor beyond --known-by. Over HTTP clients must send the bearer token of
+    $PITLAKE_MCP_TOKEN, if it is set.
 
     \b
     pitlake mcp --as-of 2024-02-15T16:00:00-05:00

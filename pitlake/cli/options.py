@@ -16,27 +16,35 @@ from pitlake.errors import BadInput
 Decorated = Callable[..., Any]
 
 lake_option = click.option(
-    "--lake", metavar="ROOT", help="Where the lake is [default: $PITLAKE_LAKE, else ./.pitlake/lake]."
+    "--lake", metavar="ROOT", help="Folder or URL of the lake [default: $PITLAKE_LAKE, else ./.pitlake/lake]."
 )
-version_option = click.option("--version", type=int, metavar="N", help="The lake version [default: the newest].")
+version_option = click.option(
+    "--version", type=int, metavar="N", help="Answer from this version of the lake [default: the newest]."
+)
 known_by_option = click.option(
-    "--known-by", metavar="K", help="As this lake was at that instant, instead of --version [default: as it is]."
+    "--known-by",
+    metavar="K",
+    help="Use only what the lake had ingested by this time; not together with --version [default: everything].",
 )
-as_of_option = click.option("--as-of", metavar="T", help="The instant to ask as of, such as 2024-02-15T16:00:00-05:00.")
-open_option = click.option("--open", "open_mode", is_flag=True, help="Ask without an instant: outcomes included.")
+as_of_option = click.option(
+    "--as-of", metavar="T", help="Show only what was public at this time, such as 2024-02-15T16:00:00-05:00."
+)
+open_option = click.option(
+    "--open", "open_mode", is_flag=True, help="Ask without a cut-off, which shows everything, outcomes included."
+)
 isolation_option = click.option(
     "--isolation",
     type=click.Choice(("process", "in_process")),
     default="process",
     show_default=True,
-    help="in_process gives up the seal; for your own SQL where this system cannot seal a process.",
+    help="Where SQL runs: in a sealed process, or unsealed in this one, for SQL you trust.",
 )
 hindsight_option = click.option(
     "--hindsight",
     type=click.Choice(("show", "omit")),
     default="show",
     show_default=True,
-    help="omit leaves out columns that nobody could know then, such as today's tickers.",
+    help="Whether to show columns that nobody could know at the time, such as today's tickers.",
 )
 
 
@@ -47,14 +55,19 @@ def instant_option(flag: str, name: str, meaning: str) -> Callable[[Decorated], 
 
 
 output_option = click.option(
-    "--output", "-o", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file instead of stdout."
+    "--output", "-o", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file [default: stdout]."
 )
 
 
 def format_option(forms: Sequence[str]) -> Callable[[Decorated], Decorated]:
     """The `--format` option over these forms, the first being the default."""
     return click.option(
-        "--format", "form", type=click.Choice(forms), default=forms[0], show_default=True, help="How to write the rows."
+        "--format",
+        "form",
+        type=click.Choice(forms),
+        default=forms[0],
+        show_default=True,
+        help="How to write the answer.",
     )
 
 

@@ -19,10 +19,16 @@ from pitlake.errors import BadInput
 @click.command("query")
 @click.argument("sql")
 @session_options
-@click.option("--dataset", "datasets", multiple=True, metavar="NAME", help="Open with these datasets [default: all].")
+@click.option(
+    "--dataset",
+    "datasets",
+    multiple=True,
+    metavar="NAME",
+    help="Open only this dataset, which is quicker; can be repeated [default: all].",
+)
 @answer_options
 def command(sql: str, datasets: tuple[str, ...], form: str, output: Path | None, receipt: bool, **asked: Any) -> None:
-    """Run SQL over what was public at an instant. SQL of "-" is read from stdin.
+    """Run SQL over what was public at an instant. If SQL is "-", read it from stdin.
 
     Each dataset is a view of its newest revisions; <dataset>_revisions has all of them, gaps what could not become a
     row, lake_info what the session holds.

@@ -20,22 +20,29 @@ BUILT = "earnings_snapshot"
 
 @click.command("receipts")
 @lake_option
-@click.option("--forget", metavar="RECEIPT", help="Remove this receipt; its version may then be vacuumed.")
-@click.option("--matching", metavar="TEXT", help="Only those whose id, instant or question contains this text.")
-@click.option("--all", "every", is_flag=True, help=f"List those of {BUILT} too, which the dataset {BUILT}s cites.")
+@click.option("--forget", metavar="RECEIPT", help="Remove this receipt; a vacuum may then remove the version it needs.")
+@click.option(
+    "--matching",
+    metavar="TEXT",
+    help="List only receipts whose id, instant or question contains this text [default: all].",
+)
+@click.option("--all", "every", is_flag=True, help=f"List also the receipts that the dataset {BUILT}s cites.")
 @format_option(("table", "json"))
 @output_option
 def command(
     lake: str | None, forget: str | None, matching: str | None, every: bool, form: str, output: Path | None
 ) -> None:
-    """List the receipts that are kept, newest first; a damaged one is named after the others."""
+    """List the receipts that are kept, newest first, or remove one.
+
+    Damaged receipts are reported after the list, and the exit code is then not 0.
+    """
     from pitlake.answers import receipts
     from pitlake.lake.lake import Lake
 
     render.check_target(form, output)
     Lake(lake).head()
     if forget is not None:
-        render.say(f"forgot {receipts.forget(forget, lake)}")
+        render.say(f"removed {receipts.forget(forget, lake)}")
         return
     sound, damaged = receipts.survey(lake)
     kept = {name: at for name, at in receipts.kept_at(lake).items() if name in sound}
@@ -44,7 +51,7 @@ def command(
     shown = {name: sound[name] for name in kept if name not in built and _matches(name, sound[name], asked, matching)}
     render.deliver(_json(shown, kept) if form == "json" else _people(shown, kept, asked), output)
     if built:
-        render.say(f"not shown: {len(built)} of {BUILT}, which the dataset {BUILT}s cites; --all lists them")
+        render.say(f"not listed: {len(built)} receipts that the dataset {BUILT}s cites; --all lists them")
     for error in damaged[1:]:
         render.say(str(error))
     if damaged:

@@ -17,7 +17,10 @@ from pitlake.cli.sessions import working
 @format_option(("table", "json", "csv", "parquet"))
 @output_option
 def command(receipt: str, lake: str | None, isolation: Any, form: str, output: Path | None) -> None:
-    """Give a receipt's answer again. RECEIPT: the id of a kept one or its start, its answer's sha256, or its file."""
+    """Repeat the answer of a receipt and check that it is the same.
+
+    RECEIPT is the id of a kept receipt or the start of one, the sha256 of its answer, or a receipt file.
+    """
     from pitlake.answers import receipts
     from pitlake.lake.lake import Lake
 

@@ -14,20 +14,20 @@ DEFAULT_FOLDER = Path(".pitlake") / "report"
 @click.command("report")
 @lake_option
 @version_option
-@click.option("--since", type=int, metavar="N", help="The version to compare with [default: the run before].")
+@click.option("--since", type=int, metavar="N", help="Compare with this version [default: that of the run before].")
 @click.option(
     "--output",
     "-o",
     type=click.Path(path_type=Path, file_okay=False),
     default=DEFAULT_FOLDER,
     show_default=True,
-    help="The folder to write.",
+    help="Folder to write the pages into.",
 )
 def command(lake: str | None, version: int | None, since: int | None, output: Path) -> None:
-    """Write the quality report: coverage, gaps, late arrivals, revisions, checks, and what changed.
+    """Write the quality report of a lake version as a folder of pages.
 
-    It counts everything the version holds, outcomes too, and shows rows that failing checks name: a report for people
-    who run the lake, not for agents.
+    Coverage, gaps, late arrivals, revisions, checks, and what changed. It counts everything the version holds,
+    outcomes included, and shows rows that fail checks: it is for people who run the lake, not for agents.
     """
     from pitlake.lake.lake import Lake
     from pitlake.report import site

@@ -25,20 +25,27 @@ if TYPE_CHECKING:
     metavar=f"[{'|'.join(get_args(searches.Within))}]",
     default="news",
     show_default=True,
-    help="Which texts, also by the name of their dataset.",
+    help="Which texts to search: one of these, or the name of a dataset.",
 )
-@click.option("--ticker", metavar="TICKER", help="Of one company [default: all].")
+@click.option("--ticker", metavar="TICKER", help="Limit to one company [default: all].")
 @click.option(
     "--by",
     type=click.Choice(get_args(searches.By)),
     default="words",
     show_default=True,
-    help="meaning is by the lake's own model, or the graph's where $PITLAKE_EMBEDDER names it.",
+    help="Match words, or meaning by an embedding model: the lake's own, or the one $PITLAKE_EMBEDDER names.",
 )
-@click.option("--limit", type=int, metavar="N", help="How many of the best [default: 20 by words, 5 by meaning].")
+@click.option(
+    "--limit",
+    type=int,
+    metavar="N",
+    help="Return at most this many texts, best first [default: 20 by words, 5 by meaning].",
+)
 @answer_options
 def command(query: str, within: str, ticker: str | None, by: str, limit: int | None, **asked: Any) -> None:
-    """Find texts that were public at an instant. Any word may match; "phrases" and AND narrow it down.
+    """Search texts that were public at an instant, best match first.
+
+    A text matches if it has any of the words; "phrases" and AND narrow the search.
 
     \b
     pitlake search '"gross margin" AND guidance' --ticker NOG --as-of 2024-02-15T16:00:00-05:00

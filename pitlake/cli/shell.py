@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from pitlake.session import Result, Session
 
 HELP = """.help      this
-.datasets  what there is to ask about
-.receipt   keep the last answer's receipt in the lake
-.quit      leave; so does the end of input
+.datasets  the datasets of this session
+.receipt   keep the receipt of the last answer in the lake
+.quit      leave; the end of input does the same
 Anything else is SQL, up to a line that ends with a semicolon. Ctrl-C stops a running query."""
 
 
 @click.command("shell")
 @session_options
 def command(**asked: Any) -> None:
-    """Ask one statement after the other, in one session."""
+    """Run SQL statements one after the other in one session."""
     with opened(**asked) as session:
         if sys.stdin.isatty():
             import readline  # noqa: F401  line editing for input()
 
-            render.say(f"{door(session)}; .help tells more")
+            render.say(f"{door(session)}; .help lists the commands")
         failed = Shell(session, asked["lake"]).run()
     if failed and not sys.stdin.isatty():
         raise click.exceptions.Exit(2)
@@ -69,7 +69,7 @@ class Shell:
             render.write(self._session.sql("SELECT dataset, rows, watermark FROM lake_info").arrow(), "table", None)
         elif statement == ".receipt":
             kept = self._last.keep(self._lake) if self._last else None
-            render.say(f"receipt {kept}" if kept else "nothing was asked yet")
+            render.say(f"receipt {kept}" if kept else "there is no answer yet")
         elif statement.startswith("."):
             render.say(f"{statement} is not a command; .help lists them")
         else:

@@ -11,12 +11,21 @@ from pitlake.cli.options import format_option, lake_option
 @click.command("vacuum")
 @lake_option
 @click.option(
-    "--keep-days", type=click.IntRange(0, 36_500), default=30, show_default=True, help="Keep versions this many days."
+    "--keep-days",
+    type=click.IntRange(0, 36_500),
+    metavar="N",
+    default=30,
+    show_default=True,
+    help="Keep every version of the last N days.",
 )
-@click.option("--apply", is_flag=True, help="Remove the files. Versions that lose some can't be asked any more.")
+@click.option(
+    "--apply",
+    is_flag=True,
+    help="Remove the files; versions that need them can no longer be read [default: only list them].",
+)
 @format_option(("table", "json"))
 def command(lake: str | None, keep_days: int, apply: bool, form: str) -> None:
-    """Say which files nothing needs any more, and remove them if told to."""
+    """List or remove files that no kept version or receipt needs."""
     from pitlake.lake.lake import Lake
 
     done = Lake(lake).vacuum(timedelta(days=keep_days), dry_run=not apply)

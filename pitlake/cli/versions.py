@@ -12,7 +12,7 @@ from pitlake.clock import iso
 @click.command("versions")
 @lake_option
 @click.option(
-    "--limit", type=click.IntRange(1, 1_000_000), default=20, show_default=True, help="How many, newest first."
+    "--limit", type=click.IntRange(1, 1_000_000), default=20, show_default=True, help="List at most this many."
 )
 @format_option(("table", "json"))
 def command(lake: str | None, limit: int, form: str) -> None:

@@ -11,24 +11,29 @@ from pitlake.cli.options import isolation_option, lake_option
 @click.command("web")
 @isolation_option
 @lake_option
-@click.option("--as-of", metavar="T", help="The instant of the first page [default: an hour ago].")
-@click.option("--ticker", default="NVDA", show_default=True, metavar="TICKER", help="The company of the first page.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option(
+    "--as-of", metavar="T", help="Time of the first page; the reader can go to any other [default: an hour ago]."
+)
+@click.option("--ticker", default="NVDA", show_default=True, metavar="TICKER", help="Company of the first page.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=8765,
     show_default=True,
-    help="The port to listen on; 0 picks a free one.",
+    help="Port to listen on; 0 picks a free one.",
 )
 @click.option(
     "--allow-host",
     "allowed_hosts",
     multiple=True,
     metavar="NAME",
-    help="A name browsers may call this server by; needed when other machines can reach it. Readers need no login.",
+    help="Accept requests to this host name; required if other machines can reach the server, whose readers need no "
+    "login. Can be repeated.",
 )
-@click.option("--browse", is_flag=True, help="Open the first page in this machine's browser.")
+@click.option(
+    "--browse", is_flag=True, help="Open the first page in this machine's browser [default: print its address]."
+)
 def command(
     as_of: str | None,
     ticker: str,
@@ -39,7 +44,9 @@ def command(
     lake: str | None,
     isolation: Any,
 ) -> None:
-    """Look at what was public at any instant, in a browser: the time machine, and the desk where Forge is installed.
+    """Show what was public at any instant as web pages.
+
+    With Forge installed they include its desk.
 
     \b
     pitlake web --as-of 2024-05-29T17:00:00-04:00 --ticker NVDA

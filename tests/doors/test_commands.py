@@ -168,7 +168,7 @@ def test_receipts_are_listed_by_time_named_by_their_question_and_the_platform_s_
         os.utime(path, (1_700_000_000 + second, 1_700_000_000 + second))
     shown, err = listed()
     assert [one for one in shown if one in made] == [made[2], made[0]]
-    assert "not shown: 1 of earnings_snapshot" in err
+    assert "not listed: 1 receipts that the dataset earnings_snapshots cites" in err
     assert [one for one in listed("--all")[0] if one in made] == made[::-1]
     assert [one for one in listed("--matching", "xom")[0] if one in made] == [made[2]]
     assert "run news_latest company=0000000002 XOM limit=10" in pitlake("receipts")[1]
@@ -239,7 +239,7 @@ def test_the_shell_s_own_commands(pitlake, monkeypatch):
     )
     assert code == 0
     assert "news" in out
-    assert every(part in err for part in (".quit", "nothing was asked yet", "receipt ", ".what is not a command"))
+    assert every(part in err for part in (".quit", "there is no answer yet", "receipt ", ".what is not a command"))
     pitlake("receipts", "--forget", err.split("receipt ")[-1].split()[0])
 
 

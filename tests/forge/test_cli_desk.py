@@ -40,7 +40,7 @@ def test_from_a_book_to_an_active_expression_and_a_rejected_one(capsys, tmp_path
     assert asked(capsys, "approve", "E-001")[1].startswith("E-001 is active: ")
     assert asked(capsys, "reject", "E-002", "--reason", " ")[0] == 2
     assert asked(capsys, "reject", "E-002", "--reason", "too crowded")[1] == "E-002 is rejected\n"
-    assert asked(capsys, "approvals")[1] == "nothing waits for you\n"
+    assert asked(capsys, "approvals")[1] == "nothing is waiting for approval\n"
     assert asked(capsys, "approvals", "--format", "json")[1] == "[]\n"
     assert asked(capsys, "expressions")[1] == "E-001  view:V-001 | active\nE-002  view:V-001 | rejected\n"
     assert asked(capsys, "views", "confidence>=0.7")[1] == ""

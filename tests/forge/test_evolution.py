@@ -182,4 +182,4 @@ def test_m1_the_commands_show_the_patch_apply_it_and_take_it_back(tmp_path, monk
     assert typed("approve", "SEP-001", "--hash", sha256, "--untested", "it is plain").stdout.startswith(
         "SEP-001 is applied"
     )
-    assert typed("rollback", "view-validation").stdout == "view-validation is the one that comes along\n"
+    assert typed("rollback", "view-validation").stdout == "view-validation is the built-in one\n"

@@ -157,6 +157,6 @@ def test_a1_the_command_tells_the_steps_that_differ(agent, tmp_path, monkeypatch
     command = ["fork", "d", "--step", "2", "--set", "answer=value=1.0", "--lake", str(tmp_path / "lake")]
     told = CliRunner().invoke(cli.command, command)
     assert told.stdout.startswith("step 2 of agent (tool): answers: it was ")
-    assert told.stdout.endswith("1 steps are as they were, 4 differ\nIt falls.\n")
+    assert told.stdout.endswith("1 steps are the same, 4 differ\nIt falls.\n")
     refused = CliRunner().invoke(cli.command, ["fork", "d", "--set", "weather=rain"]).exception
     assert "set: 'weather=rain' changes nothing" in str(refused)

@@ -42,7 +42,7 @@ def test_the_settings_limits_hold_at_the_pms_door(capsys, tmp_path):
     wrote(fs, "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="proposed"), "expression")
     reviewed(memory, parse(KINDS["expressions"], turn(memory).read_file("/memory/expressions/E-001.md")))
     memory.close()
-    assert "nothing stands in its way" in asked(capsys, "approvals")[1]
+    assert "ready to approve" in asked(capsys, "approvals")[1]
     settings(tmp_path, "[guardrails]\nmax_single_risk = 0.5\n")
     assert "problem: guardrail [hard] max_single_risk: 1 (limit: 0.5)" in asked(capsys, "approvals")[1]
     code, out, err = asked(capsys, "approve", "E-001")

@@ -164,7 +164,7 @@ def test_the_installed_wheel_asks_a_lake_as_of_an_instant(installed, tmp_path):
 def test_forge_comes_with_its_extra_and_its_ten_skills_and_plays_its_story(installed, install, tmp_path):
     without = pitlake(installed, "forge", "demo")
     assert (without.returncode, without.stdout) == (1, "")
-    assert without.stderr.endswith("is not installed; pip install 'pitlake[forge]' brings it\n")
+    assert without.stderr.endswith("is not installed; install it with pip install 'pitlake[forge]'\n")
     home = install("forge")
     listed = pitlake(home, "forge", "read", "/skills/")
     assert (listed.returncode, listed.stdout.count("\n")) == (0, 11), listed
@@ -188,7 +188,7 @@ def test_a_command_that_lacks_its_libraries_names_the_extra_that_brings_them(ins
     }[extra]
     without = pitlake(installed, extra, "--lake", str(lake.root), *rest)
     assert (without.returncode, without.stdout) == (1, "")
-    assert without.stderr.endswith(f"is not installed; pip install 'pitlake[{extra}]' brings it\n")
+    assert without.stderr.endswith(f"is not installed; install it with pip install 'pitlake[{extra}]'\n")
     served = pitlake(install(extra), extra, "--lake", str(lake.root), *rest)
     assert served.returncode == (2 if extra == "web" else 0)
     assert extra != "web" or "can't listen" in served.stderr
