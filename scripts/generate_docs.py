@@ -15,7 +15,7 @@ from pitlake.cli import cli, load, names
 from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets
 from pitlake.session.sql import statements
-from scripts import catalogue_pages, skill_pages
+from scripts import catalogue_pages, graph_page, skill_pages
 
 ROOT = Path(__file__).resolve().parents[1]
 HELP_WIDTH = 100
@@ -29,6 +29,7 @@ def pages() -> dict[Path, str]:
     written = {Path(f"docs/datasets/{name}.md"): dictionary.page(dataset) for name, dataset in datasets.items()}
     written[Path("docs/datasets/README.md")] = dictionary.index(datasets.values())
     written[Path("docs/datasets/known.md")] = dictionary.known_page(datasets.values())
+    written[Path("docs/graph.md")] = graph_page.page()
     written[Path("docs/queries.md")] = catalogue_pages.queries_page()
     written[Path(".claude/skills/lake-schema/SKILL.md")] = catalogue_pages.skill()
     written |= {Path(".claude/skills") / path: text for path, text in skill_pages.pages().items()}

@@ -22,7 +22,7 @@ from tests.doors.conftest import build
 from tests.every import every
 
 DOCS = ROOT / "docs"
-GENERATED = {"cli.md", "queries.md"}
+GENERATED = {"cli.md", "graph.md", "queries.md"}
 # Run by tests that bring what these pages are about.
 ELSEWHERE = {
     "adding-a-dataset.md": "tests/assets/test_adding_a_dataset.py",

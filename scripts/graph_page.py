@@ -1,0 +1,233 @@
+"""docs/graph.md: what a graph must contain, read from the extractors' queries, so that it can't drift from them."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from assets.extraction import Extractor
+from assets.graph import _traded, all_extractors, event_returns
+
+# Queries that no extractor lists: what brings bars and returns back to what was traded.
+LOOKUPS = {
+    "prices": (_traded.SPLITS, _traded.ENTITIES, _traded.SERIES),
+    "event_returns": (_traded.SPLITS, _traded.ENTITIES),
+}
+TO_COMPANIES = ("PRIMARY_FILER", "REFERENCED_IN")
+ENTITIES = "|".join(_traded.KINDS)
+TYPES = {
+    "bool": "flag",
+    "date": "day",
+    "float": "number",
+    "instant": "timestamp",
+    "int": "whole number",
+    "json": "JSON",
+    "string": "text",
+    "strings": "list of texts",
+    "vector": "list of numbers",
+}
+# Properties that become no column, or one of another type. Others are text.
+TYPES_OF = {
+    ("Context", "dimension_u_ids"): "list of texts",
+    ("Date", "market_close_current_day"): "timestamp",
+    ("Fact", "value"): "number or text",
+    ("HAS_PRICE", "timestamp"): "timestamp",
+    ("News", "embedding"): "list of numbers",
+    ("News", "returns_schedule"): "JSON",
+    ("Period", "end_date"): "day",
+    ("Period", "start_date"): "day",
+    ("QAExchange", "embedding"): "list of numbers",
+    ("QuestionAnswer", "content"): "JSON",
+    ("Report", "returns_schedule"): "JSON",
+    ("Split", "split_from"): "number",
+    ("Split", "split_to"): "number",
+}
+NOTES = {
+    "Company": "`id` is the CIK. A CIK may lack its leading zeros.",
+    "Context": "Each of `dimension_u_ids` ends in the qualified name of its axis: `cik:namespace:prefix:Axis`.",
+    "Date": "One node a calendar day. Bars, dividends and splits need the closes of their days.",
+    "Dividend": "`id` is any text; it is the row's key.",
+    "Fact": "`u_id`, or `id`, is any text. A fact needs a report with a primary filer, a concept, a period, a context.",
+    "News": "`id` is any text but the accession number of a filing, alone or behind `bzNews_`.",
+    "Period": (
+        "`period_type` is `instant`, `duration` or `forever`. `end_date`, and the `start_date` of an instant, are the\n"
+        "day after the last one: `2024-01-01` for a period that ends on 2023-12-31."
+    ),
+    "QAExchange": "`sequence` counts from 0 within its call.",
+    "Report": (
+        "`accessionNo`, or `id`, is the accession number with its hyphens. `created` is EDGAR's acceptance.\n"
+        "`xbrl_status` is `COMPLETED` or missing; facts of any other report are gaps."
+    ),
+    "Transcript": (
+        "`conference_datetime` is the start of the call. `id` is any text. Of two nodes of one call the one with more\n"
+        "exchanges is kept, then the one whose id reads `TICKER_YYYY-MM-DDTHH.MM`."
+    ),
+    "XBRLNode": "No property is read: the node ties facts to their report.",
+}
+
+_NODE = r"\((\w*)(?::(\w+))?\)"
+_RELATION = re.compile(rf"{_NODE}(<?)-\[\w*:([\w|]+)\]-(>?)(?={_NODE})")
+_LABELLED = re.compile(r"[(\[](\w+):([\w|]+)")
+_ANY_LABEL = re.compile(r"labels\((\w+)\)")
+_PROPERTY = re.compile(r"\b([a-z]\w*)\.(\w+)\b(?: AS (\w+)\b)?")
+_ALL_PROPERTIES = re.compile(r"properties\((\w+)\)")
+_FIRST_OF = re.compile(r"coalesce\(([^()]*)\)")
+
+INTRODUCTION = """# What a graph must contain
+
+pitlake fills the datasets of the graph from a Neo4j database, or from any server that speaks Bolt and Cypher. It reads
+what is named here, ignores everything else, and writes nothing. This page is made from the queries in `assets/graph` by
+`make docs`. [Deployment](deployment.md) says how to connect, [adding a dataset](adding-a-dataset.md) how to read more.
+
+## What happens to what is missing
+
+- **A label or a relation that the graph does not have** matches nothing: what needs it is empty, or has null columns.
+- **A property that is missing** is null. So are a blank text and, except in prose, the words `null`, `nan` and `none`.
+- **A record that nothing dates** becomes a gap of type `unverifiable`; so does one whose timestamp can't be read. Every
+  run reads such records, whatever days it is asked for, so that none is lost.
+- **A part without its whole**, such as a section without a report, becomes a gap: only the whole dates it.
+- **A property that is there but can't be read** makes its record a gap with the reason `<column> is unreadable`. The
+  other records are published.
+- **Two nodes that tell one thing** are settled by the dataset's rule. The loser becomes a gap.
+
+The page of each [dataset](datasets/README.md) lists what else becomes a gap.
+
+## How values are spelled
+
+| Type | Spelling |
+| --- | --- |
+| text | a string |
+| number | a number, or text with or without thousands separators: `81,035,171,840` |
+| whole number | the same, without a fraction |
+| flag | a boolean, or `1`, `0`, `true`, `false` |
+| day | text: `2024-01-04` |
+| timestamp | text with an offset: `2024-01-04T13:48:33-05:00` or `2024-01-04 16:00:00-0500` |
+| list of texts | a list, JSON in a text, or one text |
+| JSON | JSON in a text |
+| list of numbers | a list of finite numbers, not all 0 |
+
+Store days and timestamps as text: the days of a run are cut out by comparing texts. A timestamp without an offset can't
+be read. Ids are unique within their label.
+"""
+
+
+@dataclass
+class Schema:
+    """What queries read of a graph, with the datasets that read it.
+
+    properties: by label or relation and property. relations: by (from, relation, to). types: of properties.
+    stand_ins: which property another one is read in place of.
+    """
+
+    properties: dict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
+    relations: dict[tuple[str, str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
+    types: dict[tuple[str, str], str] = field(default_factory=dict)
+    stand_ins: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels, in alphabetical order."""
+        ends = {label for start, _, end in self.relations for label in (start, end)}
+        return sorted(ends | {owner for owner, _ in self.properties} - {kind for _, kind, _ in self.relations})
+
+    def add(self, extractor: Extractor, query: str) -> None:
+        """Add what one query of a dataset reads."""
+        name = extractor.dataset.name
+        columns = {column.name: TYPES[column.type] for column in extractor.dataset.columns}
+        for start, relation, end in _edges(query):
+            self.relations[start, relation, end].add(name)
+        for match in _PROPERTY.finditer(query):
+            for owner in _owner(query, match):
+                self.properties[owner, match[2]].add(name)
+                if match[3] in columns:
+                    self.types.setdefault((owner, match[2]), columns[match[3]])
+        for match in _ALL_PROPERTIES.finditer(query):
+            for owner in _owner(query, match):
+                for horizon in event_returns.HORIZONS:
+                    for benchmark in event_returns.BENCHMARKS:
+                        self.properties[owner, f"{horizon}_{benchmark}"].add(name)
+                        self.types[owner, f"{horizon}_{benchmark}"] = TYPES["float"]
+        for call in _FIRST_OF.finditer(query):
+            for first, second in pairwise(_PROPERTY.finditer(query, *call.span(1))):
+                if first[1] == second[1]:
+                    self.stand_ins |= {(owner, second[2]): first[2] for owner in _owner(query, first)}
+
+
+def schema() -> Schema:
+    """Return what the extractors read of the graph."""
+    everything = Schema()
+    for name, extractor in all_extractors().items():
+        for query in (*extractor.windows, *extractor.sweeps, *LOOKUPS.get(name, ())):
+            everything.add(extractor, query)
+    return everything
+
+
+def _owner(query: str, match: re.Match[str]) -> list[str]:
+    """The labels or relations of a variable where it is used: those it was last bound to before."""
+    return _bound(query, match[1], match.start()).split("|")
+
+
+def _bound(query: str, variable: str, position: int) -> str:
+    if variable in _ANY_LABEL.findall(query):
+        return ENTITIES
+    bound = {match[1]: match[2] for match in _LABELLED.finditer(query, 0, position)}
+    return bound[variable]
+
+
+def _edges(query: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the relations between nodes that a query names, as (from, relation, to)."""
+    for match in _RELATION.finditer(query):
+        start, start_label, to_left, kinds, _, end, end_label = match.groups()
+        if not (end or end_label):
+            continue
+        first = start_label or _bound(query, start, match.end())
+        last = end_label or _bound(query, end, match.end())
+        for kind in kinds.split("|"):
+            for near in first.split("|"):
+                for far in last.split("|"):
+                    # One query reads all that leads from an event to an entity; these two lead to companies alone.
+                    if kind not in TO_COMPANIES or far == "Company":
+                        yield (far, kind, near) if to_left else (near, kind, far)
+
+
+def page() -> str:
+    """Return the whole page."""
+    read = schema()
+    kinds = sorted({kind for _, kind, _ in read.relations if any(owner == kind for owner, _ in read.properties)})
+    parts = [INTRODUCTION, "## Labels", *_sections(read, read.labels), "## Relations", _relations(read)]
+    return "\n\n".join(part.strip("\n") for part in (*parts, *_sections(read, kinds))) + "\n"
+
+
+def _sections(read: Schema, owners: Iterable[str]) -> Iterator[str]:
+    """A section for each label or relation, one for those of which the same is read."""
+    headings: dict[str, list[str]] = defaultdict(list)
+    for owner in owners:
+        headings["\n\n".join(filter(None, (NOTES.get(owner), _properties(read, owner))))].append(owner)
+    return (f"### {', '.join(names)}\n\n{text}" for text, names in headings.items())
+
+
+def _properties(read: Schema, owner: str) -> str:
+    lines = ["| Property | Type | Read by |", "| --- | --- | --- |"]
+    for (label, name), datasets in sorted(read.properties.items()):
+        if label == owner:
+            kind = TYPES_OF.get((owner, name)) or read.types.get((owner, name), "text")
+            instead = read.stand_ins.get((owner, name))
+            kind += f"; stands in for a missing `{instead}`" if instead else ""
+            lines.append(f"| `{name}` | {kind} | {_links(datasets)} |")
+    return "\n".join(lines) if len(lines) > 2 else ""
+
+
+def _relations(read: Schema) -> str:
+    ends: dict[tuple[str, str], dict[str, set[str]]] = defaultdict(dict)
+    for (start, relation, end), datasets in read.relations.items():
+        ends[relation, start][end] = datasets
+    lines = ["| From | Relation | To | Read by |", "| --- | --- | --- | --- |"]
+    for (relation, start), by_end in sorted(ends.items()):
+        datasets = set().union(*by_end.values())
+        lines.append(f"| {start} | `{relation}` | {', '.join(sorted(by_end))} | {_links(datasets)} |")
+    return "\n".join(lines)
+
+
+def _links(datasets: Iterable[str]) -> str:
+    return ", ".join(f"[{name}](datasets/{name}.md)" for name in sorted(datasets))
