@@ -30,7 +30,10 @@ class OutOfBounds(Exception):
 
 
 def bounded(read: Callable[Given, Found], *args: Given.args, **settings: Given.kwargs) -> Found:
-    """What a pure function of a module gives. Raises OutOfBounds, and what it raises."""
+    """Run a pure function of a module in a process of its own and return its result.
+
+    Raises OutOfBounds, and what it raises.
+    """
     receiver, sender = _CONTEXT.Pipe(duplex=False)
     process = _CONTEXT.Process(target=_answer, args=(sender, SECONDS, MEMORY, read, args, settings), daemon=True)
     try:

@@ -136,12 +136,12 @@ class Buckets:
 
 
 def staged_gap(gap: Gap) -> staging.StagedGap:
-    """A gap as the stage keeps it."""
+    """Return a gap in the stage's form."""
     return staging.StagedGap(gap.type, gap.reason, gap.locator, gap.available_at)
 
 
 def rows_table(extractor: Normaliser, rows: Sequence[Row]) -> pa.Table:
-    """Rows in the stage's schema, with the contest's columns behind it where the extractor names one.
+    """Return rows in the stage's schema, with the contest's columns after it where the extractor names a contest.
 
     Raises KeyError when a row lacks a column of the contract, ValueError when it has one too many.
     """

@@ -17,7 +17,7 @@ class Settled(NamedTuple):
 
 
 def contested_rows(table: pa.Table, group: Sequence[str]) -> list[int]:
-    """Indexes of the rows whose group has more than one contender, ascending. Nulls in a group are equal."""
+    """Return the indexes of rows whose group has more than one contender, ascending. Nulls in a group are equal."""
     groups = list(zip(*(table[name].to_pylist() for name in group), strict=True))
     first: dict[tuple[Any, ...], str] = {}
     contested = {

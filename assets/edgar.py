@@ -60,7 +60,8 @@ class Release(NamedTuple):
 
 @lru_cache(maxsize=16_384)
 def released(accepted: datetime, form: str | None, filing_date: date | None, *, as_accepted: bool = False) -> Release:
-    """The release of a filing.
+    """Return the release of a filing.
+
     A filing date after the acceptance's day decides, an earlier one makes nothing earlier. Where none is known the form
     and the clock do, by EDGAR's business days. as_accepted: the literal rule, by which acceptance is release.
     """
@@ -77,7 +78,7 @@ def released(accepted: datetime, form: str | None, filing_date: date | None, *, 
 
 
 def kept_until_ten(form: str | None, day: date) -> bool:
-    """Whether a form that is sent before 22:00 of that day is filed on it."""
+    """Return whether a form filed before 22:00 of that day bears its date."""
     since = _kept_since(form or "")
     return since is not None and day >= since
 
@@ -89,22 +90,24 @@ def _kept_since(form: str) -> date | None:
 
 
 def withheld(form: object) -> bool:
-    """Whether filings of a form are withheld at first, so that neither acceptance nor filing date proves anything."""
+    """Return whether filings of a form are withheld at first, so that neither acceptance nor filing date proves
+    anything.
+    """
     return isinstance(form, str) and form.strip().upper().removesuffix("/A") in WITHHELD_FORMS
 
 
 def is_by_others(form: object) -> bool:
-    """Whether others than the company file a form about it, so that it does not prove the company's own name."""
+    """Return whether others than the company file a form about it, so that it does not prove the company's own name."""
     return isinstance(form, str) and bool(_BY_OTHERS.fullmatch(form.strip().upper().removesuffix("/A")))
 
 
 def is_business_day(day: date) -> bool:
-    """Whether EDGAR takes filings on a day: no weekend, no federal holiday, no order that shut the offices."""
+    """Return whether EDGAR takes filings on a day: no weekend, no federal holiday, no order that shut the offices."""
     return day.weekday() < 5 and day not in SHUT_BY_ORDER and day not in _holidays(day.year)
 
 
 def next_business_day(day: date) -> date:
-    """The first business day after a day."""
+    """Return the first business day after a day."""
     following = day + timedelta(days=1)
     while not is_business_day(following):
         following += timedelta(days=1)
@@ -112,7 +115,7 @@ def next_business_day(day: date) -> date:
 
 
 def days_unreleased(day: date) -> int:
-    """How many days before a day EDGAR may have accepted what it releases on that day."""
+    """Return how many days before a day EDGAR may have accepted what it releases on that day."""
     before = day
     while is_business_day(day) and not is_business_day(before := before - timedelta(days=1)):
         pass

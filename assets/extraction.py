@@ -30,7 +30,7 @@ class GraphReader(Protocol):
     """The part of resources.graph.graph.Graph that extraction uses: a read-only stream of the driver's records."""
 
     def stream(self, cypher: str, params: Mapping[str, Any], *, fetch_size: int) -> Iterator[list[Any]]:
-        """Every record of a read query, in lists of up to `fetch_size`. Raises GraphError, never ends short."""
+        """Yield every record of a read query, in lists of up to `fetch_size`. Raises GraphError, never ends short."""
         ...
 
 
@@ -38,7 +38,7 @@ class Releases(Protocol):
     """When filings were released, as the lake knows it. See assets.feeds.releases."""
 
     def release(self, accession_no: str, cik: str, filing_date: date | None = None) -> Release | None:
-        """When EDGAR released a filing of that CIK; None when the lake does not know it."""
+        """Return when EDGAR released a filing of that CIK; None when the lake does not know it."""
         ...
 
     def __call__(self, ticker: str, day: date) -> datetime | None:
@@ -144,7 +144,7 @@ class Contest:
 
 
 def whole_record(record: Record) -> Iterable[Record]:
-    """The usual split: one record of the stream is one source record."""
+    """Return the record itself: the usual split, where one record of the stream is one source record."""
     return (record,)
 
 
@@ -164,20 +164,20 @@ class Normaliser:
 
     @cached_property
     def gap_types(self) -> dict[str, str]:
-        """The contract's gap reasons and their types."""
+        """Return the contract's gap reasons and their types."""
         return {UNREADABLE_RECORD: "unverifiable"} | {rule.reason: rule.type for rule in self.dataset.gap_rules}
 
     @cached_property
     def future(self) -> GapRule:
-        """The contract's rule for what is not public yet."""
+        """Return the contract's rule for what is not public yet."""
         return next(rule for rule in self.dataset.gap_rules if rule.type == "pit_excluded")
 
     def normalise(self, record: Record, run: RunFacts) -> Row | Gap:
-        """One source record as exactly one row or one gap. Pure."""
+        """Make exactly one row or one gap of a source record. Pure."""
         return self.outcome(record, self.place(record, run), run)
 
     def place(self, record: Record, run: RunFacts) -> Place:
-        """Where a record belongs. One of a shape that `locate` does not foresee is named by what it holds."""
+        """Return where a record belongs. Its content names a record of a shape that `locate` does not foresee."""
         try:
             return self.locate(record, run)
         except UNFORESEEN:
@@ -185,7 +185,7 @@ class Normaliser:
             return Place(f"{self.dataset.name}:record:{digest}", reason=UNREADABLE_RECORD)
 
     def outcome(self, record: Record, place: Place, run: RunFacts) -> Row | Gap:
-        """`normalise` for a record whose place is already known."""
+        """Make a row or gap of a record whose place is already known."""
         if place.reason or place.available_at is None:
             return self._gap(place, place.reason, run)
         naive = place.available_at.tzinfo is None  # nothing to compare with; the gate refuses it by name
@@ -235,18 +235,18 @@ class Extractor(Normaliser):
     trail_of: Callable[[date], int] | None = None
 
     def texts_of(self, days: Iterable[date]) -> date:
-        """The first day that the text of a record of these days can bear, offsets aside."""
+        """Return the first day that the text of a record of these days can bear, offsets aside."""
         return min(day - timedelta(days=self.trail_of(day) if self.trail_of else self.trail) for day in days)
 
 
 def dated(evidence: str, moment: datetime, *columns: tuple[str, Any]) -> Place:
-    """The place of a record whose availability is proven, and the columns that say how."""
+    """Return the place of a record whose availability is proven, and the columns that say how."""
     return Place(evidence, moment, day_of(moment), columns=columns)
 
 
 @lru_cache(maxsize=16_384)
 def iso_day(spelled: str) -> date:
-    """A day spelled `2024-01-04` and no other way. Raises Unreadable."""
+    """Parse a day spelled `2024-01-04` and no other way. Raises Unreadable."""
     if not _ISO_DAY.fullmatch(spelled):
         raise Unreadable("no day")
     try:
@@ -259,7 +259,7 @@ day_of = lru_cache(maxsize=16_384)(new_york_day)  # the facts of a filing and th
 
 
 def parsed(record: Record, parsers: Mapping[str, Parser]) -> dict[str, Any]:
-    """One value per parser, by column name. Raises RecordRefused("<column> is unreadable")."""
+    """Parse one value per parser, by column name. Raises RecordRefused("<column> is unreadable")."""
     values = {}
     for column, parser in parsers.items():
         try:

@@ -42,7 +42,7 @@ CELL_CHARACTERS = 80
 
 
 def graph_asset(extractor: Extractor, partitions: dg.PartitionsDefinition[str]) -> dg.AssetsDefinition:
-    """The asset of one dataset of the graph, named as the dataset, by New York day unless it is a snapshot."""
+    """Return the asset of one dataset of the graph, named as the dataset, by New York day unless it is a snapshot."""
     with warnings.catch_warnings(action="ignore", category=dg.BetaWarning):  # backfill_policy, for years
         return _asset(extractor, partitions)
 
@@ -87,7 +87,7 @@ def _asset(extractor: Extractor, partitions: dg.PartitionsDefinition[str]) -> dg
 
 @contextlib.contextmanager
 def not_retried() -> Iterator[None]:
-    """Input that is bad, or a capture that is not there, stays so however often it is tried."""
+    """Fail a run without retries for bad input or a missing capture, which stay so however often they are tried."""
     try:
         yield
     except (BadInput, NotCaptured) as problem:
@@ -100,7 +100,7 @@ def shown(
     report: RunReport,
     more: Mapping[str, Any] = MappingProxyType({}),
 ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
-    """The report as Dagster events: a materialisation with its checks, or the checks and a failure.
+    """Yield the report as Dagster events: a materialisation with its checks, or the checks and a failure.
 
     more: metadata of the run beside the report's.
     """
@@ -117,7 +117,7 @@ def shown(
 
 
 def refused_records(report: RunReport) -> Iterator[str]:
-    """One line a check that refused records: how many, by what, and where some of them are found."""
+    """Yield one line per check that refused records: how many, by what, and where some of them are found."""
     for check in report.checks:
         if check.name in REFUSING and not check.passed:
             counts = ", ".join(f"{name}={fact}" for name, fact in check.facts.items() if name != "rows")
@@ -136,12 +136,12 @@ def _add_day_metadata(context: dg.AssetExecutionContext, published: Published, w
 
 
 def refusal_metadata(refusal: CheckFailed) -> dict[str, dg.MetadataValue]:
-    """Where to look first: locators of source records, never their values."""
+    """Return where to look first: locators of source records, never their values."""
     return {"examples": dg.MetadataValue.md("\n".join(f"- `{example}`" for example in refusal.examples) or "none")}
 
 
 def run_metadata(report: RunReport, published: Published) -> dict[str, Any]:
-    """What a person wants to see of a run that published."""
+    """Return the metadata that the page of a published run shows."""
     total = published.total
     gaps = [
         dg.TableRecord({"type": kind, "reason": reason, "count": count})
@@ -165,12 +165,12 @@ def run_metadata(report: RunReport, published: Published) -> dict[str, Any]:
 
 
 def description(dataset: Dataset) -> str:
-    """The contract as the asset's page shows it."""
+    """Return the contract as the asset's page shows it."""
     return f"{dataset.summary}\n\n**Available:** {dataset.availability}\n\n**Key:** {', '.join(dataset.key)}"
 
 
 def column_schema(dataset: Dataset) -> dg.TableSchema:
-    """The columns agents see, from the contract."""
+    """Return the columns agents see, from the contract."""
     nullable = {column.name for column in dataset.columns if not column.required}
     return dg.TableSchema(
         [
@@ -186,7 +186,7 @@ def column_schema(dataset: Dataset) -> dg.TableSchema:
 
 
 def preview(rows: pa.Table) -> str:
-    """The first staged rows as a Markdown table, long texts cut."""
+    """Return the first staged rows as a Markdown table, long texts cut."""
     if not rows.num_rows:
         return "none"
     names = rows.column_names

@@ -15,9 +15,7 @@ _OPEN, _SHUT = "([{", ")]}"
 
 
 def column_lineage(extractor: Extractor, source: dg.AssetKey) -> dg.TableColumnLineage:
-    """Each column that a query returns by name, with the properties in its expression as columns of the source:
-    Label.property.
-    """
+    """Return, for each column that a query returns by name, the properties in its expression: Label.property."""
     reads: dict[str, set[str]] = {}
     for query in (*extractor.windows, *extractor.sweeps):
         labels = dict(_LABELLED.findall(query))

@@ -25,11 +25,11 @@ class Span(NamedTuple):
     last: date
 
     def days(self) -> list[date]:
-        """Every day of the span."""
+        """Return every day of the span."""
         return [self.first + timedelta(days=offset) for offset in range((self.last - self.first).days + 1)]
 
     def widened(self, before: int, after: int) -> "Span":
-        """The span with days added on both sides."""
+        """Return the span with days added on both sides."""
         return Span(self.first - timedelta(days=before), self.last + timedelta(days=after))
 
     def __contains__(self, day: object) -> bool:
@@ -44,7 +44,7 @@ class Strays:
     examples: list[str] = field(default_factory=list)
 
     def add(self, place: Place) -> None:
-        """Note one."""
+        """Count one record and keep its evidence as an example."""
         self.count += 1
         if len(self.examples) < EXAMPLES:
             self.examples.append(place.evidence)
@@ -80,7 +80,7 @@ class Spans:
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Python's cycle collector off for a span: records hold no cycles, and it would walk them again and again."""
+    """Pause Python's cycle collector: records hold no cycles, and it would walk them again and again."""
     running = gc.isenabled()
     gc.disable()
     try:
@@ -128,7 +128,9 @@ class _Reading:
         self.strays = Strays()
 
     def sweep(self) -> None:
-        """What no window can match comes first, so that a window which does match it all the same meets it second."""
+        """Return what no window can match comes first, so that a window which does match it all the same meets it
+        second.
+        """
         for cypher in self._extractor.sweeps:
             for record in self._records(cypher, {"dated": DATED}):
                 place = self._extractor.place(record, self._run)
@@ -144,7 +146,7 @@ class _Reading:
             self._file(record, self._extractor.place(record, self._run), None)
 
     def window(self, span: Span) -> int:
-        """The records of one span of days, handed to the stage at its end. Returns how many came."""
+        """Return the records of one span of days, handed to the stage at its end. Returns how many came."""
         margin, trail = self._extractor.margin, self._extractor.trail
         bounds_of_texts = Span(self._extractor.texts_of(span.days()), span.last).widened(margin, margin)
         answered = span.widened(2 * margin + trail, 2 * margin + trail)
@@ -165,7 +167,6 @@ class _Reading:
         return came
 
     def finish(self) -> None:
-        """Hand the undated to the stage."""
         self._buckets.close([None])
 
     def _file_undated(self, record: Record, place: Place) -> None:
@@ -185,6 +186,6 @@ class _Reading:
 
 
 def as_dicts(batch: Sequence[Any]) -> Iterator[Record]:
-    """The driver's records as dicts. A Record's own iterator is Python code; the tuple underneath iterates in C."""
+    """Yield the driver's records as dicts. A Record's own iterator is Python code; the tuple's is C."""
     keys = batch[0].keys()
     return (dict(zip(keys, tuple.__iter__(record), strict=True)) for record in batch)

@@ -58,7 +58,7 @@ def run_partitions(
     publication_lag: timedelta = DEFAULT_LAG,
     audits: Sequence[Audit] = (),
 ) -> Published:
-    """`attempt_partitions` for callers who want a refusal raised. Raises CheckFailed."""
+    """Run `attempt_partitions` and raise a refusal. Raises CheckFailed."""
     report = attempt_partitions(
         extractor,
         days,
@@ -122,7 +122,7 @@ def concluded(
     read_clock: Callable[[], datetime],
     audits: Sequence[Audit] = (),
 ) -> RunReport:
-    """Fill a stage, publish it, and report; a refusal publishes nothing and is reported. How every run ends.
+    """Fill a stage, publish it, and report. Every run ends here; a refusal publishes nothing and is reported.
 
     What fails raises and has published nothing. Once the outcome stands nothing raises: what then can't be told or kept
     is logged as a warning, which names the version, and is one of the report's notes.
@@ -156,7 +156,7 @@ def concluded(
 
 
 def together(reports: Sequence[RunReport]) -> RunReport:
-    """The report of a run that published in rounds: the last outcome, with what all of them did."""
+    """Combine the reports of a run that published in rounds: the last outcome, with the counts of all."""
     last = reports[-1]
     published = [report.outcome for report in reports if isinstance(report.outcome, Published)]
     outcome = last.outcome
@@ -186,7 +186,7 @@ def _reported(
 
 
 def check_report(report: RunReport, run_id: str) -> CheckReport:
-    """What a run's checks found, as the lake keeps it."""
+    """Return what a run's checks found, as the lake keeps it."""
     outcome = report.outcome
     version, refusal = (None, str(outcome)) if isinstance(outcome, CheckFailed) else (outcome.version, "")
     return CheckReport(

@@ -58,7 +58,7 @@ class Split(NamedTuple):
 
 
 def merged(statements: Iterable[Stated]) -> tuple[Split, ...]:
-    """Statements on one ticker, each a day and a ratio, as the splits they tell of, in order of days."""
+    """Merge statements on one ticker, each a day and a ratio, into its splits, in order of days."""
     distinct = set(statements)
     settled = {day for day, ratio in distinct if ratio is not None}
     splits: list[Split] = []
@@ -78,7 +78,7 @@ def merged(statements: Iterable[Stated]) -> tuple[Split, ...]:
 
 
 def between(splits: Sequence[Split], after: date, until: date) -> float | None:
-    """What one share of `after` is on `until`, in shares; None where a split in between is not certain."""
+    """Return what one share of `after` is on `until`, in shares; None where a split in between is not certain."""
     shares = 1.0
     for split in splits:
         if split.last <= after or split.first > until:
@@ -90,7 +90,7 @@ def between(splits: Sequence[Split], after: date, until: date) -> float | None:
 
 
 def plausible(close: float, opening: float, shares: float, volumes: Volumes = (None, None)) -> bool:
-    """Whether one close and the next bar's opening go together, with so many shares for one executed in between.
+    """Return whether one close and the next bar's opening fit, with so many shares for one executed in between.
 
     volumes: of both bars, None or 0 where it is not known. sql/macros/goes_on.sql says the same.
     """
@@ -105,15 +105,17 @@ def _of_the_market(move: float, traded: float) -> bool:
 
 
 def fits(move: float, split: float) -> bool:
-    """Whether a move, logarithmic and with what a split made of a share put back, is less than it would be if that
-    split (logarithmic, 0 for none) had not been one.
+    """Return whether a move fits a split, or is so large that the split may not have happened.
+
+    move: logarithmic, with what the split made of a share put back. split: logarithmic, 0 for none.
     """
     return abs(split) < LEAST_SPLIT or abs(move) < abs(split) / 2
 
 
 def a_share(ticker: str, public_at: datetime, run: RunFacts) -> datetime:
-    """When a provider's figure a share counts that was public at an instant: when it was fetched if a split lies in
-    between, for providers restate their history by every split.
+    """Return when a provider's figure per share counts that was public at an instant.
+
+    It counts when it was fetched if a split lies in between: providers restate their history by every split.
     """
     if run.splits is None or run.fetched_at is None or run.fetched_at <= public_at:
         return public_at
@@ -137,7 +139,7 @@ class LakeSplits:
 
     @cached_property
     def statements(self) -> Mapping[str, list[Stated]]:
-        """Day and ratio of everything stated, by ticker."""
+        """Return day and ratio of every stated split, by ticker."""
         from pitlake.datasets import get
 
         statements: dict[str, list[Stated]] = {}

@@ -68,12 +68,12 @@ class Dividend:
 
     @property
     def id(self) -> str:
-        """The upstream's id, which several dividends declared on one day share."""
+        """Return the upstream's id, which several dividends declared on one day share."""
         return f"{self.ticker}_{self.declared}_{self.kind}"
 
 
 def dividends(company: Company) -> Iterator[Dividend]:
-    """What the company declared, in the order the upstream wrote it."""
+    """Yield what the company declared, in the order the upstream wrote it."""
     if company.ticker == "WMT":
         for declared, amount, ex_dates in WALMART_YEARS:
             yield from (Dividend("WMT", declared, ex, amount) for ex in ex_dates)
@@ -96,7 +96,7 @@ def _habit(company: Company) -> tuple[tuple[float, float, float], tuple[int, ...
 
 
 def add_dividend(graph: Graph, dividend: Dividend, cik: str | None, linked: date | None) -> str:
-    """The node and its links: to the company unless `cik` is None, to the date node of `linked` unless None."""
+    """Add the node and its links: to the company unless `cik` is None, to the date node of `linked` unless None."""
     graph.merged(
         "Dividend",
         dividend.id,
@@ -118,7 +118,7 @@ def add_dividend(graph: Graph, dividend: Dividend, cik: str | None, linked: date
 
 
 def add_split(graph: Graph, ticker: str, cik: str, day: date, ratio: tuple[object, object], linked: date | None) -> str:
-    """A split's node and links. `ratio` is (shares before, shares after); an unknown side is None."""
+    """Add a split's node and links. `ratio` is (shares before, shares after); an unknown side is None."""
     before, after = ratio
     node_id = f"{ticker}_{day}_{before}_{'UNKNOWN' if after is None else after}"
     graph.merged("Split", node_id, ticker=ticker, execution_date=day, split_from=before, split_to=after)
@@ -129,7 +129,7 @@ def add_split(graph: Graph, ticker: str, cik: str, day: date, ratio: tuple[objec
 
 
 def add_actions(graph: Graph, company: Company) -> None:
-    """The company's dividends and splits as the upstream stores them: of one id, the last dividend written."""
+    """Add the company's dividends and splits as the upstream stores them: of one id, the last dividend written."""
     rows = {dividend.id: dividend for dividend in dividends(company)}
     for dividend in rows.values():
         add_dividend(graph, dividend, company.cik, dividend.declared)
@@ -139,6 +139,6 @@ def add_actions(graph: Graph, company: Company) -> None:
 
 
 def split_factor(ticker: str, day: date) -> float:
-    """By how much a share of that day was worth more than one of today: the unadjusted price over the adjusted."""
+    """Return the unadjusted price of a day over the adjusted one."""
     executed, before, after = SPLITS.get(ticker, (FIRST_DAY, 1, 1))
     return after / before if day < executed else 1.0

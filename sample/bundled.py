@@ -33,7 +33,7 @@ class Bundled:
 
 @cache
 def providers() -> tuple[str, ...]:
-    """The providers that have bundled answers."""
+    """Return the providers that have bundled answers."""
     folders = (files("sample") / "external").iterdir()
     return tuple(sorted(folder.name for folder in folders if (folder / "answers.json").is_file()))
 
@@ -44,7 +44,7 @@ def _entries(provider: str) -> tuple[Mapping[str, Any], ...]:
 
 
 def find(provider: str, method: str, path: str, params: Mapping[str, str], request_body: str = "") -> Bundled | None:
-    """The answer to a request, None when there is none. said: the request's body as text."""
+    """Return the answer to a request, None when there is none. request_body: the request's body as text."""
     for entry in _entries(provider):
         if (
             entry.get("method", DEFAULT_METHOD) == method
@@ -58,7 +58,7 @@ def find(provider: str, method: str, path: str, params: Mapping[str, str], reque
 
 
 def captured(provider: Provider, request: Request, fetched_at: datetime) -> Capture:
-    """A bundled answer as the client would have captured it. Raises NotCaptured when there is none."""
+    """Return a bundled answer as the client would have captured it. Raises NotCaptured when there is none."""
     answer = find(provider.name, request.method.upper(), request.path, dict(request.query), json.dumps(request.json))
     if answer is None:
         raise NotCaptured(provider.url(request))

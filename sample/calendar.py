@@ -33,23 +33,23 @@ class TradingDay:
 
     @property
     def early(self) -> bool:
-        """Whether it closed before 16:00."""
+        """Return whether it closed before 16:00."""
         return self.close.hour < 16
 
     @property
     def pre(self) -> datetime:
-        """Start of pre-market trading."""
+        """Return the start of pre-market trading."""
         return self.open - _PRE_MARKET
 
     @property
     def post(self) -> datetime:
-        """End of post-market trading."""
+        """Return the end of post-market trading."""
         return self.close if self.early else self.close + _POST_MARKET
 
 
 @cache
 def sessions() -> dict[date, TradingDay]:
-    """Trading days from the oldest news to half a year after the world ends, for dates ahead of events."""
+    """Return the trading days from the oldest news to half a year after the world ends, for dates ahead of events."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # The library has yet to follow pandas 3.1.
         calendar = exchange_calendars.get_calendar("XNYS", start="2021-01-04", end="2025-12-31")
@@ -69,34 +69,34 @@ def _trading_days() -> tuple[date, ...]:
 
 @cache
 def days() -> tuple[date, ...]:
-    """Every calendar day that has a date node."""
+    """Return every calendar day that has a date node."""
     span = (LAST_DAY - FIRST_DAY).days + 1
     return tuple(day for day in (FIRST_DAY + timedelta(days=n) for n in range(span)) if day not in HOLE)
 
 
 @cache
 def priced_days() -> tuple[date, ...]:
-    """The trading days that have a date node."""
+    """Return the trading days that have a date node."""
     return tuple(day for day in days() if day in sessions())
 
 
 def before(day: date) -> TradingDay:
-    """The last session before a day."""
+    """Return the last session before a day."""
     return sessions()[_trading_days()[bisect_left(_trading_days(), day) - 1]]
 
 
 def after(day: date) -> TradingDay:
-    """The first session after a day."""
+    """Return the first session after a day."""
     return sessions()[_trading_days()[bisect_right(_trading_days(), day)]]
 
 
 def on_or_after(day: date) -> TradingDay:
-    """The day's own session, or the first one after it."""
+    """Return the day's own session, or the first one after it."""
     return sessions().get(day) or after(day)
 
 
 def market_session(moment: datetime) -> str:
-    """What the upstream calls the moment: pre_market, in_market, post_market or market_closed."""
+    """Return what the upstream calls the moment: pre_market, in_market, post_market or market_closed."""
     local = moment.astimezone(NEW_YORK)
     session = sessions().get(local.date())
     if session is None or not session.pre <= local < session.post:
@@ -107,7 +107,7 @@ def market_session(moment: datetime) -> str:
 
 
 def add_calendar(graph: Graph) -> None:
-    """Date nodes and the NEXT chain, which is broken at the hole."""
+    """Add date nodes and the NEXT chain, which is broken at the hole."""
     previous: date | None = None
     for day in days():
         session = sessions().get(day)
@@ -137,6 +137,6 @@ def _times(session: TradingDay, suffix: str) -> dict[str, str]:
 
 
 def at(day: date, text: str) -> datetime:
-    """A New York wall-clock moment from a day and `HH:MM` or `HH:MM:SS`."""
+    """Return a New York wall-clock moment from a day and `HH:MM` or `HH:MM:SS`."""
     hour, minute, *second = map(int, text.split(":"))
     return new_york(day, hour, minute, *second)

@@ -92,17 +92,17 @@ class Company:
 
     @property
     def sector(self) -> str:
-        """Sector with its words apart, as Company.sector holds it."""
+        """Return the sector with its words apart, as Company.sector holds it."""
         return INDUSTRIES[self.industry][0]
 
     @property
     def bare_cik(self) -> str:
-        """The CIK without leading zeros, as contexts, members and addresses spell it."""
+        """Return the CIK without leading zeros, as contexts, members and addresses spell it."""
         return self.cik.lstrip("0")
 
 
 def squashed(name: str) -> str:
-    """A sector's or industry's node id: words joined, first letters upper case (`OilAndGasEAndP`)."""
+    """Return the node id of a sector or industry: words joined, first letters upper case (`OilAndGasEAndP`)."""
     words = name.replace("&", " And ").replace("-", " ").split()
     return "".join(word[0].upper() + word[1:] for word in words)
 
@@ -194,7 +194,7 @@ _FIRST_DEAD = 7_000  # beyond the places of any scale
 
 
 def companies(scale: int = 1) -> Iterator[Company]:
-    """The real companies and those that die, then `(scale - 1)` times as many as the real ones of our own making."""
+    """Yield the real companies and those that die, then `(scale - 1)` times as many invented ones as real ones."""
     for index, company in enumerate(REAL):
         yield replace(company, index=index)
     for index, company in enumerate(DEAD, start=_FIRST_DEAD):
@@ -204,7 +204,7 @@ def companies(scale: int = 1) -> Iterator[Company]:
 
 
 def by_ticker(ticker: str) -> Company:
-    """One of the companies every scale has."""
+    """Return one of the companies that every scale has."""
     return next(company for company in companies() if company.ticker == ticker)
 
 
@@ -231,7 +231,7 @@ def _made_up(index: int) -> Company:
 
 
 def add_classification(graph: Graph) -> None:
-    """Sectors, industries and the index, and how they hang together."""
+    """Add sectors, industries and the index, and their links."""
     graph.merged("MarketIndex", INDEX, ticker=INDEX, etf=INDEX, name="S&P 500")
     for sector, etf in SECTOR_ETFS.items():
         graph.merged("Sector", squashed(sector), etf=etf, name=squashed(sector))
@@ -242,7 +242,7 @@ def add_classification(graph: Graph) -> None:
 
 
 def add_company(graph: Graph, company: Company) -> None:
-    """The company's node and its industry."""
+    """Add the company's node and its industry."""
     month, rule = company.year_end
     graph.merged(
         "Company",
@@ -268,7 +268,7 @@ def add_company(graph: Graph, company: Company) -> None:
 
 
 def add_relations(graph: Graph) -> None:
-    """Neighbours in the list of companies are named together in the news: stored once, without the way back."""
+    """Relate neighbours in the list of companies, as if news named them together: stored once, one way."""
     filers = list(companies())
     for source, target in pairwise(filers):
         graph.edge(

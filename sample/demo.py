@@ -79,7 +79,7 @@ def main() -> int:
 
 
 def fill(home: Path) -> None:
-    """The sample world in a graph of its own, and every dataset of it in a lake: one run over all its days."""
+    """Load the sample world into a graph of its own, and every dataset of it into a lake: one run over all its days."""
     with ExitStack() as running:
         with step("starting the embedded graph"):
             server = running.enter_context(graph_server(GraphSettings(root=home / "graph")))
@@ -103,12 +103,12 @@ def fill(home: Path) -> None:
 
 
 def chosen() -> list[str]:
-    """The datasets that one run over all days fills: all but those that are built release by release."""
+    """Return the datasets that one run over all days fills: all but those that are built release by release."""
     return [name for name in all_datasets() if name not in BUNDLES]
 
 
 def wiring(server: GraphServer, home: Path) -> tuple["dg.JobDefinition", "dg.DagsterInstance"]:
-    """Dagster's job of all assets, from the server into the lake, and an instance that keeps the run for the UI."""
+    """Return Dagster's job of all assets, from the server into the lake, and an instance with the run for the UI."""
     import dagster as dg
 
     from pipelines.definitions import build_definitions
@@ -130,7 +130,7 @@ def wiring(server: GraphServer, home: Path) -> tuple["dg.JobDefinition", "dg.Dag
 def publish(
     job: "dg.JobDefinition", instance: "dg.DagsterInstance", tick: Tick, names: Sequence[str], tags: Mapping[str, str]
 ) -> None:
-    """Run it for these datasets and the partitions the tags name.
+    """Run the job for these datasets and the partitions that the tags name.
 
     Raises PitlakeError naming the datasets that failed; what they would have published is not there.
     """
@@ -162,7 +162,7 @@ def publish(
 
 
 def contents(lake: Lake) -> Table:
-    """Per dataset that was published: rows, gaps by type, and the lake version that published it."""
+    """Tabulate each published dataset: rows, gaps by type, and the lake version that published it."""
     versions = {entry.dataset: entry.version for entry in reversed(list(lake.versions()))}
     with asking(lake, as_of=None) as session:
         rows = dict(session.sql("SELECT dataset, rows FROM lake_info ORDER BY dataset").rows())
@@ -183,7 +183,7 @@ def contents(lake: Lake) -> Table:
 
 
 def show(lake: Lake, demonstration: Demonstration) -> None:
-    """One question as of two instants. Raises PitlakeError if an answer is not what the sample's manifest says."""
+    """Ask one question as of two instants. Raises PitlakeError if an answer differs from the sample's manifest."""
     out.print(f"\n{demonstration.title}", style="bold")
     expected = {
         demonstration.before: demonstration.answer_before,
@@ -200,7 +200,7 @@ def show(lake: Lake, demonstration: Demonstration) -> None:
 
 
 def asking(lake: Lake, as_of: str | None) -> Session:
-    """A session on the demo's lake: sealed, or in this process where the system cannot seal one."""
+    """Open a session on the demo's lake: sealed, or in this process where the system can't seal one."""
     try:
         return connect(as_of, lake=lake, open_mode=as_of is None)
     except IsolationUnavailable as reason:
@@ -209,7 +209,7 @@ def asking(lake: Lake, as_of: str | None) -> Session:
 
 
 def show_next_steps(home: Path, decision: str) -> None:
-    """What to type next."""
+    """Print what to type next."""
     out.print("\nAsk it yourself", style="bold")
     places = {
         "PITLAKE_LAKE": "lake",

@@ -35,7 +35,7 @@ class Change:
 
 
 def changes() -> tuple[Change, ...]:
-    """What the step overwrites."""
+    """Return what the step overwrites."""
     colliding = replace(DIVIDEND, ex=date(2025, 8, 18), amount=0.52)
     return (
         Change(
@@ -66,7 +66,7 @@ def changes() -> tuple[Change, ...]:
 
 
 def arrivals() -> Graph:
-    """What the step adds: the filing that had been lost."""
+    """Return what the step adds: the filing that had been lost."""
     graph = Graph()
     add_report(graph, _late_filing(), xbrl_status="QUEUED")
     link_filer(graph, _late_filing())
@@ -99,7 +99,7 @@ def evolve(admin: GraphAdmin, step: int = 1) -> None:
 
 
 def expectations() -> Iterator[Expectation]:
-    """What a second extraction makes of it."""
+    """Yield the outcomes of a second extraction."""
     yield from _overwritten()
     yield from _arrived()
 

@@ -58,7 +58,7 @@ SECTIONS_AMENDED = ("ExplanatoryNote", "FinancialStatementsandSupplementaryData"
 
 
 def add_form_tree(graph: Graph) -> None:
-    """The sixteen administrative categories: forms, and the fiscal flavours of 10-Q and 10-K."""
+    """Add the sixteen administrative categories: forms, and the fiscal flavours of 10-Q and 10-K."""
     for code in (*FORMS, *_QUARTERS, *_YEARS):
         form = code.split("_", maxsplit=1)[0]
         graph.merged("AdminReport", code, code=code, category=form, label=code, displayLabel=code.replace("_", " "))
@@ -67,7 +67,7 @@ def add_form_tree(graph: Graph) -> None:
 
 
 def add_filing(graph: Graph, filing: Filing) -> None:
-    """One filing of a company with everything but its XBRL."""
+    """Add one filing of a company with everything but its XBRL."""
     add_report(graph, filing, xbrl_status="COMPLETED" if filing.has_facts else "SKIPPED")
     link_filer(graph, filing)
     random = rng("filing", filing.accession)
@@ -82,7 +82,7 @@ def add_filing(graph: Graph, filing: Filing) -> None:
 
 
 def section_names(filing: Filing) -> tuple[str, ...]:
-    """The sections a filing of that form has; an 8-K's follow from its items."""
+    """Return the sections a filing of that form has; an 8-K's follow from its items."""
     if filing.form == "10-K":
         return SECTIONS_10K
     if filing.form == "10-Q":
@@ -93,7 +93,7 @@ def section_names(filing: Filing) -> tuple[str, ...]:
 
 
 def add_report(graph: Graph, filing: Filing, **overrides: object) -> str:
-    """The Report node. `overrides` replace properties; None leaves one out."""
+    """Add the Report node. `overrides` replace properties; None leaves one out."""
     company, files = filing.company, {number: f"{filing.folder}/{number.lower()}.htm" for number in filing.exhibits}
     properties: dict[str, object] = {
         "accessionNo": filing.accession,
@@ -123,7 +123,7 @@ def add_report(graph: Graph, filing: Filing, **overrides: object) -> str:
 
 
 def link_filer(graph: Graph, filing: Filing, relation: str = "PRIMARY_FILER", **overrides: object) -> None:
-    """The edge to the company with the returns after the filing, and the edges to its form and its benchmarks."""
+    """Add the edge to the company with the returns after the filing, and the edges to its form and benchmarks."""
     company, accession = filing.company, filing.accession
     returns = event_returns(company, accession, filing.accepted)
     link_created = (filing.accepted + timedelta(hours=9)).astimezone(timezone.utc).isoformat(timespec="seconds")
@@ -143,7 +143,7 @@ def _content(filing: Filing) -> dict[str, object]:
 
 
 def add_section(graph: Graph, filing: Filing, name: str, content: str, linked: bool = True) -> str:
-    """A section; `linked=False` leaves it without its report."""
+    """Add a section; `linked=False` leaves it without its report."""
     node_id = f"{filing.accession}_{name}"
     facts = _content(filing) | {"section_name": name, "content": content, "content_length": len(content)}
     graph.merged("ExtractedSectionContent", node_id, **facts)
@@ -153,7 +153,7 @@ def add_section(graph: Graph, filing: Filing, name: str, content: str, linked: b
 
 
 def add_exhibit(graph: Graph, filing: Filing, number: str, content: str, linked: bool = True) -> str:
-    """An exhibit; its id repeats the prefix that the number already has."""
+    """Add an exhibit; its id repeats the prefix that the number already has."""
     node_id = f"{filing.accession}_EX-{number}"
     graph.merged("ExhibitContent", node_id, **_content(filing), exhibit_number=number, content=content)
     if linked:
@@ -162,7 +162,7 @@ def add_exhibit(graph: Graph, filing: Filing, number: str, content: str, linked:
 
 
 def add_statement(graph: Graph, filing: Filing, kind: str, value: object, linked: bool = True) -> str:
-    """A financial statement as JSON in a string."""
+    """Add a financial statement as JSON in a string."""
     node_id = f"{filing.accession}_{kind}"
     facts = _content(filing) | {"statement_type": kind, "value": as_json(value)}
     graph.merged("FinancialStatementContent", node_id, **facts, period_end=filing.period)
@@ -172,7 +172,7 @@ def add_statement(graph: Graph, filing: Filing, kind: str, value: object, linked
 
 
 def add_whole_text(graph: Graph, filing: Filing, content: str, linked: bool = True) -> str:
-    """The fallback of a filing that could not be parsed: its whole text."""
+    """Add the fallback of a filing that could not be parsed: its whole text."""
     node_id = f"{filing.accession}_text"
     graph.merged("FilingTextContent", node_id, **(_content(filing) | {"filer_cik": None}), content=content)
     if linked:

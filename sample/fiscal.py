@@ -60,7 +60,7 @@ class Figures:
 
 @lru_cache(maxsize=4096)
 def quarters(company: Company) -> tuple[Quarter, ...]:
-    """Every quarter of the fiscal years that end in 2021 to 2026, oldest first."""
+    """Return every quarter of the fiscal years that end in 2021 to 2026, oldest first."""
     month, rule = company.year_end
     fiscal_quarters: list[Quarter] = []
     for year in range(_FIRST_YEAR, _LAST_YEAR + 1):
@@ -98,7 +98,7 @@ def _year_end(year: int, month: int, rule: str) -> date:
 
 @lru_cache(maxsize=8192)
 def figures(company: Company, position: int) -> Figures:
-    """The figures of `quarters(company)[position]`."""
+    """Return the figures of `quarters(company)[position]`."""
     quarter = quarters(company)[position]
     random = rng("figures", company.ticker, quarter.end)
     revenue = _revenue(company, position, random.uniform(0.97, 1.03)) * 1_000_000
@@ -135,11 +135,11 @@ def _revenue(company: Company, position: int, noise: float) -> int:
 
 
 def position_of(company: Company, end: date) -> int:
-    """Where the quarter that ended on that day stands in `quarters(company)`."""
+    """Return the place in `quarters(company)` of the quarter that ended on that day."""
     return next(n for n, quarter in enumerate(quarters(company)) if quarter.end == end)
 
 
 def stated(company: Company, concept: str, period: tuple[date, date], member: str, filed: date, value: int) -> int:
-    """The value a filing of that day states: the model's, unless the figure is one that was restated."""
+    """Return the value a filing of that day states: the model's, unless the figure was restated."""
     history = STATED.get((company.ticker, concept, *period, member))
     return value if history is None else [amount for since, amount in history if since <= filed][-1]

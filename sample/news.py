@@ -52,7 +52,7 @@ class Article:
 
 
 def articles(company: Company) -> Iterator[Article]:
-    """The company's articles: one on every earnings release, the rest spread over the world's span."""
+    """Yield the company's articles: one on every earnings release, the rest spread over the world's span."""
     random = rng("news", company.ticker)
     number = _FIRST_ID + company.index * _IDS_EACH
     for filing in filings(company):
@@ -112,13 +112,13 @@ def _updated(created: datetime, random: Random) -> datetime | None:
 
 
 def add_news(graph: Graph, company: Company) -> None:
-    """Every article of the company with its influences."""
+    """Add every article of the company with its influences."""
     for article in articles(company):
         add_article(graph, article)
 
 
 def add_article(graph: Graph, article: Article, edge: dict[str, object] | None = None, **overrides: object) -> str:
-    """The News node and its four influences. `edge` replaces properties of the edge to the company."""
+    """Add the News node and its four influences. `edge` replaces properties of the edge to the company."""
     properties: dict[str, object] = {
         "title": article.title,
         "teaser": article.teaser,

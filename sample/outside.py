@@ -69,7 +69,7 @@ def unpack(lake: Lake) -> int:
 
 
 def run_config() -> dict[str, Any]:
-    """The config of the feeds' assets: replay, and what each is asked for; and where the desk's files lie."""
+    """Return the config of the feeds' assets: replay, their scopes, and where the desk's files lie."""
     configs = {name: scope.as_json() for name, scope in SCOPES.items()}
     dropped = {name: {"config": {"folder": str(DROPS / name)}} for name in all_drops()}
     return {name: {"config": {"mode": "replay"} | _given(facts)} for name, facts in configs.items()} | dropped

@@ -40,7 +40,7 @@ class Bar:
 
 @lru_cache(maxsize=256)
 def bars(symbol: str, first: float, last: float, turnover: float) -> Mapping[date, Bar]:
-    """A path from about `first` to about `last` over every session of the world; turnover is shares a day."""
+    """Return a path from about `first` to about `last` over every session of the world; turnover is shares per day."""
     random = rng("bars", symbol)
     path: dict[date, Bar] = {}
     trading = [day for day in sorted(sessions()) if FIRST_DAY <= day <= LAST_DAY]
@@ -67,7 +67,7 @@ def bars(symbol: str, first: float, last: float, turnover: float) -> Mapping[dat
 
 @lru_cache(maxsize=256)
 def company_bars(company: Company) -> Mapping[date, Bar]:
-    """The company's path until it died; empty for the one that never had prices."""
+    """Return the company's path until it died; empty for the one that never had prices."""
     if company.ticker == NEVER_PRICED:
         return {}
     path = bars(company.ticker, company.first_price, company.last_price, company.shares * 0.006)
@@ -75,7 +75,7 @@ def company_bars(company: Company) -> Mapping[date, Bar]:
 
 
 def etf_bars(symbol: str) -> Mapping[date, Bar]:
-    """The path of an ETF or of the index."""
+    """Return the path of an ETF or of the index."""
     if symbol == INDEX:
         return bars(symbol, 380.82, 617.85, 60_000_000)
     first = 20 + 140 * rng("etf", symbol).random()
@@ -83,19 +83,19 @@ def etf_bars(symbol: str) -> Mapping[date, Bar]:
 
 
 def change(path: Mapping[date, Bar], start: date, end: date) -> float | None:
-    """Close to close in percent, two decimals; None without bars."""
+    """Return the change from close to close in percent, two decimals; None without bars."""
     if start not in path or end not in path:
         return None
     return round((path[end].close / path[start].close - 1) * 100, 2)
 
 
 def add_company_prices(graph: Graph, company: Company) -> None:
-    """One HAS_PRICE edge a priced day."""
+    """Add one HAS_PRICE edge per priced day."""
     _add(graph, "Company", company.cik, company.ticker, company_bars(company))
 
 
 def add_benchmark_prices(graph: Graph) -> None:
-    """Bars of the index, the sectors and, where an ETF stands for several industries, of the first of them."""
+    """Add bars of the index, the sectors and, where an ETF stands for several industries, of the first of them."""
     _add(graph, "MarketIndex", INDEX, INDEX, etf_bars(INDEX))
     for sector, etf in SECTOR_ETFS.items():
         _add(graph, "Sector", squashed(sector), etf, etf_bars(etf))
@@ -118,7 +118,7 @@ def _add(graph: Graph, label: str, node_id: str, symbol: str, path: Mapping[date
 
 
 def stored(symbol: str, day: date, path: Mapping[date, Bar], fractional: bool = False) -> Properties:
-    """A bar as the edge keeps it: on the basis of its load, stamped 16:00 whenever the market closed."""
+    """Return a bar as the edge stores it: on the basis of its load, stamped 16:00 whenever the market closed."""
     bar, factor = path[day], _factor_at_load(symbol, day)
     previous = before(day).day
     volume = bar.volume / factor + (0.4375 if fractional else 0.0)

@@ -26,7 +26,7 @@ def step(title: str, of: int | None = None) -> Iterator[Tick]:
 
 
 def finished(line: str) -> None:
-    """A line that stays."""
+    """Print a line that stays."""
     print(line, file=sys.stderr, flush=True)
 
 

@@ -19,13 +19,13 @@ Returns = dict[str, float]
 
 
 def schedule(moment: datetime) -> dict[str, str]:
-    """Ends of the three windows, New York ISO text."""
+    """Return the ends of the three windows, New York ISO text."""
     hourly, session, daily = _window_ends(moment)
     return {"hourly": iso_new_york(hourly), "session": iso_new_york(session), "daily": iso_new_york(daily)}
 
 
 def schedule_json(moment: datetime) -> str:
-    """The schedule as the event's node keeps it."""
+    """Return the schedule as the event's node keeps it."""
     return as_json(schedule(moment))
 
 
@@ -49,7 +49,7 @@ def _day(moment: datetime) -> date:
 
 
 def event_returns(company: Company, event_id: str, moment: datetime) -> Returns:
-    """The twelve returns after an event in percent with two decimals; those without prices are left out."""
+    """Return the twelve returns after an event in percent with two decimals; those without prices are left out."""
     if company.ticker == NEVER_PRICED:
         return {}
     end = _window_ends(moment)[2].date()
@@ -77,14 +77,14 @@ def event_returns(company: Company, event_id: str, moment: datetime) -> Returns:
 
 
 def of_benchmark(returns: Returns, benchmark: str) -> Returns:
-    """The three returns of one benchmark: all that edges to industries, sectors and the index carry."""
+    """Return the three returns of one benchmark: all that edges to industries, sectors and the index carry."""
     return {name: value for name, value in returns.items() if name.endswith(f"_{benchmark}")}
 
 
 def add_influences(
     graph: Graph, label: str, event_id: str, company: Company, created_at: str, returns: Returns
 ) -> None:
-    """INFLUENCES edges to the company's industry, sector and index; to the company itself too, but for reports."""
+    """Add INFLUENCES edges to the company's industry, sector and index; to the company itself too, but for reports."""
     facts = {"symbol": company.ticker, "created_at": created_at}
     if label != "Report":
         graph.edge((label, "INFLUENCES", "Company"), event_id, company.cik, **facts, **returns)

@@ -72,33 +72,33 @@ class Filing:
 
     @property
     def period(self) -> date:
-        """The day its facts end on, or the day of the event it tells of."""
+        """Return the day its facts end on, or the day of the event it tells of."""
         return self.quarter.end if self.quarter else self.accepted.date()
 
     @property
     def accepted_utc(self) -> str:
-        """The acceptance in UTC with `Z`, as the manifest states instants."""
+        """Return the acceptance in UTC with `Z`, as the manifest states instants."""
         return iso(self.accepted)
 
     @property
     def folder(self) -> str:
-        """Where EDGAR would keep it."""
+        """Return where EDGAR would keep it."""
         return f"https://www.sec.gov/Archives/edgar/data/{self.company.bare_cik}/{self.accession.replace('-', '')}"
 
     @property
     def document_url(self) -> str:
-        """Address of the primary document: the XBRL node's id."""
+        """Return the address of the primary document: the XBRL node's id."""
         return f"{self.folder}/{self.company.ticker.lower()}-{self.period:%Y%m%d}.htm"
 
     @property
     def has_facts(self) -> bool:
-        """Whether it is one of the four forms that carry XBRL."""
+        """Return whether it is one of the four forms that carry XBRL."""
         return self.form.startswith("10-")
 
 
 @lru_cache(maxsize=512)
 def filings(company: Company) -> tuple[Filing, ...]:
-    """What the company filed in the world's span while it lived, oldest first, numbered in that order."""
+    """Return what the company filed in the world's span while it lived, oldest first, numbered in that order."""
     drafts = [*_periodic(company), *_occasional(company)]
     last = min(LAST_DAY, company.died)
     drafts = [f for f in drafts if FIRST_DAY <= f.accepted.date() <= last and _key(f) not in LOST]
@@ -112,12 +112,12 @@ def filings(company: Company) -> tuple[Filing, ...]:
 
 
 def accession(company: Company, year: int, number: int) -> str:
-    """An accession number under the company's own, never issued, agent prefix."""
+    """Return an accession number under the company's own, never issued, agent prefix."""
     return f"{AGENT_PREFIX + company.index:010d}-{year % 100:02d}-{number:06d}"
 
 
 def find(company: Company, form: str, end: date) -> Filing:
-    """The company's filing of that form for the quarter that ended on that day."""
+    """Return the company's filing of that form for the quarter that ended on that day."""
     return next(f for f in filings(company) if _key(f) == (company.ticker, form, end))
 
 

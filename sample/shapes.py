@@ -21,7 +21,9 @@ EdgeKind = tuple[str, str, str]
 
 
 def display(value: object) -> object:
-    """A value as the upstream's merge helper stores it: `1,234`, three decimals, `1`/`0`, `null`; lists as they are."""
+    """Return a value as the upstream's merge helper stores it: `1,234`, three decimals, `1`/`0`, `null`; lists
+    unchanged.
+    """
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -36,37 +38,37 @@ def display(value: object) -> object:
 
 
 def iso_new_york(moment: datetime) -> str:
-    """The spelling of reports, news and calls: `2023-01-04T13:48:33-05:00`."""
+    """Spell an instant as reports, news and calls do: `2023-01-04T13:48:33-05:00`."""
     return moment.astimezone(NEW_YORK).isoformat(timespec="seconds")
 
 
 def blank_new_york(moment: datetime) -> str:
-    """The spelling of dates and bars: `2023-01-04 16:00:00-0500`."""
+    """Spell an instant as dates and bars do: `2023-01-04 16:00:00-0500`."""
     return moment.astimezone(NEW_YORK).strftime("%Y-%m-%d %H:%M:%S%z")
 
 
 def new_york(day: date, hour: int, minute: int = 0, second: int = 0) -> datetime:
-    """A New York wall-clock moment."""
+    """Return a New York wall-clock moment."""
     return datetime(day.year, day.month, day.day, hour, minute, second, tzinfo=NEW_YORK)
 
 
 def utc(text: str) -> str:
-    """New York (or any offset's) ISO text in the spelling the manifest states instants in: UTC with `Z`."""
+    """Spell New York (or any offset's) ISO text as the manifest states instants: UTC with `Z`."""
     return iso(datetime.fromisoformat(text))
 
 
 def as_json(value: object) -> str:
-    """JSON in a string, as the upstream writes it: default separators, escapes for what is not ASCII."""
+    """Return JSON in a string, as the upstream writes it: default separators, escapes for what is not ASCII."""
     return json.dumps(value)
 
 
 def rng(*names: object) -> Random:
-    """A generator of its own for each purpose, so that one part of the world never shifts another."""
+    """Return a generator for one purpose, so that one part of the world never shifts another."""
     return Random(":".join(map(str, (SEED, *names))))
 
 
 def digits(length: int, *names: object) -> str:
-    """Stable digits in place of the upstream's ids that nobody can reproduce."""
+    """Return stable digits in place of the upstream's ids, which nobody can reproduce."""
     return str(int(sha256(":".join(map(str, names)).encode()).hexdigest(), 16))[:length]
 
 
@@ -82,34 +84,34 @@ class Graph:
     edges: dict[EdgeKind, list[tuple[str, str, Properties]]] = field(default_factory=lambda: defaultdict(list))
 
     def node(self, label: str, node_id: str, /, **properties: object) -> str:
-        """Adds a node with its properties as they are; absent (None) ones are left out. Returns the id."""
+        """Add a node with its properties as they are; absent (None) ones are left out. Returns the id."""
         if node_id in self.nodes[label]:
             raise ValueError(f"the sample world makes {label} {node_id} twice")
         self.nodes[label][node_id] = {"id": node_id} | {k: v for k, v in properties.items() if v is not None}
         return node_id
 
     def merged(self, label: str, node_id: str, /, **properties: object) -> str:
-        """Adds a node as the upstream's merge helper would: every value as display text."""
+        """Add a node as the upstream's merge helper would: every value as display text."""
         return self.node(label, node_id, **{name: display(value) for name, value in properties.items()})
 
     def shared(self, label: str, node_id: str, /, **properties: object) -> str:
-        """`merged`, unless an earlier part of this world has made the node."""
+        """Add a node by `merged`, unless an earlier part of this world has made it."""
         if (label, node_id) not in self.node_keys:
             self.node_keys.add((label, node_id))
             self.merged(label, node_id, **properties)
         return node_id
 
     def edge(self, kind: EdgeKind, start: str, end: str, /, **properties: object) -> None:
-        """Adds an edge; absent (None) properties are left out."""
+        """Add an edge; absent (None) properties are left out."""
         self.edges[kind].append((start, end, {k: v for k, v in properties.items() if v is not None}))
 
     @property
     def size(self) -> tuple[int, int]:
-        """How many nodes and edges it holds."""
+        """Return the number of nodes and of edges."""
         return sum(map(len, self.nodes.values())), sum(map(len, self.edges.values()))
 
     def records(self) -> Iterator[str]:
-        """One line of text a node and an edge, in the order they are written: what a digest is taken over."""
+        """Yield one line of text per node and edge, in the order they are written: the input of a digest."""
         for label, nodes in self.nodes.items():
             for properties in nodes.values():
                 yield f"{label}{properties!r}"

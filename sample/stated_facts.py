@@ -20,7 +20,7 @@ _DRAWN = frozenset({"NVDA", "M", "ADM"})
 
 
 def add_facts(graph: Graph, filing: Filing) -> None:
-    """The filing's XBRL document and every fact of it, with the statement networks for a few companies."""
+    """Add the filing's XBRL document and every fact of it, with the statement networks for a few companies."""
     add_document(graph, filing)
     ids = [add_fact(graph, filing, number, fact) for number, fact in enumerate(facts(filing), start=1)]
     if filing.company.ticker in _DRAWN and filing.form == "10-K":
@@ -28,7 +28,7 @@ def add_facts(graph: Graph, filing: Filing) -> None:
 
 
 def facts(filing: Filing) -> Iterator[Fact]:
-    """The facts in document order: cover page, income, segments, cash flow, balance sheet, policy text."""
+    """Yield the facts in document order: cover page, income, segments, cash flow, balance sheet, policy text."""
     company, here = filing.company, position_of(filing.company, filing.period)
     yield from _cover(filing, here)
     for years_back in (0, 1):

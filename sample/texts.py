@@ -42,7 +42,7 @@ _WORD = re.compile(r"[a-z]{3,}")
 
 
 def prose(random: Random, sentences: int) -> str:
-    """A paragraph of so many sentences."""
+    """Return a paragraph of so many sentences."""
     return " ".join(
         f"{random.choice(_OPENERS)} {random.choice(_SUBJECTS)} {random.choice(_VERBS)}, {random.choice(_CLOSERS)}"
         for _ in range(sentences)
@@ -50,7 +50,7 @@ def prose(random: Random, sentences: int) -> str:
 
 
 def embedding(text: str) -> list[float]:
-    """A small vector of length EMBEDDING_DIMENSIONS: the mean of its words' vectors, four decimals."""
+    """Return a small vector of length EMBEDDING_DIMENSIONS: the mean of its words' vectors, four decimals."""
     words = _WORD.findall(text.lower()) or ["nothing"]
     sums = [0] * EMBEDDING_DIMENSIONS
     for word in words:

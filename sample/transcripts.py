@@ -37,17 +37,17 @@ class Call:
 
     @property
     def key(self) -> str:
-        """SYMBOL_YYYY-MM-DDTHH.MM in New York time: the one id that names one call."""
+        """Return SYMBOL_YYYY-MM-DDTHH.MM in New York time: the one id that names one call."""
         return f"{self.company.ticker}_{self.start:%Y-%m-%dT%H.%M}"
 
     @property
     def id(self) -> str:
-        """The id of its node."""
+        """Return the id of its node."""
         return self.node_id or self.key
 
 
 def calls(company: Company) -> list[Call]:
-    """A call for every earnings release: an hour later, or at 8:30 after one before the open."""
+    """Return a call for every earnings release: an hour later, or at 8:30 after one before the open."""
     return [_call(filing, filing.quarter) for filing in filings(company) if _is_release(filing) and filing.quarter]
 
 
@@ -63,7 +63,7 @@ def _call(filing: Filing, quarter: Quarter) -> Call:
 
 
 def add_calls(graph: Graph, company: Company) -> None:
-    """Every call of the company, whole."""
+    """Add every call of the company, whole."""
     for call in calls(company):
         random = rng("call", call.key)
         add_call(graph, call)
@@ -73,7 +73,7 @@ def add_calls(graph: Graph, company: Company) -> None:
 
 
 def add_call(graph: Graph, call: Call, **overrides: object) -> str:
-    """The Transcript node and its edges, without parts."""
+    """Add the Transcript node and its edges, without parts."""
     start, company = iso_new_york(call.start), call.company
     people = dict(_EXECUTIVES) | {name: title for name, title in _ANALYSTS if title}
     properties: dict[str, object] = {
@@ -96,7 +96,7 @@ def add_call(graph: Graph, call: Call, **overrides: object) -> str:
 
 
 def add_remarks(graph: Graph, call: Call, statements: list[str], linked: bool = True) -> str:
-    """The prepared remarks: a JSON array of statements."""
+    """Add the prepared remarks: a JSON array of statements."""
     node_id = graph.merged("PreparedRemark", f"{call.id}_pr", content=as_json(statements))
     if linked:
         graph.edge(("Transcript", "HAS_PREPARED_REMARKS", "PreparedRemark"), call.id, node_id)
@@ -106,7 +106,7 @@ def add_remarks(graph: Graph, call: Call, statements: list[str], linked: bool = 
 def add_exchange(
     graph: Graph, call: Call, sequence: int, parts: list[dict[str, str]], linked: bool = True, **overrides: object
 ) -> str:
-    """One exchange; `parts` alternate question and answer. It is chained to the one before."""
+    """Add one exchange, chained to the one before; `parts` alternate question and answer."""
     node_id = f"{call.id}_qa__{sequence}"
     asker = next(part["speaker"] for part in parts if part["role"] == "question")
     answering = [part["speaker"] for part in parts if part["role"] == "answer"]
@@ -132,7 +132,7 @@ def add_exchange(
 
 
 def opening(call: Call, random: Random) -> list[str]:
-    """What management reads out: figures of the quarter, then prose."""
+    """Return the prepared remarks: figures of the quarter, then prose."""
     lines = [f"{_EXECUTIVES[0][0]}: Good day, and welcome to the call of {call.company.name}."]
     quarter_end = _reported_quarter(call)
     if quarter_end:
@@ -148,7 +148,7 @@ def _reported_quarter(call: Call) -> date | None:
 
 
 def exchange(random: Random) -> list[dict[str, str]]:
-    """A question and one or two answers."""
+    """Return a question and one or two answers."""
     asker = random.choice(_ANALYSTS)[0]
     parts = [{"role": "question", "speaker": asker, "text": f"Could you say more? {prose(random, 1)}"}]
     for name, _ in random.sample(_EXECUTIVES, random.randrange(1, 3)):

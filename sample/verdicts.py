@@ -30,7 +30,7 @@ class Outcomes:
         self._connection = duckdb.connect()
 
     def faults(self, expectation: Expectation) -> list[str]:
-        """What differs from the expectation, one line a difference; nothing where it came out as stated."""
+        """Return each difference from the expectation, one line each; nothing where it came out as stated."""
         if expectation.kind == GAP:
             return self._gap_faults(expectation)
         if expectation.kind == ABSENT:

@@ -31,7 +31,7 @@ class Part:
 
 
 def parts(scale: int = 1) -> Iterator[Part]:
-    """The world at a scale: ×1 is the real companies, ×10 adds nine of our own making for each, and so on."""
+    """Yield the world at a scale: ×1 is the real companies, ×10 adds nine invented ones for each, and so on."""
     node_keys: set[tuple[str, str]] = set()
     yield Part("calendar, classification and benchmarks", _shared(Graph(node_keys)))
     for company in companies(scale):
@@ -43,12 +43,12 @@ def parts(scale: int = 1) -> Iterator[Part]:
 
 
 def part_count(scale: int = 1) -> int:
-    """How many parts there will be."""
+    """Return the number of parts at a scale."""
     return 2 + sum(1 for _ in companies(scale))
 
 
 def digest(scale: int = 1) -> str:
-    """SHA-256 over every node and edge in the order they are written."""
+    """Return the SHA-256 over every node and edge in the order they are written."""
     total = sha256()
     for part in parts(scale):
         for record in part.graph.records():

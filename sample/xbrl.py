@@ -55,12 +55,12 @@ class Period:
 
     @property
     def kind(self) -> str:
-        """duration, instant or forever."""
+        """Return duration, instant or forever."""
         return "forever" if self.end is None else "duration" if self.start else "instant"
 
     @property
     def id(self) -> str:
-        """The upstream's id, with the end a day late."""
+        """Return the upstream's id, with the end a day late."""
         late = self.end + _DAY if self.end else None
         return {"forever": "forever", "instant": f"instant_{late}"}.get(self.kind, f"duration_{self.start}_{late}")
 
@@ -80,7 +80,7 @@ class Fact:
 
 
 def add_units(graph: Graph) -> None:
-    """The units every filing shares. What the registry does not know is the text "null"."""
+    """Add the units every filing shares. What the registry does not know is the text "null"."""
     for name, (reference, ratio, status) in UNITS.items():
         simple = None if status is None else not ratio
         graph.merged(
@@ -89,7 +89,7 @@ def add_units(graph: Graph) -> None:
 
 
 def add_document(graph: Graph, filing: Filing, linked: bool = True) -> str:
-    """The XBRLNode of a filing; `linked=False` leaves it without its report. Returns its id."""
+    """Add the XBRLNode of a filing; `linked=False` leaves it without its report. Returns its id."""
     url = filing.document_url
     graph.merged(
         "XBRLNode",
@@ -106,7 +106,7 @@ def add_document(graph: Graph, filing: Filing, linked: bool = True) -> str:
 
 
 def namespace(concept: str, filing: Filing) -> str:
-    """The yearly namespace of a prefix; a company's own carries its filing's period."""
+    """Return the yearly namespace of a prefix; a company's own carries its filing's period."""
     prefix, year = concept.split(":", maxsplit=1)[0], filing.accepted.year
     if prefix == "us-gaap":
         return f"http://fasb.org/us-gaap/{year}"
@@ -118,7 +118,7 @@ def namespace(concept: str, filing: Filing) -> str:
 def add_fact(
     graph: Graph, filing: Filing, number: int, fact: Fact, without: tuple[str, ...] = (), context_salt: str = ""
 ) -> str:
-    """A fact with its edges. `without` names edge types to leave out; a salt makes another node of one context.
+    """Add a fact with its edges. `without` names edge types to leave out; a salt makes another node of one context.
 
     Returns the fact's id: document, concept, context, unit and number in the document.
     """
@@ -162,7 +162,9 @@ def _context_id(filing: Filing, fact: Fact) -> str:
 
 
 def add_context(graph: Graph, filing: Filing, fact: Fact, salt: str = "") -> str:
-    """The context of a fact. One company's equal contexts are one node, with the context_id its last filing gave it.
+    """Add the context of a fact.
+
+    One company's equal contexts are one node, with the context_id its last filing gave it.
 
     A typed axis adds a dimension without a member, so the two lists need not pair up.
     """
@@ -210,7 +212,7 @@ def _add_concept(graph: Graph, filing: Filing, fact: Fact) -> str:
 
 
 def add_member(graph: Graph, filing: Filing, member: str) -> str:
-    """A member under the segment axis and its domain. Their ids carry the CIK of the address, without its zeros."""
+    """Add a member under the segment axis and its domain. Their ids carry the CIK of the address, without its zeros."""
     axis, domain, node_id = (_part_id(filing, qname) for qname in (_SEGMENT_AXIS, _SEGMENT_DOMAIN, member))
     new_axis, new_member = ("Dimension", axis) not in graph.node_keys, ("Member", node_id) not in graph.node_keys
     if new_axis:

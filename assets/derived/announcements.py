@@ -36,7 +36,7 @@ class Announcement:
 
     @property
     def order(self) -> tuple[datetime, str, str, str]:
-        """Oldest first, and total."""
+        """Return a sort key: oldest first, without ties."""
         return self.available_at, self.source, self.statement, self.evidence
 
 
@@ -58,7 +58,7 @@ class AnnouncementSource:
     after: int = 0
 
     def read(self, snapshot: Snapshot) -> Iterator[Announcement]:
-        """Every revision of one lake version, oldest first."""
+        """Yield every revision in one lake version, oldest first."""
         files = snapshot.files(self.dataset)
         if not files:
             return
@@ -166,5 +166,5 @@ STATEMENTS = (
 
 
 def days_around(day: date, source: AnnouncementSource) -> list[date]:
-    """The days on which the event of a statement may lie."""
+    """Return the days on which the event of a statement may lie."""
     return [day + timedelta(days=offset) for offset in range(-source.before, source.after + 1)]

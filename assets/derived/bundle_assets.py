@@ -38,7 +38,7 @@ Build = Callable[[Lake, Sequence[Event], str, SnapshotConfig], RunReport]
 
 
 def bundle_assets(partitions: dg.PartitionsDefinition[str]) -> list[dg.AssetsDefinition]:
-    """The snapshots and the outcomes of earnings releases."""
+    """Return the assets of snapshots and outcomes of earnings releases."""
     reads = ("earnings_events", *catalogue.get(earnings_bundles.QUERY).reads)
     with warnings.catch_warnings(action="ignore", category=dg.BetaWarning):  # backfill_policy, for years
         return [
@@ -63,7 +63,7 @@ def _dep(name: str) -> dg.AssetDep:
 def event_asset(
     dataset: Dataset, partitions: dg.PartitionsDefinition[str], reads: Sequence[str], build: Build
 ) -> dg.AssetsDefinition:
-    """The asset of one dataset that is built for releases, named as the dataset."""
+    """Return the asset of one dataset that is built per release, named as the dataset."""
 
     @dg.asset(
         name=dataset.name,

@@ -47,7 +47,7 @@ class FieldDrift(NamedTuple):
 
 
 def measure(feed: Feed, scope: Scope, client: HttpClient, lake: Lake) -> list[FieldDrift]:
-    """Ask again for a scope and compare with what the lake saw first of it; nothing is published.
+    """Fetch a scope again and compare it with what the lake saw of it first. Nothing is published.
 
     Records are compared that the same questions gave before. Raises what `HttpClient.fetch` raises but refusals, which
     leave their records out.
@@ -75,7 +75,7 @@ def measure(feed: Feed, scope: Scope, client: HttpClient, lake: Lake) -> list[Fi
 
 
 def compared(feed: Feed, today: pa.Table, snapshot: Snapshot, polled: Collection[str]) -> list[FieldDrift]:
-    """Today's rows beside the first-seen ones of one lake version, field by field, and the records that are missing.
+    """Compare today's rows with the first-seen ones of one lake version, field by field, and count missing records.
 
     asked: the questions, as evidence begins with them, whose first-seen records should be told today.
     """
@@ -114,7 +114,7 @@ def compared(feed: Feed, today: pa.Table, snapshot: Snapshot, polled: Collection
 
 
 def wilson(changed: int, compared: int) -> tuple[float, float]:
-    """The 95 % Wilson score interval of a share. `compared` is at least 1."""
+    """Return the 95 % Wilson score interval of a share. `compared` is at least 1."""
     share, square = changed / compared, Z * Z / compared
     middle = (share + square / 2) / (1 + square)
     half = Z * sqrt(share * (1 - share) / compared + square / (4 * compared)) / (1 + square)
@@ -158,7 +158,6 @@ def derive(
 
 
 def _last_asked(store: CaptureStore, datasets: Collection[str]) -> Iterator[tuple[Feed, Scope]]:
-    """Each feed with the scope it was last asked for."""
     last: dict[str, dict[str, Any]] = {}
     for run_id, name in store.runs():
         facts = store.run(run_id, name)

@@ -54,12 +54,12 @@ class Event:
 
     @property
     def key(self) -> str:
-        """The partition key."""
+        """Return the partition key."""
         return f"{self.ticker}|{clock.iso(self.event_at)}"
 
     @property
     def public_at(self) -> datetime:
-        """When the release could be read."""
+        """Return when the release could be read."""
         return self.released_at or self.event_at
 
 
@@ -74,13 +74,13 @@ class Bundle:
 
 
 def events(lake: Lake) -> list[Event]:
-    """Every release the lake knows of a company with a ticker, oldest first. Raises LakeNotFound."""
+    """Return every release of a company with a ticker that the lake knows, oldest first. Raises LakeNotFound."""
     with connect(lake=lake, open_mode=True, datasets=["earnings_events"], isolation="in_process") as session:
         return sorted(Event(*row) for row in session.sql(EVENTS).rows())
 
 
 def as_of(released_at: datetime, anchor: str) -> datetime:
-    """The instant an anchor of a release means. Raises BadInput for what is not an anchor."""
+    """Return the instant that an anchor of a release means. Raises BadInput for an unknown anchor."""
     if anchor == "before_release":
         return released_at - MICROSECOND
     if anchor == "at_release":
@@ -137,7 +137,6 @@ def build(
 
 
 def _values(lake: Lake, events: Sequence[Event]) -> dict[tuple[str, str], set[tuple[str, str]]]:
-    """What the lake's snapshots of these events hold: (section, name) by accession number and anchor."""
     values: dict[tuple[str, str], set[tuple[str, str]]] = {}
     for accession_no, anchor, section, name in _stored(lake, events, "accession_no, anchor, section, name"):
         values.setdefault((accession_no, anchor), set()).add((section, name))
@@ -145,7 +144,6 @@ def _values(lake: Lake, events: Sequence[Event]) -> dict[tuple[str, str], set[tu
 
 
 def _cited(lake: Lake, events: Sequence[Event]) -> set[str]:
-    """What the lake's snapshots of these events cite."""
     return {evidence for (evidence,) in _stored(lake, events, "evidence")}
 
 

@@ -49,7 +49,7 @@ def derive(lake: Lake, *, run_id: str, observed_at: datetime | None = None, audi
 
 
 def events(snapshot: Snapshot, moment: datetime) -> tuple[list[dict[str, Any]], list[StagedGap]]:
-    """The rows of one lake version by an instant, and a gap for every statement that no release is near."""
+    """Return the rows of one lake version as of an instant, and a gap for every statement without a release near it."""
     announcements = [release for source in RELEASES for release in source.read(snapshot)]
     rows = [row for release in announcements for row in _rows(release, release, moment)]
     by_company = _by_company(announcements)
@@ -64,8 +64,8 @@ def events(snapshot: Snapshot, moment: datetime) -> tuple[list[dict[str, Any]], 
 
 
 def when(event_at: datetime, known_at: datetime) -> str:
-    """Where an instant lies in its New York day's session, as known at another: before_open, during, after_close or
-    no_session.
+    """Return where an instant lies in its New York day's session, as known at another: before_open, during, after_close
+    or no_session.
     """
     session = session_by(clock.new_york_day(event_at), known_at)
     if session is None:

@@ -105,7 +105,9 @@ def build(
 
 
 def windows(event_at: datetime) -> Iterator[Window]:
-    """The windows of a release, by the exchange's sessions: from the last close up to it to the n-th after it."""
+    """Yield the windows of a release: from the last close up to it to the n-th close after it, by the exchange's
+    sessions.
+    """
     day = clock.new_york_day(event_at)
     around = [day + timedelta(days=offset) for offset in range(-MOST_DAYS_SHUT, 2 * WINDOWS[-1] + MOST_DAYS_SHUT)]
     closes = [(each, session.close) for each in around if (session := exchange_session(each)) is not None]
@@ -117,7 +119,7 @@ def windows(event_at: datetime) -> Iterator[Window]:
 
 
 def outcome(event: Event, window: Window, series: Series, market: Series) -> dict[str, Any] | GapRule:
-    """The row of one window, or why there is none."""
+    """Return the row of one window, or the rule of the gap in its place."""
     change, of_market = changed(series, window), changed(market, window)
     if isinstance(change, GapRule):
         return change
@@ -145,7 +147,7 @@ def outcome(event: Event, window: Window, series: Series, market: Series) -> dic
 
 
 def changed(series: Series, window: Window) -> Change | GapRule:
-    """What a symbol did over a window, or why nobody can say."""
+    """Return what a symbol did over a window, or the rule of the gap where that is unknown."""
     base, end = series.bars.get(window.base), series.bars.get(window.end)
     if base is None or end is None:
         return NO_BARS

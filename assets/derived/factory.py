@@ -34,12 +34,12 @@ OnEvents = Callable[[dg.DagsterInstance, Sequence[Event]], object]
 
 
 def derived_assets(on_events: OnEvents) -> list[dg.AssetsDefinition]:
-    """Every derived dataset's asset."""
+    """Return the asset of every derived dataset."""
     return [names_asset(), earnings_events_asset(on_events), text_vectors_asset(), drift_asset()]
 
 
 def names_asset() -> dg.AssetsDefinition:
-    """Names, downstream of every dataset that tells of them or captures what does."""
+    """Return the asset of names, downstream of every dataset that states or captures names."""
 
     @_asset(get("names"), names.READS)
     def named(
@@ -52,7 +52,7 @@ def names_asset() -> dg.AssetsDefinition:
 
 
 def earnings_events_asset(on_events: OnEvents) -> dg.AssetsDefinition:
-    """Earnings events, downstream of every dataset that tells of them; each release is then a partition."""
+    """Return the asset of earnings events, downstream of what states them; each release becomes a partition."""
 
     @_asset(get("earnings_events"), earnings_events.READS)
     def earnings(
@@ -67,7 +67,7 @@ def earnings_events_asset(on_events: OnEvents) -> dg.AssetsDefinition:
 
 
 def text_vectors_asset() -> dg.AssetsDefinition:
-    """Vectors of texts, downstream of every dataset that has them."""
+    """Return the asset of text vectors, downstream of every dataset that has texts."""
 
     @_asset(get("text_vectors"), text_vectors.READS)
     def vectors(
@@ -80,7 +80,7 @@ def text_vectors_asset() -> dg.AssetsDefinition:
 
 
 def drift_asset() -> dg.AssetsDefinition:
-    """Drift, downstream of every dataset that a provider fills."""
+    """Return the asset of drift, downstream of every dataset that a provider fills."""
 
     @_asset(get("drift"), tuple(all_feeds()))
     def measured(

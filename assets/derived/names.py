@@ -73,7 +73,7 @@ def derive(lake: Lake, *, run_id: str, observed_at: datetime | None = None, audi
 
 
 def statements(snapshot: Snapshot, captures: Iterable[Capture], until: datetime) -> tuple[list[Said], list[StagedGap]]:
-    """Every statement that was public by `until`, each once and dated by the first that proves it.
+    """Return every statement that was public by `until`, each once and dated by the first that proves it.
 
     An answer about names that can't be read is a gap, and so is a name of which nothing says since when it was borne.
     """
@@ -119,12 +119,12 @@ class Poll:
     pages: tuple[tuple[date, date], ...]
 
     def knows(self, name: str) -> bool:
-        """Whether it lists a name, as the present one or a former one."""
+        """Return whether the poll lists a name, present or former."""
         return name == self.name or any(name == former for former, _, _ in self.former)
 
 
 def polled(capture: Capture) -> Poll | None:
-    """An answer that lists a company's names; None for any other."""
+    """Return the names that an answer lists of a company; None for any other answer."""
     if capture.status != HTTPStatus.OK or not _SUBMISSIONS.search(capture.url):
         return None
     answer = capture.json()
@@ -150,7 +150,7 @@ def polled(capture: Capture) -> Poll | None:
 
 
 def of_poll(poll: Poll, earlier: Sequence[Poll]) -> tuple[list[Said], list[StagedGap]]:
-    """What a poll says, beside those before it: a name that one of these did not know was borne later than it."""
+    """Return what a poll states, given the polls before it: a name that one of them lacked was borne after that one."""
     rows, gaps = [], []
     for name, since, to in poll.former:
         before = [last for _, first, last in poll.former if (first, last) < (since, to)]
@@ -200,13 +200,12 @@ def _undated(poll: Poll, name: str) -> StagedGap:
 
 
 def _seen(poll: Poll) -> Said:
-    """The present name, dated by the poll that saw it: nothing says since when it is borne."""
     evidence, statement = f"{poll.location}&item={poll.name}", f"{poll.name}/{clock.iso(poll.fetched_at)}"
     return _said(poll.cik, "company_name", [poll.name], EDGAR_NAME, statement, poll.fetched_at, evidence)
 
 
 def of_header(capture: Capture) -> list[Said]:
-    """What the header of a company's own filing says of names; nothing for any other answer."""
+    """Return what the header of a company's own filing states of names; nothing for any other answer."""
     return list(_of_header(capture)) if capture.status == HTTPStatus.OK and _headers.is_header(capture) else []
 
 

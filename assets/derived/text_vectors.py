@@ -82,7 +82,7 @@ def derive(
 
 
 def missing(snapshot: Snapshot, kind: str, model: str, until: datetime) -> Iterator[list[Mapping[str, Any]]]:
-    """The revisions of texts, public by an instant, that have no vector of a model yet, some at a time."""
+    """Yield batches of text revisions, public by an instant, that have no vector of a model yet."""
     dataset, id_, ticker, text = TEXTS[kind]
     files, had = snapshot.files(dataset), snapshot.files(DATASET.name)
     if not files:

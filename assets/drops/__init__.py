@@ -13,7 +13,7 @@ from assets.feeds.feed import Feed
 
 @cache
 def all_drops() -> dict[str, Feed]:
-    """Every feed of dropped files, by dataset name, in alphabetical order."""
+    """Return every feed of dropped files, by dataset name, in alphabetical order."""
     modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
     feeds = [module.DROP for module in modules if hasattr(module, "DROP")]
     return {feed.dataset.name: feed for feed in sorted(feeds, key=lambda feed: feed.dataset.name)}

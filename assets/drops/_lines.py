@@ -18,19 +18,19 @@ from resources.http.csv_lines import cells
 
 
 def units(scope: Scope) -> Sequence[Unit]:
-    """One unit a file of `queries`."""
+    """Return one unit per file of `queries`."""
     return [Unit(name, scope) for name in scope.queries]
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """The file."""
+    """Fetch the file."""
     yield fetch(Request(unit.name))
 
 
 def records(
     captures: Sequence[Capture], needed: Iterable[str], optional: Mapping[str, str], key: Sequence[str]
 ) -> Iterator[tuple[Record, Capture]]:
-    """A record a line, by the header's names. optional: what a column that is not there, or blank, means.
+    """Yield one record per line, by the header's names. optional: the default of a column that is missing or blank.
 
     A line of another length, and one that tells a thing another way than an earlier line, is marked. A file that is not
     ended is one record. Raises Unparsable for a header that lacks a needed column or has one that is not known.
@@ -48,12 +48,12 @@ def records(
 
 
 def problem(record: Record) -> str:
-    """The gap reason that already decides a record; "" when none does."""
+    """Return the gap reason that already decides a record; "" when none does."""
     return str(record.get("problem") or (REPEATED.reason if TWICE in record else ""))
 
 
 def file_name(unit: Unit) -> str:
-    """The name of a unit's file as it was dropped."""
+    """Return the name of a unit's file as it was dropped."""
     return unquote(unit.name)
 
 

@@ -29,7 +29,7 @@ class DropConfig(dg.Config):
     )
 
     def path(self, dataset: str) -> Path:
-        """The folder. Raises BadInput when neither is set."""
+        """Return the folder. Raises BadInput when neither is set."""
         root = os.environ.get(DROPS_VARIABLE, "")
         if not self.folder and not root:
             raise BadInput(DROPS_VARIABLE, "is not set", "set it to the folder that has one folder a dataset")
@@ -37,12 +37,12 @@ class DropConfig(dg.Config):
 
 
 def drop_assets() -> list[dg.AssetsDefinition]:
-    """Every asset of dropped files."""
+    """Return every asset of dropped files."""
     return [drop_asset(feed) for feed in all_drops().values()]
 
 
 def drop_asset(feed: Feed) -> dg.AssetsDefinition:
-    """The asset of one dataset of dropped files, named as it."""
+    """Yield the asset of one dataset of dropped files, named as it."""
     dataset = feed.dataset
 
     @dg.asset(

@@ -19,12 +19,12 @@ NOT_STATED = {"tenor": "spot", "point": OUTRIGHT, "unit": ""}
 
 
 def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """A record a line."""
+    """Return one record per line."""
     return lines.records(captures, NEEDED, NOT_STATED, DATASET.key)
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """When the file was received."""
+    """Return when the file was received."""
     name = [record.get(column, "") for column in DATASET.key] if "problem" not in record else [record["place"]]
     evidence = named(run, record, *name)
     received = run.fetched_at or run.observed_at
@@ -39,7 +39,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns of a quote."""
+    """Return the business columns of a quote."""
     row = parsed(record, PARSERS)
     for required in ("quoted_on", "value"):
         if row[required] is None:
@@ -48,7 +48,7 @@ def values(record: Record) -> dict[str, Any]:
 
 
 def kind(value: Any) -> str:
-    """One of the kinds there are, in any case."""
+    """Return one of the known kinds, in lower case."""
     word = fields.required_word(value).lower()
     if word not in KINDS:
         raise Unreadable("no such kind")

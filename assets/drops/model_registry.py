@@ -21,12 +21,12 @@ _MONTH = re.compile(r"([1-9]\d{3})-(0[1-9]|1[0-2])", re.ASCII)
 
 
 def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """A record a line."""
+    """Return one record per line."""
     return lines.records(captures, NEEDED, NOT_STATED, DATASET.key)
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """When the file was received."""
+    """Return when the file was received."""
     evidence = named(run, record, record.get("model", record["place"]))
     if reason := lines.problem(record):
         return Place(evidence, reason=reason)
@@ -34,7 +34,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def last_day(value: Any) -> date | None:
-    """A day, or the last one of a month: who says no more may have known all of it."""
+    """Return a day, or the last day of a month: who states no more may have known all of it."""
     word = fields.word(value)
     month = _MONTH.fullmatch(word or "")
     if month:
@@ -44,7 +44,7 @@ def last_day(value: Any) -> date | None:
 
 
 def address(value: Any) -> str:
-    """An address on the web."""
+    """Return an address on the web."""
     address = fields.required_word(value)
     if fields.host(address) is None:
         raise Unreadable("no address")

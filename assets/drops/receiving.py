@@ -33,7 +33,7 @@ TYPES = {
 
 
 def dropped(name: str) -> Provider:
-    """The place where a dataset's files are dropped, as rows cite it."""
+    """Return the folder of a dataset's files as a provider, as rows cite it."""
     return Provider(name=name, base_url=f"drop://{name}", rate=(1, 1.0), judge=judge_status)
 
 

@@ -24,7 +24,7 @@ NoteValues = dict[str, Any]
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """The file as one record."""
+    """Yield the file as one record."""
     note = lines.file_name(unit)
     publisher = note.split("/", 1)[0] if "/" in note else None
     for capture in captures:
@@ -34,7 +34,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
 
 
 def of_pdf(capture: Capture) -> NoteValues:
-    """Text and title of a PDF, or the problem with it."""
+    """Return text and title of a PDF, or the problem with it."""
     if len(capture.body) <= LARGEST_FILE:
         with suppress(OutOfBounds):
             return bounded(_read_pdf, capture.body)
@@ -64,13 +64,13 @@ def _read_pdf(body: bytes) -> NoteValues:
 
 
 def of_html(capture: Capture) -> NoteValues:
-    """Text and title of a page."""
+    """Return text and title of a page."""
     pages = read_page(capture, capture.url)
     return _told(pages[0].title, pages[0].text or "") if pages else {"problem": contract.UNREADABLE.reason}
 
 
 def of_markdown(capture: Capture) -> NoteValues:
-    """The text as it stands."""
+    """Return the text as it stands."""
     return _told(None, capture.text())
 
 
@@ -82,7 +82,7 @@ READERS: dict[str, tuple[str, Callable[[Capture], NoteValues]]] = {
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """When the file was received."""
+    """Return when the file was received."""
     evidence = named(run, record, record["note"])
     if "problem" in record:
         return Place(evidence, reason=record["problem"])
@@ -90,7 +90,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def values(record: Record) -> NoteValues:
-    """The business columns of a note."""
+    """Return the business columns of a note."""
     return {column.name: record[column.name] for column in DATASET.columns}
 
 

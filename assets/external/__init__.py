@@ -14,12 +14,12 @@ from pitlake.errors import BadInput, choice
 
 @cache
 def all_feeds() -> dict[str, Feed]:
-    """Every feed, by dataset name, in alphabetical order."""
+    """Return every feed, by dataset name, in alphabetical order."""
     return {name: _feed(module) for name, module in sorted(_modules().items())}
 
 
 def feed(name: str) -> Feed:
-    """The feed of a dataset. Raises BadInput naming the feeds there are."""
+    """Return the feed of a dataset. Raises BadInput naming the feeds there are."""
     try:
         return _feed(_modules()[name])
     except KeyError:
@@ -28,7 +28,6 @@ def feed(name: str) -> Feed:
 
 @cache
 def _modules() -> dict[str, str]:
-    """The datasets' modules by dataset, none imported."""
     sources = [source for source in iter_modules(__path__) if source.ispkg]
     return {
         module.name: f"{__name__}.{source.name}.{module.name}"

@@ -26,14 +26,14 @@ MICROSECOND = timedelta(microseconds=1)
 
 
 def readings(accepted: Dated) -> tuple[datetime, ...]:
-    """Every instant that an acceptance may have been, the latest last."""
+    """Return every instant that an acceptance may have been, the latest last."""
     if accepted.rule == dating.LATER:
         return _as_utc(accepted.instant), accepted.instant
     return (accepted.instant - MICROSECOND,) if accepted.rule == dating.DATE_ONLY else (accepted.instant,)
 
 
 def release(accepted: Dated, form: str | None, filing_date: date | None, *, as_accepted: bool = False) -> Release:
-    """When a filing was released, whatever its acceptance may have been: never before any of its readings says so."""
+    """Return when a filing was released, whichever reading of its acceptance is right: never before any allows."""
     possible = [released(at, form, filing_date, as_accepted=as_accepted) for at in readings(accepted)]
     return Release(
         max(accepted.instant, *(release_at.at for release_at in possible)), possible[-1].rule, accepted.instant
@@ -41,7 +41,9 @@ def release(accepted: Dated, form: str | None, filing_date: date | None, *, as_a
 
 
 def proven_by(texts: Iterable[str]) -> tuple[str, Dated] | None:
-    """The instant that two of these texts of EDGAR's JSON prove, and the one of them that is UTC; None if none do."""
+    """Return the instant that two of these texts of EDGAR's JSON prove, and the one of them that is UTC; None if none
+    do.
+    """
     clocks = [(text, naive) for text in sorted(set(texts)) if (naive := dating.wall_clock(text)) is not None]
     for (_, earlier), (text, later) in product(clocks, repeat=2):
         instant = later.replace(tzinfo=timezone.utc)
@@ -51,7 +53,7 @@ def proven_by(texts: Iterable[str]) -> tuple[str, Dated] | None:
 
 
 def with_what_was_known(dataset: Dataset, found_outcomes: Iterable[Outcome], run: RunFacts) -> Iterator[Outcome]:
-    """The outcomes of a unit, each filing with the best acceptance that its own text and all earlier ones prove."""
+    """Yield the outcomes of a unit, each filing with the best acceptance that its own and all earlier texts prove."""
     outcomes = list(found_outcomes)
     numbers = {outcome.values["accession_no"] for outcome, _ in outcomes if isinstance(outcome, Row)}
     statements_of: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)

@@ -22,7 +22,7 @@ _LOOSE = re.compile(
 
 
 def latest(text: str, zone: ZoneInfo) -> datetime:
-    """The latest instant a text can mean. Raises Unreadable.
+    """Return the latest instant a text can mean. Raises Unreadable.
 
     With an offset it is exact, but for a fraction of a second. Without, it is the end of the minute by `zone`'s clock,
     in its later reading where clocks change: late by an hour and a minute, by 26 hours more with no known zone.

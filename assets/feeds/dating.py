@@ -64,14 +64,14 @@ class Dated(NamedTuple):
 
 
 def believed(claimed: datetime, since: datetime = ONLINE) -> datetime:
-    """An instant that is claimed, if it is plausible: since the first one that is, and not NEVER. Raises Unreadable."""
+    """Return a claimed instant if it is plausible: not before `since`, and not NEVER. Raises Unreadable."""
     if not since <= claimed < NEVER:
         raise Unreadable("no plausible date")
     return claimed
 
 
 def day(text: object) -> date:
-    """A date in ISO or basic form (2024-02-15, 20240215). Raises Unreadable."""
+    """Parse a date in ISO or basic form (2024-02-15, 20240215). Raises Unreadable."""
     spelled = text.strip() if isinstance(text, str) else ""
     if not (_ISO_DAY.fullmatch(spelled) or _BASIC_DAY.fullmatch(spelled)):
         raise Unreadable("no date")
@@ -83,7 +83,7 @@ def day(text: object) -> date:
 
 @lru_cache(maxsize=16_384)
 def end_of_day(published: date) -> datetime:
-    """A publication date without a time: public at the end of that New York day. Late by DATE_ONLY_BOUND at most."""
+    """Return the end of a New York day, at which a date without a time is public. Late by DATE_ONLY_BOUND at most."""
     try:
         return end_of_new_york_day(published)
     except BadInstant:
@@ -91,7 +91,7 @@ def end_of_day(published: date) -> datetime:
 
 
 def end_of_day_text(text: object) -> datetime:
-    """`end_of_day` of a date in ISO or basic form that an exchange's listing may state. Raises Unreadable."""
+    """Return `end_of_day` of a date in ISO or basic form that an exchange's listing may state. Raises Unreadable."""
     published = day(text)
     if published in EPOCH_DAYS:
         raise Unreadable("no plausible date")
@@ -99,7 +99,7 @@ def end_of_day_text(text: object) -> datetime:
 
 
 def rfc2822(text: object, since: datetime = ONLINE) -> datetime:
-    """A mail or HTTP date with an offset: exact. `-0000` states no offset and is unreadable. Raises Unreadable."""
+    """Parse a mail or HTTP date with an offset: exact. `-0000` states none and is unreadable. Raises Unreadable."""
     if not isinstance(text, str) or _YEAR_OF_ZEROS.search(text):  # the parser takes the year 0001 for 2001
         raise Unreadable("no RFC 2822 date")
     try:
@@ -112,7 +112,7 @@ def rfc2822(text: object, since: datetime = ONLINE) -> datetime:
 
 
 def iso(text: object, since: datetime = ONLINE) -> datetime:
-    """A strict ISO-8601 instant with an offset: exact. Raises Unreadable."""
+    """Parse a strict ISO-8601 instant with an offset: exact. Raises Unreadable."""
     try:
         return believed(parse_instant(text), since)
     except InstantFault:
@@ -120,7 +120,7 @@ def iso(text: object, since: datetime = ONLINE) -> datetime:
 
 
 def new_york_clock(naive: datetime) -> datetime:
-    """A naive US/Eastern clock time: where New York has it twice, or not at all, the later instant counts.
+    """Return the instant of a naive New York time; where New York has it twice, or not at all, the later one.
 
     Late by FOLD_BOUND at most, and only then. Raises Unreadable for times outside of the calendar.
     """
@@ -131,12 +131,12 @@ def new_york_clock(naive: datetime) -> datetime:
 
 
 def new_york_at(day_of_release: date, clock_time: time) -> datetime:
-    """A release at a known New York clock time of a day, such as 08:30. Exact, folds aside."""
+    """Return the instant of a New York clock time on a day, such as 08:30. Exact, folds aside."""
     return new_york_clock(datetime.combine(day_of_release, clock_time))
 
 
 def edgar_header(text: object) -> Dated:
-    """<ACCEPTANCE-DATETIME> of an SGML header, always the New York clock. Exact. Raises Unreadable."""
+    """Date the <ACCEPTANCE-DATETIME> of an SGML header, always the New York clock. Exact. Raises Unreadable."""
     spelled = text.strip() if isinstance(text, str) else ""
     if not _SGML.fullmatch(spelled):
         raise Unreadable("no SGML time")
@@ -151,7 +151,7 @@ def edgar_header(text: object) -> Dated:
 
 
 def edgar(text: object, form: str | None = None) -> Dated:
-    """`acceptanceDateTime` of EDGAR's JSON, whose Z is UTC for some filers and the New York clock for others.
+    """Date the `acceptanceDateTime` of EDGAR's JSON, whose Z is UTC for some filers and the New York clock for others.
 
     An offset decides. Midnight, in either reading, stands for a day without a time: its end, late by 24 hours and
     DATE_ONLY_BOUND at most. Hours that only one of the two can have decide; what the Commission files itself has no
@@ -168,7 +168,7 @@ def edgar(text: object, form: str | None = None) -> Dated:
 
 
 def wall_clock(text: str) -> datetime | None:
-    """The digits of a text of EDGAR's JSON, whose clock it does not say; None for what has an offset or no time."""
+    """Parse the digits of a text of EDGAR's JSON without their clock; None for what has an offset or no time."""
     match = _CLOCK.fullmatch(text.strip())
     try:
         return datetime.fromisoformat(f"{match[1]}T{match[2]}{match[3] or ''}") if match else None

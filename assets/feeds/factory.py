@@ -39,7 +39,7 @@ class FeedConfig(dg.Config):
     options: dict[str, str] = Field(default_factory=dict)
 
     def scope(self) -> Scope:
-        """The scope. Raises BadInput naming the invalid field."""
+        """Return the scope. Raises BadInput naming the invalid field."""
         return Scope(
             tickers=tuple(self.tickers),
             ciks=tuple(self.ciks),
@@ -61,7 +61,7 @@ def _day(text: str, field: str) -> date | None:
 
 
 def source_of(feed: Feed) -> dg.AssetSpec:
-    """The provider as an asset of its own, that lineage begins with."""
+    """Return the provider as an asset, where lineage begins."""
     return dg.AssetSpec(
         f"source_{feed.provider.name}",
         description=f"{feed.provider.base_url}, asked over HTTP; every answer is captured before it is parsed.",
@@ -71,7 +71,7 @@ def source_of(feed: Feed) -> dg.AssetSpec:
 
 
 def feed_asset(feed: Feed) -> dg.AssetsDefinition:
-    """The asset of one feed, named as its dataset. What a run covers is its config, so it has no partitions."""
+    """Return the asset of one feed, named as its dataset. What a run covers is its config: it has no partitions."""
     dataset = feed.dataset
 
     @dg.asset(

@@ -39,12 +39,12 @@ class Scope:
     options: Mapping[str, str] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """The scope as JSON can hold it."""
+        """Return the scope as JSON can hold it."""
         return {name: _plain(value) for name, value in vars(self).items()}
 
     @classmethod
     def of_json(cls, facts: Mapping[str, Any]) -> "Scope":
-        """The scope that `as_json` gave."""
+        """Return the scope that `as_json` wrote."""
         typed: dict[str, Any] = dict(facts)
         for name in ("tickers", "ciks", "series", "queries"):
             typed[name] = tuple(facts[name])
@@ -70,7 +70,7 @@ class Unit(NamedTuple):
 
 
 def one_entity(unit: Unit) -> str:
-    """The entity of a unit that is named by it."""
+    """Return the name of a unit, which is its entity."""
     return unit.name
 
 
@@ -84,7 +84,7 @@ class Whole(NamedTuple):
 
 
 def in_order(captures: Sequence[Capture]) -> bool:
-    """Whether pages were answered one after the other: else some are of another sitting, and records lie between."""
+    """Return whether pages were answered one after the other; else records may lie between two sittings."""
     return all(capture.fetched_at <= other.fetched_at for capture, other in pairwise(captures))
 
 

@@ -21,7 +21,7 @@ LARGEST = 10**15 - 1
 
 
 def text(value: Any) -> str | None:
-    """Prose as it stands; None when null or blank."""
+    """Return prose unchanged; None when null or blank."""
     if value is None:
         return None
     if not isinstance(value, str):
@@ -30,13 +30,13 @@ def text(value: Any) -> str | None:
 
 
 def word(value: Any) -> str | None:
-    """An identifier or name, stripped; None when null or blank."""
+    """Return an identifier or name, stripped; None when null or blank."""
     stripped = text(value)
     return None if stripped is None else stripped.strip()
 
 
 def required_word(value: Any) -> str:
-    """`word` of a field that may not be missing."""
+    """Return `word` of a field that may not be missing."""
     name = word(value)
     if name is None:
         raise Unreadable("a text is required")
@@ -44,7 +44,7 @@ def required_word(value: Any) -> str:
 
 
 def names(value: Any) -> list[str]:
-    """The names in a list of texts or of objects with a `name`, in order and once; none when null."""
+    """Return the names in a list of texts or of objects with a `name`, in order and once; none when null."""
     if value is None:
         return []
     if not isinstance(value, list):
@@ -54,7 +54,7 @@ def names(value: Any) -> list[str]:
 
 
 def number(value: Any) -> float | None:
-    """A finite number, plain or as text without separators; None when null or blank."""
+    """Return a finite number, plain or as text without separators; None when null or blank."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
     if isinstance(value, str):
@@ -72,7 +72,7 @@ def number(value: Any) -> float | None:
 
 
 def whole(value: Any) -> int:
-    """A whole number, plain or as text; it may not be missing."""
+    """Return a whole number, plain or as text; it may not be missing."""
     if isinstance(value, str) and _WHOLE.fullmatch(value.strip()):
         return int(value)
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST:
@@ -81,20 +81,20 @@ def whole(value: Any) -> int:
 
 
 def flag(value: Any) -> bool | None:
-    """A boolean; None when null."""
+    """Return a boolean; None when null."""
     if value is not None and not isinstance(value, bool):
         raise Unreadable("no boolean")
     return value
 
 
 def day(value: Any) -> date | None:
-    """A day `2024-01-04`; None when null or blank."""
+    """Return a day `2024-01-04`; None when null or blank."""
     spelled = word(value)
     return None if spelled is None else iso_day(spelled)
 
 
 def host(url: str) -> str | None:
-    """The host of an address, lower case and without www.; None when there is none."""
+    """Return the host of an address, lower case and without www.; None when there is none."""
     try:
         hostname = urlsplit(url).hostname
     except ValueError:
@@ -103,7 +103,7 @@ def host(url: str) -> str | None:
 
 
 def objects(value: Any) -> Iterable[Any]:
-    """The members of a list. Raises Unreadable for anything else."""
+    """Return the members of a list. Raises Unreadable for anything else."""
     if not isinstance(value, list):
         raise Unreadable("no list")
     return value

@@ -31,7 +31,7 @@ OURS = frozenset(
 
 
 def named(run: RunFacts, record: Record, *parts: Any, content: Any = None) -> str:
-    """The evidence of one record: where its kind is asked for, the hash of what it tells, and its name.
+    """Return the evidence of one record: where its kind is asked for, the hash of its content, and its name.
 
     It is the same whatever else the answer held and whenever it was asked for. parts: the name, complete in its
     dataset. told: what it tells, where that is not all of the record but OURS.
@@ -48,7 +48,7 @@ def named(run: RunFacts, record: Record, *parts: Any, content: Any = None) -> st
 
 
 def read_or_spelled(parser: Callable[[Any], Hashable], value: Any) -> Hashable:
-    """What a value means, so that two spellings of one thing are one key; its spelling where it can't be read."""
+    """Return the parsed value, so that two spellings of one thing are one key; its spelling where it can't be read."""
     try:
         return parser(value)
     except Unreadable:
@@ -58,8 +58,9 @@ def read_or_spelled(parser: Callable[[Any], Hashable], value: Any) -> Hashable:
 def told_once(
     came: Iterable[Came], key: Callable[[Record], Hashable], content: Callable[[Record], object] = dict
 ) -> Iterator[Came]:
-    """The records with their captures, marked TWICE (with how often before) where an earlier one has the same key but
-    another content: two answers to one question would refuse the whole run.
+    """Yield the records, marked TWICE where an earlier one has the same key but another content.
+
+    The mark is how often that happened before. Two answers to one question would refuse the whole run.
     """
     first: dict[Hashable, object] = {}
     count: dict[Hashable, int] = {}

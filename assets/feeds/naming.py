@@ -38,7 +38,7 @@ class Naming:
 
 
 def named(naming: Naming, dataset: Dataset, found_outcomes: Iterable[Outcome], run: RunFacts) -> Iterator[Outcome]:
-    """The outcomes of one unit, in their order, each row with its name."""
+    """Yield the outcomes of one unit, in their order, each row with its name."""
     outcomes = list(found_outcomes)
     rows = [outcome.values for outcome, _ in outcomes if isinstance(outcome, Row)]
     entities = {row[dataset.entity] for row in rows}
@@ -111,8 +111,10 @@ def _alike(naming: Naming, row: Values, statements: Sequence[Values], present: C
 
 
 def first_dated(group: tuple[str, ...], dated: str, *, moved_at_most: timedelta, step: timedelta) -> Naming:
-    """Records named `first_stated`, by the day or instant in the column `dated` when they were first told of. One that
-    has gone from there is the one that came beside it; one that finds its name taken has the next, a step on.
+    """Name records `first_stated`, by the day or instant in the column `dated` when they were first seen.
+
+    A record that has gone from its day is the one that came near it; one that finds its name taken has the next, a step
+    on.
     """
 
     def likeness(row: Values, other: Values) -> float:
@@ -129,5 +131,5 @@ def first_dated(group: tuple[str, ...], dated: str, *, moved_at_most: timedelta,
 
 
 def first_free(_row: Values, taken: Collection[Any]) -> int:
-    """The name of a record that is like none: the first number that is free."""
+    """Return the first number that is free, as the name of a record that matches none."""
     return next(number for number in range(len(taken) + 1) if number not in taken)

@@ -40,7 +40,7 @@ class Filing(NamedTuple):
     as_accepted: bool
 
     def release(self, filing_date: date | None) -> Release:
-        """Its release, by its own filing date, else by the one that is given."""
+        """Return the filing's release, by its own filing date, else by the given one."""
         day = self.filing_date or filing_date
         return release(self.accepted, self.form_type, day, as_accepted=self.as_accepted)
 
@@ -55,7 +55,7 @@ class LakeReleases:
         self._earnings = lru_cache(COMPANIES_REMEMBERED)(self._releases)
 
     def release(self, accession_no: str, cik: str, filing_date: date | None = None) -> Release | None:
-        """When EDGAR released a filing of that CIK (10 digits); None when the lake does not know it.
+        """Return when EDGAR released a filing of that CIK (10 digits); None when the lake does not know it.
 
         filing_date: as who asks knows it, where the lake knows none.
         """

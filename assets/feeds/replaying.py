@@ -43,7 +43,7 @@ class _Asked(Exception):
 
 
 def name(capture: Capture) -> str:
-    """What tells a capture from the others of its request."""
+    """Return the name that tells a capture from the others of its request."""
     return _name(capture.request_key, clock.micros(capture.fetched_at))
 
 
@@ -52,12 +52,12 @@ def _name(request_key: str, micros: int) -> str:
 
 
 def taken_at(capture: str) -> int:
-    """When a capture of this name was taken, in microseconds."""
+    """Return when a capture of this name was taken, in microseconds."""
     return int(capture.rpartition("-")[2])
 
 
 def read_by(lake: Lake, dataset: str, store: CaptureStore) -> frozenset[str]:
-    """The captures that began a state which the lake has read."""
+    """Return the captures that began a state which the lake has read."""
     captures: set[str] = set()
     for run_id in {poll.run_id for poll in lake.polls(dataset)}:
         with suppress(BadInput):  # its captures are elsewhere
@@ -68,7 +68,9 @@ def read_by(lake: Lake, dataset: str, store: CaptureStore) -> frozenset[str]:
 def unread_rounds(
     feed: Feed, units: Sequence[Unit], store: CaptureStore, read: frozenset[str]
 ) -> tuple[list[list[State]], Mapping[str, str]]:
-    """The rounds of states that were not read, in the order they were taken; and the newest capture of each unit."""
+    """Return the rounds of states that were not read, in the order they were taken; and the newest capture of each
+    unit.
+    """
     states, newest = list[State](), dict[str, str]()
     with HttpClient(feed.provider, store, "replay") as client:
         for unit in units:

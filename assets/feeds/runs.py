@@ -73,7 +73,7 @@ def run_feed(
 def run_once(
     feed: Feed, scope: Scope, client: HttpClient, lake: Lake, *, run_id: str, audits: Sequence[Audit] = ()
 ) -> RunReport:
-    """Fetch or replay a scope as it is, whatever else was captured: for who decides himself what is read in what order.
+    """Fetch or replay a scope as it is, whatever else was captured: for callers who decide what is read in which order.
 
     Raises as `run_feed`.
     """
@@ -221,7 +221,6 @@ def _poll(stage: Stage, looked: Sequence[tuple[Whole | None, str | None, Sequenc
 
 
 def _days(scope: Scope) -> tuple[date, date] | None:
-    """The New York days that a scope is limited to."""
     if scope.date_from is None and scope.updated_since is None:
         return None
     first = scope.date_from or day_of(scope.updated_since or clock.now())
@@ -236,20 +235,19 @@ class _Seen:
         self._last: datetime | None = None
 
     def at(self, *instants: datetime) -> None:
-        """Note some."""
         instants_before = [] if self._last is None else [self._last]
         self._last = max(
             (*instants_before, *(instant for instant in instants if instant.tzinfo is not None)), default=None
         )
 
     def last(self) -> datetime:
-        """The latest, never ahead of the clock; the clock where nothing was seen."""
+        """Return the latest, never ahead of the clock; the clock where nothing was seen."""
         now = self._read_clock()
         return min(now, self._last) if self._last else now
 
 
 def collected(feed: Feed, unit: Unit, fetch: Fetch) -> tuple[list[Capture], AnswerRefused | None]:
-    """The captures of a unit, and the refusal that ended it early if one did."""
+    """Return the captures of a unit, and the refusal that ended it early if one did."""
     captures: list[Capture] = []
     try:
         for capture in feed.collect(unit, fetch):
@@ -268,7 +266,7 @@ def collected(feed: Feed, unit: Unit, fetch: Fetch) -> tuple[list[Capture], Answ
 def outcomes(
     feed: Feed, unit: Unit, captures: Sequence[Capture], refusal: AnswerRefused | None, run: RunFacts
 ) -> Iterable[Outcome]:
-    """One row or gap for each source record of a unit; a refused, unreadable or empty answer is a record too."""
+    """Return one row or gap per source record of a unit; a refused, unreadable or empty answer is a record too."""
     found_outcomes = _outcomes(feed, unit, captures, refusal, run)
     if feed.naming is not None:
         return named(feed.naming, feed.dataset, found_outcomes, run)
@@ -316,7 +314,7 @@ def _content(row: Row) -> str:
 
 
 def earlier_captures(provider: Provider, store: CaptureStore) -> Callable[[Capture], Iterator[Capture]]:
-    """A function that gives the usable captures of a capture's request that were taken before it."""
+    """Return a function that yields the usable captures of a capture's request that were taken before it."""
 
     def earlier(capture: Capture) -> Iterator[Capture]:
         for older in store.newest_first(capture.source, capture.request_key):

@@ -12,7 +12,7 @@ from assets.extraction import Extractor
 
 @cache
 def all_extractors() -> dict[str, Extractor]:
-    """Every extractor of the graph, by dataset name, in alphabetical order."""
+    """Return every extractor of the graph, by dataset name, in alphabetical order."""
     modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
     extractors = [module.EXTRACTOR for module in modules if hasattr(module, "EXTRACTOR")]
     return {

@@ -9,7 +9,7 @@ from pitlake.datasets import _shared as shared
 
 
 def place_action(evidence: str, ticker: Any, date_text: Any, date_nodes: Any, *, differs: str) -> Place:
-    """The close of the stated day, through a Date of that very day. `date_nodes`: (date, close) pairs it hangs on."""
+    """Return the close of the stated day, through a Date of that very day. date_nodes: its (date, close) pairs."""
     day = texts.leading_day(date_text)
     if texts.word(ticker) is None:
         return Place(evidence, day=day, reason=shared.NO_TICKER.reason)

@@ -31,7 +31,7 @@ class Bar(NamedTuple):
 
 
 def factors(bars: Sequence[Bar], splits: Sequence[Split], traded: Mapping[date, float]) -> dict[date, float | None]:
-    """What to multiply each stored price with to have it as traded, by day; None where that is not proven.
+    """Return the factor that makes each stored price as traded, by day; None where that is not proven.
 
     bars: of one entity, in order of days. splits: executed by the look at them. traded: closes known to be as traded.
     """

@@ -37,7 +37,9 @@ LONGEST_LAG_DAYS = -(-DEFAULT_LAG // timedelta(days=1)) + 1
 
 
 def place_call(record: Record, run: RunFacts, evidence: str) -> Place:
-    """The call's start plus the publication lag; a part without a call, a call without start or ticker is not a row.
+    """Return the call's start plus the publication lag.
+
+    A part without a call, a call without start or ticker is no row.
 
     Midnight, where it is stated or in New York, stands for a day without a time, which may be days before the call.
     """
@@ -58,14 +60,14 @@ def _is_midnight(text: Any, start: datetime) -> bool:
 
 
 def call_values(record: Record) -> dict[str, Any]:
-    """The columns that name the call."""
+    """Return the columns that name the call."""
     ticker, start = texts.word(record["ticker"]), texts.instant(record["conference_datetime"])
     minute = start.astimezone(NEW_YORK).strftime("%Y-%m-%dT%H.%M") if start else ""
     return {"transcript_id": f"{ticker}_{minute}", "ticker": ticker, "conference_datetime": start}
 
 
 def id_shape(node: str) -> int:
-    """How new the shape of a transcript id is: 2 TICKER_YYYY-MM-DDTHH.MM, 1 a full timestamp, 0 TICKER_YYYY_Q."""
+    """Rank the shape of a transcript id: 2 TICKER_YYYY-MM-DDTHH.MM, 1 a full timestamp, 0 TICKER_YYYY_Q."""
     if _MINUTE_ID.fullmatch(node):
         return 2
     return 0 if _SHORT_ID.fullmatch(node) else 1
@@ -82,7 +84,7 @@ RICHER_CALL = Contest(
 def part_extractor(
     dataset: Dataset, *, relation: str, label: str, fields: str, parsers: dict[str, Parser]
 ) -> Extractor:
-    """The extractor of a label that hangs on a Transcript by `relation`."""
+    """Return the extractor of a label that hangs on a Transcript by `relation`."""
     tail = f"MATCH (t)-[:{relation}]->(p:{label})\nRETURN p.id AS node, {fields},{CALL_FIELDS}"
     orphans = f"MATCH (p:{label})\nWHERE NOT EXISTS {{ (p)<-[:{relation}]-(:Transcript) }}\nRETURN p.id AS node"
 

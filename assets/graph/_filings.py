@@ -38,7 +38,7 @@ FILING_FIELDS = """
 
 
 def place_filing(record: Record, run: RunFacts, evidence: str) -> Place:
-    """The place of a filing or its content: EDGAR's release, by the form and the clock of the acceptance."""
+    """Return the place of a filing or its content: EDGAR's release, by the form and the clock of the acceptance."""
     if texts.word(record.get("accession_no")) is None:
         return Place(evidence, reason=shared.NO_FILING.reason)
     accepted = texts.readable(texts.published, record["created"])
@@ -51,7 +51,7 @@ def place_filing(record: Record, run: RunFacts, evidence: str) -> Place:
 
 
 def filing_values(record: Record) -> dict[str, Any]:
-    """The columns every filing dataset begins with."""
+    """Return the columns every filing dataset begins with."""
     cik, ticker = company(record)
     return {
         "accession_no": texts.word(record["accession_no"]),
@@ -62,7 +62,7 @@ def filing_values(record: Record) -> dict[str, Any]:
 
 
 def company(record: Record) -> tuple[str | None, str | None]:
-    """CIK and ticker of the primary filer, else of the first company referred to, else the filing's own CIK.
+    """Return CIK and ticker of the primary filer, else of the first company referred to, else its own CIK.
 
     Of several primary filers the one the filing names as its own wins, then the least CIK.
     """
@@ -74,7 +74,7 @@ def company(record: Record) -> tuple[str | None, str | None]:
 
 
 def linked_companies(pairs: Any) -> list[tuple[str, str | None]]:
-    """The (CIK, ticker) pairs of a pattern comprehension, sorted; a company without a readable CIK is left out."""
+    """Return the (CIK, ticker) pairs of a pattern comprehension, sorted; those without a readable CIK are left out."""
     return _linked(tuple(map(tuple, pairs or ())))
 
 
@@ -87,7 +87,7 @@ def _linked(pairs: tuple[tuple[Any, Any], ...]) -> list[tuple[str, str | None]]:
 
 
 def required(values: dict[str, Any], *columns: str) -> dict[str, Any]:
-    """The values, once none of these columns is null. Raises RecordRefused("<column> is unreadable")."""
+    """Return the values if none of these columns is null. Raises RecordRefused("<column> is unreadable")."""
     for column in columns:
         if values[column] is None:
             raise RecordRefused(f"{column} is unreadable")
@@ -97,7 +97,9 @@ def required(values: dict[str, Any], *columns: str) -> dict[str, Any]:
 def content_extractor(
     dataset: Dataset, *, relation: str, label: str, fields: str, parsers: dict[str, Any], name: str = ""
 ) -> Extractor:
-    """The extractor of a label that hangs on a Report by `relation`. `fields` are its properties, aliased by column.
+    """Return the extractor of a label that hangs on a Report by `relation`.
+
+    `fields` are its properties, aliased by column.
 
     name: the column that tells one content of a filing from another.
     """

@@ -62,7 +62,7 @@ class EntitySplits(NamedTuple):
 
 
 def factors(graph: GraphReader, lake: Lake, run: RunFacts, days: Sequence[date]) -> Factors:
-    """The factors of every bar of these days that a split has followed. Raises GraphError, LakeError."""
+    """Return the factors of every bar of these days that a split has followed. Raises GraphError, LakeError."""
     if not days:
         return {}
     entities = split_since(graph, lake, min(days), new_york_day(run.observed_at))
@@ -76,7 +76,7 @@ def factors(graph: GraphReader, lake: Lake, run: RunFacts, days: Sequence[date])
 
 
 def split_since(graph: GraphReader, lake: Lake, since: date, until: date) -> dict[Entity, EntitySplits]:
-    """Every entity whose shares were split after `since` and by `until`, with all its splits by then."""
+    """Return every entity whose shares were split after `since` and by `until`, with all its splits by then."""
     by_symbol = {
         symbol: list(statements) for symbol, statements in LakeSplits(lake, ("polygon_splits",)).statements.items()
     }
@@ -107,7 +107,6 @@ def _ratio(before: object, after: object) -> float | None:
 
 
 def _series(graph: GraphReader, entities: Collection[Entity], since: date) -> dict[Entity, list[_basis.Bar]]:
-    """The bars of entities from a day on, in order of days."""
     bars_of: dict[Entity, list[_basis.Bar]] = {}
     params = {"ids": sorted({entity_id for _, entity_id in entities}), "lo": since.isoformat()}
     for node in _rows(graph, SERIES, params):

@@ -44,7 +44,7 @@ LONGEST = 14
 
 
 def split(record: Record) -> Iterator[Record]:
-    """A day as planned, and once more for each closing that called off the day it had planned next."""
+    """Yield a day as planned, and once more for each closing that called off the day it had planned next."""
     day, following = (texts.readable(texts.day, record[name]) for name in ("date", FOLLOWING))
     if day is None or following is None or not timedelta(0) < following - day <= timedelta(LONGEST):
         yield {**record, CLOSED: None}
@@ -56,7 +56,7 @@ def split(record: Record) -> Iterator[Record]:
 
 
 def locate(record: Record, _run: RunFacts) -> Place:
-    """The close of a trading day, the end of any other day, the end of a closing that changed what was planned."""
+    """Return the close of a trading day, the end of any other day, or the end of a closing that changed the plan."""
     evidence = f"neo4j:Date:{record['date']}"
     day = texts.readable(texts.day, record["date"])
     if day is None or day.year == date.max.year:  # the last day has no end
@@ -77,7 +77,7 @@ def locate(record: Record, _run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns of a day; sessions only for trading days."""
+    """Return the business columns of a day; sessions only for trading days."""
     row = parsed(record, PARSERS)
     session = dict.fromkeys(SESSION)
     if row["is_trading_day"]:
@@ -89,7 +89,7 @@ def values(record: Record) -> dict[str, Any]:
 
 
 def closes_early(close_at: datetime) -> bool:
-    """Whether a close comes before 16:00 New York."""
+    """Return whether a close comes before 16:00 New York."""
     return close_at.astimezone(NEW_YORK).time() < REGULAR_CLOSE
 
 

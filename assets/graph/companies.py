@@ -27,12 +27,12 @@ PARSERS = (
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """The instant of observation."""
+    """Return the instant of observation."""
     return dated(f"neo4j:Company:{record['node']}", run.observed_at)
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns of a company."""
+    """Return the business columns of a company."""
     cik, ticker = texts.readable(texts.cik, record["cik"]), texts.word(record["ticker"])
     if cik is None or ticker is None:
         raise RecordRefused(contract.NO_IDENTITY.reason)

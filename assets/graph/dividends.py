@@ -53,7 +53,7 @@ LastSplits = Mapping[str, datetime]
 
 
 def locate(record: Record, _run: RunFacts, last_splits: LastSplits) -> Place:
-    """The end of the declaration day, for the time of day is not stated; not before a later split."""
+    """Return the end of the declaration day, for the time of day is not stated; not before a later split."""
     place = _actions.place_action(
         f"neo4j:Dividend:{record['dividend_id']}",
         record["ticker"],
@@ -68,7 +68,7 @@ def locate(record: Record, _run: RunFacts, last_splits: LastSplits) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns; an amount that is missing or 0.0 is what a failed parse upstream leaves behind."""
+    """Return the business columns; an amount that is missing or 0.0 is what a failed parse upstream leaves behind."""
     amount = texts.readable(texts.number, record["cash_amount"])
     if not amount or amount < 0:
         raise RecordRefused(contract.NO_AMOUNT.reason)

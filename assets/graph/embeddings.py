@@ -58,7 +58,7 @@ Digests = Mapping[tuple[str, str], str]
 
 
 def prepared(_graph: GraphReader, lake: Lake, run: RunFacts, _days: Sequence[date]) -> Extractor:
-    """The extractor that knows the lake's newest texts, by kind and id: what is embedded must be one of them."""
+    """Return the extractor that knows the lake's newest texts, by kind and id: an embedded text must be one of them."""
     try:
         snapshot = lake.snapshot()
     except LakeNotFound:
@@ -88,7 +88,7 @@ def _is_another(record: Record, digests: Digests) -> bool:
 
 
 def locate(record: Record, run: RunFacts, digests: Digests) -> Place:
-    """Where the embedded text belongs, if it is the one that the lake has."""
+    """Return where the embedded text belongs, if it is the one that the lake has."""
     if record["kind"] == "news":
         place = news.locate(record, run)
     else:
@@ -99,7 +99,7 @@ def locate(record: Record, run: RunFacts, digests: Digests) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The text's id in its dataset, and the vector."""
+    """Return the text's id in its dataset, and the vector."""
     try:
         embedding = vector(record["vector"])
     except Unreadable:
@@ -113,7 +113,7 @@ def values(record: Record) -> dict[str, Any]:
 
 
 def exchange(record: Record) -> dict[str, Any]:
-    """The id an exchange has in `qa_exchanges`, whatever the node is called."""
+    """Return the id of an exchange in `qa_exchanges`, whatever the node is called."""
     try:
         sequence = qa_exchanges.sequence(record["sequence"])
     except Unreadable:
@@ -123,7 +123,7 @@ def exchange(record: Record) -> dict[str, Any]:
 
 
 def vector(value: Any) -> list[float]:
-    """A list of finite numbers that has a direction: not all of them are 0, or no angle to it could be told."""
+    """Return a list of finite numbers, not all 0: without a direction no angle to it is defined. Raises Unreadable."""
     if not isinstance(value, list) or not all(_is_finite(number) for number in value) or not any(value):
         raise Unreadable("no vector")
     return [float(number) for number in value]

@@ -49,7 +49,7 @@ SWEEPS = tuple(_query(kind, "NOT coalesce({moment} =~ $dated, false)") for kind 
 
 
 def split(record: Record) -> Iterator[Record]:
-    """One source record per return the edge carries."""
+    """Yield one source record per return that the edge carries."""
     schedule = texts.readable(texts.mapping, record["schedule"]) or {}
     for horizon in HORIZONS:
         for benchmark in BENCHMARKS:
@@ -60,7 +60,7 @@ def split(record: Record) -> Iterator[Record]:
 
 
 def locate(record: Record, _run: RunFacts, split_entities: SplitEntities) -> Place:
-    """The end of the return's window, which must follow its event and not lie absurdly far from it."""
+    """Return the end of the return's window, which must follow its event within LONGEST_WINDOW."""
     edge = f"{record['relation']}/{record['label']}:{record['entity_id']}/{record['horizon']}/{record['benchmark']}"
     evidence = f"neo4j:{record['event_label']}:{record['event_id']}/{edge}"
     day = texts.leading_day(record["happened_at"])
@@ -94,7 +94,7 @@ def _one_basis(record: Record, happened: datetime, window_end: datetime, split_e
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns of one return."""
+    """Return the business columns of one return."""
     percent, kind = texts.readable(texts.first_number, record["value"]), KINDS.get(record["label"])
     if percent is None:
         raise RecordRefused(contract.NO_PERCENT.reason)
@@ -114,12 +114,12 @@ def values(record: Record) -> dict[str, Any]:
 
 
 def extractor(split_entities: SplitEntities) -> Extractor:
-    """The extractor that knows these entities' splits."""
+    """Return the extractor that knows these entities' splits."""
     return replace(EXTRACTOR, locate=partial(locate, split_entities=split_entities), prepared=None)
 
 
 def prepared(graph: GraphReader, lake: Lake, run: RunFacts, days: Sequence[date]) -> Extractor:
-    """The extractor for these days: what was split in the windows that end on them is looked up. Raises GraphError."""
+    """Return the extractor for these days, with what was split in the windows that end on them. Raises GraphError."""
     if not days:
         return extractor({})
     since = min(days) - LONGEST_WINDOW - CLOSE_BEFORE

@@ -43,13 +43,13 @@ PARSERS = {
 
 
 def is_news(spelled: Any) -> bool:
-    """Whether an id may be an article's: it is there, and no accession number of a filing gone astray."""
+    """Return whether an id may be an article's: it is there, and no accession number of a stray filing."""
     name = texts.word(spelled)
     return name is not None and not FILING_ID.fullmatch(name)
 
 
 def locate(record: Record, _run: RunFacts) -> Place:
-    """The later of `created` and `updated`: the graph keeps the text of the last update alone."""
+    """Return the later of `created` and `updated`: the graph keeps the text of the last update alone."""
     evidence = f"neo4j:News:{record['id']}"
     created = texts.readable(texts.published, record["created"])
     if created is None:
@@ -66,7 +66,7 @@ def locate(record: Record, _run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns of an article."""
+    """Return the business columns of an article."""
     tickers = sorted({ticker for ticker in map(texts.word, record["tickers"] or ()) if ticker is not None})
     facts = {"id": texts.word(record["id"]), "ticker": tickers[0] if tickers else None, "tickers": tickers}
     return facts | parsed(record, PARSERS)

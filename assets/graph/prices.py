@@ -34,7 +34,7 @@ PARSERS = {"date": texts.day} | dict.fromkeys((*PRICES, "volume", "transactions"
 
 
 def locate(record: Record, _run: RunFacts, factors: Factors) -> Place:
-    """The later of the day's close and the bar's own stamp, both of which must lie on the bar's day."""
+    """Return the later of the day's close and the bar's own stamp, both of which must lie on the bar's day."""
     evidence = f"neo4j:Date:{record['date']}/HAS_PRICE/{record['label']}:{record['entity_id']}"
     day = texts.leading_day(record["date"])
     close_at = texts.readable(texts.instant, record["close_at"])
@@ -53,7 +53,7 @@ def locate(record: Record, _run: RunFacts, factors: Factors) -> Place:
 
 
 def values(record: Record, factors: Factors) -> dict[str, Any]:
-    """The bar of one entity."""
+    """Return the bar of one entity."""
     symbol, kind = texts.word(record["symbol"]), KINDS.get(record["label"])
     if symbol is None or kind is None:
         raise RecordRefused(contract.NO_SYMBOL.reason)
@@ -74,14 +74,14 @@ def _factor(record: Record, factors: Factors) -> float | None:
 
 
 def extractor(factors: Factors) -> Extractor:
-    """The extractor that knows these factors; bars of other entities and days are taken for as traded."""
+    """Return the extractor with these factors; bars of other entities and days count as traded."""
     return replace(
         EXTRACTOR, locate=partial(locate, factors=factors), values=partial(values, factors=factors), prepared=None
     )
 
 
 def prepared(graph: GraphReader, lake: Lake, run: RunFacts, days: Sequence[date]) -> Extractor:
-    """The extractor for these days: which splits followed them is looked up, and what proves the bars before those."""
+    """Return the extractor for these days, with the splits that followed them and what proves the bars before those."""
     return extractor(_traded.factors(graph, lake, run, days))
 
 

@@ -29,12 +29,12 @@ PARSERS = {
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """The filing's release."""
+    """Return the filing's release."""
     return _filings.place_filing(record, run, f"neo4j:Report:{record['accession_no']}")
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns of a filing, with every company it is linked to."""
+    """Return the business columns of a filing, with every company it is linked to."""
     filers = _filings.linked_companies(record["filers"])
     referenced = _filings.linked_companies(record["referenced"])
     role = "primary_filer" if filers else "referenced" if referenced else "none"

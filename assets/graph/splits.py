@@ -22,7 +22,7 @@ UNDATED = f"MATCH (v:Split)\nWHERE NOT coalesce(v.execution_date =~ $dated, fals
 
 
 def locate(record: Record, _run: RunFacts) -> Place:
-    """The close of the execution day; its end where the exchange is shut: the next bar is on the new basis."""
+    """Return the close of the execution day; its end where the exchange is shut: the next bar is on the new basis."""
     place = _actions.place_action(
         f"neo4j:Split:{record['node']}",
         record["ticker"],
@@ -36,7 +36,7 @@ def locate(record: Record, _run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns; a ratio the upstream could not read is not a split."""
+    """Return the business columns; a ratio the upstream could not read is not a split."""
     shares_before = texts.readable(texts.number, record["split_from"])
     shares_after = texts.readable(texts.number, record["split_to"])
     if not shares_before or not shares_after or min(shares_before, shares_after) < 0:

@@ -33,7 +33,7 @@ TEXTS_REMEMBERED = 16_384
 
 
 def is_absent(value: Any) -> bool:
-    """Whether a property says nothing: missing, blank, NaN, or the word the upstream stores for a missing value."""
+    """Return whether a property says nothing: missing, blank, NaN, or the upstream's word for a missing value."""
     if value is None:
         return True
     if isinstance(value, str):
@@ -43,19 +43,19 @@ def is_absent(value: Any) -> bool:
 
 
 def text(value: Any) -> str | None:
-    """Prose as it stands, None when blank. The word "null" is kept: a headline may be just that."""
+    """Return prose unchanged, None when blank. The word "null" is kept: a headline may be just that."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def word(value: Any) -> str | None:
-    """An identifier, name or enumeration: stripped, None when absent in any of the upstream's spellings."""
+    """Return an identifier, name or enumeration, stripped; None when absent in any of the upstream's spellings."""
     return None if is_absent(value) else str(value).strip()
 
 
 def number(value: Any) -> float | None:
-    """A finite number, thousands separators removed ("81,035,171,840"); None when absent."""
+    """Return a finite number, thousands separators removed ("81,035,171,840"); None when absent."""
     if type(value) is float and math.isfinite(value):
         return value
     if is_absent(value):
@@ -74,7 +74,7 @@ def number(value: Any) -> float | None:
 
 
 def plain_number(value: Any) -> str | None:
-    """A number's own digits without separators, so that no digit is lost to rounding; None when absent."""
+    """Return a number's own digits without separators, so that no digit is lost to rounding; None when absent."""
     if is_absent(value):
         return None
     number(value)
@@ -89,7 +89,7 @@ def _plain_number(spelled: str) -> str:
 
 
 def whole(value: Any) -> int | None:
-    """A whole number ("2,025", "3", 3.0); None when absent."""
+    """Return a whole number ("2,025", "3", 3.0); None when absent."""
     parsed_number = number(value)
     if parsed_number is None:
         return None
@@ -99,7 +99,7 @@ def whole(value: Any) -> int | None:
 
 
 def flag(value: Any) -> bool | None:
-    """A boolean, real or spelled "1"/"0"; None when absent."""
+    """Return a boolean, real or spelled "1"/"0"; None when absent."""
     if isinstance(value, bool):
         return value
     if is_absent(value):
@@ -111,8 +111,9 @@ def flag(value: Any) -> bool | None:
 
 
 def instant(value: Any) -> datetime | None:
-    """An instant in any of the graph's spellings, as aware UTC; None when absent. Nanoseconds are rounded up to the
-    next microsecond, so that nothing is public before it was.
+    """Return an instant in any of the graph's spellings, as aware UTC; None when absent.
+
+    Nanoseconds are rounded up to the next microsecond, so that nothing is public before it was.
 
     Read are `2024-01-04T13:48:33-05:00`, `2024-01-04 16:00:00-0500` and mixtures of the two. A date alone, a time
     without offset and an offset used nowhere on Earth are unreadable; the last would also escape the query windows,
@@ -145,7 +146,7 @@ def _instant(value: str) -> datetime | None:
 
 
 def published(value: Any) -> datetime | None:
-    """`instant` of what an article, a filing or a call says of its publication: none is older than 1990."""
+    """Return the `instant` at which an article, a filing or a call was published: none is older than 1990."""
     moment = instant(value)
     if moment is not None and moment < _FIRST_PUBLISHED:
         raise Unreadable("no instant (implausible)")
@@ -153,12 +154,12 @@ def published(value: Any) -> datetime | None:
 
 
 def day(value: Any) -> date | None:
-    """A calendar day `2024-01-04`; None when absent."""
+    """Return a calendar day `2024-01-04`; None when absent."""
     return None if is_absent(value) else iso_day(str(value).strip())
 
 
 def leading_day(value: Any) -> date | None:
-    """The day a text begins with, or None: where to file a record whose instant can't be read. Never raises."""
+    """Return the day a text begins with, or None: where to file a record without a readable instant. Never raises."""
     try:
         parsed_day = iso_day(str(value).strip()[:10])
     except Unreadable:
@@ -167,12 +168,12 @@ def leading_day(value: Any) -> date | None:
 
 
 def session_day(moment: datetime | None, claimed: date | None) -> bool:
-    """Whether an instant lies on the New York day that a Date node claims for it."""
+    """Return whether an instant lies on the New York day that a Date node claims for it."""
     return moment is not None and claimed is not None and day_of(moment) == claimed
 
 
 def canonical_json(value: Any, kind: type | tuple[type, ...] = (dict, list)) -> str | None:
-    """JSON in one spelling (no spaces, raw Unicode, NaN as null), members in their stored order; None when absent.
+    """Return JSON in one spelling (no spaces, raw Unicode, NaN as null), members in stored order; None when absent.
 
     The order of members is kept because statements are read in it. Raises Unreadable for what is not JSON of `kind`,
     names a member twice, or holds a number that is not finite.
@@ -190,12 +191,12 @@ def canonical_json(value: Any, kind: type | tuple[type, ...] = (dict, list)) -> 
 
 
 def json_object(value: Any) -> str | None:
-    """Canonical JSON that must be an object."""
+    """Return canonical JSON that must be an object."""
     return canonical_json(value, dict)
 
 
 def json_array(value: Any) -> str | None:
-    """Canonical JSON that must be an array."""
+    """Return canonical JSON that must be an array."""
     return canonical_json(value, list)
 
 
@@ -208,20 +209,22 @@ def json_or_text(value: Any) -> str | None:
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """The members of a JSON object; {} when absent."""
+    """Return the members of a JSON object; {} when absent."""
     encoded = json_object(value)
     return json.loads(encoded) if encoded is not None else {}
 
 
 def strings(value: Any) -> list[str] | None:
-    """A list of texts, native, as a JSON array, or as one plain text; blank members are dropped, None when absent."""
+    """Return a list of texts, native, as a JSON array, or as one plain text; blank members are dropped, None when
+    absent.
+    """
     if is_absent(value):
         return None
     return [*_strings(value)] if isinstance(value, str) else [*_texts_in(value)]
 
 
 def keywords(value: Any) -> list[str] | None:
-    """`strings` whose plain text may name several, with commas between."""
+    """Return `strings`, where plain text may name several, with commas between."""
     members = strings(value)
     return [word.strip() for word in value.split(",") if word.strip()] if members == [str(value).strip()] else members
 
@@ -240,20 +243,20 @@ def _texts_in(json_value: Any) -> tuple[str, ...]:
 
 
 def labels(value: Any) -> list[str] | None:
-    """`keywords` with HTML entities resolved ("Software &amp; Apps")."""
+    """Return `keywords` with HTML entities resolved ("Software &amp; Apps")."""
     names = keywords(value)
     return None if names is None else [html.unescape(member) for member in names]
 
 
 def first_number(value: Any) -> float | None:
-    """`number` of a property that is sometimes a list: its first element, None for an empty list."""
+    """Return `number` of a property that is sometimes a list: its first element, None for an empty list."""
     if isinstance(value, list):
         return number(value[0]) if value else None
     return number(value)
 
 
 def cik(value: Any) -> str | None:
-    """A Central Index Key in its ten-digit spelling; None when absent."""
+    """Return a Central Index Key in its ten-digit spelling; None when absent."""
     spelled = word(value)
     if spelled is None:
         return None
@@ -263,7 +266,7 @@ def cik(value: Any) -> str | None:
 
 
 def readable(parser: Callable[[Any], Any], value: Any) -> Any:
-    """The parser's value, or None where it is unreadable too: for fields whose absence is a gap anyway."""
+    """Return the parser's value, or None where it is unreadable: for fields whose absence is a gap anyway."""
     try:
         return parser(value)
     except Unreadable:

@@ -26,12 +26,12 @@ PARSERS = {
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """The call's start plus the publication lag."""
+    """Return the call's start plus the publication lag."""
     return _calls.place_call(record, run, f"neo4j:Transcript:{record['call_node']}")
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns of a call; the fallback texts where the graph has no exchanges."""
+    """Return the business columns of a call, with the fallback texts where the graph has no exchanges."""
     fallback = {
         "qa_section": min(filter(None, record["qa_sections"] or ()), default=None),
         "full_text": min(filter(None, record["full_texts"] or ()), default=None),

@@ -49,7 +49,7 @@ INFINITE_DECIMALS, NO_DECIMALS = 10**6, -(10**6)
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """The filing's release; what makes a fact unusable whatever it says is decided here."""
+    """Return the filing's release. What makes a fact unusable, whatever it says, is decided here."""
     if record.get("node") is None:
         place = _filings.place_filing(record, run, f"neo4j:Report:{record['accession_no']}")
         return _refused(place, contract.NO_FACTS if _complete(record) else contract.INCOMPLETE)
@@ -75,7 +75,7 @@ def _complete(record: Record) -> bool:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns of a fact."""
+    """Return the business columns of a fact."""
     row = parsed(record, PARSERS)
     label, balance = min(record["concepts"], key=str)
     units = sorted(unit for unit in map(texts.word, record["units"] or ()) if unit is not None)
@@ -89,7 +89,7 @@ def values(record: Record) -> dict[str, Any]:
 
 
 def period(record: Record) -> dict[str, Any]:
-    """The period with its last day inclusive: the graph stores ends and instants one day late, starts as they are."""
+    """Return the period with its last day inclusive: the graph stores ends and instants one day late."""
     stored = {tuple(period_pair) for period_pair in record["periods"]}
     if len(stored) > 1:
         raise RecordRefused(contract.TWO_PERIODS.reason)
@@ -117,7 +117,7 @@ def _last_day(stored: Any) -> date:
 
 
 def qualifiers(record: Record) -> dict[str, Any]:
-    """Axes and members. An axis without a member is a typed dimension, whose value the graph does not keep."""
+    """Return axes and members. An axis without a member is a typed dimension, whose value the graph does not keep."""
     members = sorted({member for member in map(texts.word, record["members"] or ()) if member is not None})
     axes = {tuple(sorted(map(qualified_name, axes))) for axes in record["contexts"]}
     if len(axes) > 1:
@@ -133,12 +133,12 @@ def qualifiers(record: Record) -> dict[str, Any]:
 
 
 def qualified_name(node: str) -> str:
-    """The qname at the end of a `cik:namespace:qname` id."""
+    """Return the qname at the end of a `cik:namespace:qname` id."""
     return ":".join(str(node).rsplit(":", 2)[-2:])
 
 
 def amount(record: Record, row: dict[str, Any]) -> dict[str, Any]:
-    """The value as text without separators and, where the fact is numeric, as a number."""
+    """Return the value as text without separators and, where the fact is numeric, as a number."""
     if row["is_nil"]:
         return {"value": None, "value_number": None}
     if not row["is_numeric"]:
@@ -156,7 +156,7 @@ def amount(record: Record, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def precision(record: Record) -> tuple[int, int]:
-    """What decides between two statements of one fact in one filing: decimals, then significant digits."""
+    """Rank two statements of one fact in one filing: by decimals, then by significant digits."""
     mantissa = str(record["value"]).partition("e")[0].replace(",", "").replace(".", "")
     return _decimals(texts.word(record["decimals"])), len(mantissa.strip("-+0"))
 

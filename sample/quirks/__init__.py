@@ -13,7 +13,7 @@ _PLANTS = (bars, calls, dividends, documents, facts, outcomes, qualifiers, stori
 
 
 def plant_all(graph: Graph) -> tuple[Expectation, ...]:
-    """Plants every oddity and returns the expected outcomes, in order of quirk."""
+    """Plant every oddity and return the expected outcomes, in order of quirk."""
     expectations = [expectation for module in _PLANTS for expectation in module.plant(graph)]
     return tuple(
         sorted(expectations, key=lambda expectation: (expectation.quirk, expectation.dataset, expectation.title))

@@ -13,7 +13,7 @@ SUNDAY = date(2023, 10, 8)
 
 
 def plant(graph: Graph) -> Iterator[Expectation]:
-    """Plants and yields the outcomes."""
+    """Plant the oddities and yield the expected outcomes."""
     yield from _calendar(graph)
     yield from _natural_bars()
     yield from _split_bars()

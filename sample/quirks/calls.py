@@ -14,7 +14,7 @@ _DUPLICATE = "duplicate of another call"
 
 
 def plant(graph: Graph) -> Iterator[Expectation]:
-    """Plants and yields the outcomes."""
+    """Plant the oddities and yield the expected outcomes."""
     yield from _natural()
     yield from _duplicates(graph)
     yield from _shapes(graph)

@@ -15,7 +15,7 @@ _NO_AMOUNT = "amount is missing or zero"
 
 
 def plant(graph: Graph) -> Iterator[Expectation]:
-    """Plants and yields the outcomes."""
+    """Plant the oddities and yield the expected outcomes."""
     yield from _amounts(graph)
     yield from _collisions(graph)
     yield from _orphans(graph)

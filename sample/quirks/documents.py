@@ -18,7 +18,7 @@ REMERGED = accession(_COMPANY, 2025, 900_101)
 
 
 def plant(graph: Graph) -> Iterator[Expectation]:
-    """Plants and yields the outcomes."""
+    """Plant the oddities and yield the expected outcomes."""
     yield from _instants(graph)
     yield from _roles(graph)
     yield from _only_referred_to(graph)
@@ -34,7 +34,7 @@ def plant(graph: Graph) -> Iterator[Expectation]:
 def odd_filing(
     number: int, form: str, accepted: datetime, items: tuple[str, ...] = (), end: date | None = None
 ) -> Filing:
-    """A filing of the company that carries the oddities; `end` is the last day of its quarter."""
+    """Return a filing of the company that carries the oddities; `end` is the last day of its quarter."""
     quarter: Quarter | None = quarters(_COMPANY)[position_of(_COMPANY, end)] if end else None
     number_text = accession(_COMPANY, accepted.year, 900_000 + number)
     return Filing(_COMPANY, form, accepted, quarter, items, (), number_text)

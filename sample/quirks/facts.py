@@ -22,7 +22,7 @@ UNFINISHED = odd_filing(302, "10-Q/A", at(date(2024, 8, 21), "10:15:00"), end=_E
 
 
 def plant(graph: Graph) -> Iterator[Expectation]:
-    """Plants and yields the outcomes."""
+    """Plant the oddities and yield the expected outcomes."""
     filing = odd_filing(301, "10-Q/A", at(date(2024, 8, 20), "10:15:00"), end=_END)
     add_report(graph, filing, xbrl_status="COMPLETED")
     link_filer(graph, filing)
@@ -37,7 +37,7 @@ def plant(graph: Graph) -> Iterator[Expectation]:
 
 
 def key(filing: Filing, concept: str) -> Values:
-    """The columns that find one concept's facts in a filing."""
+    """Return the columns that find one concept's facts in a filing."""
     return {"accession_no": filing.accession, "concept": concept}
 
 

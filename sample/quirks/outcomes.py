@@ -16,7 +16,7 @@ _NOT_A_NUMBER, _BACKWARD = "return is not a number", "window ends before its eve
 
 
 def plant(graph: Graph) -> Iterator[Expectation]:
-    """Plants and yields the outcomes."""
+    """Plant the oddities and yield the expected outcomes."""
     yield from _on_filings(graph)
     yield from _on_news(graph)
     yield from _early_close(graph)

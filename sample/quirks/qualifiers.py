@@ -21,7 +21,7 @@ _ACCEPTED = "2024-11-20T15:15:00Z"
 
 
 def plant(graph: Graph) -> Iterator[Expectation]:
-    """Plants and yields the outcomes."""
+    """Plant the oddities and yield the expected outcomes."""
     filing = _document(graph, odd_filing(401, "10-Q/A", at(date(2024, 11, 20), "10:15:00"), end=_END))
     yield from _contexts(graph, filing)
     yield from _axes(graph, filing)

@@ -20,7 +20,7 @@ OVERWRITTEN = "bzNews_39500002"
 
 
 def plant(graph: Graph) -> Iterator[Expectation]:
-    """Plants and yields the outcomes."""
+    """Plant the oddities and yield the expected outcomes."""
     yield from _clock(graph)
     yield from _edits(graph)
     yield from _blank_times(graph)

@@ -32,13 +32,13 @@ CLOCKS = {
 
 
 def public_at(vintage: date, release: int | None, released_on: Collection[date]) -> datetime:
-    """When a vintage of this day became public. `released_on` are the days the release's calendar names."""
+    """Return when a vintage of this day became public. released_on: the days that the release's calendar names."""
     clock = _clock(vintage, release, released_on)
     return end_of_day(vintage) if clock is None else new_york_at(vintage, clock.at)
 
 
 def rule(vintage: date, release: int | None, released_on: Collection[date]) -> str:
-    """What `public_at` goes by, as evidence names it."""
+    """Return the rule that `public_at` applies, as evidence names it."""
     return RELEASE_CLOCK if _clock(vintage, release, released_on) else END_OF_DAY
 
 

@@ -37,7 +37,7 @@ FIRST_DAY = date.fromisoformat(EARLIEST)
 
 
 def units(scope: Scope) -> Sequence[Unit]:
-    """One unit a series. Raises BadInput when none is named, or for an option that does not do."""
+    """Return one unit per series. Raises BadInput when none is named, and for an unknown option."""
     if not scope.series:
         raise BadInput("series", "no series is named", "name FRED series such as GDP")
     if scope.options.get("clocks", CLOCKS[0]) not in CLOCKS:
@@ -46,8 +46,9 @@ def units(scope: Scope) -> Sequence[Unit]:
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """The series' vintages, its observations in windows of them, and the calendar of its release, which comes last:
-    without it the observations are still data, dated later.
+    """Fetch the series' vintages, its observations in windows of vintages, and the calendar of its release.
+
+    The calendar comes last: without it the observations are still data, dated later.
     """
     vintages = fetch(_ask(VINTAGES, series_id=unit.name, limit=DATES_PAGE))
     yield vintages
@@ -70,7 +71,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def windows(vintages: Sequence[Any]) -> list[tuple[str, str]]:
-    """Real-time windows of at most WINDOW vintages, each beginning on the last vintage of the one before."""
+    """Return real-time windows of at most WINDOW vintages, each beginning on the last vintage of the one before."""
     cuts = [EARLIEST, *vintages[WINDOW - 1 : -1 : WINDOW], LATEST]
     return list(pairwise(cuts))
 
@@ -107,7 +108,7 @@ def _ask(path: str, **params: object) -> Request:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """A record per observation and vintage, and one for a window that lacks some of those it states.
+    """Yield a record per observation and vintage, and one for a window with fewer observations than it states.
 
     Raises Unparsable for an answer without its list; for anything but observations, whose absence only dates these
     later, at the end.
@@ -148,7 +149,7 @@ def _short(captures: Sequence[Capture]) -> Iterator[Capture]:
 
 
 def whole(unit: Unit, captures: Sequence[Capture]) -> Whole | None:
-    """Every vintage of every observation, where all windows were read to their end."""
+    """Return that every vintage of every observation was read, where all windows were read to their end."""
     pages = [capture for capture in captures if _is(capture, OBSERVATIONS)]
     read = {dict(page.params).get("realtime_start") for page in pages}
     starts = {start for start, _ in windows(_told(captures[0], "vintage_dates"))} if captures else set()
@@ -162,7 +163,7 @@ def _record(row: Any, began: Any, facts: dict[str, Any]) -> Record:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """The vintage's day, at the release's clock time if its calendar names that day, else at its END."""
+    """Return the vintage's day, at the release's clock time if its calendar names that day, else at its END."""
     if "problem" in record:
         return Place(run.evidence, reason=record["problem"])
     evidence = named(run, record, record["series_id"], record["date"], record["realtime_start"])
@@ -176,7 +177,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns of one observation in one vintage."""
+    """Return the business columns of one observation in one vintage."""
     withdrawn = record["value"] == WITHDRAWN
     row = parsed({"observation_date": record["date"], "value": None if withdrawn else record["value"]}, PARSERS)
     if row["observation_date"] is None:

@@ -25,7 +25,7 @@ PARSERS = dict.fromkeys(FIGURES[:-1], required_number) | {"volume": fields.whole
 
 
 def listed_in_new_york(scope: Scope) -> Sequence[Unit]:
-    """One unit a ticker. Raises BadInput for a listing elsewhere: New York's close may come before its own."""
+    """Return one unit per ticker. Raises BadInput for a listing elsewhere: New York's close may come before its own."""
     units = one_a_ticker(scope)
     for unit in units:
         if len(unit.name.rpartition(".")[2]) >= EXCHANGE_LETTERS and "." in unit.name:
@@ -34,12 +34,12 @@ def listed_in_new_york(scope: Scope) -> Sequence[Unit]:
 
 
 def told(record: Record) -> object:
-    """What a bar says, wherever it comes from."""
+    """Return the figures of a bar, wherever it comes from."""
     return [record.get(name) for name in FIGURES]
 
 
 def bars(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
-    """One record a bar: ticker, stamp, interval, zone, seen_at, and the figures as they are spelled."""
+    """Yield one record per bar: ticker, stamp, interval, zone, seen_at, and the figures as they are spelled."""
     for capture in captures:
         shared = {
             "ticker": unit.name,
@@ -53,14 +53,15 @@ def bars(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 
 def days(bars: Iterable[Came]) -> set[date]:
-    """The days of bars, as far as they can be read."""
+    """Return the days of bars, as far as they can be read."""
     read = (read_or_spelled(dating.day, str(record["stamp"])[:10]) for record, _ in bars)
     return {day for day in read if isinstance(day, date)}
 
 
 def seen_at(capture: Capture) -> datetime:
-    """The earliest instant the answer may have been made at, by our clock and the provider's: both must call a bar
-    finished.
+    """Return the earliest instant at which the answer may have been made, by our clock and the provider's.
+
+    Both must call a bar finished.
     """
     try:
         return min(capture.fetched_at, dating.rfc2822(capture.headers.get("date")))

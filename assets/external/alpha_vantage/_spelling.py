@@ -15,17 +15,17 @@ PATH = "/query"
 
 
 def is_absent(value: Any) -> bool:
-    """Whether a field says nothing."""
+    """Return whether a field says nothing."""
     return value is None or (isinstance(value, str) and value.strip() in ABSENT)
 
 
 def number(value: Any) -> float | None:
-    """A finite number; None when absent. Raises Unreadable."""
+    """Return a finite number; None when absent. Raises Unreadable."""
     return None if is_absent(value) else fields.number(value)
 
 
 def required_number(value: Any) -> float:
-    """A finite number that may not be missing. Raises Unreadable."""
+    """Return a finite number that may not be missing. Raises Unreadable."""
     parsed_number = number(value)
     if parsed_number is None:
         raise Unreadable("a number is required")
@@ -33,18 +33,18 @@ def required_number(value: Any) -> float:
 
 
 def word(value: Any) -> str | None:
-    """A name or an enumeration; None when absent. Raises Unreadable."""
+    """Return a name or an enumeration; None when absent. Raises Unreadable."""
     return None if is_absent(value) else fields.word(value)
 
 
 def answer_about(ticker: str, symbol: Any, evidence: str) -> None:
-    """Refuse an answer that says it is about another symbol. Raises Unparsable."""
+    """Raise Unparsable for an answer that names another symbol."""
     if symbol is not None and str(symbol).strip().upper() != ticker:
         raise Unparsable(evidence, "the answer is about another symbol")
 
 
 def one_a_ticker(scope: Scope) -> Sequence[Unit]:
-    """One unit a ticker, each once. Raises BadInput when the scope names none."""
+    """Return one unit per ticker, each once. Raises BadInput when the scope names none."""
     tickers = list(dict.fromkeys(ticker.strip().upper() for ticker in scope.tickers if ticker.strip()))
     if not tickers:
         raise BadInput("tickers", "none is given", "name at least one, such as AAPL")

@@ -21,25 +21,25 @@ COMPACT = 100
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """The raw series; `outputsize` of the options is compact (100 days, the default) or full."""
+    """Fetch the raw series. Option `outputsize` is compact (100 days, the default) or full."""
     size = unit.scope.options.get("outputsize", "compact")
     yield fetch(Request(PATH, {"function": "TIME_SERIES_DAILY", "symbol": unit.name, "outputsize": size}))
 
 
 def whole(unit: Unit, captures: Sequence[Capture]) -> Whole:
-    """Every day, of a compact answer that is full those since its first."""
+    """Return that every day was read; of a full compact answer, every day since its first."""
     days = sorted(_bars.days(_bars.bars(unit, captures)))
     cut = unit.scope.options.get("outputsize") != "full" and len(days) >= COMPACT
     return Whole(unit.name, (("date", days[0].isoformat(), None),) if cut else ())
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
-    """One record a bar."""
+    """Return one record per bar."""
     return told_once(_bars.bars(unit, captures), lambda bar: read_or_spelled(dating.day, bar["stamp"]), _bars.told)
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """The close of the bar's day, if the answer was made after it."""
+    """Return the close of the bar's day, if the answer was made after it."""
     evidence = named(run, record, record["ticker"], record["stamp"])
     try:
         day = dating.day(record["stamp"])
@@ -59,7 +59,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns."""
+    """Return the business columns."""
     return parsed(record, _bars.PARSERS) | {"ticker": record["ticker"], "date": dating.day(record["stamp"])}
 
 

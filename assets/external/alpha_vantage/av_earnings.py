@@ -51,12 +51,12 @@ SPELLED = {
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """One answer holds all quarters and years."""
+    """Fetch all quarters and years, which one answer holds."""
     yield fetch(Request(PATH, {"function": "EARNINGS", "symbol": unit.name}))
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
-    """One record a quarter and one a year; a year brings the quarter it ends with."""
+    """Yield one record per quarter and one per year; a year brings the quarter it ends with."""
     return told_once(_periods(unit, captures), lambda period: (period["kind"], _end_of(period)))
 
 
@@ -101,7 +101,7 @@ def _running(years: Sequence[Record]) -> str | None:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """The 8-K's release, or the end of the reported day, or the fetch after a split; evidence says which."""
+    """Return the 8-K's release, or the end of the reported day, or the fetch after a split; evidence says which."""
     evidence = named(run, record, record["ticker"], record["kind"], record.get("fiscalDateEnding"))
     if TWICE in record:
         return Place(evidence, reason=figures.TOLD_TWICE.reason)
@@ -128,8 +128,9 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def public_at(ticker: str, day: date, time_of_day: str, releases: Releases | None) -> tuple[datetime, str]:
-    """When a report of that day was public, and by which rule. Late by DATE_ONLY_BOUND at most, and by a day more where
-    it was filed the day after.
+    """Return when a report of that day was public, and by which rule.
+
+    Late by DATE_ONLY_BOUND at most, and by a day more where it was filed the day after.
 
     What was filed that evening is released after the day's end, which then stands. A filing of the day before its close
     does not tell what is said to have come after it. One of the next day does where the day itself has none: the stated
@@ -149,7 +150,7 @@ def public_at(ticker: str, day: date, time_of_day: str, releases: Releases | Non
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns."""
+    """Return the business columns."""
     spelled = {column: record.get(name) for column, name in SPELLED.items()}
     return parsed(spelled, PARSERS) | {
         "ticker": record["ticker"],

@@ -32,7 +32,7 @@ SPELLED = {
 
 
 def units(scope: Scope) -> list[Unit]:
-    """One unit a ticker, or one for all companies. Raises BadInput for a horizon the source does not know."""
+    """Return one unit per ticker, or one for all companies. Raises BadInput for an unknown horizon."""
     horizon = scope.options.get("horizon", HORIZONS[0])
     if horizon not in HORIZONS:
         raise BadInput("options.horizon", f"there is no horizon {horizon!r}", f"choose one of {', '.join(HORIZONS)}")
@@ -40,14 +40,14 @@ def units(scope: Scope) -> list[Unit]:
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """The calendar, always as lines."""
+    """Fetch the calendar, which always comes as lines."""
     symbol = None if unit.name == EVERY else unit.name
     horizon = unit.scope.options.get("horizon", HORIZONS[0])
     yield fetch(Request(PATH, {"function": "EARNINGS_CALENDAR", "horizon": horizon, "symbol": symbol}))
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
-    """One record a line. A line that is too short or too long may be a torn one and is kept for its gap."""
+    """Yield one record per line. A line of another length may be torn; it is kept for its gap."""
     return told_once(_lines(unit, captures), _what, lambda line: [line.get(name) for name in FIELDS])
 
 
@@ -66,7 +66,7 @@ def _lines(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """When the answer was fetched."""
+    """Return when the answer was fetched."""
     evidence = named(run, record, record["symbol"], record["fiscalDateEnding"])
     if run.fetched_at is None:
         raise ValueError("a calendar without the instant it was fetched at")
@@ -76,7 +76,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns."""
+    """Return the business columns."""
     if None in record or any(record.get(name) is None for name in FIELDS):
         raise RecordRefused(contract.TORN.reason)
     ticker = word(record["symbol"])

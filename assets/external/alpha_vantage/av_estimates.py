@@ -19,12 +19,12 @@ PARSERS = {column.name: number for column in FIGURES}
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """One answer holds all periods."""
+    """Fetch all periods, which one answer holds."""
     yield fetch(Request(PATH, {"function": "EARNINGS_ESTIMATES", "symbol": unit.name}))
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
-    """One record an estimate."""
+    """Return one record an estimate."""
     return told_once(
         _estimates(unit, captures),
         lambda estimate: (
@@ -45,7 +45,7 @@ def _estimates(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """When the answer was fetched."""
+    """Return when the answer was fetched."""
     evidence = named(run, record, record["ticker"], record.get("horizon"), record.get("date"))
     if TWICE in record:
         return Place(evidence, run.fetched_at, reason=figures.TOLD_TWICE.reason)
@@ -55,7 +55,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns. A figure whose name is gone may have a new name, so that null would be untrue."""
+    """Return the business columns. A figure whose name is gone may have a new name, so null would be untrue."""
     try:
         horizon = word(record.get("horizon"))
     except Unreadable:

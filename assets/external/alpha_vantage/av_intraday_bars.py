@@ -31,7 +31,7 @@ STAMP = "%Y-%m-%d %H:%M:%S"
 
 
 def units(scope: Scope) -> list[Unit]:
-    """One unit a ticker. Raises BadInput for a length the source does not know, and for half a window."""
+    """Return one unit per ticker. Raises BadInput for an unknown interval, and for half a window."""
     interval = scope.options.get("interval", "5min")
     if interval not in INTERVALS:
         raise BadInput(
@@ -45,7 +45,7 @@ def units(scope: Scope) -> list[Unit]:
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """The months from date_from to date_to, else the last 30 days; never adjusted, and all hours."""
+    """Fetch the months from date_from to date_to, else the last 30 days: never adjusted, all hours."""
     scope = unit.scope
     for month in _months(scope.date_from, scope.date_to) if scope.date_from and scope.date_to else [None]:
         yield fetch(
@@ -66,7 +66,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def whole(unit: Unit, captures: Sequence[Capture]) -> Whole:
-    """Every bar of the months asked for; else of the last 30 days, but for the first of them, which is cut."""
+    """Return that every bar of the months was read; else of the last 30 days but the first, which is cut."""
     scope, interval = unit.scope, unit.scope.options.get("interval", "5min")
     bounds: Bounds = (("interval", interval, interval),)
     if scope.date_from and scope.date_to:
@@ -89,13 +89,13 @@ def _end_of(month: str) -> datetime:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
-    """One record a bar, over all months."""
+    """Return one record per bar, over all months."""
     bars = _bars.bars(unit, captures)
     return told_once(bars, lambda bar: (bar["interval"], read_or_spelled(start_of, bar["stamp"])), _bars.told)
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """The bar's time plus its length, if the answer was made after it."""
+    """Return the bar's time plus its length, if the answer was made after it."""
     evidence = named(run, record, record["ticker"], record["interval"], record["stamp"])
     try:
         start = start_of(record["stamp"])
@@ -115,7 +115,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def start_of(stamp: Any) -> datetime:
-    """A bar's time, New York; of two readings the later. Raises Unreadable."""
+    """Return a bar's time, New York; of two readings the later. Raises Unreadable."""
     try:
         return dating.new_york_clock(datetime.strptime(stamp, STAMP))  # noqa: DTZ007 - New York's, by definition
     except (TypeError, ValueError):
@@ -123,7 +123,7 @@ def start_of(stamp: Any) -> datetime:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns."""
+    """Return the business columns."""
     start = start_of(record["stamp"])
     return parsed(record, _bars.PARSERS) | {
         "ticker": record["ticker"],
@@ -134,7 +134,7 @@ def values(record: Record) -> dict[str, Any]:
 
 
 def market_session(start: datetime) -> str:
-    """Where a bar lies in its day. Raises RecordRefused on days without a session."""
+    """Return where a bar lies in its day. Raises RecordRefused on days without a session."""
     hours = session_by(new_york_day(start), start)
     if hours is None:
         raise RecordRefused(figures.NO_SESSION.reason)

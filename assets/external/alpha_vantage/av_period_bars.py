@@ -24,7 +24,10 @@ WEEKDAYS = 5
 
 
 def units(scope: Scope) -> Sequence[Unit]:
-    """One unit a ticker; `period` of the options is week (the default) or month. Raises BadInput for another one."""
+    """Return one unit per ticker; `period` of the options is week (the default) or month.
+
+    Raises BadInput for another one.
+    """
     if _period(scope) not in FUNCTIONS:
         raise BadInput(
             "options.period", f"there are no bars of {_period(scope)!r}", f"choose one of {', '.join(FUNCTIONS)}"
@@ -33,25 +36,25 @@ def units(scope: Scope) -> Sequence[Unit]:
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """The whole raw series."""
+    """Yield the whole raw series."""
     yield fetch(Request(PATH, {"function": FUNCTIONS[_period(unit.scope)], "symbol": unit.name}))
 
 
 def whole(unit: Unit, _captures: Sequence[Capture]) -> Whole:
-    """Every bar of the period."""
+    """Return every bar of the period."""
     period = _period(unit.scope)
     return Whole(unit.name, (("period", period, period),))
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
-    """One record a bar."""
+    """Return one record per bar."""
     period = _period(unit.scope)
     found = (({**bar, "period": period}, capture) for bar, capture in _bars.bars(unit, captures))
     return told_once(found, _name, _bars.told)
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """The end of the period's sessions, if the answer was made after it and the bar reaches the last of them."""
+    """Return the end of the period's sessions, if the answer was made after it and the bar reaches the last of them."""
     evidence = named(run, record, record["ticker"], record["period"], _name(record))
     try:
         day = _day(record)
@@ -73,7 +76,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns."""
+    """Return the business columns."""
     period, days = record["period"], days_of(record["period"], _day(record))
     dates = {"period_start": days[0], "last_session": last_session_day(days)}
     return parsed(record, _bars.PARSERS) | {"ticker": record["ticker"], "period": period} | dates

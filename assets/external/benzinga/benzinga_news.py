@@ -26,7 +26,7 @@ TEXTS = ("title", "teaser", "body")
 
 
 def units(scope: Scope) -> Sequence[Unit]:
-    """One unit a day, or one for `updated_since`. Raises BadInput for a scope that names no beginning."""
+    """Return one unit per day, or one for `updated_since`. Raises BadInput for a scope without a beginning."""
     if scope.date_from is None:
         if scope.updated_since is None:
             raise BadInput("date_from", "is missing", "give date_from, or updated_since")
@@ -39,7 +39,7 @@ def units(scope: Scope) -> Sequence[Unit]:
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """Pages until a short one, or as many as the scope allows."""
+    """Fetch pages until a short one, or as many as the scope allows."""
     for page in range(unit.scope.max_pages):
         capture = fetch(_ask(unit, page))
         yield capture
@@ -66,8 +66,8 @@ def _ask(unit: Unit, page: int) -> Request:
 
 
 def whole(unit: Unit, captures: Sequence[Capture]) -> Whole | None:
-    """Every article that was created and last updated on the unit's day, whichever of the two the provider goes by;
-    without days those created since the day after the instant. None where a filter, or a page, left some out.
+    """Return every article that was created and last updated on the unit's day, whichever of the two the provider goes
+    by; without days those created since the day after the instant. None where a filter, or a page, left some out.
     """
     scope = unit.scope
     filtered = scope.tickers or scope.options.get("channels") or (scope.date_from and scope.updated_since)
@@ -80,7 +80,7 @@ def whole(unit: Unit, captures: Sequence[Capture]) -> Whole | None:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """A record per item; one more where the last page allowed was full, for there may be others."""
+    """Yield one record per item, and one more where the last page allowed was full: there may be others."""
     full = 0
     for capture in captures:
         items = _items(capture)
@@ -99,7 +99,7 @@ def _items(capture: Capture) -> list[Any]:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """The later of `created` and `updated`: the provider keeps the text of the last update alone."""
+    """Return the later of `created` and `updated`: the provider keeps the text of the last update alone."""
     if "problem" in record:
         return Place(run.evidence, reason=record["problem"])
     item = record["item"]
@@ -120,7 +120,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns of an article."""
+    """Return the business columns of an article."""
     item = record["item"]
     row = parsed({**item, "tickers": item.get("stocks", item.get("symbols"))}, PARSERS)
     tickers = sorted(row["tickers"])

@@ -28,7 +28,7 @@ PUBLISHED = ("published_at", "publication_date")
 
 
 def companies(scope: Scope) -> list[tuple[str, str]]:
-    """(exchange, ticker) of each ticker, spelled "NYSE:KO" or "KO" with option `exchange`. Raises BadInput."""
+    """Return (exchange, ticker) of each ticker, spelled "NYSE:KO", or "KO" with option `exchange`. Raises BadInput."""
     if not scope.tickers:
         raise BadInput("tickers", "no company is named", "name tickers such as NASDAQ:MSFT")
     default = scope.options.get("exchange", DEFAULT_EXCHANGE)
@@ -36,17 +36,17 @@ def companies(scope: Scope) -> list[tuple[str, str]]:
 
 
 def company_units(scope: Scope) -> Sequence[Unit]:
-    """One unit a company."""
+    """Return one unit per company."""
     return [Unit(f"{exchange}:{ticker}", scope) for exchange, ticker in companies(scope)]
 
 
 def company(unit: Unit) -> str:
-    """The ticker that a unit of either kind is about."""
+    """Return the ticker that a unit of either kind is about."""
     return unit.name.split(":")[1]
 
 
 def quarter_units(scope: Scope) -> Sequence[Unit]:
-    """One unit a company and fiscal quarter of option `quarters`, such as "2023Q1,2023Q2". Raises BadInput."""
+    """Return one unit per company and fiscal quarter of option `quarters`: "2023Q1,2023Q2". Raises BadInput."""
     lag(scope)
     spelled = [part.strip().upper() for part in scope.options.get("quarters", "").split(",") if part.strip()]
     if not spelled:
@@ -67,7 +67,7 @@ def _quarter(spelled: str) -> tuple[int, int]:
 
 
 def lag(scope: Scope) -> timedelta:
-    """What is added to a call's start: option `lag_hours`, else a day. Raises BadInput."""
+    """Return what is added to a call's start: option `lag_hours`, else a day. Raises BadInput."""
     hours = scope.options.get("lag_hours")
     if hours is None:
         return contract.DEFAULT_LAG
@@ -77,7 +77,7 @@ def lag(scope: Scope) -> timedelta:
 
 
 def listed_lag(scope: Scope, call: str) -> timedelta:
-    """`lag` of a call whose start is the word of the company's list alone. Raises BadInput for less than 12 hours."""
+    """Return `lag` for a start that only the company's list states. Raises BadInput for less than 12 hours."""
     default_lag = lag(scope)
     if default_lag < LEAST_LAG_OF_LISTED:
         least = LEAST_LAG_OF_LISTED // timedelta(hours=1)
@@ -88,38 +88,38 @@ def listed_lag(scope: Scope, call: str) -> timedelta:
 
 
 def named_call(unit: Unit) -> dict[str, Any]:
-    """The identity a unit of `quarter_units` asks for, as the provider's fields."""
+    """Return the call that a unit of `quarter_units` asks for, as the provider's fields."""
     exchange, ticker, quarter = unit.name.split(":")
     year, number = _quarter(quarter)
     return {"exchange": exchange, "symbol": ticker, "year": year, "quarter": number}
 
 
 def whole_call(unit: Unit, _captures: Sequence[Capture]) -> Whole:
-    """The one call that a unit of `quarter_units` asks for."""
+    """Return the one call that a unit of `quarter_units` asks for."""
     call = named_call(unit)
     names = {"exchange": "exchange", "fiscal_year": "year", "fiscal_quarter": "quarter"}
     return Whole(call["symbol"], tuple((column, str(call[name]), str(call[name])) for column, name in names.items()))
 
 
 def events_request(exchange: str, ticker: str) -> Request:
-    """The list of a company's calls."""
+    """Return the list of a company's calls."""
     return Request(EVENTS, {"exchange": exchange, "symbol": ticker})
 
 
 def collect_with_events(unit: Unit, fetch: Fetch, path: str, **more: Any) -> Iterator[Capture]:
-    """The call's own answer and then the company's list of calls, which states starts too."""
+    """Fetch the call's own answer and then the company's list of calls, which states starts too."""
     call = named_call(unit)
     yield fetch(Request(path, {**call, **more}))
     yield fetch(events_request(call["exchange"], call["symbol"]))
 
 
 def is_answer(capture: Capture, path: str) -> bool:
-    """Whether a capture answers a request of this path."""
+    """Return whether a capture answers a request of this path."""
     return capture.url.endswith(f"/{path}")
 
 
 def events(capture: Capture) -> tuple[str | None, list[Any]]:
-    """The company's name and its calls. Raises Unparsable."""
+    """Return the company's name and its calls. Raises Unparsable."""
     body = capture.json()
     members = body.get("events") if isinstance(body, dict) else None
     if not isinstance(members, list):
@@ -129,7 +129,7 @@ def events(capture: Capture) -> tuple[str | None, list[Any]]:
 
 
 def listed_starts(captures: Sequence[Capture], call: dict[str, Any]) -> list[Any]:
-    """Every start the company's list states for a call, as it is spelled; a list may tell of one call twice."""
+    """Return every start the company's list states for a call, as it is spelled; a list may tell of one call twice."""
     quarter = call["year"], call["quarter"]
     return [
         event.get("conference_date")
@@ -142,13 +142,14 @@ def listed_starts(captures: Sequence[Capture], call: dict[str, Any]) -> list[Any
 
 
 def latest(spelled: Sequence[Any]) -> Any:
-    """The latest of stated starts as it is spelled; None where there is none. Raises Unreadable."""
+    """Return the latest of the stated starts as it is spelled; None where there is none. Raises Unreadable."""
     return max(((at, text) for text in spelled if (at := instant(text)) is not None), default=(None, None))[1]
 
 
 def instant(value: Any) -> datetime | None:
-    """A start with its local offset; None when null or blank, and at midnight there or in New York, which stands for
-    a day without a time. Raises Unreadable.
+    """Return a start with its local offset; None when null or blank, or at midnight there or in New York.
+
+    Midnight stands for a day without a time. Raises Unreadable.
     """
     moment = _exact(value)
     return None if moment is None or _midnight_of(value, moment) else moment
@@ -166,14 +167,14 @@ def _midnight_of(value: Any, moment: datetime) -> date | None:
 
 
 def when_fetched(record: Record, run: RunFacts, *names: Any) -> Place:
-    """The place of something that is as of the download."""
+    """Return the place of a record that counts from its download."""
     return dated(named(run, record, *names), run.fetched_at or run.observed_at)
 
 
 def when_published(record: Record, run: RunFacts) -> Place:
-    """The place of a call's text: the latest of its stated starts and the lag, a later day alone by its end; without a
-    start the 8-K of its release, some days and a day, and without that the fetch. Later where it was published or its
-    file written later.
+    """Return the place of a call's text: the latest of its stated starts and the lag, a later day alone by its end;
+    without a start the 8-K of its release, some days and a day, and without that the fetch. Later where it was
+    published or its file written later.
     """
     evidence = named(run, record, record["exchange"], record["symbol"], f"{record['year']}Q{record['quarter']}")
     starts = (record.get("start"), *record["listed"])
@@ -192,8 +193,9 @@ def when_published(record: Record, run: RunFacts) -> Place:
 
 
 def publication(texts: Sequence[Any]) -> datetime | None:
-    """The latest of stated publications; at midnight the end of that day, for no time is stated then. None without
-    one. Raises Unreadable.
+    """Return the latest of stated publications; at midnight the end of that day, for no time is stated then.
+
+    None without one. Raises Unreadable.
     """
     return max(filter(None, map(_publication, texts)), default=None)
 
@@ -216,7 +218,7 @@ def _after_release(ticker: str, days: Sequence[date], run: RunFacts) -> datetime
 
 
 def call_values(record: Record) -> dict[str, Any]:
-    """The columns that name a call."""
+    """Return the columns that name a call."""
     return parsed(
         {
             "exchange": record.get("exchange"),
@@ -234,12 +236,12 @@ def call_values(record: Record) -> dict[str, Any]:
 
 
 def later(*texts: Any) -> datetime | None:
-    """The later of stated starts; None where there is none."""
+    """Return the later of stated starts; None where there is none."""
     return max(filter(None, map(instant, texts)), default=None)
 
 
 def written(capture: Capture) -> datetime | None:
-    """By when the provider had written the answer's file for sure; None where no header says so.
+    """Return by when the provider had surely written the answer's file; None where no header says so.
 
     It was there when fetched, and a header that lies ahead or can't be read tells no more than that.
     """
@@ -253,7 +255,7 @@ def written(capture: Capture) -> datetime | None:
 
 
 def modified(capture: Capture) -> datetime | None:
-    """When the provider last wrote the answer's file, by its header."""
+    """Return when the provider last wrote the answer's file, by its header."""
     try:
         return dating.rfc2822(capture.headers.get("last-modified"))
     except Unreadable:

@@ -19,7 +19,7 @@ KEY = ("exchange", "symbol", "year", "quarter")
 
 
 def units(scope: Scope) -> Sequence[Unit]:
-    """One unit a day. Raises BadInput."""
+    """Return one unit per day. Raises BadInput."""
     if scope.date_from is None:
         raise BadInput("date_from", "no day is named", "give date_from, and date_to for more than one")
     last = scope.date_to or scope.date_from
@@ -30,13 +30,13 @@ def units(scope: Scope) -> Sequence[Unit]:
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """The day's page."""
+    """Fetch the day's page."""
     day = date.fromisoformat(unit.name)
     yield fetch(Request("calendar", {"year": day.year, "month": day.month, "day": day.day}))
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """A record per call."""
+    """Yield one record per call."""
     for capture in captures:
         calls = capture.json()
         if not isinstance(calls, list):
@@ -53,14 +53,14 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """When the page was fetched."""
+    """Return when the page was fetched."""
     if record["problem"]:
         return Place(named(run, record, UNNAMED, content=record.get("told")), reason=record["problem"])
     return calls.when_fetched(record, run, *(record.get(name) for name in KEY), record["listed_on"])
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns of a listed call."""
+    """Return the business columns of a listed call."""
     facts = {
         "call_start": record.get("conference_date"),
         "stated_start": record.get("conference_date"),

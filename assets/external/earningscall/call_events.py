@@ -15,12 +15,12 @@ from resources.http.providers.earningscall import PROVIDER
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """The company's list."""
+    """Fetch the company's list."""
     yield fetch(calls.events_request(*unit.name.split(":")))
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """A record per call."""
+    """Yield one record per call."""
     exchange, ticker = unit.name.split(":")
     for capture in captures:
         company, events = calls.events(capture)
@@ -36,14 +36,14 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """When the list was fetched."""
+    """Return when the list was fetched."""
     if record["problem"]:
         return Place(named(run, record, UNNAMED, content=record.get("told")), reason=record["problem"])
     return calls.when_fetched(record, run, *(record.get(name) for name in ("exchange", "symbol", "year", "quarter")))
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns of a listed call."""
+    """Return the business columns of a listed call."""
     return calls.call_values(record) | parsed(
         {
             "call_start": record.get("conference_date"),

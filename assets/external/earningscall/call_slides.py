@@ -16,12 +16,12 @@ SLIDES = "slides"
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """The deck, and the company's list of calls, which alone dates it."""
+    """Fetch the deck, and the company's list of calls, which alone dates it."""
     return calls.collect_with_events(unit, fetch, SLIDES)
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """One record: the deck."""
+    """Yield the deck as one record."""
     call = calls.named_call(unit)
     for capture in captures:
         if calls.is_answer(capture, SLIDES):
@@ -39,12 +39,12 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """See `_calls.when_published`."""
+    """Return the place by `_calls.when_published`."""
     return calls.when_published(record, run)
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns of a deck."""
+    """Return the business columns of a deck."""
     if not record["is_pdf"]:
         raise RecordRefused(contract.NOT_A_PDF.reason)
     return calls.call_values(record) | {

@@ -23,12 +23,12 @@ WITH_SPEAKERS = 2
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """The transcript with its speakers, and the company's list of calls."""
+    """Fetch the transcript with its speakers, and the company's list of calls."""
     return calls.collect_with_events(unit, fetch, TRANSCRIPT, level=WITH_SPEAKERS)
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """One record: the transcript, with the start that the company's list states."""
+    """Yield the transcript as one record, with the start that the company's list states."""
     call = calls.named_call(unit)
     for capture in captures:
         if not calls.is_answer(capture, TRANSCRIPT):
@@ -52,7 +52,6 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
 
 
 def _lag(unit: Unit, event: Mapping[str, Any]) -> timedelta:
-    """The lag of a call, by whose word its start is."""
     try:
         conference_at = calls.instant(event.get("conference_date"))
     except Unreadable:
@@ -66,12 +65,12 @@ def _published(*places: Mapping[str, Any]) -> list[Any]:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """See `_calls.when_published`."""
+    """Return the place by `_calls.when_published`."""
     return calls.when_published(record, run)
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns of a transcript."""
+    """Return the business columns of a transcript."""
     try:
         turns = _turns(record["body"])
         text = "\n\n".join(turn["text"] for turn in turns) or _whole(record["body"])

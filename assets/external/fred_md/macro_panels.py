@@ -39,20 +39,21 @@ MONTH_COLUMN = "sasdate"
 
 
 def units(scope: Scope) -> Sequence[Unit]:
-    """One unit a file: the months in `series`, such as 2023-12. Raises BadInput when none is named."""
+    """Return one unit per file: the months in `series`, such as 2023-12. Raises BadInput when none is named."""
     if not scope.series:
         raise BadInput("series", "no vintage is named", "name months such as 2023-12")
     return [Unit(month, scope) for month in scope.series]
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """The month's file."""
+    """Fetch the month's file."""
     yield fetch(Request(f"{unit.name}-md.csv"))
 
 
 def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """A record per month and series that has a value. Raises Unparsable without a header, for no lines of cells, and
-    where no line names a month.
+    """Yield one record per month and series that has a value.
+
+    Raises Unparsable without a header, without lines of cells, and where no line names a month.
     """
     for capture in captures:
         lines = cells(capture)
@@ -110,7 +111,7 @@ def _vintage(url: str) -> str | None:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """When the provider last wrote the file, if not before the vintage's month; else when it was fetched."""
+    """Return when the provider last wrote the file, if not before the vintage's month; else when it was fetched."""
     evidence = named(run, record, record.get("vintage"), record["month"], record.get("series", ""))
     if "problem" in record:
         return Place(evidence, reason=record["problem"])
@@ -128,7 +129,7 @@ def _written(header: str | None, vintage: str) -> datetime | None:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns of one cell."""
+    """Return the business columns of one cell."""
     row = parsed({"value": record["value"]}, {"value": fields.number})
     if row["value"] is None:
         raise RecordRefused("value is unreadable")

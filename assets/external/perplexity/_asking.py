@@ -32,7 +32,7 @@ OPTIONS = (
 
 
 def units(scope: Scope) -> Sequence[Unit]:
-    """One unit a question. Raises BadInput for none, and for options that do not do."""
+    """Return one unit per question. Raises BadInput without one, and for unknown options."""
     if not scope.queries:
         raise BadInput("queries", "no question is given", "give at least one")
     request("", scope)
@@ -40,17 +40,17 @@ def units(scope: Scope) -> Sequence[Unit]:
 
 
 def operation(scope: Scope) -> str:
-    """search, ask, reason or research. Raises BadInput."""
+    """Return search, ask, reason or research. Raises BadInput."""
     return _one_of(scope.options, "op", OPERATIONS, SEARCH)
 
 
 def mode(scope: Scope) -> str:
-    """web, academic or sec. Raises BadInput."""
+    """Return web, academic or sec. Raises BadInput."""
     return _one_of(scope.options, "search_mode", MODES, "web")
 
 
 def request(query: str, scope: Scope) -> Request:
-    """A question's request. Raises BadInput for options that do not do."""
+    """Return the request of a question. Raises BadInput for unknown options."""
     unknown = sorted(set(scope.options) - set(OPTIONS))
     if unknown:
         raise BadInput("options", f"there is no option {unknown[0]}", f"choose among {', '.join(OPTIONS)}")
@@ -58,12 +58,12 @@ def request(query: str, scope: Scope) -> Request:
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """The one answer to a question."""
+    """Fetch the one answer to a question."""
     yield fetch(request(unit.name, unit.scope))
 
 
 def asked(capture: Capture) -> tuple[str, str]:
-    """The operation and question a capture answers, from its request."""
+    """Return the operation and question a capture answers, from its request."""
     payload = capture.payload if isinstance(capture.payload, dict) else {}
     if capture.url.endswith("/search"):
         return SEARCH, str(payload.get("query", ""))
@@ -73,7 +73,7 @@ def asked(capture: Capture) -> tuple[str, str]:
 
 
 def is_locator(capture: Capture) -> bool:
-    """Whether the question was put in SEC mode, whose hits only locate filings."""
+    """Return whether the question was put in SEC mode, whose hits only locate filings."""
     return isinstance(capture.payload, dict) and capture.payload.get("search_mode") == "sec"
 
 

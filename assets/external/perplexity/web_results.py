@@ -26,7 +26,7 @@ MICROSECOND = timedelta(microseconds=1)
 
 
 def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """A record per result."""
+    """Yield one record per result."""
     for capture in captures:
         operation, query = asking.asked(capture)
         locator = asking.is_locator(capture)
@@ -91,7 +91,7 @@ def _url(result: Any) -> str | None:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """The later of the two claims. What counts is when the text was captured first, if that is later still."""
+    """Return the later of the two claims. The first capture of the text counts if it is later still."""
     result = record["result"]
     evidence = named(run, record, record["operation"], record["query"], UNNAMED)
     if not isinstance(result, dict):
@@ -114,14 +114,14 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def locate_by_claim(record: Record, run: RunFacts) -> Place:
-    """The publication the provider claims, whatever update it claims and whenever the text was captured."""
+    """Return the publication that the provider claims, whatever update it claims and whenever the text was captured."""
     result = record["result"]
     published = {**result, "last_updated": None} if isinstance(result, dict) else result
     return locate({**record, "result": published}, run)
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns of a result."""
+    """Return the business columns of a result."""
     result = record["result"]
     url = _url(result) or ""
     return parsed(result, {"title": fields.text, "snippet": fields.text}) | {

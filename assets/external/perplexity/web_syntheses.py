@@ -23,14 +23,14 @@ _HEADLESS = re.compile(r"\A.*</think\s*>", re.DOTALL | re.IGNORECASE)
 
 
 def units(scope: Scope) -> Sequence[Unit]:
-    """One unit a question. Raises BadInput for a search, which writes no prose."""
+    """Return one unit per question. Raises BadInput for a search, which writes no prose."""
     if asking.operation(scope) == asking.SEARCH:
         raise BadInput("op", "a search writes no prose", f"choose one of {', '.join(asking.MODELS)}")
     return asking.units(scope)
 
 
 def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """A record per answer."""
+    """Yield one record per answer."""
     for capture in captures:
         operation, query = asking.asked(capture)
         body = capture.json()
@@ -38,14 +38,13 @@ def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, 
 
 
 def without_thoughts(prose: str) -> tuple[str, int]:
-    """Prose without its <think> blocks, and how many there were."""
+    """Return prose without its <think> blocks, and how many there were."""
     text, count = _THOUGHT.subn("", prose)
     text, headless = _HEADLESS.subn("", text)
     return text.strip(), count + headless
 
 
 def _prose(body: Any) -> str | None:
-    """The text of the first choice; None where the answer has another shape."""
     try:
         content = body["choices"][0]["message"]["content"]
     except (KeyError, IndexError, TypeError):
@@ -54,7 +53,7 @@ def _prose(body: Any) -> str | None:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """When it was fetched: prose proves no date."""
+    """Return when it was fetched: prose proves no date."""
     prose = _prose(record["answer"])
     if prose is None:
         return Place(run.evidence, reason=answers.OTHER_SHAPE.reason)
@@ -65,7 +64,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns of an answer."""
+    """Return the business columns of an answer."""
     body = record["answer"]
     prose, thoughts = without_thoughts(_prose(body) or "")
     cited, model = body.get("citations"), body.get("model")

@@ -22,7 +22,7 @@ MORE = "_more"
 
 
 def units(scope: Scope) -> list[Unit]:
-    """One unit a ticker, or one for all tickers within days. Raises BadInput when neither is given.
+    """Return one unit per ticker, or one for all tickers within days. Raises BadInput when neither is given.
 
     Tickers are asked for as they are spelled: Polygon's tell a preferred share (BACpK) by its case.
     """
@@ -35,7 +35,7 @@ def units(scope: Scope) -> list[Unit]:
 
 
 def pages(unit: Unit, fetch: Fetch, path: str, dated_by: str) -> Iterator[Capture]:
-    """Every page, up to the scope's max_pages. A page's address is followed on the provider's own host alone."""
+    """Fetch every page, up to the scope's max_pages. Only pages on the provider's own host are followed."""
     params: Mapping[str, Any] = {
         "ticker": None if unit.name == EVERY else unit.name,
         f"{dated_by}.gte": unit.scope.date_from,
@@ -54,13 +54,13 @@ def pages(unit: Unit, fetch: Fetch, path: str, dated_by: str) -> Iterator[Captur
 
 
 def next_page(capture: Capture) -> dict[str, str]:
-    """The parameters of the next page; none when this is the last. Raises Unparsable."""
+    """Return the parameters of the next page; none when this is the last. Raises Unparsable."""
     address = _answer(capture).get("next_url")
     return dict(parse_qsl(urlsplit(address).query)) if isinstance(address, str) else {}
 
 
 def whole(unit: Unit, captures: Sequence[Capture], dated_by: str) -> Whole | None:
-    """Every record of the ticker within the scope's days, where the last page was read."""
+    """Return that every record of the ticker within the scope's days was read, where the last page was."""
     if captures and (next_page(captures[-1]) or not in_order(captures)):
         return None
     first, last = (day.isoformat() if day else None for day in (unit.scope.date_from, unit.scope.date_to))
@@ -68,12 +68,12 @@ def whole(unit: Unit, captures: Sequence[Capture], dated_by: str) -> Whole | Non
 
 
 def content(record: Record) -> object:
-    """What a record says, wherever in the pages it stands."""
+    """Return what a record states, wherever in the pages it stands."""
     return {name: value for name, value in record.items() if name != "number"}
 
 
 def items(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
-    """One record a result, numbers as they are spelled; and one, MORE, where pages are left. Raises Unparsable."""
+    """Yield one record per result, numbers as spelled; and one, MORE, where pages are left. Raises Unparsable."""
     for capture in captures:
         for number, result in enumerate(_answer(capture).get("results") or ()):
             if not isinstance(result, dict):
@@ -84,8 +84,10 @@ def items(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 
 def place(record: Record, run: RunFacts, *, named_by: str, dated_by: str, undated: str) -> Place:
-    """The end of the day that `dated_by` spells, else a gap: `undated` where it spells none. named_by: the day that is
-    part of the evidence, but of no name: it may be corrected, so what comes for a gap is known by its company alone.
+    """Return the end of the day that `dated_by` spells, else a gap: `undated` where it spells none.
+
+    named_by: the day that is part of the evidence, but of no name: it may be corrected, so what comes for a gap is
+    known by its company alone.
     """
     if MORE in record:
         return Place(run.evidence, reason=figures.MORE_PAGES.reason)
@@ -101,7 +103,7 @@ def place(record: Record, run: RunFacts, *, named_by: str, dated_by: str, undate
 
 
 def or_refused(parser: Callable[[Any], Any], value: Any, reason: str) -> Any:
-    """What the parser makes of a value that may not be missing. Raises RecordRefused with the reason."""
+    """Return the parsed value, which may not be missing. Raises RecordRefused with the reason."""
     try:
         parsed_value = parser(value)
     except (Unreadable, OverflowError):

@@ -34,12 +34,12 @@ PARSERS = {
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """Every dividend by ex-date, which each of them has; the declaration is missing for some."""
+    """Fetch every dividend by ex-date, which each of them has; some lack the declaration."""
     return _pages.pages(unit, fetch, PATH, "ex_dividend_date")
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
-    """One record a dividend."""
+    """Return one record per dividend."""
     return told_once(_pages.items(unit, captures), _what, _pages.content)
 
 
@@ -50,7 +50,7 @@ def _what(record: Record) -> Hashable:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """The end of the declaration day, or the fetch where a split has followed it."""
+    """Return the end of the declaration day, or the fetch where a split has followed it."""
     undated = contract.NO_DECLARATION.reason
     place = _pages.place(record, run, named_by="ex_dividend_date", dated_by="declaration_date", undated=undated)
     if place.available_at is None:
@@ -59,7 +59,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns."""
+    """Return the business columns."""
     ticker = _pages.or_refused(fields.word, record.get("ticker"), shared.NO_TICKER.reason)
     amount = _pages.or_refused(fields.number, record.get("cash_amount"), contract.NO_AMOUNT.reason)
     if amount < 0:
@@ -74,7 +74,10 @@ def values(record: Record) -> dict[str, Any]:
 
 
 def likeness(row: Values, other: Values) -> int:
-    """By day, amount, declaration and kind. What has gone from its day is what came in its place, a few days off."""
+    """Compare by day, amount, declaration and kind.
+
+    A record gone from its day matches what came in its place, a few days off.
+    """
     same = [row[name] == other[name] for name in WEIGHTS]
     near = abs(row["ex_dividend_date"] - other["ex_dividend_date"]) <= _pages.MOVED_AT_MOST
     alike = same[0] or row["cash_amount"] == other["cash_amount"] or row["dividend_type"] == other["dividend_type"]

@@ -21,12 +21,12 @@ PATH = "/v3/reference/splits"
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """Every split by execution day."""
+    """Fetch every split by execution day."""
     return _pages.pages(unit, fetch, PATH, "execution_date")
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
-    """One record a split."""
+    """Return one record per split."""
     return told_once(_pages.items(unit, captures), _what, _pages.content)
 
 
@@ -37,7 +37,7 @@ def _what(record: Record) -> Hashable:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """The close of the execution day, its end where the exchange is shut, if the answer was made after it."""
+    """Return the close of the execution day, its end where the exchange is shut, if the answer was made after it."""
     undated = contract.NO_DATE.reason
     place = _pages.place(record, run, named_by="execution_date", dated_by="execution_date", undated=undated)
     session_day = session(dating.day(record["execution_date"])) if place.available_at is not None else None
@@ -49,7 +49,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns."""
+    """Return the business columns."""
     return parsed({"split_id": record.get("id")}, {"split_id": fields.word}) | {
         "ticker": _pages.or_refused(fields.word, record.get("ticker"), shared.NO_TICKER.reason),
         "execution_date": dating.day(record["execution_date"]),
@@ -66,7 +66,7 @@ def _side(value: Any) -> float:
 
 
 def likeness(row: Values, other: Values) -> int:
-    """By day and ratio. What has gone from its day is what came in its place, a few days off."""
+    """Compare by day and ratio. A record gone from its day matches what came in its place, a few days off."""
     near = abs(row["execution_date"] - other["execution_date"]) <= _pages.MOVED_AT_MOST
     same_ratio = all(row[name] == other[name] for name in ("split_from", "split_to"))
     return 1 + 4 * (row["execution_date"] == other["execution_date"]) + 2 * same_ratio if near else 0

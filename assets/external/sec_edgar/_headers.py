@@ -33,12 +33,11 @@ class Header:
 
 
 def _lines(text: str) -> list[tuple[str, str]]:
-    """The labels and values of a header, in order."""
     return [(label, value.strip(" \t")) for label, value in _LINE.findall(text)]
 
 
 def parsed(text: str) -> Header:
-    """A header. Raises Unreadable when it names no filing or no acceptance."""
+    """Parse a header. Raises Unreadable when it names no filing or no acceptance."""
     lines: dict[str, list[str]] = {}
     for name, value in _lines(text):
         lines.setdefault(name, []).append(value)
@@ -58,7 +57,7 @@ def parsed(text: str) -> Header:
 
 
 def conformed_names(text: str) -> list[tuple[str, str]]:
-    """Who a header is about: each CIK with the name it bears in it, once."""
+    """Return each CIK that a header is about with the name it bears there, once."""
     names: dict[str, str] = {}
     name = ""
     for label, value in _lines(text):
@@ -71,7 +70,9 @@ def conformed_names(text: str) -> list[tuple[str, str]]:
 
 
 def former_names(text: str) -> list[tuple[str, str, date]]:
-    """The former names a header lists: CIK, name and the day it was first borne on, which is what EDGAR dates."""
+    """Return the former names a header lists: CIK, name, and the day from which it was borne, which is what EDGAR
+    dates.
+    """
     names: list[tuple[str, str, date]] = []
     cik = name = ""
     for label, value in _lines(text):
@@ -90,7 +91,7 @@ def _first(lines: dict[str, list[str]], name: str) -> str | None:
 
 
 def fetched(filings: Iterable[tuple[str, str]], fetch: Fetch, *, if_captured: bool = False) -> Iterator[Capture]:
-    """The headers of filings (CIK, accession number). One that is not there is left out: the JSON then dates it.
+    """Fetch the headers of filings (CIK, accession number). A missing one is left out: the JSON then dates its filing.
 
     if_captured: so is one that a replay has not. Raises AnswerRefused, and NotCaptured otherwise.
     """
@@ -106,8 +107,9 @@ def fetched(filings: Iterable[tuple[str, str]], fetch: Fetch, *, if_captured: bo
 
 
 def acceptances(captures: Iterable[Capture]) -> dict[str, tuple[str, Capture]]:
-    """The acceptance of each header among captures, by accession number. One that can't be read is as if not there:
-    the JSON then dates its filing, which is later.
+    """Return the acceptance of each header among captures, by accession number.
+
+    An unreadable header is left out: the JSON then dates its filing, which is later.
     """
     acceptances_by_number = {}
     for capture in captures:
@@ -121,5 +123,5 @@ def acceptances(captures: Iterable[Capture]) -> dict[str, tuple[str, Capture]]:
 
 
 def is_header(capture: Capture) -> bool:
-    """Whether a capture is a header."""
+    """Return whether a capture is a header."""
     return capture.url.endswith(SUFFIX)

@@ -35,7 +35,7 @@ class IndexEntry(NamedTuple):
 
 
 def request(day: date) -> Request:
-    """The form index of a day. Days without filings, and days to come, answer 403."""
+    """Return the form index of a day. Days without filings, and days to come, answer 403."""
     return Request(
         f"/Archives/edgar/daily-index/{day.year}/QTR{_quarter_number(day)}/form.{day:%Y%m%d}.idx",
         host=WWW,
@@ -44,7 +44,7 @@ def request(day: date) -> Request:
 
 
 def quarter_request(day: date) -> Request:
-    """The form index of a day's quarter. The running quarter's grows by the day."""
+    """Return the form index of a day's quarter. The running quarter's grows by the day."""
     first, last = quarter(day)
     return Request(
         f"/Archives/edgar/full-index/{first.year}/QTR{_quarter_number(first)}/form.idx",
@@ -54,7 +54,7 @@ def quarter_request(day: date) -> Request:
 
 
 def quarter(day: date) -> tuple[date, date]:
-    """The first and the last day of a day's quarter."""
+    """Return the first and the last day of a day's quarter."""
     first = date(day.year, (_quarter_number(day) - 1) * MONTHS_A_QUARTER + 1, 1)
     beyond = first + timedelta(days=31 * MONTHS_A_QUARTER)
     return first, beyond.replace(day=1) - timedelta(days=1)
@@ -65,7 +65,7 @@ def _quarter_number(day: date) -> int:
 
 
 def entries(text: str) -> Iterator[IndexEntry]:
-    """The lines below the header's rule; none when it is empty. Raises Unreadable for any other line."""
+    """Yield the lines below the header's rule; none when it is empty. Raises Unreadable for any other line."""
     head, rule, body = text.partition("\n---")
     if not rule and not _RULE.search(text):
         raise Unreadable("no index")

@@ -23,19 +23,19 @@ _day = lru_cache(maxsize=16_384)(dating.day)
 
 
 def required_day(value: Any) -> date:
-    """A day. Raises Unreadable."""
+    """Return a day. Raises Unreadable."""
     if not isinstance(value, str):  # what can't be hashed can't be remembered either
         raise Unreadable("no date")
     return _day(value)
 
 
 def optional_day(value: Any) -> date | None:
-    """A day, None when missing or blank. Raises Unreadable."""
+    """Return a day, None when missing or blank. Raises Unreadable."""
     return required_day(value) if fields.word(value) else None
 
 
 def cik(value: Any) -> str:
-    """A CIK as ten digits, from a number or text, padded or not. Raises Unreadable."""
+    """Return a CIK as ten digits, from a number or text, padded or not. Raises Unreadable."""
     match = None if isinstance(value, bool) else _CIK.fullmatch(str(value).strip())
     if not match:
         raise Unreadable("no CIK")
@@ -43,17 +43,17 @@ def cik(value: Any) -> str:
 
 
 def optional_cik(value: Any) -> str | None:
-    """A CIK, None when missing. Raises Unreadable."""
+    """Return a CIK, None when missing. Raises Unreadable."""
     return None if value is None else cik(value)
 
 
 def ciks(value: Any) -> list[str]:
-    """The CIKs of a list, sorted. Raises Unreadable."""
+    """Return the CIKs of a list, sorted. Raises Unreadable."""
     return sorted({cik(member) for member in fields.objects(value)})
 
 
 def accession(value: Any) -> str:
-    """An accession number with hyphens. Raises Unreadable."""
+    """Return an accession number with hyphens. Raises Unreadable."""
     spelled = value.strip() if isinstance(value, str) else ""
     if not _ACCESSION.fullmatch(spelled):
         raise Unreadable("no accession number")
@@ -61,7 +61,7 @@ def accession(value: Any) -> str:
 
 
 def items(value: Any) -> list[str]:
-    """The items of an 8-K, from "2.02,9.01" or a list. Raises Unreadable."""
+    """Return the items of an 8-K, from "2.02,9.01" or a list. Raises Unreadable."""
     if value is None:
         return []
     members = value.split(",") if isinstance(value, str) else value
@@ -71,7 +71,7 @@ def items(value: Any) -> list[str]:
 
 
 def flag(value: Any) -> bool | None:
-    """A boolean that EDGAR spells 1 and 0. Raises Unreadable."""
+    """Return a boolean that EDGAR spells 1 and 0. Raises Unreadable."""
     if value is None or value == "":
         return None
     if value not in (0, 1):
@@ -80,19 +80,19 @@ def flag(value: Any) -> bool | None:
 
 
 def whole(value: Any) -> int | None:
-    """A whole number, plain or as text; None when missing. Raises Unreadable."""
+    """Return a whole number, plain or as text; None when missing. Raises Unreadable."""
     return None if value is None or value == "" else fields.whole(value)
 
 
 def one_a_cik(scope: Scope) -> list[Unit]:
-    """One unit a company. Raises BadInput without CIKs, or for an invalid one."""
+    """Return one unit per company. Raises BadInput without CIKs, or for an invalid one."""
     if not scope.ciks:
         raise BadInput("ciks", "no company is named", "give CIKs, such as 320193")
     return [Unit(number, scope) for number in known_ciks(scope.ciks)]
 
 
 def known_ciks(spellings: Iterable[str]) -> list[str]:
-    """CIKs as ten digits, in order and once. Raises BadInput for an invalid one."""
+    """Return CIKs as ten digits, in order and once. Raises BadInput for an invalid one."""
     try:
         return list(dict.fromkeys(cik(spelling) for spelling in spellings))
     except Unreadable:
@@ -100,7 +100,7 @@ def known_ciks(spellings: Iterable[str]) -> list[str]:
 
 
 def option(options: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str:
-    """An option of the scope, by default the first choice. Raises BadInput."""
+    """Return an option of the scope, by default the first choice. Raises BadInput."""
     chosen = options.get(name) or choices[0]
     if chosen not in choices:
         raise BadInput(f"options.{name}", f"there is no {chosen!r}", f"choose one of {', '.join(choices)}")
@@ -108,11 +108,11 @@ def option(options: Mapping[str, str], name: str, choices: tuple[str, ...]) -> s
 
 
 def header_request(of_cik: str, accession_no: str) -> Request:
-    """The SGML header of a filing."""
+    """Return the SGML header of a filing."""
     folder = accession_no.replace("-", "")
     return Request(f"/Archives/edgar/data/{int(of_cik)}/{folder}/{accession_no}.hdr.sgml", host=WWW)
 
 
 def address(of_cik: str, accession_no: str, document: str | None) -> str:
-    """Where a document of a filing is, or the filing's folder."""
+    """Return the address of a filing's document, or of the filing's folder."""
     return f"https://www.sec.gov/Archives/edgar/data/{int(of_cik)}/{accession_no.replace('-', '')}/{document or ''}"

@@ -40,18 +40,18 @@ class Removal(NamedTuple):
 
 
 def request(of_cik: str, accession_no: str) -> Request:
-    """The document of an exchange's Form 25."""
+    """Return the document of an exchange's Form 25."""
     return Request(f"/Archives/edgar/data/{int(of_cik)}/{accession_no.replace('-', '')}{DOCUMENT}", host=WWW)
 
 
 def accession_of(capture: Capture) -> str | None:
-    """The filing whose document a capture is; None for any other capture."""
+    """Return the filing whose document a capture is; None for any other capture."""
     match = _FOLDER.search(capture.url)
     return "-".join(match.groups()) if match else None
 
 
 def parsed(text: str) -> Removal:
-    """A document; what it lacks, or has twice, is None."""
+    """Parse a document; what it lacks, or has twice, is None."""
     exchange = _element(text, "exchange", raw=True)
     return Removal(
         exchange=_element(exchange, "entityName") if exchange else None,
@@ -68,7 +68,7 @@ def _element(text: str, name: str, *, raw: bool = False) -> str | None:
 
 
 def is_common_equity(security_class: str | None) -> bool | None:
-    """Whether the words for a class, or for several at once, name common equity itself and not a claim to it.
+    """Return whether the words for one or several classes name common equity itself and not a claim to it.
 
     None when there are none, or none that tell.
     """

@@ -21,7 +21,7 @@ from resources.http.providers.sec_edgar import PROVIDER
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """All facts of a company in one answer, or one answer a concept."""
+    """Fetch all facts of a company in one answer, or one answer per concept."""
     concepts = list(filter(None, unit.scope.options.get("concepts", "").split(",")))
     if not concepts:
         yield fetch(Request(f"/api/xbrl/companyfacts/CIK{unit.name}.json"))
@@ -30,7 +30,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """One record a fact."""
+    """Yield one record per fact."""
     for capture in captures:
         answer = capture.json()
         try:
@@ -76,7 +76,7 @@ def _repeated(facts: Sequence[Record]) -> bool:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """The release of the filing that reported the fact."""
+    """Return the release of the filing that reported the fact."""
     accession_no = str(record.get("accn"))
     names = (record["cik"], record["concept"], record["unit"], record.get("start"), record.get("end"), accession_no)
     evidence = named(run, record, *names)
@@ -93,7 +93,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns of a fact."""
+    """Return the business columns of a fact."""
     return {
         "cik": record["cik"],
         "concept": record["concept"],

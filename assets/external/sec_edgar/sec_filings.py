@@ -66,7 +66,7 @@ PARSERS: dict[str, Parser] = {
 
 
 def units(scope: Scope) -> list[Unit]:
-    """One unit a registrant, or one a day where only days are given. Raises BadInput when neither is."""
+    """Return one unit per registrant, or one per day where only days are given. Raises BadInput when neither is."""
     _names.option(scope.options, "headers", HEADERS)
     if scope.ciks:
         return _names.one_a_cik(scope)
@@ -77,7 +77,7 @@ def units(scope: Scope) -> list[Unit]:
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """The submissions of a registrant, or of every registrant in a day's index; then the headers that are wanted.
+    """Fetch the submissions of a registrant, or of every registrant in a day's index; then the wanted headers.
 
     What is not there of one registrant costs no other: a page that lacks is told of when all have been asked.
     """
@@ -125,7 +125,6 @@ def _older_pages(main: Capture, cik: str, since: date | None) -> list[str]:
 
 
 def _undecided(pages: Iterable[Capture], cik: str, scope: Scope) -> Iterator[tuple[str, str]]:
-    """The filings whose header is wanted."""
     headers = _names.option(scope.options, "headers", HEADERS)
     if headers == "none":
         return
@@ -155,7 +154,7 @@ def _inside(filing_date: Any, scope: Scope) -> bool:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """One record a filing and registrant; a filing that only the index knows is one without acceptance."""
+    """Yield one record per filing and registrant; a filing that only the index knows has no acceptance."""
     headers = _headers.acceptances(captures)
     pages = [(page, owner[1]) for page in captures if (owner := _PAGE.search(page.url))]
     proven = _proven(page for page, _ in pages)
@@ -237,7 +236,7 @@ def _accepted(record: Record) -> dating.Dated | None:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """The filing's release."""
+    """Return the filing's release."""
     evidence = named(run, record, record["cik"], record["accession_no"])
     if record.get("header"):
         evidence += f"&header={quote(record['header'][0])}"
@@ -260,7 +259,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns of a filing."""
+    """Return the business columns of a filing."""
     accepted = _accepted(record)
     if accepted is None:
         raise RecordRefused(contract.NO_ACCEPTANCE.reason)

@@ -43,7 +43,7 @@ PARSERS: dict[str, Parser] = {
 
 
 def units(scope: Scope) -> list[Unit]:
-    """One unit a query. Raises BadInput without one."""
+    """Return one unit per query. Raises BadInput without one."""
     _names.option(scope.options, "headers", HEADERS)
     if not scope.queries:
         raise BadInput(
@@ -53,7 +53,7 @@ def units(scope: Scope) -> list[Unit]:
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """Pages of a hundred until they end, the search's own limit, or the run's; then the headers that are wanted."""
+    """Fetch pages of a hundred up to the last one, the search's limit or the run's; then the wanted headers."""
     scope, pages = unit.scope, []
     for start in range(0, min(MOST, scope.max_pages * PAGE), PAGE):
         pages.append(fetch(_request(unit, start)))
@@ -87,7 +87,7 @@ def _filing(hit: Record) -> tuple[str, str] | None:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """One record a hit, and one for the hits that were not fetched."""
+    """Yield one record per hit, and one for the hits that were not fetched."""
     headers = _headers.acceptances(captures)
     first: dict[tuple[object, object], Record] = {}
     total = met = 0
@@ -133,7 +133,7 @@ def _hit(hit: dict[str, Any]) -> dict[str, Any]:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """The release of the hit's filing; what the search says of dates counts for nothing."""
+    """Return the release of the hit's filing; the search's own dates count for nothing."""
     if MORE in record:
         return Place(run.evidence, reason=contract.MORE_HITS.reason)
     evidence = named(run, record, record["query"], record["accession_no"], record["document"])
@@ -159,7 +159,7 @@ def _release(record: Record, run: RunFacts) -> Release | None:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns of a hit."""
+    """Return the business columns of a hit."""
     return parsed(record, PARSERS) | {"query": record["query"]}
 
 

@@ -55,7 +55,7 @@ PARSERS: dict[str, Parser] = {"filing_date": _names.required_day}
 
 
 def event_of(form: object, items: Collection[str] = ()) -> str | None:
-    """Return what a filing does to its company; None where it does nothing. Amendments tell of nothing new."""
+    """Return what a filing does to its company; None where it does nothing. Amendments bring nothing new."""
     if not isinstance(form, str):
         return None
     if form == "8-K" and NOTICE_OF_DELISTING in items:
@@ -66,7 +66,10 @@ def event_of(form: object, items: Collection[str] = ()) -> str | None:
 
 
 def units(scope: Scope) -> list[Unit]:
-    """One unit a registrant, or one a day or quarter where only days are given. Raises BadInput when neither is."""
+    """Return one unit per registrant, or one per day or quarter where only days are given.
+
+    Raises BadInput without either.
+    """
     for name, choices in (("index", INDEXES), ("headers", HEADERS), ("documents", DOCUMENTS)):
         _names.option(scope.options, name, choices)
     if scope.ciks:
@@ -80,7 +83,7 @@ def units(scope: Scope) -> list[Unit]:
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """A registrant's submissions, or one index; then the headers and the documents that are wanted."""
+    """Fetch a registrant's submissions, or one index; then the wanted headers and documents."""
     options = unit.scope.options
     captures = []
     for capture in _lists(unit, fetch):
@@ -123,7 +126,7 @@ def _there(removals: Mapping[tuple[str, str], None], fetch: Fetch) -> Iterator[C
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """One record a filing, registrant and event."""
+    """Yield one record per filing, registrant and event."""
     removals = {
         _removals.accession_of(capture): _removals.parsed(capture.text())
         for capture in captures
@@ -223,7 +226,7 @@ def _follows(filing: Record, until: date, since: date | None) -> bool:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """The filing's own availability; without a header, what an index lists counts at the end of its day."""
+    """Return the filing's own availability; without a header, what an index lists counts at the end of its day."""
     if record["accession_no"] is None:
         return Place(
             named(run, record, record["cik"], "renamed", record["former_name"]), reason=contract.UNDATED_NAME.reason
@@ -236,7 +239,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns of an event."""
+    """Return the business columns of an event."""
     plain = parsed(record, PARSERS)
     form, renamed = record["form_type"], record["event"] == contract.RENAMED
     removal = record.get("removal") or _removals.Removal(None, None, None)

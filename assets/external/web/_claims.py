@@ -71,7 +71,7 @@ class Dating:
 
 
 def prove(candidate: Candidate, capture: Capture, source: AllowedHost) -> tuple[ProvenClaim, ...]:
-    """The claims that stand, in their order. What cannot be proven is dropped."""
+    """Return the claims that stand, in their order. What can't be proven is dropped."""
     return tuple(
         ProvenClaim(claim, instant)
         for claim in candidate.claims
@@ -80,7 +80,7 @@ def prove(candidate: Candidate, capture: Capture, source: AllowedHost) -> tuple[
 
 
 def decide(candidate: Candidate, capture: Capture, source: AllowedHost) -> Dating | None:
-    """What dates a candidate. The only place in lane 3 that makes an availability.
+    """Return what dates a candidate. In lane 3 only this function makes an availability.
 
     None when no claim stands, and when the page tells of an update that can't be read: the text may be that young.
     """
@@ -99,7 +99,7 @@ def decide(candidate: Candidate, capture: Capture, source: AllowedHost) -> Datin
 
 
 def plausible(proven: Sequence[ProvenClaim], fetched_at: datetime) -> bool:
-    """Whether no claim is older than the web or younger than the page's own download."""
+    """Return whether no claim is older than the web or younger than the page's own download."""
     return all(FIRST_PAGE <= dated.instant <= fetched_at + AHEAD for dated in proven)
 
 

@@ -51,7 +51,7 @@ _NOTE = re.compile(rf"^(?:last )?(?:updated|modified|revised|corrected)(?: on)?:
 
 
 def read(capture: Capture, url: str) -> Sequence[Candidate]:
-    """The page as one candidate; none for what is not HTML. One that takes too long to read has no title, no text."""
+    """Return the page as one candidate; none for what is not HTML. One that takes too long has no title and no text."""
     if not capture.headers.get("content-type", HTML[0]).lower().startswith(HTML):
         return ()
     candidate = Candidate(url, None, None, ())
@@ -118,7 +118,6 @@ def _path(url: str) -> str:
 
 
 def _tags(tree: LexborHTMLParser, page: str) -> Iterator[Claim]:
-    """Meta tags in the order of their rank."""
     tags = [(_name(node), (node.attributes.get("content") or "").strip()) for node in tree.css("meta")]
     raw = _META.findall(_closed(page))
     for ranked, kind in ((PUBLISHED_TAGS, "published"), (MODIFIED_TAGS, "modified")):

@@ -37,7 +37,7 @@ ALLOWED = {
 
 
 def source_of(url: str) -> AllowedHost | None:
-    """The source an address belongs to: https, a listed host, no port and no login. None for every other one."""
+    """Return the source of an address: https, a listed host, no port, no login. None for any other address."""
     try:
         parts = urlsplit(url)
         if parts.scheme != "https" or parts.port is not None or parts.username is not None:

@@ -25,7 +25,7 @@ from resources.http.providers.web import PROVIDER
 
 
 def units(scope: Scope) -> Sequence[Unit]:
-    """One unit an address of `queries`. Raises BadInput for none, and for one that is not on the allow-list."""
+    """Return one unit per address of `queries`. Raises BadInput without one, and for one not on the allow-list."""
     if not scope.queries:
         raise BadInput("queries", "no address is named", "name pages such as https://www.sec.gov/newsroom")
     for url in scope.queries:
@@ -39,7 +39,7 @@ def _hosts() -> str:
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """The page."""
+    """Fetch the page."""
     parts = urlsplit(unit.name)
     query: dict[str, list[str]] = {}
     for name, value in parse_qsl(parts.query, keep_blank_values=True):
@@ -48,7 +48,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """When the latest proven claim says; a page that was only seen to be there, when it was fetched."""
+    """Return when the latest proven claim says; for a page that was only seen to exist, when it was fetched."""
     candidate: claims.Candidate = record["candidate"]
     claimed = [(claim.kind, claim.text) for claim in candidate.claims if claim.kind != "served"]
     evidence = named(run, record, candidate.url, content=[candidate.title, candidate.text, claimed])
@@ -68,7 +68,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns of a page."""
+    """Return the business columns of a page."""
     candidate: claims.Candidate = record["candidate"]
     dating: claims.Dating = record["dating"]
     served = dating.claim.kind == "served"
@@ -93,7 +93,7 @@ def _told(proven: claims.ProvenClaim) -> dict[str, str]:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """A record per candidate, judged here and nowhere else."""
+    """Yield one record per candidate, judged here alone."""
     had: set[str] = set()
     for capture in captures:
         for candidate in read(capture, unit.name):

@@ -12,7 +12,7 @@ ABSENT = {"", "-", "--", "N/A", "None", "null", "nan", "NaN"}
 
 
 def results(capture: Capture, envelope: str) -> list[Any]:
-    """The results in an answer's envelope. Raises Unparsable."""
+    """Return the results in an answer's envelope. Raises Unparsable."""
     answer = capture.json()
     inside = answer.get(envelope) if isinstance(answer, dict) else None
     results = inside.get("result") if isinstance(inside, dict) else None
@@ -22,19 +22,19 @@ def results(capture: Capture, envelope: str) -> list[Any]:
 
 
 def number(value: Any) -> float | None:
-    """A finite number, plain, as text, or wrapped as {"raw": ...}; None when absent. Raises Unreadable."""
+    """Return a finite number, plain, as text, or wrapped as {"raw": ...}; None when absent. Raises Unreadable."""
     if isinstance(value, dict):
         value = value.get("raw")
     return None if is_absent(value) else fields.number(value)
 
 
 def is_absent(value: Any) -> bool:
-    """Whether a field says nothing."""
+    """Return whether a field says nothing."""
     return value is None or (isinstance(value, str) and value.strip() in ABSENT)
 
 
 def required_number(value: Any) -> float:
-    """A number that may not be missing. Raises Unreadable."""
+    """Return a number that may not be missing. Raises Unreadable."""
     parsed_number = number(value)
     if parsed_number is None:
         raise Unreadable("a number is required")
@@ -42,7 +42,7 @@ def required_number(value: Any) -> float:
 
 
 def one_a_ticker(scope: Scope) -> Sequence[Unit]:
-    """One unit a ticker, each once. Raises BadInput when the scope names none."""
+    """Return one unit per ticker, each once. Raises BadInput when the scope names none."""
     tickers = list(dict.fromkeys(ticker.strip().upper() for ticker in scope.tickers if ticker.strip()))
     if not tickers:
         raise BadInput("tickers", "none is given", "name at least one, such as AAPL")

@@ -28,7 +28,7 @@ class DatedDay(NamedTuple):
 
 
 def of_instant(moment: datetime) -> DatedDay:
-    """The end of the instant's day in UTC or New York, whichever is later. Late by INSTANT_BOUND at most."""
+    """Return the end of the instant's day in UTC or New York, whichever is later. Late by INSTANT_BOUND at most."""
     try:
         day = max(moment.astimezone(timezone.utc).date(), new_york_day(moment))
     except (BadInstant, OverflowError):
@@ -37,8 +37,10 @@ def of_instant(moment: datetime) -> DatedDay:
 
 
 def of_text(text: Any) -> DatedDay:
-    """`of_instant` of a text with an offset. A bare day may be the evening before the item's own: late by DAY_BOUND
-    at most. A time without an offset is unreadable, for it is the asking machine's. Raises Unreadable.
+    """Date a text with an offset as `of_instant` does.
+
+    A bare day may be the evening before the item's own: late by DAY_BOUND at most. A time without an offset is
+    unreadable: it is the asking machine's. Raises Unreadable.
     """
     spelled = text.strip() if isinstance(text, str) else ""
     if _DAY.fullmatch(spelled):
@@ -51,7 +53,7 @@ def of_text(text: Any) -> DatedDay:
 
 
 def instant_of_epoch(seconds: Any) -> datetime:
-    """An instant given as seconds since 1970, plain or wrapped as {"raw": ...}. Raises Unreadable."""
+    """Return an instant given as seconds since 1970, plain or wrapped as {"raw": ...}. Raises Unreadable."""
     if isinstance(seconds, dict):
         seconds = seconds.get("raw")
     if isinstance(seconds, bool) or not isinstance(seconds, int) or seconds <= 0:

@@ -51,7 +51,7 @@ SPELLED = {
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """The newest 100 events of a company, which is what the source gives at most."""
+    """Fetch the newest 100 events of a company, which is what the source gives at most."""
     requests = [
         {"operator": "eq", "operands": [name, value]}
         for name, value in (("ticker", unit.name), ("eventtype", REPORTED))
@@ -74,7 +74,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
-    """One record an event, by the names of the answer's own columns."""
+    """Yield one record per event, by the names of the answer's own columns."""
     events = (
         ({**event, "asked": unit.name}, capture)
         for capture in captures
@@ -87,7 +87,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 
 def whole(unit: Unit, captures: Sequence[Capture]) -> Whole:
-    """Every event; of a full answer those after the day of its last, of which more may have been left out."""
+    """Return that every event was read; of a full answer those after the day of its last, where it may be cut."""
     events = [event for capture in captures for table in _tables(capture) for event in _events(table, capture)]
     read = (read_or_spelled(lambda text: _dates.of_text(text).day, event["startdatetime"]) for event in events)
     days = [day for day in read if isinstance(day, date)]
@@ -115,7 +115,7 @@ def _events(table: Any, capture: Capture) -> Iterator[Record]:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """The end of the event's day, or the fetch after a split."""
+    """Return the end of the event's day, or the fetch after a split."""
     # The day may be corrected: what comes for a gap is known by its company alone.
     evidence = f"{named(run, record, record['asked'])}&start={quote(str(record['startdatetime']), safe=':')}"
     try:
@@ -133,7 +133,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns."""
+    """Return the business columns."""
     return parsed({column: record.get(name) for column, name in SPELLED.items()}, PARSERS) | {
         "ticker": record["asked"],
         "event_date": _dates.of_text(record["startdatetime"]).day,

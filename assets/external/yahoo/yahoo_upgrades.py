@@ -35,14 +35,14 @@ WORDS = {
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """One answer holds a company's whole history."""
+    """Fetch a company's whole history, which one answer holds."""
     yield fetch(
         Request(f"/v10/finance/quoteSummary/{quote(unit.name, safe='')}", {"modules": MODULE, "formatted": "false"})
     )
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
-    """One record a rating."""
+    """Return one record per rating."""
     return told_once(
         _ratings(unit, captures),
         lambda rating: (
@@ -63,7 +63,7 @@ def _ratings(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """The end of the rating's day; with a price target, the fetch after a split."""
+    """Return the end of the rating's day; with a price target, the fetch after a split."""
     # The instant may be corrected: what comes for a gap is known by its company and firm alone.
     evidence = f"{named(run, record, record['ticker'], record.get('firm'))}&graded={record.get('epochGradeDate')}"
     try:
@@ -77,7 +77,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns; a price target of 0 stands for none."""
+    """Return the business columns; a price target of 0 stands for none."""
     try:
         firm = fields.word(record.get("firm"))
     except Unreadable:
