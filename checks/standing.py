@@ -4,8 +4,9 @@ Counts alone, no values. What a run stages is judged before it is published, by 
 refused here.
 """
 
+from pathlib import Path
+
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from checks.expectations import validate
 from pitlake.contract import Dataset
@@ -13,6 +14,7 @@ from pitlake.lake.publishing.expectations import rules
 from pitlake.lake.publishing.stage import staged_schema
 from pitlake.lake.storage.log import Entry
 from pitlake.lake.storage.manifest import Snapshot
+from pitlake.lake.tables import compacted
 from pitlake.report.site import Expected, Standing
 
 MOST_ROWS = 100_000
@@ -34,5 +36,8 @@ def newest_rows(dataset: Dataset, snapshot: Snapshot) -> pa.Table:
             count += file.rows
     snapshot.fetch(chosen)
     schema = staged_schema(dataset)
-    tables = (pq.read_table(file.path, columns=schema.names, partitioning=None) for file in chosen)
-    return pa.concat_tables([schema.empty_table(), *(table.cast(schema) for table in tables)])
+    tables = [schema.empty_table()]
+    for file in chosen:
+        with Path(file.path).open("rb") as source:
+            tables.append(compacted.shaped(compacted.read(source, schema.names, None, None), schema))
+    return pa.concat_tables(tables)

@@ -28,6 +28,19 @@ TYPES: dict[str, pa.DataType] = {
     "vector": pa.list_(pa.float32()),
 }
 
+DUCKDB_TYPES = {
+    pa.string(): "VARCHAR",
+    pa.int64(): "BIGINT",
+    pa.float64(): "DOUBLE",
+    pa.bool_(): "BOOLEAN",
+    INSTANT: "TIMESTAMPTZ",
+    pa.date32(): "DATE",
+    pa.list_(pa.string()): "VARCHAR[]",
+    pa.list_(pa.float32()): "FLOAT[]",
+    pa.binary(): "BLOB",
+}
+"""What DuckDB calls the types that rows are stored in."""
+
 SYSTEM_FIELDS = (
     pa.field("available_at", INSTANT, nullable=False),
     pa.field("available_at_source", pa.string(), nullable=False),

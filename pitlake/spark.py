@@ -86,7 +86,12 @@ class _Stored:
         delta = self._spark.read.format("delta").option("versionAsOf", self._pins[table])
         found = delta.load(self._lake.table_uri(table).replace("s3://", "s3a://", 1))
         month = f.col(MONTH_COLUMN) <= new_york_month(self._asked)
-        return found.where(month & (f.col(AVAILABLE_AT) <= f.timestamp_micros(f.lit(micros(self._asked)))))
+        rows = found.where(month & (f.col(AVAILABLE_AT) <= f.timestamp_micros(f.lit(micros(self._asked)))))
+        missing = [name for name in schema.names if name not in rows.columns]
+        if missing:  # a version from before the contract gained them
+            for field in self._spark.createDataFrame(schema.empty_table().select(missing)).schema:
+                rows = rows.withColumn(field.name, f.lit(None).cast(field.dataType))
+        return rows
 
 
 def _over(relations: Mapping[tuple[str, str], "DataFrame"], text: str, spark: "SparkSession") -> "DataFrame":

@@ -90,7 +90,7 @@ def compared(feed: Feed, today: pa.Table, snapshot: Snapshot, polled: Collection
     counts = [f"count_if(t.{quoted(name)} IS DISTINCT FROM f.{quoted(name)})" for name in fields]
     first = f"""
         WITH f AS (
-            SELECT *, split_part(evidence, '#', 1) AS _asked FROM {reading(files)}
+            SELECT *, split_part(evidence, '#', 1) AS _asked FROM {reading(files, feed.dataset.arrow_schema)}
             QUALIFY row_number() OVER (PARTITION BY {keys} ORDER BY observed_at, available_at, content_hash) = 1),
         t AS (SELECT * FROM today QUALIFY row_number() OVER (PARTITION BY {keys} ORDER BY available_at DESC) = 1)"""
     with calculator(today=today) as connection:

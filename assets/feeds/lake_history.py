@@ -33,7 +33,7 @@ class LakeStatements:
         self._snapshot.fetch(files)
         instants = ", ".join(f"epoch_us({name}) AS {name}" for name in (AVAILABLE_AT, OBSERVED_AT))
         question = f"""
-            SELECT {columns(dataset.business_columns)}, {instants} FROM {reading(files)} e
+            SELECT {columns(dataset.business_columns)}, {instants} FROM {reading(files, dataset.arrow_schema)} e
             WHERE {quoted(column)} IN (SELECT unnest($wanted)) ORDER BY e.available_at, content_hash"""
         with calculator() as connection:
             revisions = connection.sql(question, params={"wanted": sorted(values)}).to_arrow_table().to_pylist()

@@ -71,7 +71,7 @@ def reparse(feed: Feed, run_id: str, lake: Lake, store: CaptureStore) -> Differe
                     difference.gaps += 1
     if rows:
         today = rows_table(feed, rows)
-        hashes = content_hashes(today, feed.dataset.content_columns)
+        hashes = content_hashes(today, feed.dataset.content_columns, lake.added_columns(feed.dataset))
         _compare(feed, lake, today.append_column("_hash", hashes), difference)
     return difference
 
@@ -105,7 +105,8 @@ def _compare(feed: Feed, lake: Lake, today: pa.Table, difference: Difference) ->
         SELECT t._position AS position, bool_or(e.content_hash = t._hash) AS same,
             bool_or(e.content_hash = t._hash AND e.available_at = t.available_at) AS dated
         FROM today t JOIN {reading(files)} e ON {same_record} GROUP BY ALL"""
-    stored = f"SELECT {columns((*dataset.content_columns, AVAILABLE_AT), 'e.')} FROM {reading(files)} e"
+    stored_rows = reading(files, dataset.arrow_schema)
+    stored = f"SELECT {columns((*dataset.content_columns, AVAILABLE_AT), 'e.')} FROM {stored_rows} e"
     with calculator(today=numbered) as connection:
         states = {position: (same, dated) for position, same, dated in connection.sql(question).fetchall()}
         for position, (same, dated) in sorted(states.items()):

@@ -151,7 +151,13 @@ class Lake:
         self._log.start()
         self._log.now()
         remove_stale(self._store)
-        return Stage(self._store, datasets.get(dataset) if isinstance(dataset, str) else dataset, run_id)
+        contract = datasets.get(dataset) if isinstance(dataset, str) else dataset
+        return Stage(self._store, contract, run_id, self._tables.added_columns(contract))
+
+    @_working
+    def added_columns(self, dataset: Dataset) -> frozenset[str]:
+        """Return the columns of a contract that the lake's table was created without; `content_hash` needs them."""
+        return self._tables.added_columns(dataset)
 
     @_working
     def publish(self, stage: Stage, observed_at: datetime | None = None, audits: Sequence[Audit] = ()) -> Published:

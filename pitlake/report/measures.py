@@ -227,7 +227,7 @@ def _examples(
 def _example(sql: duckdb.DuckDBPyConnection, dataset: Dataset, files: Sequence[DataFile], evidence: str) -> Example:
     shown = ["available_at", *dataset.business_columns]
     query = f"""
-        SELECT {columns(shown)} FROM {reading(files)} WHERE evidence = $evidence
+        SELECT {columns(shown)} FROM {reading(files, dataset.arrow_schema)} WHERE evidence = $evidence
         ORDER BY {", ".join(f"{quoted(name)} DESC NULLS LAST" for name in dataset.revision_order)} LIMIT 1"""
     found = _ask(sql, query, evidence=evidence) if files and not dataset.open_only else []
     row = (

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pitlake import clock
-from pitlake.contract import GAP_SCHEMA, Column
-from pitlake.errors import BadInput, LakeError, LakeNotFound, PastChanged
+from pitlake.contract import GAP_SCHEMA
+from pitlake.errors import BadInput, LakeNotFound, PastChanged
 from pitlake.lake import Lake
 from pitlake.lake.publishing.audit import CheckResult
 from pitlake.lake.publishing.publish import DayCount
@@ -269,17 +269,6 @@ def test_bounds_enclose_the_microseconds_that_delta_cuts_off(lake):
     publish(lake, [A._replace(available_at=NOON + timedelta(microseconds=1))], SEEN)
     (file,) = lake.snapshot().files("toys")
     assert (file.lo, file.hi) == (NOON, NOON + timedelta(milliseconds=1))
-
-
-def test_a_contract_that_changed_its_columns_is_refused(lake):
-    publish(lake, [A], SEEN)
-    more = Column(name="more", type="string", meaning="More.")
-    wider = replace(TOY, columns=(*TOY.columns, more))
-    with lake.stage(wider, "run") as stage:
-        stage.add(DAY, table([B], wider), extracted=1)
-        with pytest.raises(LakeError, match="other columns"):
-            lake.publish(stage, SEEN)
-    assert lake.head() == 1
 
 
 def test_a_version_shows_what_it_showed_for_ever(lake):

@@ -8,6 +8,9 @@ In the head a text or list has 4 bytes (length in bytes, -1 when null), any othe
 0 and zeros when null). Values are little-endian: integers and booleans as such, instants in microseconds and dates in
 days since 1970, floats as IEEE 754 with -0.0 as 0.0 and one NaN. A list is its elements, each a length and a text or,
 where they are numbers, a value as in the head.
+
+Columns added to a contract after its dataset had rows are encoded behind the others, each as its name and a row of its
+own, and not at all where they are null: so a row without a value in them keeps the hash it was stored with.
 """
 
 import hashlib
@@ -37,10 +40,10 @@ _NO_BYTES = pa.Array.from_buffers(pa.large_binary(), 1, [None, pa.py_buffer(byte
 """An empty value, from its buffers: pa.scalar would import pandas, at every start of every command."""
 
 
-def content_hashes(table: pa.Table, columns: Sequence[str]) -> pa.ChunkedArray:
-    """The 16-byte hash of every row over `columns`, in row order."""
+def content_hashes(table: pa.Table, columns: Sequence[str], added: frozenset[str] = frozenset()) -> pa.ChunkedArray:
+    """Return the 16-byte hash of every row over `columns`, in row order; `added` names those added later."""
     content = table.select(list(columns))
-    chunks = [_hash_each(encode_rows(block)) for block, _ in blocks(content, HASHED_ROWS, HASHED_BYTES)]
+    chunks = [_hash_each(encode_rows(block, added)) for block, _ in blocks(content, HASHED_ROWS, HASHED_BYTES)]
     return pa.chunked_array(chunks, pa.binary())
 
 
@@ -49,8 +52,8 @@ class Hasher:
     tables are taken as they come and hashed many at once.
     """
 
-    def __init__(self, columns: Sequence[str]) -> None:
-        self._columns = list(columns)
+    def __init__(self, columns: Sequence[str], added: frozenset[str] = frozenset()) -> None:
+        self._columns, self._added = list(columns), added
         self._waiting: list[pa.Table] = []
         self._rows = 0
         self._done: list[Future[pa.ChunkedArray]] = []
@@ -77,7 +80,7 @@ class Hasher:
 
     def _flush(self) -> None:
         whole = pa.concat_tables(self._waiting).combine_chunks()
-        self._done.append(self._pool.submit(content_hashes, whole, self._columns))
+        self._done.append(self._pool.submit(content_hashes, whole, self._columns, self._added))
         self._waiting, self._rows = [], 0
 
 
@@ -98,8 +101,12 @@ def _hash_each(encoded: pa.LargeBinaryArray) -> pa.Array:
     )
 
 
-def encode_rows(table: pa.Table) -> pa.LargeBinaryArray:
-    """The encoding of every row of a table that holds exactly the columns to be hashed, in order."""
+def encode_rows(table: pa.Table, added: frozenset[str] = frozenset()) -> pa.LargeBinaryArray:
+    """Return the encoding of every row of a table that holds exactly the columns to be hashed, in order."""
+    last = [name for name in table.column_names if name in added]
+    if last:
+        first = encode_rows(table.select([name for name in table.column_names if name not in added]))
+        return pc.binary_join_element_wise(first, *(_encode_added(table.select([name])) for name in last), _NO_BYTES)
     columns = [column.combine_chunks() for column in table.columns]
     texts = [(_list_bytes(c) if pa.types.is_list(c.type) else c) if _has_length(c.type) else None for c in columns]
     layout = np.dtype([(str(i), _VALUE if text is None else _LENGTH) for i, text in enumerate(texts)])
@@ -111,6 +118,13 @@ def encode_rows(table: pa.Table) -> pa.LargeBinaryArray:
             head[str(index)] = pc.binary_length(text).fill_null(-1).to_numpy(zero_copy_only=False)
     parts = [_fixed_width(head), *(_without_nulls(text) for text in texts if text is not None)]
     return pc.binary_join_element_wise(*parts, _NO_BYTES)
+
+
+def _encode_added(table: pa.Table) -> pa.LargeBinaryArray:
+    [name] = table.column_names
+    named = pa.scalar(f"{name}\0".encode(), pa.large_binary())
+    encoded = pc.binary_join_element_wise(named, encode_rows(table), _NO_BYTES)
+    return pc.if_else(table[name].combine_chunks().is_valid(), encoded, _NO_BYTES)
 
 
 def _has_length(kind: pa.DataType) -> bool:

@@ -169,7 +169,8 @@ def with_gaps_of(staged: Staged, positions: Positions) -> Staged:
 class Stage:
     """One run's stage for one dataset; a context manager that removes it at the end, whatever happened."""
 
-    def __init__(self, store: Store, dataset: Dataset, run_id: str) -> None:
+    def __init__(self, store: Store, dataset: Dataset, run_id: str, added: frozenset[str] = frozenset()) -> None:
+        """`added`: the columns that the contract did not have when the lake's table was created."""
         if not _RUN_ID.fullmatch(run_id):
             raise BadInput(
                 "run_id", "not a name a folder can have", "use letters, digits, dots, dashes and underscores"
@@ -181,7 +182,7 @@ class Stage:
         self._schema = staged_schema(dataset)
         self._rows = SpillFile(self._folder, "rows", self._schema, ROWS_AT_ONCE)
         self._gaps = SpillFile(self._folder, "gaps", GAP_STAGED_SCHEMA, ROWS_AT_ONCE)
-        self._hasher = Hasher(dataset.content_columns)
+        self._hasher = Hasher(dataset.content_columns, added)
         self._extracted: dict[str, int] = {}
         self._loaded: list[Staged] = []
         self._days: Spans | None = None

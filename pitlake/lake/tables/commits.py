@@ -11,6 +11,7 @@ from typing import Any
 from deltalake import DeltaTable, Schema
 
 from pitlake import clock
+from pitlake.errors import LakeError
 from pitlake.lake.storage.files import MONTH_COLUMN, NewFile, ceil_millis, floor_millis, month_of_file
 from pitlake.lake.storage.manifest import DataFile
 
@@ -46,10 +47,18 @@ def written(actions: Iterable[Action], note: str) -> bytes:
     return _lines([_info("WRITE", how, note=note), *actions])
 
 
-def told_anew(delta: DeltaTable, schema: Schema) -> bytes:
-    """A commit that gives a table another schema and leaves the rest of what is told of it."""
+def column_names(commit: bytes) -> frozenset[str]:
+    """Return the columns that a table has by the metadata of a commit. Raises LakeError for one without."""
+    for action in map(json.loads, commit.splitlines()):
+        if "metaData" in action:
+            return frozenset(field["name"] for field in json.loads(action["metaData"]["schemaString"])["fields"])
+    raise LakeError("the first commit of a table does not name its columns; restore it from a copy of the lake")
+
+
+def changed_schema(delta: DeltaTable, schema: Schema) -> bytes:
+    """Return a commit that gives a table another schema and leaves the rest of its metadata."""
     facts = delta.metadata()
-    told = {
+    metadata = {
         "id": facts.id,
         "format": {"provider": "parquet", "options": {}},
         "schemaString": schema.to_json(),
@@ -57,7 +66,7 @@ def told_anew(delta: DeltaTable, schema: Schema) -> bytes:
         "configuration": facts.configuration,
         "createdTime": facts.created_time,
     }
-    return _lines([_info("CHANGE COLUMN", {}), {"metaData": told}])
+    return _lines([_info("ADD COLUMN", {}), {"metaData": metadata}])
 
 
 def _info(operation: str, how: dict[str, str], **more: str) -> Action:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 import pyarrow as pa
-from deltalake import DeltaTable, Schema
+from deltalake import DeltaTable, Field, Schema
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from pitlake import clock, machine
@@ -68,6 +68,7 @@ class DeltaTables:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._states: dict[tuple[str, int], TableState] = {}
+        self._created: dict[str, frozenset[str]] = {}
         self._newest: dict[str, tuple[int, Files]] = {}
         self._beside: dict[str, tuple[TableState, int, TableState]] = {}
 
@@ -98,6 +99,17 @@ class DeltaTables:
         """The newest Delta version of a table, pinned or not, at or after a known one; None for no such table."""
         latest = self._store.newest(_log(table), -1 if known is None else known)
         return None if latest < 0 else latest
+
+    def added_columns(self, dataset: Dataset) -> frozenset[str]:
+        """Return the columns of a contract that the lake's table was created without; none where there is no table."""
+        names = frozenset(dataset.arrow_schema.names)
+        if dataset.name not in self._created:
+            try:
+                first = self._store.read(_commit_key(dataset.name, 0))
+            except FileNotFoundError:
+                return frozenset()
+            self._created[dataset.name] = commits.column_names(first)
+        return names - self._created[dataset.name]
 
     def spans(self, table: str, pinned: int) -> tuple[int, dict[str, list[range]]]:
         """The newest Delta version; and every file the table ever had, by its key, with the versions that show it.
@@ -219,19 +231,19 @@ class DeltaTables:
             return opened()
 
     def _as_contracted(self, table: str, schema: pa.Schema, latest: int | None) -> int:
-        """The newest version of the table, which has the contract's columns from it on. One that is not there is made;
-        one from before compacted files, whose rows all had `observed_at`, is told by a commit that closed ones lack it.
+        """Return the newest version of the table, which has the contract's columns.
+
+        A table that is not there is created; columns that the contract has gained are added in a commit of their own.
         """
         due = Schema.from_arrow(_stored(schema))
-        if latest is not None and self._checkpoints(table).schema(latest) == due:
+        if latest is not None and _same_columns(self._checkpoints(table).schema(latest), due):
             return latest
         delta = (latest is not None and self._open(table)) or self._create(table, schema)
-        if delta.schema() == due:
+        if _same_columns(delta.schema(), due):
             return delta.version()
-        if Schema.from_arrow(schema.append(_MONTH)) != delta.schema():
-            raise LakeError(f"table {table} was written with other columns than its contract has now")
+        _refuse_change(table, delta.schema(), due)
         version = delta.version() + 1
-        self._store.put_new(_commit_key(table, version), commits.told_anew(delta, due))
+        self._store.put_new(_commit_key(table, version), commits.changed_schema(delta, due))
         return self._as_contracted(table, schema, version)
 
     def _create(self, table: str, schema: pa.Schema) -> DeltaTable:
@@ -291,6 +303,41 @@ def _read(work: Callable[[], Result]) -> Result:
         if machine.lacking(problem):
             raise
         return work()
+
+
+def _same_columns(stored: Schema | None, due: Schema) -> bool:
+    # Delta's own comparison ignores the order, on which `content_hash` depends.
+    return stored == due and [field.name for field in stored.fields] == [field.name for field in due.fields]
+
+
+def _refuse_change(table: str, stored: Schema, due: Schema) -> None:
+    """Raise LakeError unless `due` is what is stored with further nullable columns."""
+    fields = {field.name: field for field in due.fields}
+    for field in stored.fields:
+        new = fields.pop(field.name, None)
+        if new is None:
+            raise LakeError(
+                f"table {table} has the column {field.name}, which its contract lacks; stored columns can't be"
+                " removed: put it back into the contract, or publish into a new lake"
+            )
+        if (new.type, new.nullable) != (field.type, field.nullable):
+            raise LakeError(
+                f"table {table} stores {field.name} as {_spelled(field)} column, its contract has {_spelled(new)} one;"
+                " change it back, and add new values as a column of another name"
+            )
+    if required := next((name for name, field in fields.items() if not field.nullable), None):
+        raise LakeError(
+            f"table {table} has rows without the column {required}; add it to the contract without required=True"
+        )
+    order = [field.name for field in stored.fields]
+    if [field.name for field in due.fields if field.name not in fields] != order:
+        raise LakeError(
+            f"table {table} stores its columns in the order {', '.join(order)}; put them back into it in the contract"
+        )
+
+
+def _spelled(field: Field) -> str:
+    return f"{'an optional' if field.nullable else 'a required'} {field.type.to_json()}".replace('"', "")
 
 
 def _stored(schema: pa.Schema) -> pa.Schema:

@@ -12,6 +12,7 @@ import duckdb
 import pyarrow as pa
 
 from pitlake import machine
+from pitlake.contract import DUCKDB_TYPES
 from pitlake.errors import LakeError
 from pitlake.lake.storage.manifest import DataFile
 from pitlake.lake.storage.parallel import workers
@@ -53,18 +54,29 @@ def columns(names: Iterable[str], prefix: str = "") -> str:
     return ", ".join(f"{prefix}{quoted(name)}" for name in names)
 
 
-def reading(files: Iterable[DataFile]) -> str:
-    """The FROM expression over these Parquet files and what lies beside closed ones, and nothing their folders say."""
-    files = list(files)
-    beside = [file.beside for file in files if file.beside]
-    alone = _parquet(file for file in files if not file.beside)
-    if not beside:
-        return alone
-    closed = f"""SELECT rows.*, beside.observed_at FROM {_parquet(file for file in files if file.beside)} rows
-        POSITIONAL JOIN {_parquet(beside)} beside"""
-    return f"({closed})" if len(beside) == len(files) else f"(FROM {alone} UNION ALL BY NAME {closed})"
+def reading(files: Iterable[DataFile], schema: pa.Schema | None = None) -> str:
+    """Return the FROM expression over these Parquet files, with `observed_at` of compacted ones from beside them.
+
+    With a schema, its columns that older files lack are null. That opens every file first: leave it out where a query
+    reads only columns that all files have.
+    """
+    alone, compacted = [], []
+    for file in files:
+        (compacted if file.beside else alone).append(file)
+    by_name = schema is not None
+    sources = [f"FROM {_parquet(alone, by_name=by_name)}"] if alone or not compacted else []
+    if compacted:
+        beside = _parquet(file.beside for file in compacted if file.beside)
+        sources.append(
+            f"SELECT rows.*, beside.observed_at FROM {_parquet(compacted, by_name=by_name)} rows"
+            f" POSITIONAL JOIN {beside} beside"
+        )
+    if schema is not None:
+        nulls = ", ".join(f"NULL::{DUCKDB_TYPES[field.type]} AS {quoted(field.name)}" for field in schema)
+        sources.insert(0, f"SELECT {nulls} WHERE false")
+    return f"({' UNION ALL BY NAME '.join(sources)})"
 
 
-def _parquet(files: Iterable[DataFile]) -> str:
+def _parquet(files: Iterable[DataFile], *, by_name: bool = False) -> str:
     paths = ", ".join("'" + file.path.replace("'", "''") + "'" for file in files)
-    return f"read_parquet([{paths}], hive_partitioning = false)"
+    return f"read_parquet([{paths}], hive_partitioning = false{', union_by_name = true' if by_name else ''})"

@@ -131,6 +131,6 @@ class Compactor:
     def _digest(schema: pa.Schema, files: list[DataFile]) -> tuple[int, ...]:
         """A digest of the multiset of rows over every column: count, sum and xor of row hashes."""
         with calculator() as sql:
-            hashes = f"SELECT hash({columns(schema.names)}) AS row FROM {reading(files)}"
+            hashes = f"SELECT hash({columns(schema.names)}) AS row FROM {reading(files, schema)}"
             found = sql.sql(f"SELECT count(*), sum(row::HUGEINT), bit_xor(row) FROM ({hashes})").fetchall()
         return tuple(found[0])

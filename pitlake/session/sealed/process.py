@@ -212,7 +212,7 @@ class SealedProcess:
 def _files(relation: Relation) -> str:
     if relation.mapped:
         return relation.registered
-    return parquet(map(file_name, relation.numbers), by_name=relation.by_name)
+    return parquet(map(file_name, relation.numbers), relation.schema if relation.by_name else None)
 
 
 class _Parcel:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from pitlake.clock import iso
-from pitlake.contract import GAP_COLUMNS, GAP_SCHEMA, INSTANT, Dataset
+from pitlake.contract import DUCKDB_TYPES, GAP_COLUMNS, GAP_SCHEMA, Dataset
 from pitlake.datasets import all_datasets
 from pitlake.errors import BadInput
 from pitlake.questions.catalogue import session_macros
@@ -57,20 +57,6 @@ _CLOCK = {
 CLOCK = frozenset({*_CLOCK, "age"})
 """The functions a session puts its own in place of, because they read the machine's clock or its history."""
 _AGE = f"CREATE MACRO age(x) AS system.main.age(date_trunc('day', {_NAIVE}), x), (x, y) AS system.main.age(x, y)"
-
-
-_KINDS = {
-    pa.string(): "VARCHAR",
-    pa.int64(): "BIGINT",
-    pa.float64(): "DOUBLE",
-    pa.bool_(): "BOOLEAN",
-    INSTANT: "TIMESTAMPTZ",
-    pa.date32(): "DATE",
-    pa.list_(pa.string()): "VARCHAR[]",
-    pa.list_(pa.float32()): "FLOAT[]",
-    pa.binary(): "BLOB",
-}
-"""What DuckDB makes of the types rows are stored in."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +115,7 @@ def instant(moment: datetime | None) -> str:
 
 def blank() -> list[str]:
     """What every DuckDB knows before any session: the spellings of now, macros of no dataset, and no gaps."""
-    nothing = ", ".join(f"NULL::{_KINDS[GAP_SCHEMA.field(name).type]} AS {name}" for name in GAP_COLUMNS)
+    nothing = ", ".join(f"NULL::{DUCKDB_TYPES[GAP_SCHEMA.field(name).type]} AS {name}" for name in GAP_COLUMNS)
     return [
         f"CREATE SCHEMA {STORED}",
         f"CREATE MACRO as_of() AS {instant(None)}",
@@ -166,10 +152,14 @@ def stored_rows(name: str, columns: Sequence[str], source: str) -> str:
     return f"CREATE OR REPLACE VIEW {STORED}.{identifier(name)} AS SELECT {listed} FROM {source}"
 
 
-def parquet(paths: Iterable[str], *, by_name: bool) -> str:
-    """The FROM item that reads these files."""
+def parquet(paths: Iterable[str], padded: pa.Schema | None = None) -> str:
+    """Return the FROM item that reads these files; columns of `padded` that a file lacks are null."""
     listed = ", ".join(literal(path) for path in paths)
-    return f"read_parquet([{listed}], hive_partitioning=false{', union_by_name=true' if by_name else ''})"
+    if padded is None:
+        return f"read_parquet([{listed}], hive_partitioning=false)"
+    nulls = ", ".join(f"NULL::{DUCKDB_TYPES[field.type]} AS {identifier(field.name)}" for field in padded)
+    rows = f"FROM read_parquet([{listed}], hive_partitioning=false, union_by_name=true)"
+    return f"(SELECT {nulls} WHERE false UNION ALL BY NAME {rows})"
 
 
 def revisions(each: Ready) -> str:
@@ -261,7 +251,7 @@ def searched(each: Ready, relation: "Relation", words: "Relation", source: Calla
 
 def no_tombstones(name: str) -> str:
     """A dataset's tombstones where there is none: DuckDB then plans no join."""
-    columns = ", ".join(f"NULL::{_KINDS[field.type]} AS {identifier(field.name)}" for field in SUPERSEDED_SCHEMA)
+    columns = ", ".join(f"NULL::{DUCKDB_TYPES[field.type]} AS {identifier(field.name)}" for field in SUPERSEDED_SCHEMA)
     return f"CREATE OR REPLACE VIEW {STORED}.{_superseded(name)} AS SELECT {columns} WHERE false"
 
 
@@ -396,7 +386,7 @@ def _view(each: Ready) -> str:
 
 
 def _null(dataset: Dataset, column: str) -> str:
-    return f"NULL::{_KINDS[dataset.arrow_schema.field(column).type]}"
+    return f"NULL::{DUCKDB_TYPES[dataset.arrow_schema.field(column).type]}"
 
 
 def _blank(ready: Iterable[Ready]) -> list[str]:
