@@ -199,6 +199,8 @@ def take_turn(context: dg.OpExecutionContext, config: Occasion, lake: LakeResour
         text = asked(config.occasion, files, config.at, forge.desk.config.schedules)
         decision = f"D-{config.occasion}-{config.at:%Y%m%dT%H%M%SZ}"
         agent = forge.agent(memory, lake.open())
+        if decision in agent.tape.decisions():
+            text = ""
         turn = agent.ask(text, config.at, decision=decision, trigger="schedule", said=context.log.info)
         decided = asyncio.run(turn)
         fetched = agent.fetched(decision)

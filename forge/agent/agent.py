@@ -5,10 +5,11 @@ Run again with the same name, a decision goes on where it was killed; replayed, 
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from forge.agent import session as sessions
@@ -34,8 +35,8 @@ from forge.model.taped import Models, Taped
 from forge.providers import all_providers
 from forge.providers.base import At
 from forge.tracking.receipts import Receipt, cut_off, exposure
-from pitlake.clock import instant, iso, now
-from pitlake.errors import BadInput, LakeNotFound
+from pitlake.clock import instant, iso, micros, now
+from pitlake.errors import BadInput, LakeNotFound, PitlakeError
 from pitlake.lake.lake import Lake
 
 NO_MARKET = "there is no market lake: fetch finds nothing; name one with --lake or PITLAKE_LAKE, or fill one"
@@ -90,20 +91,46 @@ class Agent:
         event: str = "",
         said: Callable[[str], None] = unsaid,
     ) -> Decided:
-        """Decide as of an instant (default: now). decision: the name of one that was begun, to go on with it.
+        """Decide as of an instant (default: now).
 
-        Raises BadInput, NoModel where a model has to be asked, ModelFailed, and what memory raises.
+        The decision's name, its question and its turn of the session are reserved on the tape before a model is asked.
+
+        Args:
+            text: The question; "" with the name of a decision that was begun.
+            decision: The name to decide under (default: a new one). One that was begun goes on where it stopped.
+
+        Raises:
+            BadInput: That decision was begun with another question or memory, or is being decided already.
+            NoModel, ModelFailed: A model has to be asked and there is none, or it failed. The turn is kept as failed.
         """
         at = instant(as_of) if as_of else self.memory.journal.clock.now()
-        started = decision if decision in self.tape.decisions() else ""
-        begun = self.tape.begun(started) if started else self._begin(text, at, trigger, user, event)
+        name = decision or f"D-{micros(at):013x}{token_hex(5)}"
+        with self.tape.claim(name):
+            begun = self._reserve(name, text, at, trigger, user, event)
+            said(f"decision {name}")
+            if begun["market"] is None:
+                said(NO_MARKET)
+            try:
+                return await self._decide(name, begun, said)
+            except BaseException as problem:
+                reason = str(problem) if isinstance(problem, PitlakeError) else type(problem).__name__
+                self.tape.fail(name, reason)
+                raise
+
+    def _reserve(self, name: str, text: str, at: datetime, trigger: Trigger, user: str, event: str) -> dict[str, Any]:
+        """Return what a decision starts from, kept on the tape."""
+        if name in self.tape.decisions():
+            begun = self.tape.begun(name)
+            if text not in ("", begun["text"]):
+                raise BadInput("decision", f"{name} was begun with another question", "ask it without that name")
+        else:
+            with self.tape.reserving():
+                begun = self.tape.begin(name, self._begin(text, at, trigger, user, event))
         if begun["clock"] != self.memory.journal.clock.name:
             raise BadInput("decision", f"was begun on the memory {begun['clock']}", "resume it with that memory")
-        name = decision or f"D-{begun['session'].removeprefix('sess_')}-{begun['turn']}"
-        begun = self.tape.begin(name, begun)
-        said(f"decision {name}")
-        if begun["market"] is None:
-            said(NO_MARKET)
+        return begun
+
+    async def _decide(self, name: str, begun: dict[str, Any], said: Callable[[str], None]) -> Decided:
         turn = self._turn(self.memory, name, begun, "record")
         answer, end = await self._run(turn, said)
         context = SessionContext(begun["session"], begun["turn"])
@@ -142,6 +169,7 @@ class Agent:
         remembered = self.memory.standing(at)
         minutes = self.config.sessions.session_timeout_minutes
         context = sessions.resolved(self.memory.hydrate(remembered), trigger, user, at, minutes, event)
+        context = self._free_turn(context, at)
         return {
             "text": text,
             "as_of": iso(at),
@@ -156,6 +184,17 @@ class Agent:
             "model": self.models("agent").id,
             "limits": [self.limits.turns, self.limits.repeats],
         }
+
+    def _free_turn(self, context: SessionContext, at: datetime) -> SessionContext:
+        """Return the session's next turn that nobody has reserved; of a new session while one of its turns is open."""
+        turn = context.turn_number
+        for name in self.tape.turns(context.session_id):
+            turn = max(turn, self.tape.begun(name)["turn"] + 1)
+            if self.tape.receipt(name) is None and self.tape.failure(name) is None:
+                if self.tape.is_claimed(name):
+                    return sessions.new(at)
+                self.tape.fail(name, "its process ended before it was answered")
+        return replace(context, turn_number=turn)
 
     def _turn(self, memory: Memory, decision: str, begun: dict[str, Any], mode: Mode) -> Turn:
         known = memory.hydrate(begun["remembered"], session=begun["session"], event=begun["event"], turn=begun["as_of"])

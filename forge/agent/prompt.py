@@ -3,11 +3,13 @@
 So the longest part is the same from turn to turn, and a provider's cache of prompts holds it.
 """
 
-from forge.core.errors import NotThere
 from forge.fs import ForgeFS
-from forge.records import Calibration, ProcessKnowledge, Record, View
+from forge.memory.book import remembered_book
+from forge.memory.lessons import approved_lessons, one_line
+from forge.records import Calibration, Record, View, render
 
 TOP_LESSONS = 3
+MOST_SCOPE = 60
 FIXED = """\
 You are Forge, an analytical system supporting a discretionary
 macro portfolio manager.
@@ -87,18 +89,15 @@ Record untaken decisions as counterfactuals.
 def prompt(fs: ForgeFS, turn: int, prior: str | None) -> str:
     """The system prompt of a turn. prior: the end of the session's history, None in its first turn."""
     views = [one for one in _records(fs, "views") if isinstance(one, View) and one.status == "active"]
-    lessons = [one for one in _records(fs, "pk") if isinstance(one, ProcessKnowledge)]
-    heavy = [one for one in lessons if one.weight >= ProcessKnowledge.LEAST_WEIGHT]
-    best = sorted(heavy, key=lambda one: (-one.weight, one.id))[:TOP_LESSONS]
     told = [
         FIXED,
         "SKILLS:\n"
         + ("\n".join(f"  {one.name.strip('/')}: {one.meta}" for one in fs.list_dir("/skills/")) or "  none installed"),
-        "PROCESS KNOWLEDGE (top by weight):\n"
-        + "\n".join(fs.read_lines(f"/memory/pk/{one.id}.md", 1, 3) for one in best),
+        "PROCESS KNOWLEDGE (top by weight, approved by the PM):\n"
+        + "\n".join(lesson.line() for lesson in approved_lessons(fs.remembered)[:TOP_LESSONS]),
         f"CALIBRATION: {worst_calibration(fs)}",
-        f"VIEWS: {len(views)} active: " + " ".join(f"{one.id}({one.scope})" for one in views),
-        f"PORTFOLIO: {_book(fs)}",
+        f"VIEWS: {len(views)} active: " + " ".join(f"{one.id}({one_line(one.scope, MOST_SCOPE)})" for one in views),
+        f"PORTFOLIO: {book_text(fs)}",
     ]
     if prior:
         told.append(f"SESSION (turn {turn}):\n{prior}\nPrior context: read('/session/').")
@@ -121,8 +120,7 @@ def _records(fs: ForgeFS, kind: str) -> list[Record]:
     return [known.record(row) for row in rows if row is not None]
 
 
-def _book(fs: ForgeFS) -> str:
-    try:
-        return fs.read_file("/portfolio/state.md")
-    except NotThere:
-        return "no positions are known"
+def book_text(fs: ForgeFS) -> str:
+    """Return the book as text, approved Expressions that the PM has not entered yet included."""
+    book = remembered_book(fs.remembered)
+    return render(book) if book else "no positions are known"

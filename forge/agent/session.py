@@ -6,7 +6,9 @@ from secrets import token_hex
 from typing import Literal
 
 from forge.fs import ForgeFS
-from forge.memory import Memory, Remembered, WriteCall
+from forge.memory import Memory, Remembered, WriteCall, Writing
+from forge.memory.effects import CODE
+from forge.memory.journal import digest
 from forge.records import KINDS, Session, render
 from pitlake.clock import micros
 
@@ -39,6 +41,11 @@ def resolved(
         last = max(mine, key=lambda one: (one.last_active, one.id))
         if timedelta(0) <= at - last.last_active <= timedelta(minutes=minutes):
             return SessionContext(last.id, last.turn + 1)
+    return new(at)
+
+
+def new(at: datetime) -> SessionContext:
+    """Return the first turn of a new session."""
     return SessionContext(f"sess_{micros(at):013x}{token_hex(5)}", 1)
 
 
@@ -47,6 +54,11 @@ def prior(fs: ForgeFS) -> str | None:
     if not fs.exists(HISTORY):
         return None
     return "\n".join(fs.read_file(HISTORY).strip().split("\n")[-PRIOR_LINES:])
+
+
+def _append(writing: Writing, path: str, entry: str) -> None:
+    row = writing.newest(path)
+    writing.put(path, (row.content if row else "") + entry)
 
 
 def record_turn(
@@ -67,9 +79,18 @@ def record_turn(
     query, result = said
     entry = f"\n## Turn {context.turn_number}\nQuery: {query[:200]}\nResult: {result[:300]}\n"
     entry += f"Stopped: {stopped}\n" if stopped else ""
-    before = fs.read_file(HISTORY) if fs.exists(HISTORY) else ""
-    if entry not in before:
-        fs.write_file(HISTORY, before + entry, call_id=f"{name}:history")
+    call = WriteCall(
+        actor=CODE,
+        session=context.session_id,
+        call_id=f"{name}:history",
+        event=event,
+        asked=digest(entry),
+        after=micros(fs.remembered.as_of),
+    )
+    memory.journal.write(
+        call,
+        lambda writing: _append(writing, HISTORY.replace("/session/", f"/session/{context.session_id}/", 1), entry),
+    )
     record = Session(
         id=context.session_id,
         user=user,
@@ -79,6 +100,6 @@ def record_turn(
         last_active=at,
         event=event,
     )
-    call = WriteCall(actor="code", session=context.session_id, call_id=f"{name}:session", event=event, after=micros(at))
+    call = WriteCall(actor=CODE, session=context.session_id, call_id=f"{name}:session", event=event, after=micros(at))
     path = KINDS["sessions"].path(context.session_id)
     memory.journal.append(path, render(replace(record, updated=at)), call)

@@ -4,6 +4,7 @@ import csv
 import getpass
 import json
 import os
+import sys
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -14,7 +15,7 @@ import click
 if TYPE_CHECKING:
     from forge.desk import Desk
     from forge.memory import Memory
-    from forge.records import Portfolio
+    from forge.records import Portfolio, Record
 
 COLUMNS = ("expression", "notional")
 
@@ -29,11 +30,9 @@ COLUMNS = ("expression", "notional")
     help="How to write the list.",
 )
 def approvals(form: str) -> None:
-    """List the Expressions that wait for approval.
-
-    For each: its text, its review, what prevents approval, and the hash of the text.
-    """
+    """List what waits for your approval: Expressions and lessons, each with its hash."""
     from forge.memory.approvals import pending
+    from forge.memory.lessons import waiting_lessons
     from forge.records import render
 
     own = _desk()
@@ -51,48 +50,71 @@ def approvals(form: str) -> None:
         ]
         click.echo(json.dumps(told, ensure_ascii=False))
         return
+    lessons = waiting_lessons(own.memory())
     for one in waiting:
         review = f"{one.review.verdict} ({one.review.id})" if one.review else "none of this content"
         click.echo(f"{render(one.expression)}\nreview: {review}\nhash: {one.sha256}")
         click.echo("".join(f"problem: {problem}\n" for problem in one.problems) or "ready to approve\n")
-    if not waiting:
-        click.echo("nothing is waiting for approval")
+    for lesson in lessons:
+        click.echo(f"{render(lesson.record)}\nhash: {lesson.sha256}\na lesson written by {lesson.author}\n")
+    if not waiting and not lessons:
+        click.echo("Nothing is waiting for approval.")
 
 
 @click.command()
 @click.argument("name", metavar="ID")
-@click.option(
-    "--hash",
-    "sha256",
-    metavar="HASH",
-    help="Approve only if the text has this hash [default: approve the current text].",
-)
+@click.option("--hash", "sha256", metavar="HASH", help="Hash of what you approve, or its first 8 characters.")
 def approve(name: str, sha256: str | None) -> None:
-    """Approve an Expression, which makes it active.
-
-    It must be within the guardrails, and a review of exactly its text must approve it.
-    """
+    """Approve an Expression or a lesson, exactly as it is shown."""
     from forge.memory import approvals as door
+    from forge.memory import lessons
 
     own = _desk()
     memory = own.memory()
-    shown = next((one.sha256 for one in door.pending(memory, own.guardrails) if one.expression.id == name), "")
-    held = sha256 or shown
-    door.approve(memory, name, held, getpass.getuser(), own.guardrails)
+    typed = sha256 or _typed_hash(own, memory, name)
+    if name.startswith("PK-"):
+        lessons.decide(memory, name, typed, getpass.getuser())
+    else:
+        door.approve(memory, name, typed, getpass.getuser(), own.guardrails)
     memory.flush()
-    click.echo(f"{name} is active: {held}")
+    click.echo(f"{name} is approved: {typed}")
+
+
+def _typed_hash(own: "Desk", memory: "Memory", name: str) -> str:
+    """Show what would be approved and ask for its hash; without a terminal, say which hash to give."""
+    from forge.memory import approvals as door
+    from forge.memory.lessons import waiting_lessons
+    from forge.records import render
+    from pitlake.errors import BadInput
+
+    waiting = door.pending(memory, own.guardrails)
+    texts: dict[str, tuple[Record, str]] = {one.expression.id: (one.expression, one.sha256) for one in waiting}
+    texts |= {lesson.record.id: (lesson.record, lesson.sha256) for lesson in waiting_lessons(memory)}
+    if name not in texts:
+        raise BadInput("id", f"{name[:40]} does not wait for approval", "list what does: pitlake forge approvals")
+    record, sha256 = texts[name]
+    if not sys.stdin.isatty():
+        raise BadInput("--hash", "is missing", f"read what {name} says, then give --hash {sha256[:12]}")
+    click.echo(f"{render(record)}\nhash: {sha256}", err=True)
+    typed: str = click.prompt("Type the first 8 characters of the hash to approve exactly this", err=True)
+    return typed.strip()
 
 
 @click.command()
 @click.argument("name", metavar="ID")
 @click.option("--reason", required=True, help="Why; kept with the Counterfactual that tracks it.")
 def reject(name: str, reason: str) -> None:
-    """Reject an Expression. It is then tracked as a Counterfactual."""
+    """Reject an Expression, which is then tracked as a Counterfactual, or a lesson."""
     from forge.memory import approvals as door
+    from forge.memory import lessons
 
     own = _desk()
     memory = own.memory()
-    door.reject(memory, name, reason, getpass.getuser(), own.guardrails)
+    waiting = {lesson.record.id: lesson.sha256 for lesson in lessons.waiting_lessons(memory)}
+    if name in waiting:
+        lessons.decide(memory, name, waiting[name], getpass.getuser(), " ".join(reason.split()) or "rejected")
+    else:
+        door.reject(memory, name, reason, getpass.getuser(), own.guardrails)
     memory.flush()
     click.echo(f"{name} is rejected")
 
@@ -120,11 +142,9 @@ def portfolio() -> None:
 @portfolio.command("import")
 @click.argument("positions", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def import_(positions: Path) -> None:
-    """Replace the book with the positions of a CSV file.
-
-    Its columns: expression, notional, and one for each factor, all in percent of capital.
-    """
-    from forge.memory.effects import PM, PORTFOLIO
+    """Take the book from a CSV file: expression, notional, and a column a factor, all in percent of capital."""
+    from forge.memory.book import PORTFOLIO
+    from forge.memory.effects import PM
     from forge.records import render
 
     own = _desk()

@@ -8,6 +8,7 @@ BadInput (pitlake)
 ├── Stale               a path changed since the caller read it
 ├── CallDiffers         a call id was used before, for something else
 ├── ApprovalNeeded      an Expression was written active; that takes the PM
+├── PositionHeld        an agent wrote to an Expression that is held
 └── GuardrailsBroken    an Expression breaks risk limits; `violations` says which
 PitlakeError (pitlake)
 ├── ClocksMixed         a journal or a lake of one clock, opened with another
@@ -66,6 +67,14 @@ class ApprovalNeeded(BadInput):
     def __init__(self, name: str) -> None:
         step = "write it as proposed, have it reviewed, and leave it to the PM"
         super().__init__("status", f"{name} becomes active by the PM's approval alone", step)
+
+
+class PositionHeld(BadInput):
+    """An agent wrote to an Expression that is held: the PM and code alone change it."""
+
+    def __init__(self, name: str) -> None:
+        step = f"propose the change as /memory/expressions/new.md with 'adjusts: {name}' and have it reviewed"
+        super().__init__("path", f"{name} is held, so its terms, status and result are not an agent's to write", step)
 
 
 class GuardrailsBroken(BadInput):

@@ -2,13 +2,12 @@
 
 Recording, resuming after a kill, strict replay and live-tools replay are one method, `once`, keyed by lane (who asks)
 and step (as which), and by the canonical form of what is asked. SQLite, synchronous FULL, no row ever changed.
-
-reeltime 1.0 was looked at: it records a provider's bytes by patching HTTP clients into a JSON Lines file that is not
-synced, replays a whole process, and knows neither a resume in the middle nor a replay whose tools run again.
 """
 
+import fcntl
 import hashlib
 import json
+import os
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing, contextmanager
@@ -33,8 +32,9 @@ CREATE TABLE IF NOT EXISTS steps (
 CREATE TABLE IF NOT EXISTS requests (
   request INTEGER PRIMARY KEY, decision TEXT NOT NULL, model TEXT NOT NULL, tokens INTEGER NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS ends (request INTEGER PRIMARY KEY, answered INTEGER NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS failures (decision TEXT NOT NULL, reason TEXT NOT NULL) STRICT;
 """
-TABLES = ("decisions", "receipts", "steps", "requests", "ends")
+TABLES = ("decisions", "receipts", "steps", "requests", "ends", "failures")
 _KEPT = """
 CREATE TRIGGER IF NOT EXISTS {0}_{1} BEFORE {1} ON {0} BEGIN SELECT RAISE(ABORT, 'a tape is never changed'); END;
 """
@@ -116,6 +116,67 @@ class Tape:
             raise BadInput("decision", f"{decision[:SHOWN]!r} is not on the tape", f"the newest are: {known}")
         told: dict[str, Any] = json.loads(found[0])
         return told
+
+    @contextmanager
+    def claim(self, decision: str) -> Iterator[None]:
+        """Hold a decision while this process works on it. The operating system lets go of it when the process ends.
+
+        Raises:
+            BadInput: Another process, or another turn of this one, is working on it.
+        """
+        with self._locked(digest(decision), blocking=False) as file:
+            if file is None:
+                raise BadInput("decision", f"{decision[:SHOWN]} is being decided already", "wait until it is answered")
+            yield
+            file.unlink(missing_ok=True)
+
+    def is_claimed(self, decision: str) -> bool:
+        """Return whether a process is working on a decision."""
+        with self._locked(digest(decision), blocking=False) as file:
+            return file is None
+
+    @contextmanager
+    def reserving(self) -> Iterator[None]:
+        """Let one process at a time choose a session and a turn."""
+        with self._locked("reserving", blocking=True):
+            yield
+
+    def turns(self, session: str) -> list[str]:
+        """Return the decisions of a session in the order they were begun."""
+        chosen = "SELECT decision FROM decisions WHERE json_extract(asked, '$.session') = ? ORDER BY rowid"
+        with self._open() as connection:
+            return [name for (name,) in connection.execute(chosen, (session,))]
+
+    def fail(self, decision: str, reason: str) -> None:
+        """Record why a decision was not answered. It can still be resumed."""
+        with self._open() as connection:
+            connection.execute("INSERT INTO failures VALUES (?, ?)", (decision, reason))
+
+    def failure(self, decision: str) -> str | None:
+        """Return why a decision was not answered; None for one that was, or that nobody knows to have failed."""
+        chosen = "SELECT reason FROM failures WHERE decision = ? ORDER BY rowid DESC LIMIT 1"
+        with self._open() as connection:
+            row = connection.execute(chosen, (decision,)).fetchone()
+        return row[0] if row and self.receipt(decision) is None else None
+
+    @contextmanager
+    def _locked(self, name: str, *, blocking: bool) -> Iterator[Path | None]:
+        """Lock a file beside the tape; None where another holds it."""
+        folder = self.place.with_name(f"{self.place.name}-open")
+        folder.mkdir(exist_ok=True)
+        file = folder / name
+        while True:
+            with file.open("a") as handle:
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | (0 if blocking else fcntl.LOCK_NB))
+                except BlockingIOError:
+                    yield None
+                    return
+                # Who held the lock may have removed the file since: then this is a lock on nothing.
+                if not file.exists() or not os.path.samestat(os.fstat(handle.fileno()), file.stat()):
+                    continue
+                yield file
+                return
 
     def decisions(self) -> list[str]:
         """Every decision, in the order they were begun."""

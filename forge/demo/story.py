@@ -16,7 +16,8 @@ from forge.core.tape import Diverged, Mode, Step, Tape
 from forge.demo.script import AGAIN, ASKED, REVISED, ROLES
 from forge.fs import ForgeFS
 from forge.memory import Memory, approvals
-from forge.memory.effects import PM, PORTFOLIO
+from forge.memory.book import PORTFOLIO
+from forge.memory.effects import PM
 from forge.memory.guardrails import Guardrails
 from forge.model.scripted import Scripted
 from forge.providers.base import At

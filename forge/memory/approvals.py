@@ -5,14 +5,16 @@ that, all looked at in the one transaction that makes it active.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import cast
 
 from forge.memory import Memory, Row, Writing
-from forge.memory.effects import CONSTRAINTS, PORTFOLIO, Writer
+from forge.memory.book import PORTFOLIO, held_expressions, held_in, with_approved
+from forge.memory.effects import CONSTRAINTS, Writer
 from forge.memory.guardrails import Guardrails, Violation
+from forge.memory.lessons import SHORTEST_HASH
 from forge.records import (
     KINDS,
     Approval,
@@ -26,12 +28,13 @@ from forge.records import (
     kind_of_path,
     parse,
 )
+from pitlake.clock import new_york_day
 from pitlake.errors import BadInput
+from pitlake.exchange import session
 
 APPROVING = frozenset({"approve", "approve_with_notes"})
 WAITING = frozenset({"proposed", "review_required"})
 OPEN_VIEWS = frozenset({"draft", "active"})
-SHORTEST_HASH = 8
 SESSION = "pm"
 
 
@@ -58,8 +61,9 @@ def pending(memory: Memory, guardrails: Guardrails, at: datetime | None = None) 
     rows = [row for path in known.paths(KINDS["expressions"].folder) if (row := newest(path))]
     reviews = [row for path in known.paths(KINDS["reviews"].folder) if (row := newest(path))]
     found = [(row, parse(KINDS["expressions"], row.content)) for row in rows]
+    held = held_in(known)
     return [
-        _judged(row, one, reviews, {path: newest(path) for path in _beside(one)}, guardrails)
+        _judged(row, one, reviews, {path: newest(path) for path in _beside(one)}, guardrails, held)
         for row, one in found
         if isinstance(one, Expression) and one.status in WAITING
     ]
@@ -85,10 +89,13 @@ def _decide(memory: Memory, name: str, sha256: str, by: str, guardrails: Guardra
         raise BadInput("id", f"{name[:40]!r} is not an Expression", "give one such as E-001")
     known = memory.hydrate(memory.standing(memory.journal.clock.now()), session=SESSION)
 
-    def decided(writing: Writing, row: Row) -> tuple[Approval, Expression]:
+    def decided(writing: Writing, row: Row) -> tuple[Approval, tuple[Expression, ...]]:
         expression = cast("Expression", parse(KINDS["expressions"], row.content))
         beside = {path: writing.newest(path) for path in _beside(expression)}
-        found = _judged(row, expression, writing.all_of("reviews"), beside, guardrails)
+        held = held_expressions(writing.all_of("expressions"), writing.all_of("approvals"))
+        found = _judged(row, expression, writing.all_of("reviews"), beside, guardrails, held)
+        if reason and row.path in held:
+            raise BadInput("id", f"{name} is held: a position cannot be rejected", f"pitlake forge close {name}")
         if expression.status not in WAITING:
             raise BadInput("id", f"{name} is {expression.status} and waits for nothing", "see pitlake forge approvals")
         if not reason:
@@ -101,11 +108,39 @@ def _decide(memory: Memory, name: str, sha256: str, by: str, guardrails: Guardra
             decided_by=by,
             reason=reason,
         )
-        status = replace(expression, status="rejected", rejection_reason=reason) if reason else None
-        return approval, status or replace(expression, status="active")
+        if reason:
+            return approval, (replace(expression, status="rejected", rejection_reason=reason),)
+        if expression.adjusts:
+            target = held[KINDS["expressions"].path(expression.adjusts)]
+            return approval, (replace(expression, status="applied"), adjusted(target, expression, known.as_of))
+        return approval, (replace(expression, status="active"),)
 
     call_id = f"decide:{os.urandom(10).hex()}"
     Writer(memory.journal, known, guardrails, "pm").decide(KINDS["expressions"].path(name), call_id, decided)
+
+
+def adjusted(target: Expression, proposal: Expression, at: datetime) -> Expression:
+    """Return a held Expression with the terms of an approved proposal.
+
+    A proposal with an exit_reason closes it at the end of the next session that ends after `at`; code writes the
+    result then, as for every exit.
+    """
+    if not proposal.exit_reason:
+        return replace(
+            target,
+            status="active",
+            target=proposal.target,
+            stop=proposal.stop,
+            expires=proposal.expires,
+            max_loss_pct=proposal.max_loss_pct,
+            duration_impact=proposal.duration_impact,
+            factor_exposures=proposal.factor_exposures,
+        )
+    day = new_york_day(at)
+    while (exchange_session := session(day)) is None or exchange_session.close <= at:
+        day += timedelta(days=1)
+    last_day = min(day, target.expires) if target.expires else day
+    return replace(target, status="active", expires=last_day, exit_reason=proposal.exit_reason)
 
 
 def _check(found: Pending, sha256: str) -> None:
@@ -120,10 +155,16 @@ def _beside(expression: Expression) -> tuple[str, ...]:
 
 
 def _judged(
-    row: Row, expression: Expression, reviews: Iterable[Row], beside: dict[str, Row | None], guardrails: Guardrails
+    row: Row,
+    expression: Expression,
+    reviews: Iterable[Row],
+    beside: dict[str, Row | None],
+    guardrails: Guardrails,
+    held: Mapping[str, Expression],
 ) -> Pending:
     view_path, book, limits = _beside(expression)
-    portfolio, constraints = cast("Portfolio | None", _record(beside[book])), _record(beside[limits])
+    portfolio = with_approved(cast("Portfolio | None", _record(beside[book])), held.values())
+    constraints = _record(beside[limits])
     active = replace(expression, status="active")
     violations = guardrails.check(active, portfolio, cast("Constraints | None", constraints))
     sha256 = content_hash(expression)
@@ -137,6 +178,8 @@ def _judged(
         problems.append("no review of exactly this content")
     elif review.verdict not in APPROVING:
         problems.append(f"the review says {review.verdict}")
+    if expression.adjusts and KINDS["expressions"].path(expression.adjusts) not in held:
+        problems.append(f"{expression.adjusts} is not held any more")
     view = _record(beside[view_path])
     if not isinstance(view, View) or view.status not in OPEN_VIEWS:
         problems.append(f"{expression.view_id} is {getattr(view, 'status', 'missing')}")

@@ -8,7 +8,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
 
-from forge.core.errors import ApprovalNeeded, GuardrailsBroken, NotThere, PathRefused, RecordUnreadable
+from forge.core.errors import (
+    ApprovalNeeded,
+    GuardrailsBroken,
+    NotThere,
+    PathRefused,
+    PositionHeld,
+    RecordUnreadable,
+)
+from forge.memory.book import held_in, remembered_book
 from forge.memory.chain import Row
 from forge.memory.guardrails import Guardrails
 from forge.memory.journal import Journal, WriteCall, Writing, digest
@@ -21,7 +29,6 @@ from forge.records import (
     Expression,
     Kind,
     Outcome,
-    Portfolio,
     Record,
     View,
     content_hash,
@@ -34,9 +41,14 @@ from pitlake import clock
 from pitlake.questions import catalogue
 
 AGENT, PM, CODE = "agent", "pm", "code"
-FINAL = frozenset({"closed", "rejected", "invalidated", "expired", "retired", "completed"})
+FINAL = frozenset({"closed", "rejected", "invalidated", "expired", "retired", "completed", "applied"})
+AGENT_STATUSES = frozenset({"draft", "proposed", "review_required", "active"})
+"""What an agent may write an Expression as; `active` is refused with a next step of its own."""
+RESULTS = ("pnl", "exit_reason", "exit_details", "rejection_reason")
+TRACKED = ("opened", "made", "exit_reason", "problem", "version", "answer", "marks")
+SAME_TRADE = ("view_id", "instrument", "direction", "notional")
 REVIEWED = frozenset({"proposed", "active"})
-PORTFOLIO, CONSTRAINTS = KINDS["portfolio"].path("state"), KINDS["constraints"].path("constraints")
+CONSTRAINTS = KINDS["constraints"].path("constraints")
 
 
 class Writer:
@@ -65,9 +77,16 @@ class Writer:
         self._known.take(row for row in rows if self._is_mine(row))
         return rows
 
-    def decide(self, path: str, call_id: str, decided: Callable[[Writing, Row], tuple[Approval, Expression]]) -> None:
-        """Write what the PM decided of an Expression, and what follows from it. decided: from its newest text, in the
-        same transaction. Raises BadInput where there is none, and what `decided` raises.
+    def decide(
+        self, path: str, call_id: str, decided: Callable[[Writing, Row], tuple[Approval, tuple[Expression, ...]]]
+    ) -> None:
+        """Write the PM's decision on an Expression and what follows from it, in one transaction.
+
+        Args:
+            decided: Returns the approval and the Expressions it changes, from the newest text at `path`.
+
+        Raises:
+            BadInput: There is no such Expression, or what `decided` raises.
         """
         at = clock.micros(self._known.as_of)
         call = WriteCall(actor=PM, session=self._known.session, call_id=call_id, after=at)
@@ -76,12 +95,15 @@ class Writer:
             row = writing.newest(path)
             if row is None:
                 raise NotThere(path)
-            approval, expression = decided(writing, row)
+            approval, expressions = decided(writing, row)
             made = replace(approval, id=writing.next_id("approvals"), updated=self._known.as_of)
             writing.put(KINDS["approvals"].path(made.id), render(made))
-            record = replace(expression, updated=self._known.as_of)
-            writing.put(path, render(record), based_on=row.seq)
-            self._effects(writing, parse(KINDS["expressions"], row.content), record)
+            for expression in expressions:
+                changed_path = KINDS["expressions"].path(expression.id)
+                before = cast("Row", writing.newest(changed_path))
+                record = replace(expression, updated=self._known.as_of)
+                writing.put(changed_path, render(record), based_on=before.seq)
+                self._effects(writing, parse(KINDS["expressions"], before.content), record)
 
         self._journal.write(call, work)
 
@@ -173,6 +195,8 @@ class Writer:
             raise RecordUnreadable(1, f"{record.id} is {was}, which is final", "write a new record")
         if isinstance(record, View) and record.settles:
             catalogue.get(record.settles.query).bind(record.settles.params)
+        if self._actor == AGENT:
+            self._check_agent(record, path)
         if isinstance(record, Expression):
             self._guard(record)
             before = self._known.record(old) if old else None
@@ -181,11 +205,40 @@ class Writer:
             ):
                 raise ApprovalNeeded(record.id)
 
+    def _check_agent(self, record: Record, path: str) -> None:
+        """Refuse what code and the PM alone may write: held positions, results, and the paths of trades not taken."""
+        if isinstance(record, Counterfactual) and (_tracked(record) or _tracked(self._at(path))):
+            step = f"write a new one with status: tracking and without {', '.join(TRACKED)}"
+            raise RecordUnreadable(1, "the path of a Counterfactual is written by code", step)
+        if not isinstance(record, Expression):
+            return
+        held = held_in(self._known)
+        if before := held.get(path):
+            if record.status != "review_required" or content_hash(before) != content_hash(record):
+                raise PositionHeld(record.id)
+            return
+        if record.status not in AGENT_STATUSES:
+            problem = f"status: {record.status} is not an agent's to write"
+            raise RecordUnreadable(1, problem, "write draft or proposed; the PM and code open and close positions")
+        results = RESULTS if not record.adjusts else tuple(name for name in RESULTS if name != "exit_reason")
+        if filled := [name for name in results if getattr(record, name) not in (None, "")]:
+            raise RecordUnreadable(1, f"{filled[0]}: is written by code when a position is closed", "leave it out")
+        if record.adjusts:
+            self._check_adjustment(record, held.get(KINDS["expressions"].path(record.adjusts)))
+
+    def _check_adjustment(self, record: Expression, held: Expression | None) -> None:
+        if held is None:
+            raise RecordUnreadable(1, f"adjusts: {record.adjusts[:40]} is not held", "name an active Expression")
+        for name in SAME_TRADE:
+            if getattr(record, name) != getattr(held, name):
+                problem = f"{name}: {held.id} has {getattr(held, name)!r}, which an adjustment keeps"
+                raise RecordUnreadable(1, problem, f"close {held.id} with an exit_reason and propose a new Expression")
+
     def _guard(self, record: Expression) -> None:
         if self._known.newest(KINDS["views"].path(record.view_id)) is None:
             raise RecordUnreadable(1, f"view_id: there is no View {record.view_id[:40]!r}", "write the View first")
-        book, limits = self._at(PORTFOLIO), self._at(CONSTRAINTS)
-        violations = self._guardrails.check(record, cast("Portfolio | None", book), cast("Constraints | None", limits))
+        book, limits = remembered_book(self._known), cast("Constraints | None", self._at(CONSTRAINTS))
+        violations = self._guardrails.check(record, book, limits)
         if violations:
             raise GuardrailsBroken(violations)
 
@@ -209,6 +262,13 @@ class Writer:
             isinstance(was, Expression)
             and render(replace(was, status="review_required", updated=self._known.as_of)) == row.content
         )
+
+
+def _tracked(record: Record | None) -> bool:
+    """Return whether code has followed a Counterfactual, or the text claims so."""
+    if not isinstance(record, Counterfactual):
+        return False
+    return record.status != "tracking" or any(getattr(record, name) not in (None, "", ()) for name in TRACKED)
 
 
 def _twins(one: str, other: str) -> bool:

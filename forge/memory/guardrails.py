@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from forge.core.config import Limits
 from forge.records import Constraints, Expression, Portfolio
 
-UNBLOCKED = frozenset({"draft", "closed", "rejected"})
+UNBLOCKED = frozenset({"draft", "closed", "rejected", "applied"})
 Number = float | Literal["missing"]
 MISSING: Literal["missing"] = "missing"
 
@@ -71,7 +71,8 @@ class Guardrails:
         return configured if tighter is None else min(configured, tighter)
 
     def _measured(self, expression: Expression, portfolio: Portfolio | None) -> Iterator[tuple[str, str, float | None]]:
-        held = [one for one in portfolio.positions if one.expression == expression.id] if portfolio else []
+        replaced_id = expression.adjusts or expression.id
+        held = [one for one in portfolio.positions if one.expression == replaced_id] if portfolio else []
         gross = portfolio.gross if portfolio else None
         replaced = -sum(abs(one.notional) for one in held)
         yield "max_single_risk", "max_single_risk", _size(expression.max_loss_pct)

@@ -69,12 +69,16 @@ class View(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Expression(Record):
-    """A trade that expresses a View. Numbers in percent of capital; duration in years."""
+    """A trade that expresses a View. Numbers in percent of capital; duration in years.
+
+    adjusts: the id of a held Expression that this one would change: its target, stop and last day, or, with an
+    exit_reason, its closing. Applied once the PM approves it.
+    """
 
     view_id: str
     category: Category
     instrument: str
-    status: Literal["draft", "proposed", "active", "review_required", "rejected", "closed"]
+    status: Literal["draft", "proposed", "active", "review_required", "rejected", "closed", "applied"]
     direction: Literal["long", "short", "spread", "option"]
     updated: datetime | None = None
     links: tuple[str, ...] = ()
@@ -90,6 +94,7 @@ class Expression(Record):
     exit_details: str = ""
     pnl: float | None = None
     rejection_reason: str = ""
+    adjusts: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -299,7 +304,7 @@ KINDS = {
         Kind("observations", Observation, "/memory/observations/", "O", agents=True),
         Kind("linkages", Linkage, "/memory/linkages/", "L", agents=True),
         Kind("pk", ProcessKnowledge, "/memory/pk/", "PK", agents=True),
-        Kind("outcomes", Outcome, "/memory/outcomes/", "OUT", agents=True),
+        Kind("outcomes", Outcome, "/memory/outcomes/", "OUT"),
         Kind("counterfactuals", Counterfactual, "/memory/counterfactuals/", "CF", agents=True),
         Kind("settlements", Settlement, "/memory/settlements/", "S"),
         Kind("calibration", Calibration, "/memory/calibration/", ids=_CATEGORY),

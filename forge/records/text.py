@@ -38,8 +38,9 @@ def render(record: Record) -> str:
 
 
 def content_hash(record: Record) -> str:
-    """sha256 of what a record says, whatever its status and whenever it was written."""
-    return sha256(render(replace(cast("Any", record), status="draft", updated=None)).encode()).hexdigest()
+    """Return the sha256 of what a record says, whatever its status and whenever it was written."""
+    status = values.specs(type(record))["status"].words[0]
+    return sha256(render(replace(cast("Any", record), status=status, updated=None)).encode()).hexdigest()
 
 
 def parse(kind: Kind, text: str) -> Record:

@@ -8,7 +8,7 @@ shares, stop and target; a dividend belongs to who held before its ex-day. Where
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import Literal
+from typing import Any, Literal
 
 from forge.records import Mark
 
@@ -31,15 +31,27 @@ class Bar:
 
 
 @dataclass(frozen=True)
+class Terms:
+    """What replaces terms of a held position from a session's open on.
+
+    changed: `target` and `stop`, in USD as of the eve of `since`, and `until`; only what was changed.
+    """
+
+    since: date
+    changed: Mapping[str, float | date | None]
+
+
+@dataclass(frozen=True)
 class Trade:
     """side: 1 long, -1 short; target, stop: in USD as of the eve of the first session, None for none; until: its last
-    day.
+    day; changes: later terms, in order.
     """
 
     side: int
     target: float | None
     stop: float | None
     until: date
+    changes: tuple[Terms, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -63,18 +75,21 @@ class Path:
 def followed(trade: Trade, bars: Mapping[date, Bar], sessions: Iterable[date]) -> Path:
     """The path of a trade. sessions: those it was held in and that are over, in order."""
     opened, shares, cash, marks = None, 1.0, 0.0, list[Mark]()
-    target, stop = trade.target, trade.stop
+    terms: dict[str, Any] = {"target": trade.target, "stop": trade.stop, "until": trade.until}
+    changes = list(trade.changes)
     for day in sessions:
         bar = bars.get(day)
         if bar is None:
             return Path(opened, tuple(marks), gap=day)
-        target, stop = _moved(target, bar.split), _moved(stop, bar.split)
+        while changes and changes[0].since <= day:
+            terms.update(changes.pop(0).changed)
+        terms |= {level: _moved(terms[level], bar.split) for level in ("target", "stop")}
         if opened is None:
             opened = bar.open
         else:
             shares *= bar.split
             cash += shares * bar.dividend
-        reason, price = _exit(trade, bar, target, stop)
+        reason, price = _exit(trade.side, bar, **terms)
         made = trade.side * ((bar.close if price is None else price) * shares + cash - opened) / opened
         marks.append(Mark(day=day, value=round(made, 9)))
         if price is not None:
@@ -83,17 +98,16 @@ def followed(trade: Trade, bars: Mapping[date, Bar], sessions: Iterable[date]) -
 
 
 def _exit(
-    trade: Trade, bar: Bar, target: float | None, stop: float | None
+    side: int, bar: Bar, target: float | None, stop: float | None, until: date
 ) -> tuple[Reason | Literal[""], float | None]:
     """Why and at what price a position is left in a bar."""
-    side = trade.side
     worst, best = (bar.low, bar.high) if side > 0 else (bar.high, bar.low)
     for price, certain in ((bar.open, True), (None, False)):
         if stop is not None and side * (bar.open if certain else worst) <= side * stop:
             return "stop", price or stop
         if target is not None and side * (bar.open if certain else best) >= side * target:
             return "target", price or target
-    return ("time", bar.close) if bar.day >= trade.until else ("", None)
+    return ("time", bar.close) if bar.day >= until else ("", None)
 
 
 def _moved(level: float | None, split: float) -> float | None:

@@ -12,13 +12,16 @@ from typing import cast
 
 from forge.fs import ForgeFS
 from forge.memory import Memory, approvals
-from forge.memory.effects import PM, PORTFOLIO
+from forge.memory.book import HELD, PORTFOLIO, with_approved
+from forge.memory.effects import PM
 from forge.memory.guardrails import Guardrails
+from forge.memory.lessons import decide as decide_lesson
+from forge.memory.lessons import waiting_lessons
 from forge.providers.base import At
-from forge.records import Expression, Portfolio, Position, render
+from forge.records import Expression, Portfolio, render
 from forge.tracking.calibration import calibrate
 from forge.tracking.settlement import hydrated, settle
-from forge.tracking.trades import HELD, exits, expressions, held_since
+from forge.tracking.trades import exits, expressions, held_since
 from forge.tracking.untaken import untaken
 
 NAME = "simulated PM"
@@ -33,6 +36,8 @@ def between(
         if not waiting.problems:
             approvals.approve(memory, waiting.expression.id, waiting.sha256, NAME, guardrails)
             _book(memory, at.as_of)
+    for lesson in waiting_lessons(memory):
+        decide_lesson(memory, lesson.record.id, lesson.sha256, NAME)
     settled = settle(memory, at, cut_offs)
     closed, gaps = exits(memory, at)
     followed, missing = untaken(memory, at)
@@ -58,20 +63,6 @@ def _book(memory: Memory, at: datetime) -> None:
 
 
 def _summed(held: list[Expression]) -> Portfolio:
-    """The book of what is held; of a short trade the notional is negative."""
-    signed = [(-1 if one.direction == "short" else 1) * abs(one.notional or 0.0) for one in held]
-    positions = tuple(
-        Position(expression=one.id, notional=notional, factor_exposures=one.factor_exposures or {})
-        for one, notional in zip(held, signed, strict=True)
-    )
-    factors: dict[str, float] = {}
-    for name, share in (pair for one in positions for pair in sorted(one.factor_exposures.items())):
-        factors[name] = factors.get(name, 0.0) + share
-    return Portfolio(
-        id="state",
-        gross=float(sum(map(abs, signed))),
-        net=float(sum(signed)),
-        duration=float(sum(one.duration_impact or 0.0 for one in held)),
-        positions=positions,
-        factor_exposures=dict(sorted(factors.items())),
-    )
+    empty = Portfolio(id="state", gross=0.0, net=0.0, duration=0.0, factor_exposures={})
+    book = cast("Portfolio", with_approved(empty, held))
+    return replace(book, factor_exposures=dict(sorted((book.factor_exposures or {}).items())))

@@ -101,7 +101,7 @@ async def _run(walk: Walk, ground: Ground, said: Callable[[str], None]) -> Walke
             decision = f"D-{occasion}-{at:%Y%m%dT%H%M%SZ}"
             if tape.receipt(decision) is None:
                 _time_passes(agent, at, version)
-                text = asked(occasion, _files(agent, at), at, walk.plan)
+                text = "" if decision in tape.decisions() else asked(occasion, _files(agent, at), at, walk.plan)
                 decided = await agent.ask(text, at, decision=decision, trigger="schedule")
                 spent = of_all(tape, ground.config)
                 said(f"{walk.name} {number}/{len(steps)} {decision}: {decided.end}, {spent.told()} so far")

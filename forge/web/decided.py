@@ -15,7 +15,7 @@ SHOWN = 200
 
 class Begun(NamedTuple):
     """A decision on the tape. asked: its question; as_of: the instant it was decided as of; clock: of its memory;
-    trigger: query, schedule or alert.
+    trigger: query, schedule or alert; failure: why it was not answered, "" where it was or is not known to have failed.
     """
 
     name: str
@@ -24,6 +24,7 @@ class Begun(NamedTuple):
     clock: str
     trigger: str
     ended: bool
+    failure: str = ""
 
     @property
     def live(self) -> bool:
@@ -64,8 +65,8 @@ class Decision(NamedTuple):
 def begun(tape: Tape, name: str) -> Begun:
     """What a decision began with."""
     told = tape.begun(name)
-    ended = tape.receipt(name) is not None
-    return Begun(name, told["text"], instant(told["as_of"]), told["clock"], told["trigger"], ended)
+    ended, failure = tape.receipt(name) is not None, tape.failure(name) or ""
+    return Begun(name, told["text"], instant(told["as_of"]), told["clock"], told["trigger"], ended, failure)
 
 
 def decision(tape: Tape, begun: Begun, edges: list[Edge]) -> Decision:

@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from forge.evolution import approve as evolution
-from forge.memory import approvals
+from forge.memory import approvals, lessons
 from forge.web.desk import DeskPages
 from forge.web.remembered import Day
 from pitlake.errors import BadInput
@@ -30,6 +30,8 @@ class Deciding:
         return [
             Route("/desk/e/{name}/approve", self.approve, methods=["POST"]),
             Route("/desk/e/{name}/reject", self.reject, methods=["POST"]),
+            Route("/desk/pk/{name}/approve", self.approve_lesson, methods=["POST"]),
+            Route("/desk/pk/{name}/reject", self.reject_lesson, methods=["POST"]),
             Route("/desk/skills/{name}/approve", self.apply, methods=["POST"]),
         ]
 
@@ -42,6 +44,17 @@ class Deciding:
         """Reject it with a reason, if it still says what was shown."""
         told = await form(request)
         return await to_thread.run_sync(partial(self._decide, request, told.get("sha256", ""), told.get("reason", "")))
+
+    async def approve_lesson(self, request: Request) -> Response:
+        """Approve a lesson, if it still says what was shown."""
+        fields = await form(request)
+        return await to_thread.run_sync(partial(self._decide_lesson, request, fields.get("sha256", ""), ""))
+
+    async def reject_lesson(self, request: Request) -> Response:
+        """Reject a lesson with a reason, if it still says what was shown."""
+        fields = await form(request)
+        reason = " ".join(fields.get("reason", "").split()) or "rejected"
+        return await to_thread.run_sync(partial(self._decide_lesson, request, fields.get("sha256", ""), reason))
 
     async def apply(self, request: Request) -> Response:
         """Apply a proposal to the PM's own folder of skills, if it is what was shown."""
@@ -56,6 +69,15 @@ class Deciding:
             except BadInput as refused:
                 return self._pages.proposed(request, day, str(refused), 409)
         return RedirectResponse("/desk/skills", 303)
+
+    def _decide_lesson(self, request: Request, sha256: str, reason: str) -> Response:
+        with self._today(request) as day:
+            try:
+                lessons.decide(day.memory, request.path_params["name"], sha256, getpass.getuser(), reason)
+            except BadInput as refused:
+                return self._pages.waiting(request, day, str(refused), 409)
+            day.memory.flush()
+        return RedirectResponse("/desk/approvals", 303)
 
     def _today(self, request: Request) -> AbstractContextManager[Day]:
         if "as_of" in request.query_params:

@@ -81,7 +81,7 @@ class DeskPages:
         """The same page, with what came in a decision's way."""
         found = day.waiting()
         measures = {one.expression.id: day.measures(one.expression) for one in found}
-        told = {"waiting": found, "measures": measures, "problem": problem}
+        told = {"waiting": found, "measures": measures, "problem": problem, "lessons": day.lessons()}
         return self.page(request, "approvals.html", day, status, **told)
 
     def calibration(self, request: Request) -> HTMLResponse:

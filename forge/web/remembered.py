@@ -14,7 +14,9 @@ from forge.evolution.in_force import InForce, in_force
 from forge.evolution.propose import patch
 from forge.memory import Memory, Remembered
 from forge.memory.approvals import Pending, pending
+from forge.memory.book import remembered_book
 from forge.memory.guardrails import Measure
+from forge.memory.lessons import Lesson, lessons
 from forge.providers.base import At
 from forge.records import (
     KINDS,
@@ -30,7 +32,7 @@ from forge.records import (
     kind_of_path,
 )
 from forge.tracking.bars import Untold
-from forge.tracking.trades import LAST_DAY, FollowedTrade, told_by_bars
+from forge.tracking.trades import FollowedTrade, follow_held
 from forge.web.decided import Begun, Decision, begun, decision
 from pitlake import clock
 from pitlake.clock import iso
@@ -107,6 +109,10 @@ class Day:
         """The Expressions that wait for the PM."""
         return pending(self.memory, self.desk.guardrails, self.at)
 
+    def lessons(self) -> list[Lesson]:
+        """The lessons that wait for the PM."""
+        return [lesson for lesson in lessons(self.known) if not lesson.decision]
+
     def proposed(self) -> list[Proposal]:
         """The changes of skills that wait for the PM."""
         return [one for one in self.newest("proposals", Proposal) if one.status == "pending"]
@@ -153,14 +159,11 @@ class Day:
 
     def course(self, texts: Sequence[Text]) -> FollowedTrade | str:
         """What became of an Expression by the day since it was active first; else the reason why that can't be told."""
-        told: Expression = texts[-1].record
-        since = next((text.at for text in texts if text.record.status == "active"), None)
-        if since is None:
-            return "It was never active, so there is nothing to follow."
         try:
-            return told_by_bars(told, since, told.expires or LAST_DAY, At(as_of=self.at, lake=self.lake.root))
+            course = follow_held(texts, At(as_of=self.at, lake=self.lake.root))
         except (Untold, BadInput, LakeNotFound) as problem:
             return f"It can't be followed: {problem if not isinstance(problem, LakeNotFound) else 'there is no lake'}."
+        return course or "It was never active, so there is nothing to follow."
 
     def calibrations(self) -> list[Calibration]:
         """How forecasts came out, by category, where that was measured."""
@@ -204,7 +207,7 @@ class Day:
 
     @cached_property
     def _portfolio(self) -> Portfolio | None:
-        return self._one("portfolio", Portfolio, "state")
+        return remembered_book(self.known)
 
     @cached_property
     def _constraints(self) -> Constraints | None:

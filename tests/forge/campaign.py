@@ -72,7 +72,7 @@ def steps(root: Path) -> Iterator[None]:
             "open",
         )
         yield
-        fs = turn(memory, f"s{number}", at=now())
+        fs = turn(memory, f"s{number}", at=now(), actor="code")
         closed = replace(NEW_EXPRESSION, id=path[-8:-3], view_id=name, status="closed", body=f"step {number}")
         fs.write_file(path, render(closed), call_id="close")
         yield

@@ -1,11 +1,14 @@
 """The PM's doors on the command line: import a book, see what waits, approve and reject."""
 
+import io
+import json
 from dataclasses import replace
 
 import pytest
 
 from forge.memory import Memory
-from forge.records import KINDS, parse
+from forge.memory.lessons import waiting_lessons
+from forge.records import KINDS, ProcessKnowledge, parse
 from pitlake import cli
 from tests.forge.world import NEW_EXPRESSION, NEW_VIEW, reviewed, turn, wrote
 
@@ -34,13 +37,16 @@ def test_from_a_book_to_an_active_expression_and_a_rejected_one(capsys, tmp_path
         wrote(fs, "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="proposed", body=name), name)
     assert "problem: no review of exactly this content" in asked(capsys, "approvals")[1]
     code, out, err = asked(capsys, "approve", "E-001")
+    assert (code, out, "--hash: is missing" in err) == (2, "", True)
+    sha256 = json.loads(asked(capsys, "approvals", "--format", "json")[1])[0]["sha256"]
+    code, out, err = asked(capsys, "approve", "E-001", "--hash", sha256)
     assert (code, out, "no review of exactly this content" in err) == (2, "", True)
     reviewed(memory, parse(KINDS["expressions"], turn(memory).read_file("/memory/expressions/E-001.md")))
     assert asked(capsys, "approve", "E-001", "--hash", "0" * 64)[0] == 2
-    assert asked(capsys, "approve", "E-001")[1].startswith("E-001 is active: ")
+    assert asked(capsys, "approve", "E-001", "--hash", sha256)[1] == f"E-001 is approved: {sha256}\n"
     assert asked(capsys, "reject", "E-002", "--reason", " ")[0] == 2
     assert asked(capsys, "reject", "E-002", "--reason", "too crowded")[1] == "E-002 is rejected\n"
-    assert asked(capsys, "approvals")[1] == "nothing is waiting for approval\n"
+    assert asked(capsys, "approvals")[1] == "Nothing is waiting for approval.\n"
     assert asked(capsys, "approvals", "--format", "json")[1] == "[]\n"
     assert asked(capsys, "expressions")[1] == "E-001  view:V-001 | active\nE-002  view:V-001 | rejected\n"
     assert asked(capsys, "views", "confidence>=0.7")[1] == ""
@@ -58,3 +64,25 @@ def test_a_book_that_cannot_be_read_is_refused_and_nothing_is_written(capsys, tm
     memory = Memory()
     assert memory.journal.rows() == []
     memory.close()
+
+
+def test_an_approval_without_a_hash_shows_the_text_and_asks_for_its_hash(capsys, monkeypatch):
+    memory = Memory()
+    lesson = ProcessKnowledge(id="new", skill=("rv-analysis",), category="process", weight=0.9, claim="Wait a day.")
+    wrote(turn(memory), "/memory/pk/new.md", lesson, "lesson")
+    code, _, err = asked(capsys, "approve", "PK-001")
+    assert (code, "read what PK-001 says, then give --hash" in err) == (2, True)
+    monkeypatch.setattr("sys.stdin", Terminal("00000000\n"))
+    code, _, err = asked(capsys, "approve", "PK-001")
+    assert (code, "claim: Wait a day." in err, "PK-001 has changed" in err) == (2, True, True)
+    (waiting,) = waiting_lessons(memory)
+    monkeypatch.setattr("sys.stdin", Terminal(f"{waiting.sha256[:8]}\n"))
+    assert asked(capsys, "approve", "PK-001")[0] == 0
+    assert waiting_lessons(memory) == []
+    assert asked(capsys, "approve", "PK-001")[0] == 2
+    memory.close()
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True

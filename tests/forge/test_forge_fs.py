@@ -194,7 +194,8 @@ def test_what_earlier_tries_at_an_event_wrote_is_not_there_when_it_is_decided_ag
 def test_a_replay_reads_the_memory_of_then(memory):
     fs = desk(memory)
     version = memory.flush().version
-    wrote(fs, "/memory/expressions/E-001.md", replace(NEW_EXPRESSION, id="E-001", status="closed"), "close")
+    code = turn(memory, actor="code")
+    wrote(code, "/memory/expressions/E-001.md", replace(NEW_EXPRESSION, id="E-001", status="closed"), "close")
     memory.flush()
     then = memory.hydrate(fs.remembered.as_of, session="s", version=version)
     assert then.head == replace_version(fs.remembered.head, version)

@@ -78,12 +78,13 @@ def test_a_day_runs_as_it_stands(models, tmp_path, monkeypatch, capsys):
         monkeypatch.delenv(name, raising=False)
     (positions,) = blocks("a-day.md", "csv")
     (tmp_path / "positions.csv").write_text(positions)
-    said, decision = [], ""
+    said, decision, sha256 = [], "", ""
     for line in "".join(blocks("a-day.md", "sh")).splitlines():
-        words = shlex.split(line.replace("DECISION", decision))
+        words = shlex.split(line.replace("DECISION", decision).replace("HASH", sha256))
         assert (words[0], cli.invoke(words[1:])) == ("pitlake", 0), (line, capsys.readouterr().err)
         told = capsys.readouterr()
         said.append(told.out)
+        sha256 = next(iter(re.findall(r"^hash: (\S+)", told.out, re.MULTILINE)), sha256)
         decision = next(iter(re.findall(r"^decision (\S+) \(answered", told.err, re.MULTILINE)), decision)
     assert said[1] == "2 positions, gross 50 %, net 30 %\n"
     assert said[2] == "Growth slows: V-001.\n"

@@ -113,6 +113,43 @@ def test_o2_what_bars_cant_say_is_a_gap_with_its_reason(memory, lake, changed, r
     assert [one for one in gaps if one.startswith(f"{name}: {reason}")]
 
 
+def adjust(memory, name, **changed):
+    """Have a change of a held Expression proposed, reviewed and approved."""
+    text = standing(memory).read_file(f"/memory/expressions/{name}.md")
+    change = replace(parse(KINDS["expressions"], text), id="new", adjusts=name, status="proposed", **changed)
+    call = f"a{memory.journal.head()[0]}"
+    path = wrote(standing(memory), "/memory/expressions/new.md", change, call)
+    proposal = parse(KINDS["expressions"], standing(memory).read_file(path))
+    reviewed(memory, proposal)
+    approve(memory, proposal.id, content_hash(proposal), "pm", Guardrails())
+
+
+def test_a_raised_stop_counts_from_the_next_open_on_and_not_before(memory, lake):
+    """Bars stand at 50 to 51 after the split: a stop of 50.8, set on the eve of the close at 51, was not touched."""
+    name = held(memory)
+    at(memory, lake, DAYS[3])
+    adjust(memory, name, stop="50.8", target="")
+    assert exits(memory, at(memory, lake, DAYS[4])) == ([], [])
+    assert exits(memory, at(memory, lake, DAYS[6])) == ([], [])
+
+
+def test_a_lowered_stop_does_not_undo_an_exit_that_was_due(memory, lake):
+    name = held(memory, stop="$100", target="")
+    at(memory, lake, DAYS[3])
+    adjust(memory, name, stop="1")
+    (outcome,), gaps = exits(memory, at(memory, lake, DAYS[6]))
+    assert (outcome.expression, outcome.status, outcome.pnl, gaps) == (name, "stop", 0.0, [])
+
+
+def test_an_approved_closing_is_done_at_the_next_close(memory, lake):
+    name = held(memory)
+    at(memory, lake, DAYS[3])
+    adjust(memory, name, exit_reason="thesis_broken")
+    (made,), gaps = exits(memory, at(memory, lake, DAYS[6]))
+    assert (made.expression, made.status, gaps) == (name, "thesis_broken", [])
+    assert made.pnl == pytest.approx(10 * (2 * 51 + 0.5 - 100) / 100)
+
+
 def rejected(memory, name):
     path = f"/memory/expressions/{name}.md"
     record = replace(HELD, id=name, status="rejected", rejection_reason="too dear")

@@ -36,12 +36,13 @@ def test_t7_the_tool_has_the_seeds_name_and_schema():
 
 
 def test_t7_closing_makes_one_outcome_however_often_it_is_written(memory):
-    fs = desk(memory)
+    desk(memory)
+    fs = turn(memory, actor="code")
     closed = replace(OPEN, status="closed", exit_reason="target", entry_details="112", exit_details="114", pnl=1.2)
     assert written(fs, AT, closed, "1") == f"Written: {AT}"
     for call_id in ("1", "2"):
         assert written(fs, AT, closed, call_id) == f"Written: {AT}"
-    assert written(turn(memory), AT, replace(closed, body="more"), "3") == f"Written: {AT}"
+    assert written(turn(memory, actor="code"), AT, replace(closed, body="more"), "3") == f"Written: {AT}"
     outcome = only(turn(memory), "/memory/outcomes/")
     assert (outcome.id, outcome.view, outcome.expression, outcome.status) == ("OUT-001", "V-001", "E-001", "target")
     assert (outcome.closed_at, outcome.pnl) == (fs.remembered.as_of, 1.2)
@@ -50,7 +51,8 @@ def test_t7_closing_makes_one_outcome_however_often_it_is_written(memory):
 
 
 def test_t7_rejecting_makes_a_counterfactual_and_its_defaults_are_the_seeds(memory):
-    fs = desk(memory)
+    desk(memory)
+    fs = turn(memory, actor="pm")
     written(fs, AT, replace(OPEN, status="rejected"), "1")
     counterfactual = only(fs, "/memory/counterfactuals/")
     assert (counterfactual.decision_type, counterfactual.reason) == ("rejected_expression", "PM rejected")
@@ -77,7 +79,7 @@ def only_at(fs, name):
 def test_t7_an_effect_reaches_what_others_wrote_since_and_the_turn_does_not_see_it(memory):
     fs, other = desk(memory), turn(memory, "other")
     wrote(other, "/memory/expressions/new.md", PROPOSED, "1")
-    wrote(other, AT, replace(OPEN, status="proposed", instrument="FV"), "2")
+    wrote(turn(memory, "other", actor="code"), AT, replace(OPEN, status="proposed", instrument="FV"), "2")
     before = fs.read_file(AT)
     wrote(fs, "/memory/views/V-001.md", replace(NEW_VIEW, id="V-001", status="invalidated"), "1")
     assert fs.read_file(AT) == before
@@ -155,7 +157,8 @@ def test_g1_constraints_only_tighten():
 
 
 def test_g1_a_text_for_a_number_is_refused_with_its_line_and_closing_is_never_blocked(memory):
-    fs = desk(memory)
+    desk(memory)
+    fs = turn(memory, actor="code")
     text = render(OPEN).replace("max_loss_pct: 1.0", "max_loss_pct: 1%")
     assert written(fs, AT, text, "1").startswith("Not written. line 9: max_loss_pct: '1%' is not a number")
     broken = replace(OPEN, max_loss_pct=None, notional=1e6)
@@ -175,7 +178,7 @@ def test_g1_the_pms_constraints_hold_the_agents_writes(memory):
     wrote(pm, "/portfolio/constraints.md", Constraints(id="constraints", max_gross=105.0), "limit")
     fs = turn(memory)
     answer = written(fs, "/memory/expressions/new.md", NEW_EXPRESSION, "1")
-    assert "[hard] max_gross_exposure: 110 (limit: 105)" in answer
+    assert "[hard] max_gross_exposure: 120 (limit: 105)" in answer
 
 
 def test_t7_hostile_arguments_are_answered(tmp_path):
@@ -184,9 +187,10 @@ def test_t7_hostile_arguments_are_answered(tmp_path):
 
 def test_t7_nothing_is_written_twice_when_a_turn_is_resumed(tmp_path):
     first = Memory(tmp_path / "forge")
-    fs = desk(first)
+    desk(first)
+    fs = turn(first, actor="code")
     written(fs, AT, replace(OPEN, status="closed"), "close")
-    again = ForgeFS(Memory(tmp_path / "forge"), first.hydrate(fs.remembered.as_of, session="s"))
+    again = ForgeFS(Memory(tmp_path / "forge"), first.hydrate(fs.remembered.as_of, session="s"), actor="code")
     assert not again.exists("/memory/outcomes/OUT-001.md")
     written(again, AT, replace(OPEN, status="closed"), "close")
     assert [entry.name for entry in again.list_dir("/memory/outcomes/")] == ["OUT-001.md"]

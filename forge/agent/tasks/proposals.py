@@ -6,6 +6,7 @@ from typing import NamedTuple, cast
 from forge.agent.contracts import ExpressionImplication, Output, ViewUpdate
 from forge.fs import ReadFS
 from forge.records import KINDS, Expression, Scenario, View, parse, render
+from forge.records.kinds import NEW
 
 SLACK = 0.005
 """How far a prior may be from what memory has: outputs give two decimals."""
@@ -66,5 +67,8 @@ def _expression(fs: ReadFS, implied: ExpressionImplication) -> ProposedWrite | N
         )
     expression = cast("Expression", parse(KINDS["expressions"], fs.read_file(path)))
     if implied.action == "close":
-        return ProposedWrite(path, render(replace(expression, status="closed", exit_reason="synthesis")))
+        closing = replace(
+            expression, id=NEW, adjusts=expression.id, status="proposed", exit_reason="synthesis", updated=None
+        )
+        return ProposedWrite(KINDS["expressions"].path(NEW), render(closing))
     return ProposedWrite(path, render(replace(expression, status="review_required")))

@@ -9,6 +9,7 @@ from typing import Literal, get_args
 
 from forge.agent.conversation import Conversation, LoopLimits
 from forge.agent.loop import loop, unsaid
+from forge.agent.prompt import book_text
 from forge.agent.tasks import figures
 from forge.agent.tasks.subagent import TaskContext
 from forge.agent.tools.base import schema
@@ -16,8 +17,9 @@ from forge.core.errors import ContentRefused
 from forge.fs import ForgeFS
 from forge.memory import WriteCall, Writing
 from forge.memory.effects import CODE
+from forge.memory.lessons import approved_lessons
 from forge.model.messages import ToolSpec
-from forge.records import KINDS, Expression, ProcessKnowledge, Review, content_hash, parse, render
+from forge.records import KINDS, Expression, Review, content_hash, parse, render
 from forge.records.base import UNSTORED
 from pitlake.clock import micros
 from pitlake.errors import PitlakeError
@@ -89,7 +91,7 @@ class ReviewTool:
 
     def _message(self, text: str, focus: str, subject: Expression | None, fs: ForgeFS) -> str:
         parts = [f"OUTPUT TO REVIEW:\n{text}", f"REVIEW FOCUS:\n{focus}"]
-        parts.append(f"PORTFOLIO:\n{_read(fs, '/portfolio/state.md') or 'no positions are known'}")
+        parts.append(f"PORTFOLIO:\n{book_text(fs)}")
         if subject and (marks := _read(fs, f"/memory/calibration/{subject.category}.md")):
             parts.append(f"CALIBRATION:\n{marks}")
         if lessons := self._lessons(focus, fs):
@@ -98,15 +100,11 @@ class ReviewTool:
 
     def _lessons(self, focus: str, fs: ForgeFS) -> list[str]:
         words = {word for word in re.findall(r"\w+", focus.lower()) if len(word) >= SHORTEST_WORD}
-        known, found = fs.remembered, []
-        for path in known.paths(KINDS["pk"].folder):
-            row = known.newest(path)
-            record = known.record(row) if row else None
-            if row and isinstance(record, ProcessKnowledge) and record.weight >= record.LEAST_WEIGHT:
-                header = "\n".join(row.content.split("\n")[:6])
-                if any(word in header.lower() for word in words):
-                    found.append(header)
-        return found[:MOST_LESSONS]
+        texts = [
+            f"{lesson.record.category} {', '.join(lesson.record.skill)}\n{lesson.line()}"
+            for lesson in approved_lessons(fs.remembered)
+        ]
+        return [text for text in texts if any(word in text.lower() for word in words)][:MOST_LESSONS]
 
     def _keep(self, call_id: str, subject: Expression, found: Verdict, reviewer: str, body: str) -> None:
         known = self._room.known

@@ -1,0 +1,80 @@
+"""The book as it stands: the PM's positions and the approved Expressions that the PM has not entered yet."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import cast
+
+from forge.memory.chain import Row
+from forge.memory.remembered import Remembered
+from forge.records import KINDS, Approval, Expression, Portfolio, Position, parse
+
+HELD = frozenset({"active", "review_required"})
+PORTFOLIO = KINDS["portfolio"].path("state")
+
+
+def remembered_book(known: Remembered) -> Portfolio | None:
+    """Return the book of a turn's memory, approved Expressions included; None where the PM has given none."""
+    row = known.newest(PORTFOLIO)
+    portfolio = cast("Portfolio", known.record(row)) if row else None
+    return with_approved(portfolio, held_in(known).values())
+
+
+def held_in(known: Remembered) -> dict[str, Expression]:
+    """Return the held Expressions of a turn's memory by path."""
+    return held_expressions(_newest_rows(known, "expressions"), _newest_rows(known, "approvals"))
+
+
+def held_expressions(expression_rows: Iterable[Row], approval_rows: Iterable[Row]) -> dict[str, Expression]:
+    """Return by path the Expressions that the PM approved and that are not closed."""
+    decisions = (cast("Approval", parse(KINDS["approvals"], row.content)) for row in approval_rows)
+    approved = {decision.subject for decision in decisions if decision.decision == "approved"}
+    records = {
+        row.path: cast("Expression", parse(KINDS["expressions"], row.content))
+        for row in expression_rows
+        if row.path in approved
+    }
+    return {path: record for path, record in records.items() if record.status in HELD}
+
+
+def position_of(expression: Expression) -> Position:
+    """Return an Expression as a line of the book: the notional of a short trade is negative."""
+    sign = -1 if expression.direction == "short" else 1
+    notional = sign * abs(expression.notional or 0.0)
+    return Position(
+        expression=expression.id, notional=notional, factor_exposures=dict(expression.factor_exposures or {})
+    )
+
+
+def with_approved(portfolio: Portfolio | None, held: Iterable[Expression]) -> Portfolio | None:
+    """Return the PM's book plus the approved Expressions that it does not list yet.
+
+    A total that the PM's book does not state stays unknown (None). An Expression without a number counts as 0 here:
+    guardrails never let one be approved.
+    """
+    if portfolio is None:
+        return None
+    listed = {position.expression for position in portfolio.positions}
+    missing = [expression for expression in held if expression.id not in listed]
+    added = [position_of(expression) for expression in missing]
+    factors = portfolio.factor_exposures
+    if factors is not None:
+        factors = dict(factors)
+        for position in added:
+            for name, share in position.factor_exposures.items():
+                factors[name] = factors.get(name, 0.0) + share
+    return replace(
+        portfolio,
+        gross=_plus(portfolio.gross, (abs(position.notional) for position in added)),
+        net=_plus(portfolio.net, (position.notional for position in added)),
+        duration=_plus(portfolio.duration, (expression.duration_impact or 0.0 for expression in missing)),
+        positions=(*portfolio.positions, *added),
+        factor_exposures=factors,
+    )
+
+
+def _plus(total: float | None, shares: Iterable[float]) -> float | None:
+    return None if total is None else float(total + sum(shares))
+
+
+def _newest_rows(known: Remembered, kind: str) -> list[Row]:
+    return [row for path in known.paths(KINDS[kind].folder) if (row := known.newest(path))]

@@ -1,0 +1,105 @@
+"""Lessons that the PM has approved. Only these reach the prompts of the agent and its reviewer.
+
+An agent may write any lesson (`/memory/pk/`). Its text would stand in every later prompt, so the PM approves exactly
+one content first; a changed text needs a new approval, and a rejection withdraws an earlier one.
+"""
+
+import os
+from dataclasses import dataclass
+from typing import cast
+
+from forge.core.errors import NotThere
+from forge.memory.chain import Row
+from forge.memory.journal import WriteCall, Writing
+from forge.memory.memory import Memory
+from forge.memory.remembered import Remembered
+from forge.records import KINDS, Approval, ProcessKnowledge, content_hash, render
+from pitlake.clock import micros
+from pitlake.errors import BadInput
+
+SHORTEST_HASH = 8
+MOST_CLAIM, MOST_BODY = 300, 600
+"""Characters of a lesson's claim and body that a prompt shows."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A lesson as it stands. author: who wrote this text; decision: the PM's on exactly this content, "" for none."""
+
+    record: ProcessKnowledge
+    sha256: str
+    author: str
+    decision: str
+
+    def line(self) -> str:
+        """Return the lesson for a prompt, on one line."""
+        claim, body = one_line(self.record.claim, MOST_CLAIM), one_line(self.record.body, MOST_BODY)
+        head = f"{self.record.id} (weight {self.record.weight:g}, {self.record.stance}, written by {self.author})"
+        return f"{head}: {' | '.join(filter(None, (claim, body))) or 'no claim'}"
+
+
+def one_line(text: str, most: int) -> str:
+    """Return a text without line ends, bounded, so that it cannot pass for a part of the prompt around it."""
+    words = " ".join(text.split())
+    return words if len(words) <= most else f"{words[: most - 1]}…"
+
+
+def lessons(known: Remembered) -> list[Lesson]:
+    """Return the active lessons that weigh enough to be used, heaviest first."""
+    decisions = _decisions(known)
+    found = []
+    for path in known.paths(KINDS["pk"].folder):
+        row = cast("Row", known.newest(path))
+        record = cast("ProcessKnowledge", known.record(row))
+        if record.status == "active" and record.weight >= ProcessKnowledge.LEAST_WEIGHT:
+            sha256 = content_hash(record)
+            found.append(Lesson(record, sha256, row.actor, decisions.get((path, sha256), "")))
+    return sorted(found, key=lambda lesson: (-lesson.record.weight, lesson.record.id))
+
+
+def approved_lessons(known: Remembered) -> list[Lesson]:
+    """Return the lessons that the PM approved exactly as they stand, heaviest first."""
+    return [lesson for lesson in lessons(known) if lesson.decision == "approved"]
+
+
+def waiting_lessons(memory: Memory) -> list[Lesson]:
+    """Return the lessons that wait for the PM now."""
+    known = memory.hydrate(memory.standing(memory.journal.clock.now()))
+    return [lesson for lesson in lessons(known) if not lesson.decision]
+
+
+def decide(memory: Memory, name: str, sha256: str, by: str, reason: str = "") -> None:
+    """Approve exactly one content of a lesson, or, with a reason, reject it.
+
+    Raises:
+        BadInput: There is no such lesson, or it says something else by now.
+    """
+    known = memory.hydrate(memory.standing(memory.journal.clock.now()))
+    path = KINDS["pk"].path(name)
+    if not KINDS["pk"].names(name) or known.newest(path) is None:
+        raise NotThere(path)
+    call = WriteCall(actor="pm", session="pm", call_id=f"decide:{os.urandom(10).hex()}", after=micros(known.as_of))
+
+    def work(writing: Writing) -> None:
+        row = cast("Row", writing.newest(path))
+        held = content_hash(known.record(row))
+        if len(sha256) < SHORTEST_HASH or not held.startswith(sha256):
+            raise BadInput("hash", f"{name} has changed", "look at it again: pitlake forge approvals")
+        approval = Approval(
+            id=writing.next_id("approvals"),
+            subject=path,
+            sha256=held,
+            decision="rejected" if reason else "approved",
+            decided_by=by,
+            reason=reason,
+            updated=known.as_of,
+        )
+        writing.put(KINDS["approvals"].path(approval.id), render(approval))
+
+    memory.journal.write(call, work)
+
+
+def _decisions(known: Remembered) -> dict[tuple[str, str], str]:
+    rows = [cast("Row", known.newest(path)) for path in known.paths(KINDS["approvals"].folder)]
+    records = (cast("Approval", known.record(row)) for row in sorted(rows, key=lambda row: row.seq))
+    return {(record.subject, record.sha256): record.decision for record in records}

@@ -1,0 +1,122 @@
+"""Every answer belongs to its question: after failed, killed and concurrent turns, and in the same session."""
+
+import asyncio
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from contextlib import closing
+
+import pytest
+
+from forge.agent.agent import Agent
+from forge.core.clock import Simulated
+from forge.core.tape import Tape
+from forge.memory import Memory
+from forge.model import Answer, ModelFailed
+from forge.model.scripted import Scripted
+from pitlake.errors import BadInput
+
+T = "2014-05-29T12:29:59Z"
+
+
+def echo(request):
+    """Answer with the question, so that an answer shows which question it belongs to."""
+    return Answer(f"answer to {request.messages[-1]}", (), "stop", "scripted-1", 10, 10)
+
+
+def failing(request):
+    raise ModelFailed("scripted-1", "is unreachable", "try again")
+
+
+def slow(request):
+    time.sleep(0.05)
+    return echo(request)
+
+
+@pytest.fixture
+def memory(tmp_path):
+    with closing(Memory(tmp_path / "forge", clock=Simulated("turns", T))) as opened:
+        yield opened
+
+
+def agent(memory, tmp_path, model=echo):
+    scripted = Scripted(model)
+    return Agent(memory, Tape(tmp_path / "tape.sqlite"), lambda role: scripted, tmp_path / "none")
+
+
+def test_the_question_after_a_failed_one_gets_its_own_answer(memory, tmp_path):
+    ok, broken = agent(memory, tmp_path), agent(memory, tmp_path, failing)
+    assert asyncio.run(ok.ask("first", T)).answer == "answer to first"
+    with pytest.raises(ModelFailed):
+        asyncio.run(broken.ask("second", T))
+    failed = ok.tape.decisions()[-1]
+    assert "unreachable" in ok.tape.failure(failed)
+    assert asyncio.run(ok.ask("third", T)).answer == "answer to third"
+    assert [ok.tape.begun(name)["turn"] for name in ok.tape.decisions()] == [1, 2, 3]
+    assert asyncio.run(ok.ask("", decision=failed)).answer == "answer to second"
+    assert ok.tape.failure(failed) is None
+    assert asyncio.run(ok.ask("fourth", T)).answer == "answer to fourth"
+
+
+def test_a_named_decision_does_not_answer_another_question(memory, tmp_path):
+    ok = agent(memory, tmp_path)
+    asyncio.run(ok.ask("first", T, decision="D-1"))
+    with pytest.raises(BadInput, match="begun with another question"):
+        asyncio.run(ok.ask("second", T, decision="D-1"))
+
+
+def test_two_questions_at_once_are_both_answered_and_one_decision_is_decided_once(memory, tmp_path):
+    ok = agent(memory, tmp_path)
+    asyncio.run(ok.ask("first", T))
+
+    async def together():
+        return await asyncio.gather(*(ok.ask(f"question {number}", T) for number in range(8)))
+
+    assert [decided.answer for decided in asyncio.run(together())] == [f"answer to question {n}" for n in range(8)]
+    with ok.tape.claim("D-7"), pytest.raises(BadInput, match="being decided already"):
+        asyncio.run(ok.ask("again", T, decision="D-7"))
+
+
+ASKING = """
+import asyncio, sys
+from pathlib import Path
+from tests.forge.test_turns import T, agent, slow
+from forge.core.clock import Simulated
+from forge.memory import Memory
+folder = Path(sys.argv[1])
+memory = Memory(folder / "forge", clock=Simulated("turns", T))
+for question in sys.argv[2:]:
+    print(question, asyncio.run(agent(memory, folder, slow).ask(question, T)).answer, sep="|", flush=True)
+"""
+
+
+def asking(folder, questions):
+    command = [sys.executable, "-c", ASKING, str(folder), *questions]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def crowd(folder, processes, questions, seed):
+    """Ask from many processes at once, some of which are killed; return the lines they printed."""
+    rng = random.Random(f"crowd/{seed}")
+    running = [asking(folder, [f"p{process} q{number}" for number in range(questions)]) for process in range(processes)]
+    doomed = running[: processes // 3]
+    for process in doomed:
+        time.sleep(rng.uniform(0, 2.0 / len(doomed)))
+        os.kill(process.pid, signal.SIGKILL)
+    printed = [process.communicate(timeout=240) for process in running]
+    problems = [err for process, (_, err) in zip(running, printed, strict=True) if process.returncode not in (0, -9)]
+    assert problems == []
+    return [line for out, _ in printed for line in out.splitlines()]
+
+
+def test_killed_and_concurrent_processes_answer_their_own_questions(memory, tmp_path):
+    lines = crowd(tmp_path, processes=4, questions=4, seed=1)
+    assert len(lines) >= 12
+    assert [line for line in lines if line.split("|")[1] != f"answer to {line.split('|')[0]}"] == []
+    tape = Tape(tmp_path / "tape.sqlite")
+    turns = [(tape.begun(name)["session"], tape.begun(name)["turn"]) for name in tape.decisions()]
+    assert len(turns) == len(set(turns))
+    assert asyncio.run(agent(memory, tmp_path).ask("last", T)).answer == "answer to last"
