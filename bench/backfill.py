@@ -31,7 +31,7 @@ from resources.settings import ExtractionSettings
 FIRST = date(2024, 1, 1)
 DAY_COUNT = 250
 ROUNDS = 3
-AIM = "≤ 1.2"
+AIM = "≤ 1.6"
 SETTINGS = Path(__file__).resolve().parents[1] / "dagster.yaml"
 
 

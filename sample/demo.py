@@ -112,7 +112,6 @@ def wiring(server: GraphServer, home: Path) -> tuple["dg.JobDefinition", "dg.Dag
     import dagster as dg
 
     from pipelines.definitions import build_definitions
-    from resources.dagster_private import InstanceRef
     from resources.graph.resource import GraphResource
     from resources.lake import LakeResource
 
@@ -121,10 +120,8 @@ def wiring(server: GraphServer, home: Path) -> tuple["dg.JobDefinition", "dg.Dag
     definitions = build_definitions(resources={"graph": graph, "lake": LakeResource(root=str(home / "lake"))})
     (home / "dagster").mkdir(parents=True)
     shutil.copy(SETTINGS, home / "dagster")
-    log = {"module": "resources.event_log", "class": "RangeEventLog", "config": {"base_dir": str(home / "dagster")}}
-    place = InstanceRef.from_dir(str(home / "dagster"), overrides={"event_log_storage": log})
-    instance = dg.DagsterInstance.from_ref(place)
-    return definitions.resolve_implicit_global_asset_job_def(), instance
+    os.environ["DAGSTER_HOME"] = str(home / "dagster")
+    return definitions.resolve_implicit_global_asset_job_def(), dg.DagsterInstance.get()
 
 
 def publish(

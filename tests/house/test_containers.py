@@ -5,9 +5,9 @@ import re
 
 import pytest
 import yaml
+from dagster._core.instance.ref import InstanceRef
 
 from checks.quality import FOLDER_VARIABLE
-from resources.dagster_private import InstanceRef
 from tests.every import every
 
 

@@ -12,7 +12,6 @@ from pitlake.clock import instant
 from pitlake.errors import IsolationUnavailable, PitlakeError
 from pitlake.lake.lake import Lake
 from pitlake.web.asked import Asked
-from resources.event_log import RangeEventLog
 from sample import demo
 from sample.manifest import DEMO_QUESTION, DEMO_RESTATEMENT, Demonstration
 from sample.progress import step
@@ -78,11 +77,12 @@ def test_the_two_answers_of_a_question_differ(question):
     assert question.answer_before != question.answer_after
 
 
-def test_dagster_s_home_has_its_settings_and_sends_nothing_home(tmp_path):
+def test_dagster_s_home_has_its_settings_and_sends_nothing_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("DAGSTER_HOME", "set by the demo")
     _, instance = demo.wiring(GraphServer("bolt://127.0.0.1:1", "neo4j"), tmp_path)
     with instance:
         assert instance.telemetry_enabled is False
-        assert isinstance(instance.event_log_storage, RangeEventLog)
+        assert instance.root_directory == str(tmp_path / "dagster")
     assert (tmp_path / "dagster/dagster.yaml").read_bytes() == demo.SETTINGS.read_bytes()
 
 
