@@ -12,12 +12,12 @@ from datetime import datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from pathlib import Path
-from random import uniform
 from types import MappingProxyType, TracebackType
 from typing import Literal, NamedTuple, Self
 
 import requests
 from requests.utils import get_environ_proxies
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_random_exponential
 
 from pitlake import clock
 from pitlake.errors import AnswerRefused, BadInput, NotCaptured
@@ -91,7 +91,13 @@ class HttpClient:
             raise BadInput("mode", f"there is no mode {mode!r}", f"choose one of {', '.join(MODES)}")
         self.provider, self.mode = provider, mode
         self.store = store if until is None else store.until(until)
-        self._pause = pause or time.sleep
+        self._retrying = Retrying(
+            retry=retry_if_exception_type(_AskAgain),
+            stop=self._is_spent,
+            wait=_wait,
+            reraise=True,
+            sleep=pause or time.sleep,
+        )
         self._seconds, self._ends = seconds, time.monotonic() + seconds
         self._silent, self._asks_again = 0, 0.0
         self._line: _Line | None = None
@@ -159,17 +165,14 @@ class HttpClient:
         if self._silent >= self.provider.attempts and time.monotonic() < self._asks_again:
             reason = f"not asked: {self._silent} times in a row there was no answer"
             raise AnswerRefused("upstream_error", reason, self._location(request))
-        attempt = 0
-        while True:
-            try:
-                return self._once(request)
-            except _AskAgain as again:
-                attempt += 1
-                backing_off = uniform(0, min(LONGEST_WAIT, FIRST_WAIT * 2 ** (attempt - 1)))  # noqa: S311 - no secret
-                rest = max(again.after, backing_off)
-                if max(attempt, self._silent) >= self.provider.attempts or rest >= self._left():
-                    raise again.refusal from None
-            self._pause(rest)
+        try:
+            return self._retrying(self._once, request)
+        except _AskAgain as spent:
+            raise spent.refusal from None
+
+    def _is_spent(self, state: RetryCallState) -> bool:
+        attempts = max(state.attempt_number, self._silent)
+        return attempts >= self.provider.attempts or state.upcoming_sleep >= self._left()
 
     def _once(self, request: Request) -> Capture:
         try:
@@ -306,6 +309,15 @@ def _retry_after(capture: Capture) -> float:
     except (ValueError, TypeError):
         return 0.0
     return min(max(ahead, 0.0), LONGEST_RETRY_AFTER)
+
+
+_backing_off = wait_random_exponential(multiplier=FIRST_WAIT, max=LONGEST_WAIT)
+
+
+def _wait(state: RetryCallState) -> float:
+    problem = state.outcome.exception() if state.outcome else None
+    requested = problem.after if isinstance(problem, _AskAgain) else 0.0
+    return max(requested, _backing_off(state))
 
 
 def _kind(problem: requests.RequestException) -> str:
