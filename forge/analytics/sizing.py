@@ -48,10 +48,3 @@ def kelly(probability: float, win: float, loss: float = 1.0, fraction: float = 1
         if not 0 < value <= most or not isfinite(value):
             raise BadInput(name, "is not a share above 0", "give a number above 0; of fraction 1 at most")
     return fraction * max(0.0, probability / loss - (1 - probability) / win)
-
-
-def kelly_continuous(mean: float, deviation: float, rate: float = 0.0, fraction: float = 1.0) -> float:
-    """The leverage that grows fastest for returns of this mean and deviation a year: (mean - rate) / deviation²."""
-    if not deviation > 0:
-        raise BadInput("deviation", "must be above 0", "give the standard deviation of returns a year")
-    return fraction * (mean - rate) / deviation**2

@@ -3,7 +3,6 @@
 import re
 
 from forge.core.errors import PathRefused
-from forge.records import Kind, kind_of_path
 
 ROOTS = ("/memory/", "/skills/", "/portfolio/", "/session/")
 ARCHIVE = "/memory/.archive/"
@@ -30,14 +29,6 @@ def checked(path: object) -> str:
     if path != "/" and (path.endswith("//") or "//" in path):
         raise PathRefused("path", f"{shown} has an empty part", "use single slashes")
     return path
-
-
-def record_kind(path: str) -> Kind:
-    """The kind of record a path under /memory or /portfolio is for. Raises PathRefused."""
-    kind = kind_of_path(path)
-    if kind is None:
-        raise PathRefused("path", f"no record can be at {path!r}", "give a folder of /memory/ and new.md, or an id")
-    return kind
 
 
 def archive_path(path: str, number: int) -> str:

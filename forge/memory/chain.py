@@ -9,10 +9,9 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
 from itertools import zip_longest
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 Wrong = Literal["tampered", "back-dated", "lost", "forged"]
-WRONGS: tuple[Wrong, ...] = get_args(Wrong)
 
 
 @dataclass(frozen=True, slots=True)

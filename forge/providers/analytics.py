@@ -63,7 +63,7 @@ class Inputs:
 
 
 def curve(values: dict[str, Any], inputs: Inputs) -> Figures:
-    """Zero, discount, forward and par rates of a quoted curve. values: instrument, day."""
+    """Zero, discount, forward and par rates of a quoted curve."""
     rows = inputs.of(
         "quotes_latest", kind="curve", instruments=[_text(values, "instrument")], day=values.pop("day", None)
     )
@@ -83,7 +83,7 @@ def curve(values: dict[str, Any], inputs: Inputs) -> Figures:
 
 
 def duration(values: dict[str, Any], inputs: Inputs) -> Figures:
-    """A bond's price, durations, convexity and DV01. values: coupon, years, yield or series (percent), frequency."""
+    """A bond's price, durations, convexity and DV01."""
     if "series" in values:
         (row,) = inputs.of("macro_latest", series=[_text(values, "series")])[:1]
         inputs.use([row])
@@ -96,7 +96,7 @@ def duration(values: dict[str, Any], inputs: Inputs) -> Figures:
 
 
 def option(values: dict[str, Any], inputs: Inputs) -> Figures:
-    """A European option's value and greeks. values: kind, spot or ticker, strike, years, volatility, rate, dividend."""
+    """A European option's value and greeks."""
     if "ticker" in values:
         (row,) = inputs.of("entity_latest_price", ticker=_text(values, "ticker"))[:1]
         inputs.use([row])
@@ -111,7 +111,7 @@ def option(values: dict[str, Any], inputs: Inputs) -> Figures:
 
 
 def payoff(values: dict[str, Any], _inputs: Inputs) -> Figures:
-    """Best, worst and breakevens of legs at expiry; null where nothing bounds it. values: legs."""
+    """Best, worst and breakevens of legs at expiry; null where nothing bounds it."""
     legs = [_leg(one) for one in _list(values, "legs")]
     made = options.payoff(legs)
     bounds = {name: None if isinf(value) else value for name, value in (("most", made.most), ("least", made.least))}
@@ -119,14 +119,14 @@ def payoff(values: dict[str, Any], _inputs: Inputs) -> Figures:
 
 
 def scenario_tree(values: dict[str, Any], _inputs: Inputs) -> Figures:
-    """Every path of a tree with its probability and value, then their mean. values: branches."""
+    """Every path of a tree with its probability and value, then their mean."""
     made = scenarios.outlook(_branches(_list(values, "branches"), [MOST_BRANCHES]))
     paths = [{"path": name, "probability": chance, "value": value} for name, chance, value in made.paths]
     return [*paths, {"path": "mean", "probability": 1.0, "value": made.mean, "deviation": made.deviation}]
 
 
 def z_score(values: dict[str, Any], inputs: Inputs) -> Figures:
-    """How far the newest value is from those before. values: series, or ticker and start_date; window."""
+    """How far the newest value is from those before."""
     if "series" in values:
         rows, column = inputs.of("macro_series", series=_text(values, "series")), "value"
     else:
@@ -139,19 +139,27 @@ def z_score(values: dict[str, Any], inputs: Inputs) -> Figures:
 
 
 def kelly(values: dict[str, Any], _inputs: Inputs) -> Figures:
-    """The share of capital to stake. values: probability, win, loss, fraction."""
+    """The share of capital to stake."""
     told = {"loss": _number(values, "loss", 1.0), "fraction": _number(values, "fraction", 1.0)}
     return [{"stake": sizing.kelly(_number(values, "probability"), _number(values, "win"), **told)}]
 
 
-OPERATIONS: Mapping[str, Callable[[dict[str, Any], Inputs], Figures]] = {
-    "curve": curve,
-    "duration": duration,
-    "option": option,
-    "payoff": payoff,
-    "scenario_tree": scenario_tree,
-    "zscore": z_score,
-    "kelly": kelly,
+@dataclass(frozen=True)
+class Operation:
+    """A function that makes figures, and the parameters it takes, as an error names them."""
+
+    figures: Callable[[dict[str, Any], Inputs], Figures]
+    parameters: str
+
+
+OPERATIONS: Mapping[str, Operation] = {
+    "curve": Operation(curve, "instrument, day"),
+    "duration": Operation(duration, "coupon, years, yield or series (percent), frequency"),
+    "option": Operation(option, "kind, spot or ticker, strike, years, volatility, rate, dividend"),
+    "payoff": Operation(payoff, "legs"),
+    "scenario_tree": Operation(scenario_tree, "branches"),
+    "zscore": Operation(z_score, "series, or ticker and start_date; window"),
+    "kelly": Operation(kelly, "probability, win, loss, fraction"),
 }
 
 
@@ -171,12 +179,12 @@ class Analytics:
         inputs = Inputs(at)
         figures: Figures = []
         try:
-            figures = OPERATIONS[op](values, inputs)
+            figures = OPERATIONS[op].figures(values, inputs)
         except Lacking:
             values.clear()
         if values:
-            taken = (OPERATIONS[op].__doc__ or "").partition("values: ")[2].rstrip(".")
-            raise BadInput(next(iter(values)), f"{op} takes no such parameter", f"it takes {taken}")
+            allowed = f"it takes {OPERATIONS[op].parameters}"
+            raise BadInput(next(iter(values)), f"{op} takes no such parameter", allowed)
         stamp = inputs.stamp() if figures else {}
         passed = gated([{**stamp, **row} for row in figures], inputs.gaps, (), at.as_of)
         return FetchResult(source=self.name, label=f"{self.name} {op}", **(passed | {"receipts": inputs.receipts}))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from forge.analytics.options import Leg, black_scholes, payoff, profit
 from forge.analytics.rates import Curve, bond
 from forge.analytics.scenarios import Branch, outlook
-from forge.analytics.sizing import kelly, kelly_continuous, z_score
+from forge.analytics.sizing import kelly, z_score
 from pitlake.errors import BadInput
 from tests.every import every
 
@@ -159,7 +159,6 @@ def test_k2_kelly_s_closed_forms():
     assert kelly(0.6, 1.0) == pytest.approx(0.2)
     assert kelly(0.6, 1.0, fraction=0.5) == pytest.approx(0.1)
     assert kelly(0.4, 1.0) == 0
-    assert kelly_continuous(0.08, 0.2, 0.03) == pytest.approx(1.25)
     for wrong in (
         {"probability": 1.1, "win": 1},
         {"probability": 0.5, "win": 0},
