@@ -33,7 +33,7 @@ class RangeEventLog(ConsolidatedSqliteEventLogStorage):
                 self._store_asset_event(connection, event, event_id)
 
     def _store_asset_check_evaluation_planned(self, event: dg.EventLogEntry, event_id: int | None) -> None:
-        planned = event.get_dagster_event().event_specific_data
+        planned: Any = event.get_dagster_event().event_specific_data
         if planned.partitions_subset is not None and len(planned.partitions_subset) != 1:
             once = type(planned)(asset_key=planned.asset_key, check_name=planned.check_name, partitions_subset=None)
             event = event._replace(dagster_event=event.get_dagster_event()._replace(event_specific_data=once))
