@@ -24,7 +24,7 @@ from pitlake.lake import Lake
 from pitlake.lake.storage.files import MONTH_COLUMN, NewFile, write_parquet
 from pitlake.lake.storage.parallel import each
 from pitlake.lake.tables.delta import table_key
-from pitlake.session import Limits, open_session
+from pitlake.session import Limits, Viewpoint, open_session
 from pitlake.session.sealed.launcher import warm
 from pitlake.session.visible.cut_cache import CutCache
 
@@ -82,7 +82,11 @@ def asked(lake: Lake, folder: str) -> dict[str, float]:
         for _ in range(ROUNDS + 1):
             started = time.process_time()
             with open_session(
-                snapshot, T, datasets=["prices"], cut_cache=cut_cache, limits=Limits(seconds=600)
+                Viewpoint(as_of=T),
+                snapshot=snapshot,
+                datasets=["prices"],
+                cut_cache=cut_cache,
+                limits=Limits(seconds=600),
             ) as session:
                 clock = processor(session._backend.pid)
                 open_times.append(clock() - started)

@@ -30,7 +30,7 @@ from pitlake.datasets import get
 from pitlake.lake import Lake
 from pitlake.lake.publishing.stage import staged_schema
 from pitlake.lake.storage.files import NewFile
-from pitlake.session import Limits, Session, open_session
+from pitlake.session import Limits, Session, Viewpoint, open_session
 from pitlake.session.sealed.launcher import warm
 from pitlake.session.visible.cut_cache import CutCache
 
@@ -169,7 +169,7 @@ def _thousand_more(lake: Lake) -> float:
 
 def opened(lake: Lake, cut_cache: CutCache, back: timedelta = timedelta(0)) -> Session:
     """A session of bars alone, as of T or so long before."""
-    return open_session(lake.snapshot(), T - back, datasets=["prices"], cut_cache=cut_cache, limits=LIMITS)
+    return open_session(Viewpoint(as_of=T - back, lake=lake), datasets=["prices"], cut_cache=cut_cache, limits=LIMITS)
 
 
 def _opening(lake: Lake, cut_cache: CutCache, days: int = 37) -> float:

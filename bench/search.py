@@ -20,7 +20,7 @@ from bench.wall import LIMITS, T
 from pitlake.datasets import get
 from pitlake.lake import Lake
 from pitlake.lake.tables.query import calculator
-from pitlake.session import Session, open_session
+from pitlake.session import Session, Viewpoint, open_session
 from pitlake.session.visible.cut_cache import CutCache
 
 FULL = {"articles": 1_220_000, "vectors": 1_220_000}  # of which a million are public at T
@@ -51,8 +51,8 @@ def run(articles: int = 100_000, vectors: int = 50_000) -> list[Figure]:
         lake, cuts = _build(Path(folder) / "lake", articles, vectors), CutCache(Path(folder) / "cuts")
         arguments = {"datasets": ("news", "embeddings", "text_vectors"), "limits": LIMITS, "cut_cache": cuts}
         with (
-            open_session(lake.snapshot(), T, **arguments) as session,
-            open_session(lake.snapshot(), T, **arguments) as reading,
+            open_session(Viewpoint(as_of=T, lake=lake), **arguments) as session,
+            open_session(Viewpoint(as_of=T, lake=lake), **arguments) as reading,
         ):
             reading.sql("CREATE TEMP TABLE changed AS SELECT 1")
             return [*_words(session, reading), *_nearest(session)]
@@ -95,7 +95,7 @@ def _aim(texts: int, aim: str) -> str:
 def _searched(name: str, session: Session, reading: Session, params: dict[str, str], aim: str) -> Figure:
     indexed, every = (partial(each.run, "news_full_text", **params) for each in (session, reading))
     assert indexed().arrow().equals(every().arrow())
-    (backend,) = (backend for query, backend in session._index.opened.items() if "news" in query[1])
+    (backend,) = (backend for query, backend in session._index.processes.items() if "news" in query[1])
     mine, other, ratio = paired(indexed, every, ROUNDS, processor(backend.pid, reading._backend.pid))
     baseline = f"every text read, {1000 * other:,.0f} ms"
     return figure(name, 1000 * mine, "ms of CPU", baseline=baseline, ratio=ratio, aim=aim)
@@ -109,7 +109,7 @@ def _nearest(session: Session) -> list[Figure]:
     started = time.process_time()
     assert search().arrow()["id"][0] == session.sql(_SCORED, params).arrow()["id"][0]
     first = time.process_time() - started
-    (backend,) = (backend for query, backend in session._index.opened.items() if "embeddings" in query[1])
+    (backend,) = (backend for query, backend in session._index.processes.items() if "embeddings" in query[1])
     clock = processor(backend.pid, session._backend.pid)
     mine, other, ratio = paired(search, partial(session.sql, _SCORED, params), ROUNDS, clock)
     name = f"nearest of {vectors:,} vectors of {WIDTH} numbers"

@@ -31,7 +31,7 @@ from pitlake.lake.storage.store import Store
 from pitlake.lake.tables.checkpoints import INTERVAL
 from pitlake.lake.tables.delta import DeltaTables, table_key
 from pitlake.lake.tables.query import calculator, reading
-from pitlake.session import Session, open_session
+from pitlake.session import Session, Viewpoint, open_session
 from pitlake.session.sealed.launcher import warm
 from pitlake.session.visible.cut_cache import CutCache
 
@@ -115,7 +115,7 @@ def _asked(lake: Lake, few: Lake, count: int, folder: Path) -> Iterator[Figure]:
     cuts = {lake_side.root: CutCache(folder / f"cuts {lake_side.root.name}") for lake_side in (lake, few)}
 
     def opened(lake_side: Lake) -> Session:
-        return open_session(Lake(lake_side.root).snapshot(), T, datasets=["news"], cut_cache=cuts[lake_side.root])
+        return open_session(Viewpoint(as_of=T, lake=lake_side.root), datasets=["news"], cut_cache=cuts[lake_side.root])
 
     answers = []
     for lake_side in (lake, few):

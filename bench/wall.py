@@ -26,7 +26,7 @@ from bench.figures import Figure, figure, paired, processor
 from bench.panel import panel
 from pitlake.clock import iso
 from pitlake.lake import Lake
-from pitlake.session import Limits, Session, open_session
+from pitlake.session import Limits, Session, Viewpoint, open_session
 from pitlake.session.sealed.launcher import warm
 from pitlake.session.visible.cut_cache import CutCache
 
@@ -87,7 +87,8 @@ def run(
         figures += opening(lake, opens)
         with tempfile.TemporaryDirectory() as cuts, closing(_plain(lake, event_times)) as plain:
             cut_cache = CutCache(Path(cuts) / "cuts")
-            with open_session(lake.snapshot(), T, datasets=THREE, limits=LIMITS, cut_cache=cut_cache) as session:
+            at = Viewpoint(as_of=T, lake=lake)
+            with open_session(at, datasets=THREE, limits=LIMITS, cut_cache=cut_cache) as session:
                 session.load("events", event_times)
                 figures += questions(session, plain)
                 figures += newest(session, plain)
@@ -112,7 +113,8 @@ def opening(lake: Lake, opens: int) -> list[Figure]:
         with tempfile.TemporaryDirectory() as cuts:
             cut_cache = CutCache(Path(cuts) / "cuts")
             snapshot = Lake(lake.root).snapshot()
-            warm, _ = _opened(partial(open_session, snapshot, T, datasets=names, cut_cache=cut_cache))
+            open_at = partial(open_session, snapshot=snapshot, datasets=names, cut_cache=cut_cache)
+            warm, _ = _opened(partial(open_at, Viewpoint(as_of=T)))
             figures.append(figure(f"open {what}, the first session of all", warm / 1000, "s", aim="≤ 1.5"))
             cache_bytes, lake_bytes = _size(Path(cuts).rglob("*")), _size(lake.root.rglob("*"))
             against = f"the lake, {lake_bytes / 2**20:,.0f} MiB"
@@ -127,13 +129,8 @@ def opening(lake: Lake, opens: int) -> list[Figure]:
                 )
             )
             moment_rounds = (moments, [at.replace(day=(at.day + 11) % 28 + 1) for at in moments], moments)
-            taken_by = [
-                [_opened(partial(open_session, snapshot, at, datasets=names, cut_cache=cut_cache)) for at in each]
-                for each in moment_rounds
-            ]
-            at_once = statistics.median(
-                _five(partial(open_session, snapshot, at, datasets=names, cut_cache=cut_cache)) for at in moments
-            )
+            taken_by = [[_opened(partial(open_at, Viewpoint(as_of=at))) for at in each] for each in moment_rounds]
+            at_once = statistics.median(_five(partial(open_at, Viewpoint(as_of=at))) for at in moments)
         kinds = ("new T of a new month", "new T", "T seen before")
         for which, taken, aim in zip(kinds, taken_by, (("", ""), aims[:2], (aims[2], "")), strict=True):
             wall, cpu = zip(*taken, strict=True)

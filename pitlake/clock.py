@@ -4,6 +4,7 @@
 aware UTC datetimes in microseconds. Business dates are other columns. Nothing here reads the exchange calendar.
 """
 
+from collections.abc import Callable
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
@@ -33,11 +34,15 @@ def instant(text: str | datetime, field: str = "as_of") -> datetime:
     return moment
 
 
-def past(text: str | datetime, field: str = "as_of") -> datetime:
-    """`instant`, and BadInput for one in the future: what will be public by then nobody knows."""
+def past(text: str | datetime, field: str = "as_of", lake_clock: Callable[[], datetime] | None = None) -> datetime:
+    """Return `instant`, which must not be in the future: nobody knows what will be public then.
+
+    lake_clock: the clock of the lake that is asked; another machine may have put it some seconds ahead of this one's.
+    Raises BadInput, BadInstant.
+    """
     moment = instant(text, field)
-    if moment > now():
-        raise BadInput(field, "lies in the future", "give an instant up to now; nobody knows what will be public then")
+    if moment > now() and (lake_clock is None or moment > lake_clock()):
+        raise BadInput(field, "is in the future", "give a time up to now")
     return moment
 
 

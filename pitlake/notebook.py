@@ -5,7 +5,7 @@ notebook's variable of that name, bound as a parameter. SQL is the session's bus
 """
 
 import shlex
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from pitlake.charts import Bar, bar_chart
 from pitlake.errors import BadInput
 from pitlake.questions.catalogue import placeholders
-from pitlake.session import Session, connect
+from pitlake.session import Session, Viewpoint, open_session
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +37,7 @@ class Line(ArgumentParser):
     def __init__(self) -> None:
         super().__init__(prog="%%asof", add_help=False)
         self.add_argument("instant", nargs="?")
-        self.add_argument("--open", action="store_true")
+        self.add_argument("--open", dest="open_mode", action="store_true")
         self.add_argument("--lake")
         self.add_argument("--version", type=int)
         self.add_argument("--known-by")
@@ -54,7 +54,7 @@ class AsOf:
 
     def __init__(self, variables: dict[str, Any]) -> None:
         self._variables, self._line = variables, Line()
-        self._door: Namespace | None = None
+        self._viewpoint: Viewpoint | None = None
         self.session: Session | None = None
 
     def ask(self, line: str, cell: str) -> "pd.DataFrame":
@@ -62,9 +62,9 @@ class AsOf:
 
         Run a cell of SQL over what was public at an instant. --into keeps the Result, with its receipt, as a variable.
         """
-        asked = self._line.parse_args(shlex.split(line))
-        name = vars(asked).pop("into")
-        result = self._at(asked).sql(cell, self._values(cell))
+        options = vars(self._line.parse_args(shlex.split(line)))
+        name = options.pop("into")
+        result = self._at(Viewpoint.parse(options.pop("instant"), **options)).sql(cell, self._values(cell))
         if name:
             self._variables[name] = result
         return result.df()
@@ -73,20 +73,13 @@ class AsOf:
         """End the session."""
         if self.session is not None:
             self.session.close()
-        self._door, self.session = None, None
+        self._viewpoint, self.session = None, None
 
-    def _at(self, door: Namespace) -> Session:
-        if self.session is None or door != self._door:
+    def _at(self, viewpoint: Viewpoint) -> Session:
+        if self.session is None or viewpoint != self._viewpoint:
             self.close()
-            self.session = connect(
-                door.instant,
-                open_mode=door.open,
-                lake=door.lake,
-                version=door.version,
-                known_by=door.known_by,
-                isolation=door.isolation,
-            )
-            self._door = door
+            self.session = open_session(viewpoint)
+            self._viewpoint = viewpoint
         return self.session
 
     def _values(self, sql: str) -> dict[str, Any] | None:

@@ -10,17 +10,17 @@ from contextlib import contextmanager
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
 
 from pitlake import datasets
-from pitlake.clock import AVAILABLE_AT, instant, micros, new_york_month
+from pitlake.clock import AVAILABLE_AT, micros, new_york_month
 from pitlake.errors import BadInput, LakeError
 from pitlake.lake.lake import Lake
 from pitlake.lake.storage.files import MONTH_COLUMN
-from pitlake.session import arguments
 from pitlake.session.sql import statements
+from pitlake.session.viewpoint import Viewpoint
 from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
 
 if TYPE_CHECKING:
@@ -52,12 +52,12 @@ def frame(
     contract = datasets.get(dataset)
     if contract.open_only:
         raise BadInput("dataset", f"{contract.name} is shown in open mode only", "ask a session, with open_mode=True")
-    opened = lake if isinstance(lake, Lake) else Lake(lake)
-    asked = arguments.passed(instant(as_of), opened)
-    entry = opened.entry(opened.snapshot(arguments.version(version)).version)
+    viewpoint = Viewpoint.parse(as_of, version=version, lake=lake)
+    opened, at = viewpoint.open_lake(), cast("datetime", viewpoint.as_of)
+    entry = opened.entry(viewpoint.snapshot().version)
     each, dead = statements.installed()[contract.name], superseded_table_name(contract.name)
     with _told(opened, contract.name):
-        stored = _Stored(spark, opened, entry.tables, asked)
+        stored = _Stored(spark, opened, entry.tables, at)
         relations = {
             ("lake", contract.name): stored.until(contract.name, contract.arrow_schema),
             ("lake", f"superseded_{contract.name}"): stored.until(dead, SUPERSEDED_SCHEMA),
@@ -66,14 +66,15 @@ def frame(
         if revisions:
             return every.withColumn("revision", every["revision"].cast("bigint"))
         relations["", f"{contract.name}_revisions"] = every
-        return _over(relations, statements.shown(each, dated=dead in entry.tables), spark)
+        (view,) = statements.shown(each, dated=dead in entry.tables)
+        return _over(relations, view, spark)
 
 
 class _Stored:
     """The tables of a lake version, up to an instant."""
 
-    def __init__(self, spark: "SparkSession", lake: Lake, pins: Mapping[str, int], asked: datetime) -> None:
-        self._spark, self._lake, self._pins, self._asked = spark, lake, pins, asked
+    def __init__(self, spark: "SparkSession", lake: Lake, pins: Mapping[str, int], at: datetime) -> None:
+        self._spark, self._lake, self._pins, self._at = spark, lake, pins, at
 
     def until(self, table: str, schema: pa.Schema) -> "DataFrame":
         """A table's rows that were public. Its folders are named by New York months (of tombstones, years), which Spark
@@ -85,8 +86,8 @@ class _Stored:
             return self._spark.createDataFrame(schema.empty_table())
         delta = self._spark.read.format("delta").option("versionAsOf", self._pins[table])
         found = delta.load(self._lake.table_uri(table).replace("s3://", "s3a://", 1))
-        month = f.col(MONTH_COLUMN) <= new_york_month(self._asked)
-        rows = found.where(month & (f.col(AVAILABLE_AT) <= f.timestamp_micros(f.lit(micros(self._asked)))))
+        month = f.col(MONTH_COLUMN) <= new_york_month(self._at)
+        rows = found.where(month & (f.col(AVAILABLE_AT) <= f.timestamp_micros(f.lit(micros(self._at)))))
         missing = [name for name in schema.names if name not in rows.columns]
         if missing:  # a version from before the contract gained them
             for field in self._spark.createDataFrame(schema.empty_table().select(missing)).schema:

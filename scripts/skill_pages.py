@@ -207,7 +207,7 @@ def _query(query: Query) -> str:
         for one in query.parameters
     ]
     gives = ", ".join(one.name for one in query.columns)
-    call = {"name": query.name, "params": example(query)} | ({} if query.today else {"pit": PIT})
+    call = {"name": query.name, "params": example(query)} | {"pit": PIT}
     return (
         f"### {query.name}\n\n{query.summary} Gives {gives}.\n\n"
         f"{table(('parameter', 'type', 'needed', 'meaning'), params)}\n\n{_call('run_query', call)}"

@@ -160,5 +160,5 @@ def test_what_a_door_is_asked_as_of_has_passed(monkeypatch, spelled):
     at = "2024-05-29T21:00:00.000001Z"
     monkeypatch.setattr(clock, "now", lambda: clock.instant(at))
     assert clock.past(spelled(at)) == clock.instant(at)
-    with pytest.raises(BadInput, match=r"^pit: lies in the future"):
+    with pytest.raises(BadInput, match=r"^pit: is in the future"):
         clock.past(spelled("2024-05-29T21:00:00.000002Z"), "pit")

@@ -11,8 +11,9 @@ from asofbench.model import Question
 from pitlake.contract import Column, Dataset, GapRule
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.stage import StagedGap, staged_schema
-from pitlake.session.api import Session, connect
+from pitlake.session.api import connect
 from pitlake.session.contracts import Catalogue
+from pitlake.session.session import Session
 
 UNDATED = GapRule(type="unverifiable", reason="undated", when="the source states no instant")
 FACTS = Dataset(

@@ -176,7 +176,7 @@ def _ask(lake: Lake, version: int, moment: tuple[Event, str, datetime]) -> Bundl
     event, anchor, instant = moment
     query = catalogue.get(QUERY)
     with connect(instant, lake=lake, version=version, datasets=query.reads) as session:
-        return Bundle(event, anchor, instant, session.answer(query, query.bind({"ticker": event.ticker})))
+        return Bundle(event, anchor, instant, session.ask(query, query.bind({"ticker": event.ticker})))
 
 
 def _rows(bundle: Bundle) -> Iterator[dict[str, Any]]:

@@ -9,17 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pitlake.answers.envelope import clean_gap, envelope, rows_of, to_json
 from pitlake.errors import BadInput
 from pitlake.questions import catalogue
-from pitlake.session import connect
+from pitlake.session import Viewpoint, open_session
 
 if TYPE_CHECKING:
     from pitlake.session import Session
-    from pitlake.session.api import Isolation
     from pitlake.session.result import Receipt, Result
 
 SUMMARY_CHARACTERS = 300
@@ -31,17 +29,14 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class At:
-    """Where and as of when a turn asks. version: of the lake (default: the newest)."""
+class At(Viewpoint):
+    """The viewpoint of a turn, which is never open mode."""
 
     as_of: datetime
-    lake: str | Path | None = None
-    version: int | None = None
-    isolation: "Isolation" = "process"
 
     def open(self, datasets: Sequence[str]) -> "Session":
-        """A session on these datasets. Raises what pitlake.connect raises."""
-        return connect(self.as_of, version=self.version, lake=self.lake, isolation=self.isolation, datasets=datasets)
+        """Open a session on these datasets. Raises what pitlake.connect raises."""
+        return open_session(self, datasets=datasets)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +124,7 @@ def ask(query: catalogue.Query, values: Params, at: At) -> dict[str, Any]:
     """
     bound = query.bind(values)
     with at.open(query.reads) as session:
-        result = session.answer(query, bound)
+        result = session.ask(query, bound)
         gaps = [] if len(result) else _nothing(session, query)
     return gated(rows_of(result.arrow()), gaps, (result,), at.as_of)
 

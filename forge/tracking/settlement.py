@@ -24,7 +24,6 @@ from forge.tracking.receipts import exposure
 from pitlake import datasets
 from pitlake.clock import MICROSECOND, end_of_new_york_day, instant
 from pitlake.errors import BadInput
-from pitlake.lake.lake import Lake
 from pitlake.questions import catalogue
 
 SESSION = "settlement"
@@ -94,7 +93,7 @@ def settle(memory: Memory, now: At, cut_offs: CutOffs) -> list[Settlement]:
     """
     known = hydrated(memory, now.as_of)
     files = ForgeFS(memory, known, actor=CODE)
-    now = replace(now, version=Lake(now.lake).head() if now.version is None else now.version)
+    now = now.pinned()
     made, earlier = [], defaultdict(list)
     for one in settlements(known):
         earlier[one.view, one.question].append(one)

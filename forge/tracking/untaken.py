@@ -24,7 +24,6 @@ from forge.tracking.trades import expressions, told_by_bars
 from pitlake.clock import end_of_new_york_day, new_york_day
 from pitlake.errors import BadInput
 from pitlake.exchange import session
-from pitlake.lake.lake import Lake
 from pitlake.questions import catalogue
 
 FOLDER = "/memory/counterfactuals/"
@@ -37,7 +36,7 @@ def untaken(memory: Memory, now: At, settings: Counterfactuals | None = None) ->
     now: the instant, and the lake with the version to ask. Raises LakeNotFound.
     """
     settings = settings or Counterfactuals()
-    now = replace(now, version=Lake(now.lake).head() if now.version is None else now.version)
+    now = now.pinned()
     known = hydrated(memory, now.as_of)
     files = ForgeFS(memory, known, actor=CODE)
     for name, record in [*_expired(known, now.as_of, settings), *_unproposed(known, now.as_of, settings)]:

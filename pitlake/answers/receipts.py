@@ -8,12 +8,13 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
 
-from pitlake.clock import from_micros, instant
+from pitlake.clock import from_micros
 from pitlake.errors import BadInput, LimitExceeded, QueryFailed, ReceiptDamaged, ReplayDiffers, ReplayImpossible
 from pitlake.lake.storage.receipt_store import (
     ID_LENGTH,
@@ -26,6 +27,8 @@ from pitlake.lake.storage.receipt_store import (
 )
 from pitlake.lake.storage.root import open_store
 from pitlake.lake.storage.store import Store
+from pitlake.questions import catalogue as queries
+from pitlake.questions.catalogue import Query
 from pitlake.session.result import Question, Receipt, Step
 
 if TYPE_CHECKING:
@@ -113,13 +116,14 @@ def replay(
     ReplayImpossible saying what is missing, ReplayDiffers when the answer has changed.
     """
     question = receipt.question
-    session = _reopen(question, lake, isolation, catalogue)
-    session.known_by = None if question.known_by is None else instant(question.known_by, "known_by")
-    with session:
+    with _reopen(question, lake, isolation, catalogue) as session:
         for step in question.prelude:
             _repeat(session, step, loaded or {})
-        result = session.sql(
-            question.sql, values(question.parameters), max_rows=question.max_rows, max_bytes=question.max_bytes
+        result = session.ask(
+            _catalogue_query(question) or question.sql,
+            values(question.parameters),
+            max_rows=question.max_rows,
+            max_bytes=question.max_bytes,
         )
     found = result.receipt
     if (found.result_sha256, found.rows, found.truncated) != (receipt.result_sha256, receipt.rows, receipt.truncated):
@@ -130,17 +134,20 @@ def replay(
 def _reopen(
     question: Question, lake: "str | Path | Lake | None", isolation: Any, catalogue: "Catalogue | None"
 ) -> "Session":
-    from pitlake.session import Limits, connect
+    from pitlake.session import Limits, Viewpoint, open_session
 
     try:
-        return connect(
+        viewpoint = Viewpoint.parse(
             question.as_of,
-            version=question.version,
-            lake=_lake(lake),
-            isolation=isolation,
-            datasets=question.datasets,
             open_mode=question.as_of is None,
-            hindsight=cast("Any", question.hindsight),
+            known_by=question.known_by,
+            hindsight=question.hindsight,
+            lake=lake,
+            isolation=isolation,
+        )
+        return open_session(
+            replace(viewpoint, version=question.version),
+            datasets=question.datasets,
             limits=Limits(
                 rows=question.most_rows,
                 bytes=question.most_bytes,
@@ -152,6 +159,12 @@ def _reopen(
         )
     except BadInput as refused:
         raise ReplayImpossible(f"this installation can't open that session: {refused}") from None
+
+
+def _catalogue_query(question: Question) -> Query | None:
+    """Return the query that was asked, as long as the catalogue has it with the same text."""
+    query = queries.all_queries().get(question.query or "")
+    return query if query and query.sql == question.sql else None
 
 
 def _repeat(session: "Session", step: Step, loaded: "Mapping[str, pa.Table]") -> None:
@@ -188,12 +201,6 @@ def values(parameters: str) -> Any:
     if values is not None and not isinstance(values, list | dict):
         raise ReceiptDamaged(f"the receipt's parameters can't be read: {parameters[:80]!r}")
     return values
-
-
-def _lake(lake: "str | Path | Lake | None") -> "Lake":
-    from pitlake.lake.lake import Lake
-
-    return lake if isinstance(lake, Lake) else Lake(lake)
 
 
 def _of_answer(sha256: str, root: str | Path | None) -> Receipt:

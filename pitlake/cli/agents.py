@@ -5,7 +5,8 @@ from pathlib import Path
 
 import click
 
-from pitlake.cli.options import door, known_by_option, lake_option
+from pitlake.cli.options import known_by_option, lake_option
+from pitlake.cli.sessions import parse_viewpoint
 
 dir_option = click.option(
     "--dir",
@@ -75,7 +76,7 @@ def run(program: tuple[str, ...], as_of: str, known_by: str | None, lake: str | 
     """
     from pitlake.agents.run import run as run_away
 
-    door(as_of, False)
+    parse_viewpoint(as_of, known_by=known_by, lake=lake)  # refuse before anything is covered
     click.get_current_context().exit(run_away(program, as_of, known_by, lake))
 
 

@@ -33,27 +33,25 @@ def answer_options(command: Decorated) -> Decorated:
 
 def deliver_answer(
     session: "Session",
-    sql: str,
+    question: "str | Query",
     params: dict[str, Any] | None,
-    query: "Query | None",
     form: str,
     output: Path | None,
     *,
-    lake: str | None,
     receipt: bool,
 ) -> int:
-    """Ask, write the rows, say as of what, and keep the receipt where that was asked for; how many rows there were.
+    """Ask SQL or a catalogue query, write the rows, say as of what, and return how many rows there were.
 
-    query: the named one.
+    receipt: whether to keep the receipt in the lake.
     """
     from pitlake.answers.page import text
     from pitlake.answers.provenance import Provenance
 
     with working("asking"):
-        result = session.sql(sql, params) if query is None else session.answer(query, params or {})
+        result = session.ask(question, params)
     if form == "envelope":
-        as_of = session.as_of if result.receipt.as_of else None
-        render.deliver(text(result.arrow(), Provenance.of(session, result, query), as_of), output)
+        query = None if isinstance(question, str) else question
+        render.deliver(text(result.arrow(), Provenance.of(session, result, query), session.as_of), output)
     else:
         render.write(result.arrow(), form, output)
     render.say(f"{door(session)}, {len(result)} rows")
@@ -62,7 +60,7 @@ def deliver_answer(
     for dataset, columns in result.hindsight.items():
         render.say(f"known with hindsight alone: {', '.join(columns)} of {dataset}")
     if receipt:
-        render.say(f"receipt {result.keep(lake)}")
+        render.say(f"receipt {result.keep()}")
     return len(result)
 
 

@@ -1,28 +1,31 @@
 """`pitlake datasets`: the datasets and what a lake holds of each. Without an instant no lake is read."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from pitlake import datasets as catalogue
 from pitlake.cli import render
 from pitlake.cli.options import format_option
-from pitlake.cli.sessions import opened, session_options
+from pitlake.cli.sessions import opened, optional_session_options
 from pitlake.clock import iso
 from pitlake.dictionary import facts, shown
 
+if TYPE_CHECKING:
+    from pitlake.session import Viewpoint
+
 
 @click.command("datasets")
-@session_options
+@optional_session_options
 @format_option(("table", "json"))
-def command(form: str, **asked: Any) -> None:
+def command(viewpoint: "Viewpoint | None", form: str) -> None:
     """List the datasets. With --as-of or --open, show also what the lake holds of each."""
-    if asked["as_of"] is None and not asked["open_mode"]:
+    if viewpoint is None:
         _contracts(form)
         return
     from pitlake.answers.contents import holdings
 
-    with opened(**asked) as session:
+    with opened(viewpoint) as session:
         found = holdings(session)
     if form == "json":
         listed = [facts(catalogue.get(one.dataset)) | {"holds": one.plain()} for one in found]

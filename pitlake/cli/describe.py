@@ -3,33 +3,36 @@
 Without an instant no lake is read.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from pitlake import datasets as catalogue
 from pitlake.cli import render
 from pitlake.cli.options import format_option
-from pitlake.cli.sessions import opened, session_options
+from pitlake.cli.sessions import opened, optional_session_options
 from pitlake.clock import iso
 from pitlake.dictionary import facts, page
+
+if TYPE_CHECKING:
+    from pitlake.session import Viewpoint
 
 
 @click.command("describe")
 @click.argument("dataset")
-@session_options
+@optional_session_options
 @format_option(("text", "json"))
-def command(dataset: str, form: str, **asked: Any) -> None:
+def command(dataset: str, viewpoint: "Viewpoint | None", form: str) -> None:
     """Describe a dataset: its clock, key, columns and gaps.
 
     With --as-of or --open, show also what the lake holds of it.
     """
     contract = catalogue.get(dataset)
     told, text = facts(contract), page(contract)
-    if asked["as_of"] is not None or asked["open_mode"]:
+    if viewpoint is not None:
         from pitlake.answers.contents import holdings
 
-        with opened(**asked, datasets=[contract.name]) as session:
+        with opened(viewpoint, [contract.name]) as session:
             (held,) = holdings(session)
         told["holds"] = held.plain()
         span = f", public from {iso(held.first)} to {iso(held.newest)}" if held.first and held.newest else ""

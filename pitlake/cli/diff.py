@@ -8,7 +8,7 @@ import click
 from pitlake.cli import render
 from pitlake.cli.options import format_option, instant_option, isolation_option, lake_option, output_option
 from pitlake.cli.sessions import opened
-from pitlake.clock import past
+from pitlake.clock import instant
 from pitlake.errors import BadInput
 
 
@@ -33,13 +33,15 @@ def command(
 
     from pitlake.answers.contents import SCHEMA, changes
     from pitlake.questions.parameters import spell
+    from pitlake.session.viewpoint import Viewpoint
 
     render.check_target(form, output)
-    first, last = past(since, "--from"), past(as_of, "--to")
-    if first >= last:
+    viewpoint = Viewpoint(as_of=None, lake=lake, isolation=isolation).at(as_of, "--to")
+    first = instant(since, "--from")
+    if viewpoint.as_of is None or first >= viewpoint.as_of:
         raise BadInput("--from", "is not before --to", "name the earlier instant first")
     wanted = None if ticker is None else spell("ticker", "--ticker", ticker)
-    with opened(as_of, False, None, None, lake, isolation, "show") as session:
+    with opened(viewpoint) as session:
         company = session.company(wanted) if wanted else None
         found = changes(session, first, company.company if company else None)
         notes = company.notes_on(labels=True) if company else ()

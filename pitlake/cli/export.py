@@ -1,11 +1,14 @@
 """`pitlake export --as-of T --to URL`: what was public at an instant as plain Delta tables, for other engines."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from pitlake.cli import render
 from pitlake.cli.sessions import opened, session_options, working
+
+if TYPE_CHECKING:
+    from pitlake.session import Viewpoint
 
 
 @click.command("export")
@@ -19,7 +22,7 @@ from pitlake.cli.sessions import opened, session_options, working
 @click.option(
     "--revisions", is_flag=True, help="Export all revisions that were public [default: the newest of each key]."
 )
-def command(target: str, datasets: tuple[str, ...], revisions: bool, **asked: Any) -> None:
+def command(viewpoint: "Viewpoint", target: str, datasets: tuple[str, ...], revisions: bool) -> None:
     """Copy what was public at an instant into plain Delta tables.
 
     Each dataset becomes a table, and a receipt says what was asked. Readers of the copy are not sealed: they can join
@@ -30,7 +33,7 @@ def command(target: str, datasets: tuple[str, ...], revisions: bool, **asked: An
     """
     from pitlake.answers.export import RECEIPT, export
 
-    with opened(**asked, datasets=datasets) as session, working("writing"):
+    with opened(viewpoint, datasets) as session, working("writing"):
         written = export(session, target, revisions=revisions)
     rows = sum(one.rows for one in written)
     render.say(f"{rows:,} rows in {len(written)} tables below {target}; the table {RECEIPT} says what was asked")

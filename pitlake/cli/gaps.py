@@ -1,7 +1,7 @@
 """`pitlake gaps`: what could not become a row, as far as that was public at an instant."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,6 +9,9 @@ from pitlake.cli import render
 from pitlake.cli.options import format_option, output_option
 from pitlake.cli.sessions import opened, session_options
 from pitlake.datasets import get
+
+if TYPE_CHECKING:
+    from pitlake.session import Viewpoint
 
 COUNTED = """
 SELECT dataset, gap_type, reason, count(*) AS gaps FROM gaps WHERE $dataset IS NULL OR dataset = $dataset
@@ -26,7 +29,7 @@ ORDER BY ALL
 @click.option("--each", is_flag=True, help="List each gap with its locator [default: count by reason].")
 @format_option(("table", "json", "csv", "parquet"))
 @output_option
-def command(dataset: str | None, each: bool, form: str, output: Path | None, **asked: Any) -> None:
+def command(dataset: str | None, each: bool, form: str, output: Path | None, viewpoint: "Viewpoint") -> None:
     """Count what could not become a row, and why.
 
     `pitlake describe DATASET` says which gaps a dataset can have.
@@ -34,5 +37,5 @@ def command(dataset: str | None, each: bool, form: str, output: Path | None, **a
     if dataset is not None:
         dataset = get(dataset).name
     render.check_target(form, output)
-    with opened(**asked) as session:
+    with opened(viewpoint) as session:
         render.write(session.sql(LISTED if each else COUNTED, {"dataset": dataset}).arrow(), form, output)

@@ -1,17 +1,10 @@
-"""The options commands share: the lake, its version, the instant to ask as of (or open mode, by name), the output.
-
-What is missing or contradictory is refused here, once, with the field and the next step. No command logic lives here.
-"""
+"""The options commands share: the lake, its version, the instant to ask as of (or open mode, by name), the output."""
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import click
-
-from pitlake.clock import instant, past
-from pitlake.errors import BadInput
 
 Decorated = Callable[..., Any]
 
@@ -71,21 +64,6 @@ def format_option(forms: Sequence[str]) -> Callable[[Decorated], Decorated]:
     )
 
 
-def door(as_of: str | None, open_mode: bool) -> datetime | None:
-    """The instant a door is opened at, or None for open mode. Raises BadInput when neither or both are asked for."""
-    if as_of is not None and open_mode:
-        raise BadInput("--as-of", "given together with --open", "choose one of the two")
-    if as_of is not None:
-        return past(as_of, "--as-of")
-    if not open_mode:
-        raise BadInput(
-            "--as-of", "missing", "name an instant (2024-02-15T16:00:00-05:00), or pass --open to ask without one"
-        )
-    return None
-
-
-def known(known_by: str | None, version: int | None) -> datetime | None:
-    """The instant by whose lake to answer, None where none is named. Raises BadInput beside a version."""
-    if known_by is not None and version is not None:
-        raise BadInput("--known-by", "given together with --version", "choose one of the two")
-    return None if known_by is None else instant(known_by, "--known-by")
+def flag(argument: str) -> str:
+    """Return an argument's name as the command line spells it."""
+    return "--open" if argument == "open_mode" else f"--{argument.replace('_', '-')}"

@@ -6,7 +6,7 @@ What SQL may see is decided by the session, how rows look by answering. Nothing 
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +14,9 @@ from pitlake.cli import render
 from pitlake.cli.answering import answer_options, deliver_answer
 from pitlake.cli.sessions import opened, session_options, typed
 from pitlake.errors import BadInput
+
+if TYPE_CHECKING:
+    from pitlake.session import Viewpoint
 
 
 @click.command("query")
@@ -27,7 +30,9 @@ from pitlake.errors import BadInput
     help="Open only this dataset, which is quicker; can be repeated [default: all].",
 )
 @answer_options
-def command(sql: str, datasets: tuple[str, ...], form: str, output: Path | None, receipt: bool, **asked: Any) -> None:
+def command(
+    sql: str, viewpoint: "Viewpoint", datasets: tuple[str, ...], form: str, output: Path | None, receipt: bool
+) -> None:
     """Run SQL over what was public at an instant. If SQL is "-", read it from stdin.
 
     Each dataset is a view of its newest revisions; <dataset>_revisions has all of them, gaps what could not become a
@@ -42,5 +47,5 @@ def command(sql: str, datasets: tuple[str, ...], form: str, output: Path | None,
     if not text.strip():
         raise BadInput("SQL", "empty", "write a statement, such as SELECT * FROM lake_info")
     render.check_target(form, output)
-    with opened(**asked, datasets=datasets) as session:
-        deliver_answer(session, text, None, None, form, output, lake=asked["lake"], receipt=receipt)
+    with opened(viewpoint, datasets) as session:
+        deliver_answer(session, text, None, form, output, receipt=receipt)

@@ -61,16 +61,14 @@ def command(
 def _asked(receipt: "Receipt") -> str:
     """The question in a line: a named query by its name and values, else its SQL."""
     from pitlake.answers import receipts
-    from pitlake.questions import catalogue
 
     question = receipt.question
-    named = catalogue.by_text(question.sql)
-    if named is None:
+    if question.query is None:
         return " ".join(question.sql.split())
-    given = receipts.values(question.parameters) or {}
-    names = (catalogue.COMPANY, *(parameter.name for parameter in named.parameters))
-    values = (f"{name}={given[name]}" for name in names if given.get(name) is not None)
-    return " ".join(("run", named.name, *values))
+    values = receipts.values(question.parameters) or {}
+    return " ".join(
+        ("run", question.query, *(f"{name}={value}" for name, value in values.items() if value is not None))
+    )
 
 
 def _matches(name: str, receipt: "Receipt", asked: Mapping[str, str], text: str | None) -> bool:

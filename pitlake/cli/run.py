@@ -5,7 +5,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,9 @@ from pitlake.cli import render
 from pitlake.cli.answering import answer_options, deliver_answer
 from pitlake.cli.sessions import opened, session_options
 from pitlake.questions import catalogue
+
+if TYPE_CHECKING:
+    from pitlake.session import Viewpoint
 
 
 class NamedQueries(click.Group):
@@ -24,7 +27,7 @@ class NamedQueries(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of a query, or None."""
-        query = catalogue.all_queries().get(cmd_name)
+        query = catalogue.find(cmd_name)
         return None if query is None else _command(query)
 
 
@@ -42,13 +45,11 @@ def command(context: click.Context) -> None:
 
 
 def _command(query: catalogue.Query) -> click.Command:
-    def run(form: str, output: Path | None, receipt: bool, **given: Any) -> None:
-        names = {parameter.name for parameter in query.parameters}
-        bound = query.bind({name: given.pop(name) for name in names})
+    def run(viewpoint: "Viewpoint", form: str, output: Path | None, receipt: bool, **values: Any) -> None:
+        bound = query.bind(values)
         render.check_target(form, output)
-        with opened(**given, datasets=query.reads) as session:
-            query.refuse_if_bound(session.as_of)
-            deliver_answer(session, query.sql, bound, query, form, output, lake=given["lake"], receipt=receipt)
+        with opened(viewpoint, query.reads) as session:
+            deliver_answer(session, query, bound, form, output, receipt=receipt)
 
     decorated: Callable[..., None] = answer_options(session_options(run))
     for parameter in reversed(query.parameters):

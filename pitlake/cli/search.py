@@ -1,7 +1,7 @@
 """`pitlake search`: texts that match words, or lie near a meaning, best match first. Which query that is: searches."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 import click
 
@@ -13,7 +13,7 @@ from pitlake.questions import searches
 
 if TYPE_CHECKING:
     from pitlake.questions.catalogue import Query
-    from pitlake.session import Session
+    from pitlake.session import Session, Viewpoint
 
 
 @click.command("search")
@@ -42,7 +42,17 @@ if TYPE_CHECKING:
     help="Return at most this many texts, best first [default: 20 by words, 5 by meaning].",
 )
 @answer_options
-def command(query: str, within: str, ticker: str | None, by: str, limit: int | None, **asked: Any) -> None:
+def command(  # noqa: PLR0913 - its options
+    query: str,
+    viewpoint: "Viewpoint",
+    within: str,
+    ticker: str | None,
+    by: str,
+    limit: int | None,
+    form: str,
+    output: Path | None,
+    receipt: bool,
+) -> None:
     """Search texts that were public at an instant, best match first.
 
     A text matches if it has any of the words; "phrases" and AND narrow the search.
@@ -55,12 +65,9 @@ def command(query: str, within: str, ticker: str | None, by: str, limit: int | N
     except BadInput as wrong:
         raise BadInput("--in" if wrong.field == "within" else wrong.field, wrong.problem, wrong.next_step) from None
     bound = named.bind(values)
-    form: str = asked.pop("form")
-    output: Path | None = asked.pop("output")
-    receipt: bool = asked.pop("receipt")
     render.check_target(form, output)
-    with opened(**asked, datasets=named.reads) as session:
-        if not deliver_answer(session, named.sql, bound, named, form, output, lake=asked["lake"], receipt=receipt):
+    with opened(viewpoint, named.reads) as session:
+        if not deliver_answer(session, named, bound, form, output, receipt=receipt):
             render.say(_nothing(session, named, ticker, by))
 
 

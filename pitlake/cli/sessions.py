@@ -1,17 +1,17 @@
 """How commands open a session: the shared options as one decorator, progress while it opens, and the SQL's text."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
 from pitlake.cli.options import (
     Decorated,
     as_of_option,
-    door,
+    flag,
     hindsight_option,
     isolation_option,
-    known,
     known_by_option,
     lake_option,
     open_option,
@@ -20,43 +20,46 @@ from pitlake.cli.options import (
 from pitlake.errors import BadInput
 
 if TYPE_CHECKING:
-    from pitlake.session import Session
+    from pitlake.session import Session, Viewpoint
+
+_ARGUMENTS = ("as_of", "open_mode", "version", "known_by", "lake", "isolation", "hindsight")
 
 
-def session_options(command: Decorated) -> Decorated:
-    """The options every command that opens a session has."""
+def session_options(command: Decorated, *, required: bool = True) -> Decorated:
+    """Add the options of a command that opens a session, which is called with the `viewpoint` they mean.
+
+    required: whether an instant or open mode must be named; else the viewpoint is None without either.
+    """
+
+    @wraps(command)
+    def with_viewpoint(**options: Any) -> Any:
+        given = {name: options.pop(name) for name in _ARGUMENTS}
+        is_named = given["as_of"] is not None or given["open_mode"]
+        return command(viewpoint=parse_viewpoint(**given) if required or is_named else None, **options)
+
     options = (isolation_option, hindsight_option, lake_option, version_option, known_by_option)
     for option in (*options, open_option, as_of_option):
-        command = option(command)
-    return command
+        with_viewpoint = option(with_viewpoint)
+    return with_viewpoint
+
+
+optional_session_options = partial(session_options, required=False)
+
+
+def parse_viewpoint(as_of: str | None, **options: Any) -> "Viewpoint":
+    """Return the viewpoint that options mean. Raises BadInput in their spelling."""
+    from pitlake.session.viewpoint import Viewpoint
+
+    return Viewpoint.parse(as_of, **options, field=flag)
 
 
 @contextmanager
-def opened(
-    as_of: str | None,
-    open_mode: bool,
-    version: int | None,
-    known_by: str | None,
-    lake: str | None,
-    isolation: Any,
-    hindsight: Any,
-    datasets: Any = None,
-) -> Iterator["Session"]:
-    """A session at the door the options name, closed afterwards; a person at a terminal sees that it is opening."""
-    asked, at = door(as_of, open_mode), known(known_by, version)
+def opened(viewpoint: "Viewpoint", datasets: Collection[str] | None = None) -> Iterator["Session"]:
+    """Open a session for a block; a person at a terminal sees that it is opening."""
     with working("opening the session"):
-        from pitlake.session import connect
+        from pitlake.session import open_session
 
-        session = connect(
-            asked,
-            version=version,
-            known_by=at,
-            lake=lake,
-            isolation=isolation,
-            datasets=datasets or None,
-            open_mode=open_mode,
-            hindsight=hindsight,
-        )
+        session = open_session(viewpoint, datasets=datasets or None)
     with session:
         yield session
 

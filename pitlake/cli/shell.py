@@ -5,7 +5,7 @@ What SQL may see is the session's. A script can be piped in; then there is no pr
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,7 +15,7 @@ from pitlake.cli.sessions import opened, session_options, typed, working
 from pitlake.errors import PitlakeError, SessionLost
 
 if TYPE_CHECKING:
-    from pitlake.session import Result, Session
+    from pitlake.session import Result, Session, Viewpoint
 
 HELP = """.help      this
 .datasets  the datasets of this session
@@ -26,14 +26,14 @@ Anything else is SQL, up to a line that ends with a semicolon. Ctrl-C stops a ru
 
 @click.command("shell")
 @session_options
-def command(**asked: Any) -> None:
+def command(viewpoint: "Viewpoint") -> None:
     """Run SQL statements one after the other in one session."""
-    with opened(**asked) as session:
+    with opened(viewpoint) as session:
         if sys.stdin.isatty():
             import readline  # noqa: F401  line editing for input()
 
             render.say(f"{door(session)}; .help lists the commands")
-        failed = Shell(session, asked["lake"]).run()
+        failed = Shell(session).run()
     if failed and not sys.stdin.isatty():
         raise click.exceptions.Exit(2)
 
@@ -41,8 +41,8 @@ def command(**asked: Any) -> None:
 class Shell:
     """Reads statements and answers them until the input ends."""
 
-    def __init__(self, session: "Session", lake: str | None) -> None:
-        self._session, self._lake = session, lake
+    def __init__(self, session: "Session") -> None:
+        self._session = session
         self._last: Result | None = None
 
     def run(self) -> bool:
@@ -68,7 +68,7 @@ class Shell:
         elif statement == ".datasets":
             render.write(self._session.sql("SELECT dataset, rows, watermark FROM lake_info").arrow(), "table", None)
         elif statement == ".receipt":
-            kept = self._last.keep(self._lake) if self._last else None
+            kept = self._last.keep() if self._last else None
             render.say(f"receipt {kept}" if kept else "there is no answer yet")
         elif statement.startswith("."):
             render.say(f"{statement} is not a command; .help lists them")

@@ -12,23 +12,22 @@ import json
 import os
 import secrets
 from collections import OrderedDict
-from collections.abc import Collection
-from dataclasses import astuple, dataclass, field
+from collections.abc import Callable, Collection
+from dataclasses import astuple, dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from pitlake.answers.contents import holdings
 from pitlake.answers.page import Page, gaps_page, page
 from pitlake.answers.provenance import Provenance
-from pitlake.clock import instant, iso, past
+from pitlake.clock import instant, iso
 from pitlake.datasets import get
 from pitlake.errors import BadInput
 from pitlake.mcp.lanes import Lanes
 from pitlake.questions.catalogue import Query
-from pitlake.session import Limits, connect
+from pitlake.session import Limits, Viewpoint, open_session
 from pitlake.session.arguments import query_text
 
 if TYPE_CHECKING:
@@ -49,31 +48,37 @@ ORDER BY available_at DESC, dataset, gap_type, reason, locator
 """
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ServiceQuestion:
-    """SQL and what it is bound to. query: the named one it is; datasets: which the session needs, None for all.
-    about_gaps: asks the gaps. Raises BadInput for a text that no session takes.
+    """SQL or a catalogue query, and the values it is bound to.
+
+    datasets: which the session needs, None for all. about_gaps: asks the gaps.
+    Raises BadInput for a text that no session takes.
     """
 
-    sql: str
+    question: str | Query
     params: dict[str, Any] | None = None
-    query: Query | None = None
     datasets: Collection[str] | None = None
     about_gaps: bool = False
 
     def __post_init__(self) -> None:
         query_text(self.sql)
 
-    def ask(self, session: "Session") -> "Result":
-        """The session's answer."""
-        if self.query is None:
-            return session.sql(self.sql, self.params)
-        return session.answer(self.query, self.params or {})
+    @property
+    def query(self) -> Query | None:
+        """The catalogue query, if it is one."""
+        return self.question if isinstance(self.question, Query) else None
 
-    def digest(self, *instants: datetime | None) -> str:
-        """What a cursor recognises the question by, asked as of and known by these instants."""
-        told = [self.sql, self.params, *(iso(one) if one else None for one in instants), self.about_gaps]
-        return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:32]
+    @property
+    def sql(self) -> str:
+        """The text."""
+        return self.question.sql if isinstance(self.question, Query) else self.question
+
+    def digest(self, viewpoint: Viewpoint) -> str:
+        """Return what a cursor recognises the question by, asked from a viewpoint of any lake version."""
+        instants = (iso(at) if at else None for at in (viewpoint.as_of, viewpoint.known_by))
+        parts = [self.sql, self.params, *instants, self.about_gaps]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,58 +124,45 @@ class Versions:
 
 @dataclass(frozen=True, kw_only=True)
 class QueryService:
-    """What a server was started with. as_of: None is open mode. version, known_by: None is the newest version at each
-    question; one of them at most.
-    """
+    """What a server was started with. viewpoint: no call looks beyond it."""
 
-    lake: str | Path | None = None
-    as_of: datetime | None = None
-    version: int | None = None
-    known_by: datetime | None = None
-    isolation: Any = "process"
-    hindsight: Any = "show"
+    viewpoint: Viewpoint
     keep_receipts: bool = False
     cursor_key: bytes = field(default_factory=cursor_key, repr=False)
     _versions: Versions = field(default_factory=Versions, repr=False)
     _lanes: Lanes = field(default_factory=Lanes, repr=False)
 
-    def at(self, pit: str | None) -> datetime | None:
-        """The instant to answer at. Raises BadInput for a `pit` that is not an instant or later than the server's."""
-        return _earlier("pit", pit, "as of", self.as_of)
+    def viewpoint_of(self, pit: str | None, known_by: str | None) -> Viewpoint:
+        """Return where a call looks from.
 
-    def known(self, known_by: str | None) -> datetime | None:
-        """The instant by whose lake to answer. Raises BadInput for one that isn't an instant, later than the server's,
-        or asked of a server that was started with one version.
+        Raises BadInput for an instant that is later than the server's own, and for `known_by` where the server was
+        started with one version.
         """
-        if known_by is not None and self.version is not None:
+        viewpoint = self.viewpoint
+        if pit is not None:
+            viewpoint = viewpoint.at(pit, "pit")
+            _refuse_later("pit", viewpoint.as_of, "as of", self.viewpoint.as_of)
+        if known_by is None:
+            return viewpoint
+        if viewpoint.version is not None:
             raise BadInput("known_by", "this server answers from one version of the lake", "leave it out")
-        return _earlier("known_by", known_by, "known by", self.known_by)
+        viewpoint = replace(viewpoint, known_by=instant(known_by, "known_by"))
+        _refuse_later("known_by", viewpoint.known_by, "known by", self.viewpoint.known_by)
+        return viewpoint
 
     def holdings(self, name: str | None = None) -> dict[str, dict[str, Any]]:
-        """What the server's own instant has of each dataset, or of one, empty ones last; without what it never shows.
+        """Return what the server's own instant has of each dataset, or of one, empty ones last; outcomes in open mode
+        alone.
 
         Raises whatever a session raises.
         """
-        if name is not None and self.as_of is not None and get(name).open_only:
+        if name is not None and self.viewpoint.as_of is not None and get(name).open_only:
             return {}
-        names = None if name is None else [name]
-        found = self._lanes.ask(partial(self._session, self.as_of, self.version, self.known_by, names), holdings)
+        found = self._lanes.ask(self._opening(self.viewpoint, None if name is None else [name]), holdings)
         return {one.dataset: one.plain() for one in found}
 
-    def _session(
-        self, as_of: datetime | None, version: int | None, known: datetime | None, names: Collection[str] | None
-    ) -> "Session":
-        return connect(
-            as_of,
-            version=version,
-            known_by=known if version is None else None,
-            lake=self.lake,
-            isolation=self.isolation,
-            datasets=names,
-            open_mode=as_of is None,
-            hindsight=self.hindsight if as_of else "show",
-            limits=LIMITS,
-        )
+    def _opening(self, viewpoint: Viewpoint, datasets: Collection[str] | None) -> "Callable[[], Session]":
+        return partial(open_session, viewpoint, datasets=datasets, limits=LIMITS)
 
     def ask(
         self,
@@ -182,22 +174,19 @@ class QueryService:
         known_by: str | None = None,
     ) -> AnswerPage:
         """Ask, and answer with the page the cursor points at. Raises BadInput and whatever a session raises."""
-        as_of, known = self.at(pit), self.known(known_by)
-        if question.query is not None:
-            question.query.refuse_if_bound(as_of)
-        rows = _row_cap(max_rows)
-        asked = question.digest(as_of, known)
+        viewpoint = self.viewpoint_of(pit, known_by)
+        as_of, rows = viewpoint.as_of, _row_cap(max_rows)
+        asked = question.digest(viewpoint)
         place = None if cursor is None else _place(cursor, asked, self.cursor_key)
-        version = self._versions.of(asked, place.result) if place and self.version is None else self.version
-        opened = partial(self._session, as_of, version, known, question.datasets)
+        if place and viewpoint.version is None:
+            viewpoint = replace(viewpoint, version=self._versions.of(asked, place.result))
 
         def answered(session: "Session") -> tuple[Provenance, "Result"]:
-            session.known_by = known
-            result = question.ask(session)
+            result = session.ask(question.question, question.params)
             return Provenance.of(session, result, question.query), result
 
-        provenance, result = self._lanes.ask(opened, answered)
-        as_of = as_of if result.receipt.as_of else None
+        datasets = question.query.reads if question.query else question.datasets
+        provenance, result = self._lanes.ask(self._opening(viewpoint, datasets), answered)
         found = result.receipt.result_sha256
         if place and place.result != found:
             raise BadInput(
@@ -213,7 +202,7 @@ class QueryService:
             self._versions.note(asked, found, result.receipt.version)
             following = Cursor(shown.following, asked, found).write(self.cursor_key)
         if self.keep_receipts:
-            result.keep(self.lake)
+            result.keep()
         return AnswerPage(page=shown, cursor=following, result=result)
 
 
@@ -253,16 +242,9 @@ def _place(cursor: str, asked: str, key: bytes) -> Cursor:
     return place
 
 
-def _earlier(field: str, given: str | None, name: str, bound: datetime | None) -> datetime | None:
-    """The instant a call names, where it names one, and the server's own otherwise."""
-    if given is None:
-        return bound
-    if bound is None:
-        return past(given, field)
-    asked = instant(given, field)
-    if asked > bound:
+def _refuse_later(field: str, moment: datetime | None, name: str, bound: datetime | None) -> None:
+    if moment and bound and moment > bound:
         raise BadInput(field, f"later than the {name} this server was started with", f"give {iso(bound)} or less")
-    return asked
 
 
 def _row_cap(max_rows: int | None) -> int:

@@ -35,7 +35,8 @@ Call = tuple[str, dict[str, Any]]
 def description(service: QueryService, name: str | None) -> dict[str, Any]:
     """Datasets and queries there are, or one of them in full, also by a name of pitlake.aliases. Raises BadInput."""
     found, queries = datasets.all_datasets(), catalogue.all_queries()
-    told: dict[str, Any] = {"as_of": iso(service.as_of) if service.as_of else None, "datasets": [], "queries": []}
+    as_of = service.viewpoint.as_of
+    told: dict[str, Any] = {"as_of": iso(as_of) if as_of else None, "datasets": [], "queries": []}
     if name is None:
         held = service.holdings()
         told["datasets"] = [
@@ -43,10 +44,9 @@ def description(service: QueryService, name: str | None) -> dict[str, Any]:
             | {"holds": held.get(one.name)}
             for one in sorted(found.values(), key=lambda one: _empty(held.get(one.name)))
         ]
-        answered = [one for one in queries.values() if service.as_of is None or not one.today]
-        told["queries"] = [{"name": one.name, "summary": one.summary} for one in answered]
-    elif name in queries:
-        told["queries"] = [catalogue.facts(queries[name])]
+        told["queries"] = [{"name": one.name, "summary": one.summary} for one in queries.values()]
+    elif query := catalogue.find(name):
+        told["queries"] = [catalogue.facts(query)]
     elif (own := meant(name)) in found:
         reasons, held = [rule.reason for rule in found[own].gap_rules], service.holdings(own)
         told["datasets"] = [facts(found[own]) | {"gaps": reasons, "holds": held.get(own)}]
@@ -76,7 +76,8 @@ class Prompts:
     """The prompts of a server with this service. A method's docstring is what the client's user reads of it."""
 
     def __init__(self, service: QueryService) -> None:
-        self._asked = f"as of {iso(service.as_of)}" if service.as_of else "in open mode, outcomes included"
+        as_of = service.viewpoint.as_of
+        self._asked = f"as of {iso(as_of)}" if as_of else "in open mode, outcomes included"
 
     def company_brief(self, ticker: Ticker) -> str:
         """What was public of a company: its latest filings, news, reported values and price."""

@@ -27,9 +27,9 @@ LOG_LEVEL: Literal["WARNING"] = "WARNING"
 
 def server(service: QueryService) -> MCPServer[None]:
     """A server that answers at the service's instant."""
-    asked = f"as of {iso(service.as_of)}" if service.as_of else "in open mode, outcomes included"
-    if service.known_by:
-        asked += f", as this lake was at {iso(service.known_by)}"
+    asked = f"as of {iso(service.viewpoint.as_of)}" if service.viewpoint.as_of else "in open mode, outcomes included"
+    if service.viewpoint.known_by:
+        asked += f", as this lake was at {iso(service.viewpoint.known_by)}"
     made = MCPServer[None](
         name="pitlake",
         title="Point-in-time data lake",

@@ -108,7 +108,7 @@ class Toolbox:
         """
 
         def ask() -> AnswerPage:
-            question = ServiceQuestion(sql=sql, params=params)
+            question = ServiceQuestion(sql, params)
             return self._desk.ask(question, pit=pit, max_rows=max_rows, cursor=cursor, known_by=known_by)
 
         return _answered(ask)
@@ -170,7 +170,7 @@ class Toolbox:
         def ask() -> AnswerPage:
             name = None if dataset is None else datasets.get(dataset).name
             names = None if name is None else [name]
-            question = ServiceQuestion(sql=GAPS, params={"dataset": name}, datasets=names, about_gaps=True)
+            question = ServiceQuestion(GAPS, {"dataset": name}, names, about_gaps=True)
             return self._desk.ask(question, pit=pit, max_rows=max_rows, cursor=cursor, known_by=known_by)
 
         return _answered(ask)
@@ -205,7 +205,7 @@ def strict_tool(made: Callable[..., CallToolResult | Awaitable[CallToolResult]])
 
 
 def _named(query: catalogue.Query, values: dict[str, Any]) -> ServiceQuestion:
-    return ServiceQuestion(sql=query.sql, params=query.bind(values), query=query, datasets=query.reads)
+    return ServiceQuestion(query, query.bind(values))
 
 
 def _answered(ask: Callable[[], AnswerPage]) -> CallToolResult:

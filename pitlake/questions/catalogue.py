@@ -10,12 +10,10 @@ import json
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cache
 from typing import Any
 
 from pitlake.aliases import meant
-from pitlake.clock import iso
 from pitlake.errors import BadInput, choice
 from pitlake.questions.parameters import TYPES, spell
 from pitlake.questions.sql_files import sql_file, sql_files
@@ -35,10 +33,7 @@ COUNTS = frozenset(
 )
 """The units a header may state. Any other, money above all, stands in the rows: in a column that the header names."""
 
-TODAY = (
-    "a snapshot of the day the lake observed it, whatever the as of: available_at says when; nothing of it is proven"
-)
-
+_KEYS = ("summary", "agent", "reads", "searches", "ids", "one of", "hindsight", "aliases")
 _PARAM = re.compile(
     r"(?P<name>\w+) (?P<type>\w+) (?:(?P<need>required|optional)|= (?P<default>\S+)) \| (?P<meaning>.+)"
 )
@@ -75,7 +70,7 @@ class Query:
     searches: those of the datasets it reads of which it has words or vectors compared, all of them.
     ids: the columns that tell the rows of an answer apart, and find again what they are about.
     hindsight: columns of the answer that nobody could know at the as of, or `*`: it can't be answered without any.
-    today: the answer is a snapshot of the day the lake was filled, whatever the as of, and is proven for no instant.
+    aliases: other names it is asked by.
     """
 
     name: str
@@ -88,17 +83,8 @@ class Query:
     columns: tuple[Field, ...]
     one_of: tuple[str, ...]
     hindsight: tuple[str, ...]
-    today: bool
+    aliases: tuple[str, ...]
     sql: str
-
-    def refuse_if_bound(self, as_of: datetime | None) -> None:
-        """Raise BadInput for a query of today's values that is asked where an instant is in force."""
-        if self.today and as_of is not None:
-            raise BadInput(
-                "name",
-                f"{self.name} shows the values of today, which nobody had as of {iso(as_of)}",
-                "ask it in open mode (--open), or leave it out",
-            )
 
     @property
     def by_index(self) -> str:
@@ -131,18 +117,20 @@ def all_queries() -> dict[str, Query]:
     return dict(_all_queries())
 
 
+def find(name: str) -> Query | None:
+    """Return the query of this name or alias, or None."""
+    return _all_queries().get(name) or next((query for query in _all_queries().values() if name in query.aliases), None)
+
+
 def get(name: str) -> Query:
-    """One query. Raises BadInput naming the queries there are, of a dataset only those that read it."""
-    try:
-        return _all_queries()[name]
-    except KeyError:
+    """Return a query by its name or an alias. Raises BadInput naming the queries there are, of a dataset those that
+    read it.
+    """
+    query = find(name)
+    if query is None:
         over = [query.name for query in _all_queries().values() if meant(name) in query.reads]
-        raise BadInput("query", f"there is no query {name!r}", choice(name, over or _all_queries())) from None
-
-
-def by_text(sql: str) -> Query | None:
-    """The query whose SQL this is, word for word."""
-    return next((query for query in _all_queries().values() if query.sql == sql), None)
+        raise BadInput("query", f"there is no query {name!r}", choice(name, over or _all_queries()))
+    return query
 
 
 def facts(query: Query) -> dict[str, Any]:
@@ -165,7 +153,7 @@ def facts(query: Query) -> dict[str, Any]:
         "ids": list(query.ids),
         "exactly_one_of": list(query.one_of),
         "hindsight": list(query.hindsight),
-        "mode": "today" if query.today else "as of",
+        "aliases": list(query.aliases),
         "columns": [{"name": one.name, "unit": one.unit, "meaning": one.meaning} for one in query.columns],
     }
 
@@ -198,7 +186,7 @@ def parse(name: str, text: str) -> Query:
             columns.append(Field(**_match(_COLUMN, rest, name).groupdict(default="")))
         else:
             key, colon, value = line.partition(": ")
-            if not colon or key not in ("summary", "agent", "reads", "searches", "ids", "one of", "hindsight", "mode"):
+            if not colon or key not in _KEYS:
                 raise ValueError(f"sql/queries/{name}.sql: what is {line!r}?")
             facts[key] = value
     if missing := {"summary", "agent", "reads", "ids"} - facts.keys():
@@ -214,7 +202,7 @@ def parse(name: str, text: str) -> Query:
         columns=tuple(columns),
         one_of=tuple(facts["one of"].split(", ")) if "one of" in facts else (),
         hindsight=tuple(facts["hindsight"].split(", ")) if "hindsight" in facts else (),
-        today=facts.get("mode") == "today",
+        aliases=tuple(facts["aliases"].split(", ")) if "aliases" in facts else (),
         sql=sql,
     )
     _check(query)

@@ -8,20 +8,23 @@ imports this package and must stay small.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pitlake.session.api import Session, connect, open_session
+    from pitlake.session.api import connect, open_session
     from pitlake.session.contracts import Catalogue
     from pitlake.session.limits import Limits
     from pitlake.session.result import Receipt, Result
     from pitlake.session.sealed.launcher import warm
+    from pitlake.session.session import Session
+    from pitlake.session.viewpoint import Viewpoint
 
-__all__ = ["Catalogue", "Limits", "Receipt", "Result", "Session", "connect", "open_session", "warm"]
+__all__ = ["Catalogue", "Limits", "Receipt", "Result", "Session", "Viewpoint", "connect", "open_session", "warm"]
 
 _HOMES = {
     "Catalogue": "contracts",
     "Limits": "limits",
     "Receipt": "result",
     "Result": "result",
-    "Session": "api",
+    "Session": "session",
+    "Viewpoint": "viewpoint",
     "connect": "api",
     "open_session": "api",
     "warm": "sealed.launcher",

@@ -12,24 +12,20 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
-from pitlake import clock
 from pitlake.aliases import meant
 from pitlake.clock import instant
-from pitlake.errors import BadInput, VersionVacuumed
+from pitlake.errors import BadInput
 from pitlake.questions.catalogue import COMPANY, Query, placeholders
 from pitlake.questions.parameters import spell
 from pitlake.questions.tickers import Company
 from pitlake.session.digest import sha256_of
 from pitlake.session.limits import Caps, Failure, Limits
-from pitlake.session.result import OMIT, SHOW, canonical
+from pitlake.session.result import canonical
 from pitlake.session.sealed.protocol import pack_parameters
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
-
-    from pitlake.lake.lake import Lake
-    from pitlake.lake.storage.manifest import Snapshot
 
     Rows: TypeAlias = pa.Table | pd.DataFrame | pl.DataFrame | list[dict[str, Any]]
     Params: TypeAlias = list[Any] | tuple[Any, ...] | dict[str, Any] | None
@@ -55,57 +51,6 @@ NEXT_STEP = {
     "memory": "aggregate earlier or select less, or open the session with Limits(memory=...)",
 }
 """What to do about each limit."""
-
-
-def moment(as_of: str | datetime | None, *, open_mode: bool) -> datetime | None:
-    """The instant asked for, None in open mode; never neither and never both."""
-    if as_of is not None and open_mode:
-        raise BadInput("as_of", "given together with open_mode", "give one of them")
-    if as_of is None and not open_mode:
-        raise BadInput("as_of", "missing", "give an instant such as 2024-02-15T16:00:00-05:00, or open_mode=True")
-    return None if as_of is None else instant(as_of)
-
-
-def passed(asked: datetime, lake: "Lake") -> datetime:
-    """The instant, which must have passed, if only by the lake's own clock, which may be seconds ahead."""
-    if asked > clock.now() and asked > lake.now():
-        raise BadInput(
-            "as_of", "lies in the future", "give an instant up to now; nobody knows what will be public then"
-        )
-    return asked
-
-
-def version(value: Any) -> int | None:
-    """A number of a lake version, which need not exist, or None for the newest."""
-    if value is not None and type(value) is not int:
-        raise BadInput("version", f"{value!r} is not a whole number", "`pitlake versions` lists them")
-    return value
-
-
-def known_by(value: Any, version: Any) -> datetime | None:
-    """The instant by whose lake to answer, None for the newest; never beside a version."""
-    if value is not None and version is not None:
-        raise BadInput("known_by", "given together with version", "give one of them")
-    return None if value is None else instant(value, "known_by")
-
-
-def known_snapshot(lake: "Lake", known: datetime) -> "Snapshot":
-    """The version that was the newest at an instant; BadInput alike for one before the lake and one vacuumed."""
-    from pitlake.lake.storage.log import not_kept
-
-    try:
-        return lake.snapshot(lake.version_at(known))
-    except VersionVacuumed:
-        raise not_kept() from None
-
-
-def omits(hindsight: Any, *, open_mode: bool) -> bool:
-    """Whether columns that are hindsight are left out."""
-    if hindsight not in (SHOW, OMIT):
-        raise BadInput("hindsight", f'must be "{SHOW}" or "{OMIT}", not {hindsight!r}', "choose one of the two")
-    if hindsight == OMIT and open_mode:
-        raise BadInput("hindsight", "given together with open_mode", "open mode shows everything; ask as of an instant")
-    return bool(hindsight == OMIT)
 
 
 def bounds(limits: Any) -> Limits:

@@ -32,45 +32,70 @@ class Backend(Protocol):
         """End it."""
 
 
-class Indexed:
-    """The processes of a session that have an index of words too, or vectors mapped, each opened by the first search of
-    its datasets.
+class QueryProcesses:
+    """Processes in which a session asks catalogue queries alone, each opened by the first query that needs it."""
 
-    names: the datasets that may be searched so. start: opens a process of these datasets, of which those are searched;
-    None where none can be.
-    """
-
-    def __init__(
-        self, names: frozenset[str], start: Callable[[Collection[str], Collection[str]], Backend | None]
-    ) -> None:
-        self.names, self.start = names, start
-        self.opened: dict[tuple[tuple[str, ...], ...], Backend | None] = {}
+    def __init__(self) -> None:
+        self.processes: dict[object, Backend | None] = {}
         self._interrupts, self._closed = 0, False
 
-    def of(self, query: Query) -> Backend | None:
-        """That of a query, None where it is asked like any other; ended already where `close` came while it was opened,
-        which may take minutes. Raises QueryInterrupted where `interrupt` did.
+    def _process(self, key: object, start: Callable[[], Backend | None]) -> Backend | None:
+        """Return the process of this key; ended already where `close` came while it was opened, which may take minutes.
+
+        Raises QueryInterrupted where `interrupt` came.
         """
-        searched, asked = self.names.intersection(query.searches), (query.reads, query.searches)
-        if not searched:
-            return None
-        if asked not in self.opened:
+        if key not in self.processes:
             before = self._interrupts
-            self.opened[asked] = self.start(query.reads, searched)
+            self.processes[key] = start()
             if self._closed:
                 self.close()
             elif self._interrupts != before:
                 raise QueryInterrupted("the query was interrupted")
-        return self.opened[asked]
+        return self.processes[key]
 
     def interrupt(self) -> None:
-        """Stop the running search, if there is one, or the one that waits for its process. From any thread."""
+        """Stop the running query, if there is one, or the one that waits for its process. From any thread."""
         self._interrupts += 1
-        for backend in filter(None, tuple(self.opened.values())):
+        for backend in filter(None, tuple(self.processes.values())):
             backend.interrupt()
 
     def close(self) -> None:
         """End them, and whichever is being opened. From any thread."""
         self._closed = True
-        for backend in filter(None, tuple(self.opened.values())):
+        for backend in filter(None, tuple(self.processes.values())):
             backend.close()
+
+
+class Indexed(QueryProcesses):
+    """Processes that have an index of words too, or mapped vectors.
+
+    names: the datasets that may be searched by one. start: opens a process of the first datasets, of which the second
+    are searched; None where nothing of them has an index.
+    """
+
+    def __init__(
+        self, names: frozenset[str], start: Callable[[Collection[str], Collection[str]], Backend | None]
+    ) -> None:
+        super().__init__()
+        self.names, self.start = names, start
+
+    def of(self, query: Query) -> Backend | None:
+        """Return the process for a query; None where no index helps."""
+        if not (searched := self.names.intersection(query.searches)):
+            return None
+        return self._process((query.reads, query.searches), lambda: self.start(query.reads, searched))
+
+
+class WithHindsight(QueryProcesses):
+    """The process of a session that leaves hindsight out, in which catalogue queries find rows by the tickers on them.
+
+    A caller's SQL never runs there, and no column of hindsight is in an answer.
+    """
+
+    def __init__(self, start: Callable[[], Backend]) -> None:
+        super().__init__()
+        self.start = start
+
+    def of(self, _query: Query) -> Backend | None:
+        """Return the process, which is the same for every query."""
+        return self._process(None, self.start)

@@ -18,6 +18,7 @@ from pitlake.lake.storage.conventions import RELEASE
 from pitlake.session.digest import sha256_of
 from pitlake.session.limits import Limits
 from pitlake.session.sql.reading import UNPROVEN, Reading
+from pitlake.session.viewpoint import SHOW
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from pitlake.lake.lake import Lake
-
-SHOW, OMIT = "show", "omit"
-"""What a session does with columns that nobody could know at available_at."""
 
 ROWS_SHOWN, TEXT_SHOWN = 20, 80
 """How many rows, and characters of a value, a notebook shows of a result."""
@@ -49,10 +47,14 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """All that an answer depends on. as_of: ISO-8601 in UTC, None in open mode. known_by: the instant that named the
-    version, if one did. parameters: JSON. max_rows, max_bytes: where truncation was asked for. prelude: what the
-    session did before. engine, threads: with more than one thread, answers may differ in order and last digits.
-    hindsight: whether its columns were shown. most_rows, most_bytes, seconds, memory: the session's other limits.
+    """All that an answer depends on.
+
+    as_of: ISO-8601 in UTC, None in open mode.
+    known_by: the instant by which the version was chosen, if it was.
+    query: the name of the catalogue query whose text `sql` is, None for a caller's SQL.
+    parameters: JSON. max_rows, max_bytes: where truncation was asked for. prelude: what the session did before.
+    engine, threads: with more than one thread, answers may differ in order and last digits.
+    hindsight: whether its columns were shown. most_rows, most_bytes, seconds, memory: the session's limits.
     filings_count_from: the lake's rule for them, release or acceptance.
     """
 
@@ -72,6 +74,7 @@ class Question:
     memory: int = _LIMITS.memory
     known_by: str | None = None
     hindsight: str = SHOW
+    query: str | None = None
     filings_count_from: str = RELEASE
 
 
@@ -127,7 +130,7 @@ class Result:
         question: Question,
         *,
         truncated: bool,
-        lake: "Lake | None" = None,
+        lake: "str | Path | Lake | None" = None,
         notes: tuple[str, ...] = (),
         hindsight: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
         reading: Reading = UNPROVEN,

@@ -60,8 +60,7 @@ def asked(told: Mapping[str, str], names: tuple[str, str] = ("as_of", "ticker"))
     moment = instant(told[field], field)
     moved = any(told.get(name) for name in _MOVED)
     at = _moved_to(moment, told) if moved else moment
-    if at > clock.now():
-        raise BadInput(field, "lies in the future", "give an instant up to now; nothing later is public yet")
+    clock.past(at, field)
     ticker = told.get("ticker", "").strip().upper()
     if not _TICKER.fullmatch(ticker):
         raise BadInput("ticker", "missing, or not one", "give letters, digits, dots and hyphens, such as NVDA")

@@ -16,7 +16,7 @@ from typing import Any
 from pitlake.errors import SessionLost
 from pitlake.lake.lake import Lake
 from pitlake.serving.turns import Turns
-from pitlake.session import Limits, Session, connect
+from pitlake.session import Limits, Session, Viewpoint, open_session
 from pitlake.web.questions import datasets
 
 MOST, IDLE_SECONDS = 4, 120.0
@@ -93,9 +93,8 @@ class Pool:
 
     def _lent(self, kept: _Kept, as_of: datetime, version: int) -> Iterator[Session]:
         """The session, opened where none is; gone where it was lost, so that the next one to have it opens another."""
-        lent = kept.session or connect(
-            as_of, version=version, lake=self.lake, isolation=self.isolation, datasets=datasets(), limits=LIMITS
-        )
+        viewpoint = Viewpoint(as_of=as_of, version=version, lake=self.lake, isolation=self.isolation)
+        lent = kept.session or open_session(viewpoint, datasets=datasets(), limits=LIMITS)
         kept.session = lent
         try:
             yield lent

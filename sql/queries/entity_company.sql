@@ -2,6 +2,7 @@
 -- agent: entity
 -- reads: companies
 -- ids: cik
+-- aliases: company_today
 -- param ticker ticker required | Ticker of the company.
 -- column cik | Central Index Key, 10 digits, zero-padded.
 -- column ticker | Ticker.

@@ -6,6 +6,7 @@ import pytest
 
 from pitlake.mcp.query_service import QueryService
 from pitlake.mcp.tools import tools
+from pitlake.session import Viewpoint
 from tests.agents.harness import ROOT
 from tests.agents.messages import EARLIER, LATER, PIT
 from tests.agents.mutate import pit_guard
@@ -80,7 +81,9 @@ def test_a_raw_tool_is_denied_while_the_session_is_bound_alone(env, bound, tool)
 
 
 def test_the_lake_s_tools_are_those_its_server_offers():
-    assert {f"mcp__pitlake__{tool.name}" for tool in tools(QueryService())} == pit_guard.LAKE_TOOLS
+    assert {
+        f"mcp__pitlake__{tool.name}" for tool in tools(QueryService(viewpoint=Viewpoint(as_of=None)))
+    } == pit_guard.LAKE_TOOLS
 
 
 @pytest.mark.parametrize("tool", LAKE_TOOLS)

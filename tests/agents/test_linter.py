@@ -124,8 +124,8 @@ def test_a_documented_call_the_lake_refuses_is_found(project, marked_lake):
     plant(
         project,
         "skills/entity-queries/SKILL.md",
-        '"company_today", "params": {',
-        '"company_today", "params": {"at": 1, ',
+        '"entity_company", "params": {',
+        '"entity_company", "params": {"at": 1, ',
     )
     pages = {"neo4j-news.md", "entity-queries"}
     for page in (*(project / ".claude" / "agents").iterdir(), *(project / ".claude" / "skills").iterdir()):

@@ -12,8 +12,8 @@ from assets.factory import graph_asset
 from assets.runs import run_partitions
 from pipelines.partitions import DAYS
 from pitlake.lake.lake import Lake
-from pitlake.session import open_session
 from pitlake.session.contracts import Catalogue
+from tests.sessions import open_at
 from tests.toys import OBSERVED, between
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "adding-a-dataset.md").read_text()
@@ -59,7 +59,7 @@ def test_the_dataset_it_adds_works_from_the_graph_to_an_answer(extractor, tmp_pa
     assert (published.total.extracted, published.total.published, published.total.gaps) == (4, 2, 2)
     catalogue = Catalogue({"buybacks": extractor.dataset})
     as_of = "2024-02-14T21:00:00Z"
-    with open_session(lake.snapshot(), as_of, catalogue=catalogue) as session:
+    with open_at(lake.snapshot(), as_of, catalogue=catalogue) as session:
         assert session.sql("SELECT programme, ticker, amount FROM buybacks").rows() == [("b1", "NOG", 1000.0)]
 
 

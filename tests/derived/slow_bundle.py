@@ -133,7 +133,7 @@ def documents(read, ticker, at, add):
 def quick(session, ticker):
     """The same from the named query."""
     query = catalogue.get(QUERY)
-    rows = session.sql(query.sql, query.bind({"ticker": ticker})).arrow().to_pylist()
+    rows = session.ask(query, query.bind({"ticker": ticker})).arrow().to_pylist()
     return {
         (row["section"], row["name"]): (row["value"], row["text"], tuple(row["evidence_ids"]), row["available_at"])
         for row in rows

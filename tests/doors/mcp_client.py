@@ -15,6 +15,7 @@ from mcp import Client, StdioServerParameters
 from pitlake.clock import instant
 from pitlake.mcp.query_service import QueryService
 from pitlake.mcp.server import server
+from pitlake.session import Viewpoint
 from tests.doors.conftest import AS_OF
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,7 +43,9 @@ def talk(to, *calls):
 
 
 def service(lake, **changes):
-    return QueryService(**{"lake": lake, "as_of": instant(AS_OF), "cursor_key": KEY} | changes)
+    own = {name: changes.pop(name) for name in ("keep_receipts", "cursor_key") if name in changes}
+    viewpoint = Viewpoint(**{"lake": lake, "as_of": instant(AS_OF)} | changes)
+    return QueryService(viewpoint=viewpoint, **{"cursor_key": KEY} | own)
 
 
 def ask(lake, tool, /, **arguments):

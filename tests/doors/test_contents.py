@@ -96,10 +96,10 @@ FUTURE = "2999-01-01T00:00:00Z"
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        (("query", "SELECT 1", "--as-of", FUTURE), "--as-of: lies in the future"),
-        (("datasets", "--as-of", FUTURE), "--as-of: lies in the future"),
-        (("mcp", "--as-of", FUTURE), "--as-of: lies in the future"),
-        (("diff", "--from", AS_OF, "--to", FUTURE), "--to: lies in the future"),
+        (("query", "SELECT 1", "--as-of", FUTURE), "--as-of: is in the future"),
+        (("datasets", "--as-of", FUTURE), "--as-of: is in the future"),
+        (("mcp", "--as-of", FUTURE), "--as-of: is in the future"),
+        (("diff", "--from", AS_OF, "--to", FUTURE), "--to: is in the future"),
         (("diff", "--from", AS_OF, "--to", AS_OF), "--from: is not before --to"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,

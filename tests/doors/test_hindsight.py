@@ -7,16 +7,17 @@ import pytest
 
 from pitlake.answers import receipts
 from pitlake.cli import invoke
-from pitlake.clock import instant
 from pitlake.datasets import all_datasets
 from pitlake.errors import BadInput, QueryFailed
-from pitlake.mcp.query_service import QueryService, ServiceQuestion
-from pitlake.mcp.reading import description
+from pitlake.lake.publishing.stage import StagedGap
+from pitlake.mcp.query_service import QueryService
+from pitlake.mcp.tools import Toolbox
 from pitlake.questions import catalogue
-from pitlake.session import connect
+from pitlake.session import Viewpoint, connect
 from tests.doors.conftest import AS_OF as T
 from tests.doors.conftest import START, build, publish
 
+SEEN = "2025-02-01T00:00:00Z"
 SHOWN = [name for name, dataset in all_datasets().items() if not dataset.open_only]
 
 
@@ -32,7 +33,8 @@ def lake(tmp_path_factory):
     event = {"accession_no": "0000000001-24-000000", "cik": "0000000001", "ticker": "NOG", "event_at": START}
     more = {"event_day": START.date(), "session": "during", "available_at": START}
     rows = [event | more | one | {"statement": f"NOG/{number}", "evidence": "x"} for number, one in enumerate(events)]
-    publish(lake, "earnings_events", rows, "events")
+    lost = StagedGap("unverifiable", "no release to attach to", "earnings:NOG/2024-02-15", START)
+    publish(lake, "earnings_events", rows, "events", (lost,))
     return lake
 
 
@@ -87,8 +89,6 @@ def test_named_queries_answer_all_the_same_without_its_columns(session, lake):
 def test_what_rests_on_nothing_else_is_refused(session):
     with pytest.raises(BadInput, match="hindsight: vector_news rests on it"):
         session.run("vector_news", embedding=[1.0], ticker="NOG")
-    with pytest.raises(BadInput, match="hindsight: company_today has columns of hindsight alone"):
-        session.run("company_today", ticker="NOG")
 
 
 def test_a_receipt_says_what_was_left_out_and_replays(lake):
@@ -111,18 +111,30 @@ def test_what_is_no_choice_is_refused(lake, asked, problem):
         connect(as_of, lake=lake, **asked)
 
 
-def test_company_metadata_is_a_snapshot_that_says_so(lake):
+def test_the_reference_data_of_a_company_is_answered_under_its_own_name(lake, capfdbinary):
+    asked = ["--as-of", SEEN, "--lake", str(lake.location)]
+    for name in ("entity_company", "company_today"):
+        options = [*asked, "--hindsight", "omit", "--format", "json", "--receipt"]
+        assert invoke(["run", name, "--ticker", "NOG", *options]) == 0
+        [row] = json.loads(capfdbinary.readouterr().out)
+        assert (row["cik"], row["name"]) == ("0000000001", "Later Name")
+    assert invoke(["receipts", "--matching", "entity_company", "--lake", str(lake.location)]) == 0
+    assert b"run entity_company company=0000000001" in capfdbinary.readouterr().out
+    serving = Toolbox(QueryService(viewpoint=Viewpoint.parse(SEEN, lake=lake.location, hindsight="omit")))
+    told = serving.run_query("entity_company", {"ticker": "NOG"})
+    assert not told.is_error
+    assert told.structured_content["data"][0]["name"] == "Later Name"
+
+
+def test_what_is_known_of_a_company_later_is_no_row_before(lake):
     with connect(T, lake=lake) as session:
-        assert len(session.sql("FROM companies")) == 0
-        found = session.run("company_today", ticker="NOG")
-    with connect(lake=lake, open_mode=True) as opened:
-        [row] = opened.sql("SELECT sector, name, available_at FROM companies WHERE ticker = 'NOG'").rows()
-    [told] = found.arrow().to_pylist()
-    assert (told["sector"], told["name"], told["available_at"]) == row
-    assert told["available_at"] > session.as_of
-    assert "sector" in found.hindsight["companies"]
-    assert found.notes == (catalogue.TODAY,)
-    assert found.receipt.as_of is None
+        assert len(session.run("company_today", ticker="NOG")) == 0
+    with connect(lake=lake, open_mode=True) as session:
+        assert session.run("company_today", ticker="NOG").arrow()["name"].to_pylist() == ["Later Name"]
+
+
+def test_a_gap_names_no_record_by_its_source_s_word_of_today(session):
+    assert session.sql("SELECT locator FROM gaps").rows() == [(None,)] * 2
 
 
 def test_the_command_line_leaves_it_out_too(lake, capfdbinary):
@@ -131,24 +143,3 @@ def test_the_command_line_leaves_it_out_too(lake, capfdbinary):
     assert b"known with hindsight alone" in capfdbinary.readouterr().err
     assert invoke(["run", "news_latest", "--ticker", "NOG", "--format", "json", *asked]) == 0
     assert json.loads(capfdbinary.readouterr().out)
-
-
-@pytest.mark.parametrize("hindsight", ["show", "omit"])
-def test_a_command_bound_to_an_instant_refuses_what_shows_today(lake, capfdbinary, hindsight):
-    asked = ["run", "company_today", "--ticker", "NOG", "--format", "json", "--lake", str(lake.location)]
-    assert invoke([*asked, "--as-of", T, "--hindsight", hindsight]) == 2
-    refused = capfdbinary.readouterr()
-    assert (refused.out, b"values of today" in refused.err) == (b"", True)
-    assert invoke([*asked, "--open"]) == 0
-    assert json.loads(capfdbinary.readouterr().out)[0]["cik"]
-
-
-def test_a_server_bound_to_an_instant_shows_nothing_of_today(lake):
-    question = ServiceQuestion(sql="", query=catalogue.get("company_today"), params={"ticker": "NOG"})
-    bound, opened = (QueryService(lake=lake.location, as_of=as_of) for as_of in (instant(T), None))
-    for service, pit in ((bound, None), (bound, T), (opened, T)):
-        with pytest.raises(BadInput, match="values of today"):
-            service.ask(question, pit=pit, max_rows=None, cursor=None)
-    assert service.ask(question, pit=None, max_rows=None, cursor=None).page.payload["data"]
-    listed = [{one["name"] for one in description(service, None)["queries"]} for service in (bound, opened)]
-    assert listed[1] - listed[0] == {"company_today"}

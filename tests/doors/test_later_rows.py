@@ -86,7 +86,7 @@ def test_every_named_query_answers_the_same(twins, name):
     answers = []
     for root in twins:
         with connect(T, lake=root, datasets=query.reads) as session:
-            answers.append(session.sql(query.sql, bound).arrow())
+            answers.append(session.ask(query, bound).arrow())
     assert answers[0] == answers[1]
 
 

@@ -127,13 +127,13 @@ def test_names_people_use_name_datasets_and_shadow_none(lake):
 
 
 def test_an_instant_in_the_future_is_refused_at_every_door(lake, capsys):
-    with pytest.raises(BadInput, match="as_of: lies in the future"):
+    with pytest.raises(BadInput, match="as_of: is in the future"):
         connect(FUTURE, lake=lake)
     (told,) = talk(server(service(lake, as_of=None)), ("query", {"sql": "SELECT 1 AS n", "pit": FUTURE}))
-    assert told.content[0].text.startswith("pit: lies in the future")
+    assert told.content[0].text.startswith("pit: is in the future")
     with pytest.raises(SystemExit, match="2"):
         main(["query", "SELECT 1", "--as-of", FUTURE, "--lake", str(lake)])
-    assert "--as-of: lies in the future" in capsys.readouterr().err
+    assert "--as-of: is in the future" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("ours", "lake_s"), [(0, 0), (0, -1), (-1, 0), (1, -1), (-1, 1)])
@@ -149,7 +149,7 @@ def test_an_instant_that_neither_clock_shows_yet_is_in_the_future(lake, monkeypa
     earlier = clock.instant(AS_OF) - timedelta(microseconds=1)
     monkeypatch.setattr(clock, "now", lambda: earlier)
     monkeypatch.setattr(Lake, "now", lambda _: earlier)
-    with pytest.raises(BadInput, match="as_of: lies in the future"):
+    with pytest.raises(BadInput, match="as_of: is in the future"):
         connect(AS_OF, lake=lake)
 
 

@@ -88,10 +88,10 @@ def test_slow_questions_hold_up_no_quick_one(lake, monkeypatch):
     ask_it = partial(asked.ask, pit=None, max_rows=None, cursor=None)
     allowed = lanes.SLOW + lanes.WAITING
     with ThreadPoolExecutor(lanes.QUICK * 2) as clients:
-        slow = [clients.submit(ask_it, ServiceQuestion(sql=SLOW)) for _ in range(lanes.QUICK * 2)]
+        slow = [clients.submit(ask_it, ServiceQuestion(SLOW)) for _ in range(lanes.QUICK * 2)]
         while sum(one.done() for one in slow) < len(slow) - allowed:  # what no lane has room for is refused
             time.sleep(0.05)
-        assert ask_it(ServiceQuestion(sql=ALL_NEWS)).page.payload["data"]
+        assert ask_it(ServiceQuestion(ALL_NEWS)).page.payload["data"]
         assert not all(one.done() for one in slow)
     refused = [str(one.exception()) for one in slow if isinstance(one.exception(), SessionError)]
     late = sum("limit of 5 seconds" in one for one in refused)
@@ -149,4 +149,4 @@ def test_slow_questions_wait_in_a_bounded_line(lake, monkeypatch):
     monkeypatch.setattr(lanes, "WAITING", 0)
     monkeypatch.setattr(lanes, "SLOW", 0)
     with pytest.raises(ServerBusy, match="questions are waiting"):
-        service(lake).ask(ServiceQuestion(sql=SLOW), pit=None, max_rows=None, cursor=None)
+        service(lake).ask(ServiceQuestion(SLOW), pit=None, max_rows=None, cursor=None)

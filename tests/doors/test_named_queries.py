@@ -18,7 +18,7 @@ def test_a_named_query_answers_as_its_sql_does(session):
 
     query = catalogue.get("news_latest")
     asked = session.run("news_latest", ticker="nog", limit=3)
-    assert asked.arrow() == session.sql(query.sql, query.bind({"ticker": "NOG", "limit": 3})).arrow()
+    assert asked.arrow() == session.ask(query, query.bind({"ticker": "NOG", "limit": 3})).arrow()
     assert list(asked.df().columns) == [field.name for field in query.columns]
 
 

@@ -103,7 +103,7 @@ def test_neither_does_sql_nor_what_an_agent_is_told(twins):
 BY_TICKER = [
     name
     for name, query in catalogue.all_queries().items()
-    if {one.name for one in query.parameters} & {"ticker", "pairs"} and not query.today
+    if {one.name for one in query.parameters} & {"ticker", "pairs"}
 ]
 
 

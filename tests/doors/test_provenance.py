@@ -5,7 +5,7 @@ import pytest
 from pitlake.answers.provenance import Provenance
 from pitlake.clock import instant, iso
 from pitlake.mcp.query_service import QueryService, ServiceQuestion
-from pitlake.session import connect
+from pitlake.session import Viewpoint, connect
 from pitlake.session.sql.reading import Reading
 from tests.doors.conftest import AS_OF
 
@@ -112,10 +112,10 @@ COMPUTED = [
 
 @pytest.fixture(scope="module")
 def rows_of(lake):
-    service = QueryService(lake=lake, as_of=instant(AS_OF), cursor_key=KEY)
+    service = QueryService(viewpoint=Viewpoint(lake=lake, as_of=instant(AS_OF)), cursor_key=KEY)
 
     def rows(sql):
-        question = ServiceQuestion(sql=sql, params={"forged": "ACME goes bankrupt"} if "$forged" in sql else None)
+        question = ServiceQuestion(sql, {"forged": "ACME goes bankrupt"} if "$forged" in sql else None)
         return service.ask(question, pit=None, max_rows=1000, cursor=None).page.payload["data"]
 
     return rows

@@ -93,7 +93,7 @@ def question(rng, as_of):
 def ask(session, query, values):
     """The answer, or the refusal: neither may depend on the future."""
     try:
-        return session.sql(query.sql, values).arrow()
+        return session.ask(query, values).arrow()
     except QueryFailed as refused:
         return str(refused)
 

@@ -16,10 +16,10 @@ from pitlake import clock
 from pitlake.errors import PitlakeError
 from pitlake.lake import Lake
 from pitlake.lake.publishing.stage import STAGING, StagedGap
-from pitlake.session.api import open_session
 from pitlake.session.contracts import Catalogue
 from tests.lake.world import TOY, Toy, gaps, publish, rows, utc
 from tests.session.toylake import view_of
+from tests.sessions import open_at
 
 NOON, SEEN = utc("2024-03-05T12:00:00-05:00"), utc("2024-09-01T12:00:00-04:00")
 CATALOGUE = Catalogue({TOY.name: TOY}, {TOY.name: view_of(TOY)})
@@ -151,4 +151,4 @@ def _seen(number: int) -> datetime:
 
 
 def _asking(lake: Lake, as_of: datetime) -> Any:
-    return open_session(lake.snapshot(), as_of, catalogue=CATALOGUE)
+    return open_at(lake.snapshot(), as_of, catalogue=CATALOGUE)

@@ -163,8 +163,7 @@ def test_every_command_has_a_case():
 
 @pytest.mark.parametrize("path", NAMED, ids=" ".join)
 def test_a_named_query_answers(path, place, capfd):
-    asked = ("--open",) if path == ("run", "company_today") else AS_OF
-    code = cli.invoke([*path, *asked, *values_of(NAMED[path], place / "lake")])
+    code = cli.invoke([*path, *AS_OF, *values_of(NAMED[path], place / "lake")])
     assert code == 0, capfd.readouterr().err
 
 

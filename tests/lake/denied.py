@@ -14,10 +14,10 @@ from pitlake import cli
 from pitlake.cli.doctor import lake_there
 from pitlake.errors import PitlakeError
 from pitlake.lake import Lake
-from pitlake.session.api import open_session
 from pitlake.session.contracts import Catalogue
 from tests.lake.world import TOY, Toy, publish, utc
 from tests.session.toylake import view_of
+from tests.sessions import open_at
 
 LATER = utc("2024-06-05T12:00:00-04:00")
 READING, WRITING = 0o000, 0o500
@@ -57,7 +57,7 @@ def doors(root: Path):
 
 def asked(root: Path) -> None:
     catalogue = Catalogue({"toys": TOY}, {"toys": view_of(TOY)})
-    with open_session(Lake(root).snapshot(), LATER, isolation="in_process", catalogue=catalogue) as session:
+    with open_at(Lake(root).snapshot(), LATER, isolation="in_process", catalogue=catalogue) as session:
         session.sql("SELECT count(*) FROM toys").rows()
 
 

@@ -17,10 +17,10 @@ from pitlake.lake.publishing.check_results import CheckReport
 from pitlake.lake.publishing.hashing import content_hashes
 from pitlake.lake.publishing.stage import staged_schema
 from pitlake.report.measures import measure
-from pitlake.session import open_session
 from pitlake.session.contracts import Catalogue
 from tests.lake.world import TOY, Toy, table, utc
 from tests.session.toylake import view_of
+from tests.sessions import open_at
 
 NOON = utc("2024-03-05T12:00:00-05:00")
 DAY = timedelta(days=1)
@@ -42,7 +42,7 @@ def publish(lake, toys, observed_at, dataset=WIDER, colour=None):
 
 
 def asked(lake, as_of=None, version=None, **options):
-    return open_session(lake.snapshot(version), as_of, open_mode=as_of is None, catalogue=CATALOGUE, **options)
+    return open_at(lake.snapshot(version), as_of, open_mode=as_of is None, catalogue=CATALOGUE, **options)
 
 
 def colours(lake, as_of=None, version=None):

@@ -23,12 +23,13 @@ from pitlake.gate.rules import is_forbidden_key
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.stage import StagedGap, staged_schema
 from pitlake.report import site
-from pitlake.session.api import Session, open_session
+from pitlake.session import Session
 from pitlake.session.contracts import Catalogue
 from pitlake.session.sql.statements import newest_by_window
 from pitlake.session.visible import words as index_of_words
 from pitlake.web.history import Number, history
 from tests.lake.world import utc
+from tests.sessions import open_at
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("pitlake", "assets", "checks", "resources", "pipelines", "forge")
@@ -152,7 +153,7 @@ def answers(root: Path, kind: str, spelled: dict[str, str], patch: pytest.Monkey
     lake = fill(root / "lake", dataset, spelled)
     site.build(lake, root / "site", contracts={NAME: dataset}, at=THIRD + DAY)
     at, catalogue = SECOND + DAY / 2, Catalogue({NAME: dataset})
-    opened = partial(open_session, lake.snapshot(), at, isolation="in_process")
+    opened = partial(open_at, lake.snapshot(), at, isolation="in_process")
     by_window = Catalogue({NAME: dataset}, {NAME: newest_by_window(dataset) + "\n"})
     with opened(catalogue=by_window) as session:
         windowed = ask(session, dataset)

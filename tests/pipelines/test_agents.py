@@ -82,7 +82,7 @@ def test_what_an_agent_documents_finds_something(filled, agent):
     assert [call for call, rows in found.items() if rows == 0] == []
 
 
-@pytest.mark.parametrize("name", sorted(catalogue.all_queries().keys() - {"company_today"}))
+@pytest.mark.parametrize("name", sorted(catalogue.all_queries()))
 def test_a_named_query_cites_and_names_every_row_and_gives_a_unit_with_every_number(session, name):
     query = catalogue.get(name)
     rows = session.run(name, **(example(query) | UNLIKE_THE_PAGES.get(name, {}))).arrow().to_pylist()

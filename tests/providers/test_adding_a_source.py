@@ -11,12 +11,12 @@ from assets.feeds.factory import feed_asset
 from assets.feeds.feed import Scope
 from assets.feeds.runs import run_feed
 from pitlake.lake.lake import Lake
-from pitlake.session import open_session
 from pitlake.session.contracts import Catalogue
 from resources.http.capture import CaptureStore
 from resources.http.client import HttpClient
 from tests.loopback import Answer, Loopback
 from tests.providers.conftest import KEY, hasty
+from tests.sessions import open_at
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "adding-a-source.md").read_text()
 PATHS = re.findall(r"\*\*\d\. The \w+\*\*, `([\w/]+)\.py`", PAGE)
@@ -73,7 +73,7 @@ def test_the_source_it_adds_works_from_the_network_to_an_answer(feed, harbour, t
     assert dict(report.gaps) == {("unverifiable", "no publication time"): 1, ("unverifiable", "berth is unreadable"): 1}
     catalogue = Catalogue({"port_calls": feed.dataset})
     as_of = "2024-02-15T21:00:00Z"
-    with open_session(lake.snapshot(), as_of, catalogue=catalogue) as session:
+    with open_at(lake.snapshot(), as_of, catalogue=catalogue) as session:
         assert session.sql("SELECT port, ship, berth FROM port_calls").rows() == [("NYC", "Ever Ours", 3)]
 
 

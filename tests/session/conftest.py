@@ -12,11 +12,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pitlake.session import Limits, Session, open_session
+from pitlake.session import Limits, Session
 from pitlake.session.sealed import launcher
 from pitlake.session.visible.cut_cache import CutCache
 from tests.processes import running
 from tests.session.toylake import CATALOGUE, T, ToyLake
+from tests.sessions import open_at
 
 Open = Callable[..., Session]
 
@@ -54,7 +55,7 @@ def ask_of(cut_cache: CutCache) -> Iterable[Open]:
 
     def open_it(lake: ToyLake, as_of: datetime | None = T, **changes: object) -> Session:
         settings = {"catalogue": CATALOGUE, "cut_cache": cut_cache, "limits": Limits(seconds=30)} | changes
-        session = open_session(lake.snapshot, as_of, **settings)
+        session = open_at(lake.snapshot, as_of, **settings)
         opened.append(session)
         return session
 

@@ -20,13 +20,13 @@ from pitlake.lake import Lake
 from pitlake.lake.tables import compacted, delta
 from pitlake.lake.tables.query import calculator, reading
 from pitlake.lake.upkeep import merge
-from pitlake.session import open_session
 from pitlake.session.contracts import Catalogue
 from pitlake.session.visible import cut_cache
 from pitlake.session.visible.cut_cache import CutCache
 from tests.every import every
 from tests.lake.world import TOY, Toy, publish, rows
 from tests.session.test_days import bytes_of_files, paths_of_files
+from tests.sessions import open_at
 
 pytestmark = pytest.mark.slow
 FEW = 3
@@ -64,7 +64,7 @@ def moments(rng):
 
 
 def opened(lake, as_of, cuts, dataset=TOY, **changes):
-    return open_session(lake.snapshot(), as_of, catalogue=Catalogue({"toys": dataset}), cut_cache=cuts, **changes)
+    return open_at(lake.snapshot(), as_of, catalogue=Catalogue({"toys": dataset}), cut_cache=cuts, **changes)
 
 
 @pytest.mark.parametrize("seed", WORLDS)

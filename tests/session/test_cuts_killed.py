@@ -5,11 +5,11 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from pitlake.session import open_session
 from pitlake.session.visible import words
 from pitlake.session.visible.cut_cache import CutCache
 from tests.processes import kill
 from tests.session.test_words import FEW, INSTANTS, MANY, articles, lake_of
+from tests.sessions import open_at
 
 QUERY = "margin revenue"
 STEPS = [
@@ -28,7 +28,7 @@ MORE = [
 def search(lake, home):
     """The answer of a search whose session is made of this directory of cuts."""
     cuts = CutCache(Path(home), few=FEW)
-    with open_session(lake.snapshot(), INSTANTS[2], datasets=["news"], cut_cache=cuts) as asked:
+    with open_at(lake.snapshot(), INSTANTS[2], datasets=["news"], cut_cache=cuts) as asked:
         return asked.run("news_full_text", query=QUERY, limit=MANY).arrow()
 
 

@@ -14,11 +14,11 @@ import pytest
 from pitlake.clock import micros, new_york_day, start_of_new_york_day
 from pitlake.errors import LakeError, QueryFailed, SessionRefused
 from pitlake.lake.storage import signed_cache
-from pitlake.session import open_session
 from pitlake.session.visible import cuts
 from pitlake.session.visible.binding import Binding
 from pitlake.session.visible.cut_cache import CutCache
 from tests.session.toylake import CATALOGUE, CHARTS, T, ToyLake, gap, row
+from tests.sessions import open_at
 
 pytestmark = pytest.mark.slow
 DAY = timedelta(days=1)
@@ -327,11 +327,11 @@ def test_days_that_are_being_written_are_left_alone_when_another_makes_room(lake
 def test_days_whose_record_goes_are_made_again_and_leave_no_descriptor(lake, home, leftovers):
     lake.add("charts", [*days_before(T, 6), row("later", T + US)])
     settings = {"datasets": ["charts"], "catalogue": CATALOGUE, "cut_cache": CutCache(home, few=FEW)}
-    open_session(lake.snapshot, T, **settings).close()
+    open_at(lake.snapshot, T, **settings).close()
     before = leftovers()[1]
     for record in home.glob(f"*{signed_cache.SUFFIX}"):
         record.unlink()
-    with open_session(lake.snapshot, T, **settings) as session:
+    with open_at(lake.snapshot, T, **settings) as session:
         assert len(shown(session)) == 12
     assert leftovers()[1] <= before
 

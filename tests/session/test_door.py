@@ -1,5 +1,6 @@
 """What the door takes and refuses: instants, modes, datasets, parameters."""
 
+from dataclasses import replace
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from uuid import UUID
@@ -11,25 +12,27 @@ from hypothesis import strategies as st
 
 import pitlake
 from pitlake.errors import BadInput, BadInstant, LakeNotFound, QueryFailed
-from pitlake.session import connect, open_session
+from pitlake.session import connect
+from pitlake.session.contracts import Catalogue
 from pitlake.session.sealed.protocol import pack_parameters, unpack_parameters
 from tests.session.toylake import CATALOGUE, T, row
+from tests.sessions import open_at
 
 
 def test_a_forgotten_as_of_is_an_error(lake):
     with pytest.raises(BadInput, match="as_of: missing; give an instant"):
-        open_session(lake.snapshot, catalogue=CATALOGUE)
+        open_at(lake.snapshot, catalogue=CATALOGUE)
 
 
 def test_as_of_and_open_mode_exclude_each_other(lake):
     with pytest.raises(BadInput, match="given together"):
-        open_session(lake.snapshot, T, open_mode=True, catalogue=CATALOGUE)
+        open_at(lake.snapshot, T, open_mode=True, catalogue=CATALOGUE)
 
 
 @pytest.mark.parametrize("as_of", ["2024-02-15", "2024-02-15T16:00:00", "yesterday", "", datetime(2024, 2, 15)])  # noqa: DTZ001
 def test_only_strict_instants_open_a_session(lake, as_of):
     with pytest.raises(BadInstant):
-        open_session(lake.snapshot, as_of, catalogue=CATALOGUE)
+        open_at(lake.snapshot, as_of, catalogue=CATALOGUE)
 
 
 def test_instants_are_compared_as_instants_whatever_their_offset(lake, ask):
@@ -301,3 +304,24 @@ def test_text_that_is_no_utf_8_is_refused(ask):
             ask().sql(query, params)
     with pytest.raises(BadInput, match="params"):
         ask().sql("SELECT $a", {"a": {"\udcff": 1}})
+
+
+DECIDED = """-- A view of charts, decided by hand.
+CREATE VIEW charts AS
+WITH newest AS (SELECT * FROM charts_revisions QUALIFY row_number() OVER (
+    PARTITION BY track ORDER BY available_at DESC, evidence DESC
+) = 1)
+SELECT available_at, available_at_source, track || ' -- charts_revisions' AS track, position, evidence FROM newest;
+"""
+
+
+@pytest.mark.parametrize("isolation", ["process", "in_process"])
+def test_a_view_is_the_same_without_hindsight_whatever_its_text_quotes(lake, isolation):
+    lake.add("charts", [row("a", T), row("b", T)])
+    dataset = replace(CATALOGUE.contracts["charts"], known={"position": "hindsight"})
+    catalogue = Catalogue({"charts": dataset}, {"charts": DECIDED})
+    with open_at(lake.snapshot, T, catalogue=catalogue, hindsight="omit", isolation=isolation) as session:
+        assert "position" not in session.sql("FROM charts").columns
+        tracks = session.sql("SELECT track FROM charts ORDER BY track").rows()
+        assert tracks == [("a -- charts_revisions",), ("b -- charts_revisions",)]
+        assert session.sql("SELECT count(*) FROM charts_revisions").rows() == [(2,)]

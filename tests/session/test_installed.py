@@ -7,12 +7,13 @@ import pytest
 from pitlake.datasets import all_datasets
 from pitlake.errors import IsolationUnavailable, QueryFailed
 from pitlake.lake.storage.manifest import Snapshot
-from pitlake.session import open_session, warm
+from pitlake.session import warm
 from pitlake.session.contracts import Catalogue
 from pitlake.session.sealed import launcher
 from pitlake.session.sealed.zygote import MOST_PREPARED
 from pitlake.session.sql import statements
 from tests.session.toylake import T
+from tests.sessions import open_at
 
 NAMES = [name for name, contract in all_datasets().items() if not contract.open_only]
 CHOICES = [None, ["news"], ["prices", "xbrl_facts"], []]
@@ -28,7 +29,7 @@ def bound(cut_cache):
 
     def open_it(**changes):
         as_of = None if changes.get("open_mode") else T
-        opened.append(open_session(Snapshot(1), as_of, cut_cache=cut_cache, **changes))
+        opened.append(open_at(Snapshot(1), as_of, cut_cache=cut_cache, **changes))
         return opened[-1]
 
     yield open_it

@@ -121,9 +121,9 @@ def test_sessions_die_with_the_process_that_opened_them(lake, tmp_path):
     program = """
 import os, sys, time
 from pitlake.lake.storage.manifest import Snapshot
-from pitlake.session import open_session
+from tests.sessions import open_at
 from pitlake.session.sealed import launcher
-session = open_session(Snapshot(1), "2024-01-01T00:00:00Z", datasets=["news"])
+session = open_at(Snapshot(1), "2024-01-01T00:00:00Z", datasets=["news"])
 print(launcher._zygote.process.pid, session._backend.pid, flush=True)
 session.sql("SELECT sum(a.i * b.i) FROM range(10000000) a(i), range(10000000) b(i)")
 """

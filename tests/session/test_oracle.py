@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pitlake.session import open_session
 from tests.session.toylake import CATALOGUE, T, ToyLake, row
+from tests.sessions import open_at
 
 SHIFTS = st.one_of(
     st.integers(-3, 3),
@@ -35,7 +35,7 @@ def test_a_session_holds_what_the_sentence_says(tmp_path_factory, cut_cache, iso
     for rows in files:
         lake.add("charts", [row(*each) for each in rows])
     rows = [each for file in files for each in file]
-    with open_session(lake.snapshot, as_of, catalogue=CATALOGUE, cut_cache=cut_cache, isolation=isolation) as session:
+    with open_at(lake.snapshot, as_of, catalogue=CATALOGUE, cut_cache=cut_cache, isolation=isolation) as session:
         found = session.sql("SELECT track, available_at, position FROM charts_revisions").rows()
         assert sorted(found) == visible(rows, as_of)
         found = session.sql("SELECT track, available_at FROM charts").rows()

@@ -146,14 +146,14 @@ import resource, sys
 sys.path.insert(0, {str(ROOT)!r})
 from tests.session.toylake import CATALOGUE, T, ToyLake, row
 from pitlake.errors import IsolationUnavailable
-from pitlake.session.api import open_session
+from tests.sessions import open_at
 from pitlake.session.visible.cut_cache import CutCache
 from pathlib import Path
 resource.setrlimit(resource.RLIMIT_NOFILE, (310, 310))
 lake = ToyLake(Path({str(tmp_path / "lake")!r}))
 lake.add("charts", [row("a", T)])
 try:
-    open_session(lake.snapshot, T, catalogue=CATALOGUE, cut_cache=CutCache(Path({str(tmp_path / "cuts")!r})))
+    open_at(lake.snapshot, T, catalogue=CATALOGUE, cut_cache=CutCache(Path({str(tmp_path / "cuts")!r})))
 except IsolationUnavailable as problem:
     print(problem)
 """

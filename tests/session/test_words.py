@@ -12,12 +12,12 @@ import pytest
 
 from pitlake.errors import QueryFailed, QueryInterrupted, SessionLost
 from pitlake.lake import Lake
-from pitlake.session import open_session
 from pitlake.session.limits import Caps
 from pitlake.session.visible import words
 from pitlake.session.visible.cut_cache import CutCache
 from tests.catalogue.test_full_text import slow_bm25
 from tests.session import looks
+from tests.sessions import open_at
 
 pytestmark = pytest.mark.slow
 START = datetime(2022, 11, 3, 14, 0, tzinfo=timezone.utc)
@@ -105,8 +105,8 @@ def cuts(tmp_path_factory):
 @pytest.mark.parametrize("as_of", INSTANTS)
 def test_an_index_finds_what_reading_every_text_finds(lake, cuts, as_of):
     with (
-        open_session(lake.snapshot(), as_of, cut_cache=cuts) as indexed,
-        open_session(lake.snapshot(), as_of, isolation="in_process", datasets=["news"]) as reading,
+        open_at(lake.snapshot(), as_of, cut_cache=cuts) as indexed,
+        open_at(lake.snapshot(), as_of, isolation="in_process", datasets=["news"]) as reading,
     ):
         news = indexed.sql("SELECT id, tickers, concat_ws(chr(10), title, teaser, body) AS text FROM news").rows()
         for query in QUERIES:
@@ -121,7 +121,7 @@ def test_an_index_finds_what_reading_every_text_finds(lake, cuts, as_of):
                 assert scores == pytest.approx(by_id, abs=1e-5)
         best = indexed.run("news_full_text", query="oil gas", limit=4).arrow()
         assert best.equals(reading.run("news_full_text", query="oil gas", limit=4).arrow())
-        (backend,) = indexed._index.opened.values()
+        (backend,) = indexed._index.processes.values()
         assert reading._index is None
         counts = (
             "SELECT count(*)::BIGINT AS rows FROM lake.news_indexed "
@@ -138,11 +138,11 @@ def test_few_rows_of_earlier_years_are_read_beside_an_index_of_later_ones(tmp_pa
     earlier = [row for row in rows if row["available_at"] < new_year and row["updated"] is None][:FEW]
     lake = lake_of(tmp_path / "lake", [*earlier, *(row for row in rows if row["available_at"] >= new_year)])
     with (
-        open_session(lake.snapshot(), INSTANTS[-1], cut_cache=CutCache(tmp_path / "cuts", few=FEW)) as indexed,
-        open_session(lake.snapshot(), INSTANTS[-1], isolation="in_process", datasets=["news"]) as reading,
+        open_at(lake.snapshot(), INSTANTS[-1], cut_cache=CutCache(tmp_path / "cuts", few=FEW)) as indexed,
+        open_at(lake.snapshot(), INSTANTS[-1], isolation="in_process", datasets=["news"]) as reading,
     ):
         found = [each.run("news_full_text", query="oil margin", limit=MANY).arrow() for each in (indexed, reading)]
-        assert indexed._index.opened
+        assert indexed._index.processes
         assert {row["id"] for row in earlier} & set(found[0]["id"].to_pylist())
         assert found[0].equals(found[1])
 
@@ -162,7 +162,7 @@ def test_an_index_is_a_function_of_rows_up_to_t_and_kept_for_every_later_one(tmp
     found = []
     for name, some in (("all", rows), ("past", [row for row in rows if row["available_at"] <= as_of])):
         lake, home = lake_of(tmp_path / name, some), tmp_path / f"cuts of {name}"
-        with open_session(lake.snapshot(), as_of, cut_cache=CutCache(home, few=FEW)) as session:
+        with open_at(lake.snapshot(), as_of, cut_cache=CutCache(home, few=FEW)) as session:
             answer = session.run("news_full_text", query="oil margin")
         for path in home.glob("*.parquet"):
             assert pq.read_table(path)["available_at"].to_pylist() <= [as_of] * pq.read_metadata(path).num_rows
@@ -171,7 +171,7 @@ def test_an_index_is_a_function_of_rows_up_to_t_and_kept_for_every_later_one(tmp
     assert found[0][1].equals(found[1][1])
     home = tmp_path / "cuts of all"
     before = inodes(home)
-    with open_session(
+    with open_at(
         Lake(tmp_path / "all").snapshot(), as_of + timedelta(hours=1), cut_cache=CutCache(home, few=FEW)
     ) as session:
         session.run("news_full_text", query="oil")
@@ -187,7 +187,7 @@ def test_a_damaged_index_is_not_believed(lake, tmp_path):
     home = tmp_path / "cuts"
 
     def ask():
-        with open_session(lake.snapshot(), INSTANTS[-1], cut_cache=CutCache(home, few=FEW)) as session:
+        with open_at(lake.snapshot(), INSTANTS[-1], cut_cache=CutCache(home, few=FEW)) as session:
             return session.run("news_full_text", query="oil margin", limit=MANY).arrow()
 
     right = ask()
@@ -199,14 +199,14 @@ def test_a_damaged_index_is_not_believed(lake, tmp_path):
 
 
 def test_a_changed_session_is_searched_as_it_is(lake, cuts):
-    with open_session(lake.snapshot(), INSTANTS[-1], datasets=["news"], cut_cache=cuts) as session:
+    with open_at(lake.snapshot(), INSTANTS[-1], datasets=["news"], cut_cache=cuts) as session:
         session.sql("CREATE TEMP TABLE mine AS SELECT 1 AS one")
         assert len(session.run("news_full_text", query="oil")) == 20
-        assert session._index.opened == {}
+        assert session._index.processes == {}
 
 
 def test_a_script_s_statements_take_the_values_they_name(lake, cuts):
-    with open_session(lake.snapshot(), INSTANTS[-1], datasets=["news"], cut_cache=cuts) as session:
+    with open_at(lake.snapshot(), INSTANTS[-1], datasets=["news"], cut_cache=cuts) as session:
         script = "CREATE OR REPLACE TEMP TABLE given AS SELECT $a AS a; SELECT a + $b AS sum FROM given"
         assert session.sql(script, {"a": 1, "b": 2}).rows() == [(3,)]
         with pytest.raises(QueryFailed, match=r"\bc\b"):
@@ -214,15 +214,15 @@ def test_a_script_s_statements_take_the_values_they_name(lake, cuts):
 
 
 def test_few_texts_have_no_index(lake, tmp_path):
-    with open_session(lake.snapshot(), INSTANTS[-1], cut_cache=CutCache(tmp_path / "cuts")) as session:
+    with open_at(lake.snapshot(), INSTANTS[-1], cut_cache=CutCache(tmp_path / "cuts")) as session:
         assert len(session.run("news_full_text", query="oil")) == 20
-        assert session._index.opened == {}
+        assert session._index.processes == {}
 
 
 def test_one_company_s_texts_are_read(lake, cuts):
-    with open_session(lake.snapshot(), INSTANTS[-1], datasets=["news"], cut_cache=cuts) as session:
+    with open_at(lake.snapshot(), INSTANTS[-1], datasets=["news"], cut_cache=cuts) as session:
         assert len(session.run("news_full_text", query="oil", ticker="NOG"))
-        assert session._index.opened == {}
+        assert session._index.processes == {}
         session.run("news_full_text", query="oil")
         with pytest.raises(QueryFailed, match="no word to search for"):
             session.run("news_full_text", query="-")
@@ -233,8 +233,8 @@ def test_few_of_many_are_scored(tmp_path):
     texts = [row | {"id": f"bzNews_9{number}{row['id'][7:]}"} for number in range(6) for row in articles(2)]
     many = lake_of(tmp_path / "lake", texts)
     with (
-        open_session(many.snapshot(), INSTANTS[-1], cut_cache=CutCache(tmp_path / "cuts", few=FEW)) as indexed,
-        open_session(many.snapshot(), INSTANTS[-1], isolation="in_process", datasets=["news"]) as reading,
+        open_at(many.snapshot(), INSTANTS[-1], cut_cache=CutCache(tmp_path / "cuts", few=FEW)) as indexed,
+        open_at(many.snapshot(), INSTANTS[-1], isolation="in_process", datasets=["news"]) as reading,
     ):
         left_out = 0
         for query in (*QUERIES, "oil gas cut", "margin AND gas cut"):
@@ -242,7 +242,7 @@ def test_few_of_many_are_scored(tmp_path):
                 asked = {"query": query, "limit": limit}
                 found = indexed.run("news_full_text", **asked).arrow()
                 assert found.equals(reading.run("news_full_text", **asked).arrow()), asked
-                (backend,) = indexed._index.opened.values()
+                (backend,) = indexed._index.processes.values()
                 left_out += backend.run(LEFT_OUT, None, ROWS).table["blocks"].to_pylist()[0]
         assert left_out
 
@@ -252,13 +252,13 @@ def test_of_texts_that_score_alike_the_newest_are_shown_whatever_is_scored_first
     texts = [row | alike | {"id": f"bzNews_9{number}{row['id'][7:]}"} for number in range(6) for row in articles(2)]
     lake = lake_of(tmp_path / "lake", texts)
     with (
-        open_session(lake.snapshot(), INSTANTS[-1], cut_cache=CutCache(tmp_path / "cuts", few=FEW)) as indexed,
-        open_session(lake.snapshot(), INSTANTS[-1], isolation="in_process", datasets=["news"]) as reading,
+        open_at(lake.snapshot(), INSTANTS[-1], cut_cache=CutCache(tmp_path / "cuts", few=FEW)) as indexed,
+        open_at(lake.snapshot(), INSTANTS[-1], isolation="in_process", datasets=["news"]) as reading,
     ):
         for limit in (1, 2, 20):
             found = indexed.run("news_full_text", query="oil", limit=limit).arrow()
             assert found.equals(reading.run("news_full_text", query="oil", limit=limit).arrow())
-        assert indexed._index.opened
+        assert indexed._index.processes
 
 
 def test_a_phrase_is_found_below_texts_that_have_its_words_alone(tmp_path):
@@ -268,8 +268,8 @@ def test_a_phrase_is_found_below_texts_that_have_its_words_alone(tmp_path):
     texts = [row | phrased if (row["available_at"] - START).days % 10 == 0 else row for row in texts]
     lake = lake_of(tmp_path / "lake", texts)
     with (
-        open_session(lake.snapshot(), INSTANTS[-1], cut_cache=CutCache(tmp_path / "cuts", few=FEW)) as indexed,
-        open_session(lake.snapshot(), INSTANTS[-1], isolation="in_process", datasets=["news"]) as reading,
+        open_at(lake.snapshot(), INSTANTS[-1], cut_cache=CutCache(tmp_path / "cuts", few=FEW)) as indexed,
+        open_at(lake.snapshot(), INSTANTS[-1], isolation="in_process", datasets=["news"]) as reading,
     ):
         for limit in (1, 7):
             asked = {"query": '"gross margin"', "limit": limit}
@@ -317,7 +317,7 @@ def act_while_indexed(lake, cuts, monkeypatch):
     """A session in whose first search something happens while its index is opened."""
 
     def act(what):
-        with open_session(lake.snapshot(), INSTANTS[-1], datasets=["news"], cut_cache=cuts) as session:
+        with open_at(lake.snapshot(), INSTANTS[-1], datasets=["news"], cut_cache=cuts) as session:
             start, started = session._index.start, []
 
             def open_then_act(names, searched):

@@ -52,7 +52,7 @@ def test_bad_input_is_told_as_a_session_tells_it(present, tmp_path):
     lake.start()
     for wrong in (None, "2024-05-29", "2024-05-29T17:00:00", datetime(2024, 5, 29)):  # noqa: DTZ001
         asking(BadInstant, "as_of: ", as_of=wrong, lake=lake)
-    asking(BadInput, "as_of: lies in the future", as_of=clock.now() + timedelta(days=1), lake=lake)
+    asking(BadInput, "as_of: is in the future", as_of=clock.now() + timedelta(days=1), lake=lake)
     asking(BadInput, "dataset: there is no dataset 'newz'; did you mean news", dataset="newz")
     asking(BadInput, "dataset: event_returns is shown in open mode only", dataset="event_returns")
     asking(BadInput, "version: 'x' is not a whole number", version="x", lake=lake)

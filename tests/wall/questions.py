@@ -40,4 +40,4 @@ def named(seed: int, as_of: datetime) -> tuple[str, dict[str, Any]]:
     if catalogue.COMPANY in bound:
         ticker = bound.pop("ticker")
         bound[catalogue.COMPANY] = ticker and rng.choice((ticker, f"{rng.choice(CIKS)} {ticker}"))
-    return query.sql, bound
+    return query, bound

@@ -5,8 +5,10 @@ from typing import Any
 import pyarrow as pa
 
 from pitlake.errors import LimitExceeded, PitlakeError, SessionLost
-from pitlake.session import Limits, Session, open_session
+from pitlake.questions.catalogue import Query
+from pitlake.session import Limits, Session
 from pitlake.session.visible.cut_cache import CutCache
+from tests.sessions import open_at
 from tests.wall.worlds import DATASETS, SEARCHED, T, World
 
 LIMITS = Limits(seconds=30.0)
@@ -22,7 +24,7 @@ class Sealed:
         self.session = self._open()
 
     def _open(self) -> Session:
-        return open_session(
+        return open_at(
             self.world.snapshot,
             self.as_of,
             datasets=[*DATASETS, *SEARCHED],  # the world has rows of no other
@@ -32,10 +34,10 @@ class Sealed:
             cut_cache=CutCache(few=FEW_ROWS),
         )
 
-    def run(self, sql: str, values: dict[str, Any] | None = None) -> str:
+    def run(self, question: str | Query, values: dict[str, Any] | None = None) -> str:
         """The answer as text."""
         try:
-            result = self.session.sql(sql, values, max_rows=MOST_ROWS)
+            result = self.session.ask(question, values, max_rows=MOST_ROWS)
             return f"{result.receipt.result_sha256}\n{_raw(result.arrow())}"
         except PitlakeError as error:
             if isinstance(error, SessionLost | LimitExceeded):

@@ -110,7 +110,7 @@ def test_what_differs_once_is_an_accident_and_what_differs_always_a_finding(tmp_
 @pytest.mark.parametrize("hindsight", ["show", "omit"])
 def test_a_company_renamed_after_t_changes_no_answer(tmp_path, hindsight):
     asked = [f"SELECT * FROM {name}{kind} ORDER BY ALL" for name in RENAMED for kind in ("", "_revisions")]
-    asked += [catalogue.get(name).sql for name in ("filings_of_company", "names_of_company")]
+    asked += [catalogue.get(name) for name in ("filings_of_company", "names_of_company")]
     values = {"ticker": "NOG", "start_date": None, catalogue.COMPANY: f"{CIKS[2]} NOG"}
     answers, later = [], []
     for future in (1, 2):
@@ -124,8 +124,8 @@ def test_a_company_renamed_after_t_changes_no_answer(tmp_path, hindsight):
     assert set(CIKS) != later[0] or later[0] != later[1]
 
 
-def _given(sql, values):
-    return {name: values[name] for name in catalogue.placeholders(sql)} or None
+def _given(question, values):
+    return None if isinstance(question, str) else {one: values[one] for one in catalogue.placeholders(question.sql)}
 
 
 def test_worlds_are_equal_up_to_t_and_differ_after_it(tmp_path):

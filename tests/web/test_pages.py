@@ -150,9 +150,9 @@ def test_controls_become_one_address(client):
 @pytest.mark.parametrize(
     ("address", "sentence"),
     [
-        ("/at?as_of=2999-01-01T00:00:00Z&ticker=NOG", "as_of: lies in the future"),
-        ("/at?as_of=2024-05-01T00:00:00Z&ticker=NOG&date=2999-01-01&time=10:00", "as_of: lies in the future"),
-        (f"/compare?as_of={AS_OF}&with=2999-01-01T00:00:00Z&ticker=NOG", "as_of: lies in the future"),
+        ("/at?as_of=2999-01-01T00:00:00Z&ticker=NOG", "as_of: is in the future"),
+        ("/at?as_of=2024-05-01T00:00:00Z&ticker=NOG&date=2999-01-01&time=10:00", "as_of: is in the future"),
+        (f"/compare?as_of={AS_OF}&with=2999-01-01T00:00:00Z&ticker=NOG", "as_of: is in the future"),
         (f"/at?as_of={AS_OF}", "ticker: missing"),
         ("/at?ticker=NOG", "as_of: missing"),
         ("/at?as_of=2024-05-01&ticker=NOG", "as_of: "),

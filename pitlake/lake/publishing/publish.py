@@ -297,5 +297,5 @@ def _observation(observed_at: datetime | None, now: datetime) -> datetime:
         return now
     moment = clock.instant(observed_at, "observed_at")
     if moment > now:
-        raise BadInput("observed_at", "lies in the future", "give the instant the records were read")
+        raise BadInput("observed_at", "is in the future", "give the instant the records were read")
     return moment

@@ -96,10 +96,7 @@ class LakeLog:
         machine's clock or before the lake was there.
         """
         newest = self.head()
-        if moment > clock.now():
-            raise BadInput(
-                field, "lies in the future", "give an instant that has passed, or none for the newest version"
-            )
+        clock.past(moment, field, self.now)
         if newest.committed_at <= moment:
             return newest
         found = self._read(0)

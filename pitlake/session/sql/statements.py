@@ -3,7 +3,6 @@
 The agent-facing view of a dataset follows from its contract; a file in sql/views stands where it is decided otherwise.
 """
 
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -27,6 +26,9 @@ if TYPE_CHECKING:
 
 STORED = "lake"
 """The schema of the views over stored rows: every revision up to T, with `content_hash`, which makes orders total."""
+
+BLANKED = "blanked_"
+"""The schemas in which views are made over rows without hindsight: this, and the dataset's name."""
 
 NUMBERED = ("revision", "prev_available_at")
 """The columns that `<dataset>_revisions` has besides the dataset's own."""
@@ -134,7 +136,7 @@ def prepared(names: Collection[str]) -> list[str]:
     ready = [each for name, each in installed().items() if name in names]
     return [
         *_blank(ready),
-        *(shown(each, dated=True) for each in ready),
+        *(text for each in ready for text in shown(each, dated=True)),
         *_library(names),
     ]
 
@@ -181,9 +183,11 @@ def revisions(each: Ready) -> str:
     )
 
 
-def shown(each: Ready, *, dated: bool) -> str:
-    """`<dataset>`. dated: whether the lake version has its tombstones."""
-    return newest(each) if each.by_tombstones and dated else _view(each)
+def shown(each: Ready, *, dated: bool) -> list[str]:
+    """Return what makes `<dataset>`. dated: whether the lake version has its tombstones."""
+    if each.by_tombstones and dated:
+        return [newest(each)]
+    return _without_hindsight(each) if each.omit else [each.view]
 
 
 def newest(each: Ready) -> str:
@@ -348,8 +352,8 @@ class Opening:
             *clock(binding.as_of),
             *_blank(made),
             *(f"DROP VIEW {identifier(each.dataset.name)}" for each in then),
-            *(shown(each, dated=False) for each in then),
-            *(shown(each, dated=each.dataset.name in tombstones) for each in made),
+            *(text for each in then for text in shown(each, dated=False)),
+            *(text for each in made for text in shown(each, dated=each.dataset.name in tombstones)),
             *(
                 stored_rows(relation.name, relation.columns, source(relation))
                 for relation in (*rows, *tombstones.values())
@@ -365,24 +369,31 @@ class Opening:
         ]
 
 
-def _view(each: Ready) -> str:
-    """The agent-facing view, over rows of which hindsight is left out; what stands in its columns' place is dropped."""
-    if not each.omit:
-        return each.view
-    dataset, name = each.dataset, each.dataset.name
+def _without_hindsight(each: Ready) -> list[str]:
+    """Make the agent-facing view of a text that names columns of hindsight, over rows that lack them.
+
+    In a schema of its own the text finds `<dataset>_revisions` with nulls in their place, and a hash where they order
+    rows; unqualified names in a view are looked up in its own schema first.
+    """
+    dataset, name = each.dataset, identifier(each.dataset.name)
+    schema, revisions_name = identifier(f"{BLANKED}{dataset.name}"), identifier(f"{dataset.name}_revisions")
     if each.by_tombstones and dataset.hindsight.intersection(dataset.key):
-        raise BadInput("hindsight", f"this lake version has no tombstones of {name}", "ask a newer version, or show it")
-    left_out = [one for one in dataset.agent_columns if one in dataset.hindsight]
-    blanks = ", ".join(
-        f"{'hex(content_hash)' if one in ('evidence', 'statement') else _null(dataset, one)} AS {identifier(one)}"
-        for one in left_out
+        problem = f"this lake version has no tombstones of {dataset.name}"
+        raise BadInput("hindsight", problem, "ask a newer version, or show it")
+    left_out = [column for column in dataset.agent_columns if column in dataset.hindsight]
+    blanks = (
+        f"{'hex(content_hash)' if column in ('evidence', 'statement') else _null(dataset, column)} "
+        f"AS {identifier(column)}"
+        for column in left_out
     )
-    rows = f"(SELECT *, {blanks} FROM {STORED}.{identifier(name)})"
-    chosen = re.sub(r"--.*", "", each.view).partition(" AS")[2].strip().rstrip(";")
-    return (
-        f"CREATE VIEW {identifier(name)} AS SELECT * EXCLUDE ({', '.join(map(identifier, left_out))}) "
-        f"FROM ({chosen.replace(f'{name}_revisions', rows)})"
-    )
+    return [
+        f"CREATE SCHEMA {schema}",
+        f"CREATE VIEW {schema}.{revisions_name} AS SELECT *, {', '.join(blanks)} FROM {STORED}.{name}",
+        f"USE {schema}",
+        each.view,
+        "USE main",
+        f"CREATE VIEW {name} AS SELECT * EXCLUDE ({', '.join(map(identifier, left_out))}) FROM {schema}.{name}",
+    ]
 
 
 def _null(dataset: Dataset, column: str) -> str:

@@ -386,12 +386,12 @@ def made(root: Path, lake: str) -> list[Finding]:
 
 def answered(call: Mapping[str, Any], lake: str) -> tuple[dict[str, Any], str]:
     """Make a documented call with a server's own tools; return the answer, or an empty one and why it was refused."""
-    from pitlake.clock import instant
     from pitlake.mcp.query_service import QueryService
     from pitlake.mcp.tools import Toolbox
+    from pitlake.session.viewpoint import Viewpoint
 
     pit = call["input"].get("pit")
-    service = QueryService(lake=lake, as_of=None if pit is None else instant(pit))
+    service = QueryService(viewpoint=Viewpoint.parse(pit, open_mode=pit is None, lake=lake))
     told = getattr(Toolbox(service), call["tool"].rpartition("__")[2])(**call["input"])
     return ({}, told.content[0].text) if told.is_error else (told.structured_content, "")
 

@@ -1,0 +1,319 @@
+"""Sessions: SQL and catalogue queries over what was public at an instant. `api.connect` opens one.
+
+A session remembers what later answers depend on, and turns what can go wrong into the error tree.
+What callers give is checked in `viewpoint` and `arguments`, which files are bound is said by `visible`, how they are
+sealed by `sealed`.
+"""
+
+import re
+import threading
+from datetime import datetime
+from functools import cache
+from importlib.metadata import version as version_of
+from typing import TYPE_CHECKING, Any, Self
+
+from pitlake.clock import iso
+from pitlake.errors import BadInput, LimitExceeded, QueryFailed, QueryInterrupted, SessionLost
+from pitlake.lake.storage.conventions import RELEASE
+from pitlake.questions import catalogue as queries
+from pitlake.questions.catalogue import Query
+from pitlake.questions.tickers import Company, Tickers
+from pitlake.session import arguments
+from pitlake.session.backends import Backend, Indexed, WithHindsight
+from pitlake.session.contracts import Catalogue
+from pitlake.session.limits import Caps, Limits
+from pitlake.session.result import Question, Result, Step
+from pitlake.session.sealed.process import Failed, Reply
+from pitlake.session.sql.reading import Reading
+from pitlake.session.sql.statements import NUMBERED
+from pitlake.session.viewpoint import OMIT, Viewpoint
+from pitlake.session.visible.binding import Binding
+
+if TYPE_CHECKING:
+    from pitlake.session.arguments import Params, Rows
+
+
+class Session:
+    """What was public at `as_of`, in SQL. One query at a time; `interrupt` and `close` from any thread.
+
+    viewpoint: where it looks from. version: the lake version, fixed. datasets: the names of the bound ones.
+    views: the names of their views, each with its dataset's. newest: the newest available_at of each dataset, and of
+    their gaps. filings_count_from: the lake's rule, for receipts.
+    SQL sees `<dataset>` (newest revision per key), `<dataset>_revisions`, `gaps` and `lake_info`; `as_of()` and `now()`
+    answer T.
+    """
+
+    def __init__(
+        self,
+        viewpoint: Viewpoint,
+        binding: Binding,
+        backend: Backend,
+        catalogue: Catalogue,
+        limits: Limits,
+        *,
+        index: Indexed | None = None,
+        with_hindsight: WithHindsight | None = None,
+        filings_count_from: str = RELEASE,
+    ) -> None:
+        self.viewpoint, self.version = viewpoint, binding.snapshot.version
+        self.datasets = tuple(dataset.name for dataset in binding.datasets)
+        self.limits = limits
+        self.filings_count_from = filings_count_from
+        self._backend, self._catalogue = backend, catalogue
+        self._snapshot = binding.snapshot
+        self._bound = {dataset.name: dataset for dataset in binding.datasets}
+        self.views = {view: dataset for dataset in self.datasets for view in (dataset, f"{dataset}_revisions")}
+        delivered = (*binding.relations[: len(self.datasets)], binding.relations[-1])
+        self.newest = {relation.name: relation.watermark for relation in delivered}
+        self._tickers: Tickers | None = None
+        self._omits = viewpoint.hindsight == OMIT
+        self._index, self._with_hindsight = index, with_hindsight
+        self._prelude: list[Step] = []
+        self._lock, self._closed = threading.Lock(), ""
+
+    @property
+    def as_of(self) -> datetime | None:
+        """The instant asked as of; None in open mode."""
+        return self.viewpoint.as_of
+
+    @property
+    def known_by(self) -> datetime | None:
+        """The instant by which the lake version was chosen, if it was."""
+        return self.viewpoint.known_by
+
+    def sql(
+        self,
+        query: str,
+        params: "Params" = None,
+        *,
+        max_rows: int | None = None,
+        max_bytes: int | None = None,
+    ) -> Result:
+        """Run SQL and return the result of its last statement. See `ask`."""
+        return self.ask(query, params, max_rows=max_rows, max_bytes=max_bytes)
+
+    def run(self, name: str, /, **values: Any) -> Result:
+        """Run a query of the catalogue by name, such as run("news_latest", ticker="NOG"). See `questions.catalogue`.
+
+        Raises BadInput for an unknown query, values it does not take or unbound datasets, and what `ask` raises.
+        """
+        query = queries.get(name)
+        return self.ask(query, query.bind(values))
+
+    def ask(
+        self,
+        question: str | Query,
+        params: "Params" = None,
+        *,
+        max_rows: int | None = None,
+        max_bytes: int | None = None,
+    ) -> Result:
+        """Answer SQL, or a query of the catalogue.
+
+        Args:
+            question: SQL text, of which the last statement's result is returned; or a catalogue query.
+            params: Values for `?` (list) or `$name` (dict); of a catalogue query what its `bind` returned.
+            max_rows: Cut the result there and say so in `Result.truncated`. Without it and `max_bytes`, a result over
+                the session's limits is refused.
+            max_bytes: The same by size.
+
+        Raises:
+            QueryFailed, LimitExceeded, QueryInterrupted, SessionLost, BadInput: See `pitlake.errors`.
+            KeyboardInterrupt: Stops the query, not the session.
+        """
+        query = question if isinstance(question, Query) else None
+        text = arguments.query_text(question) if query is None else query.sql
+        if query is not None:
+            self._refuse(query)
+        params, companies = arguments.resolved(query, params, self.company)
+        hindsight = self._hindsight(text)
+        notes = tuple(dict.fromkeys(note for company in companies for note in company.notes_on(labels=bool(hindsight))))
+        packed, parameters = arguments.packed(params)
+        caps = arguments.caps(self.limits, max_rows, max_bytes)
+        of_all = isinstance(params, dict) and params.get(queries.COMPANY) is None
+        reply, prelude = self._run(Step(sql=text, parameters=parameters), query, packed, caps, of_all=of_all)
+        table = reply.table
+        if query is not None and self._omits:
+            table = table.select([name for name in table.column_names if name not in query.hindsight])
+        asked_question = Question(
+            as_of=iso(self.as_of) if self.as_of else None,
+            version=self.version,
+            known_by=iso(self.known_by) if self.known_by else None,
+            datasets=self.datasets,
+            query=query.name if query else None,
+            sql=text,
+            parameters=parameters,
+            max_rows=max_rows,
+            max_bytes=max_bytes,
+            prelude=prelude,
+            engine=_engine(),
+            threads=int(self.limits.threads),
+            most_rows=int(self.limits.rows),
+            most_bytes=int(self.limits.bytes),
+            seconds=float(self.limits.seconds),
+            memory=int(self.limits.memory),
+            hindsight=self.viewpoint.hindsight,
+            filings_count_from=self.filings_count_from,
+        )
+        return Result(
+            table,
+            asked_question,
+            truncated=reply.truncated,
+            lake=self.viewpoint.lake,
+            notes=notes,
+            hindsight=hindsight,
+            reading=self._reading(reply),
+        )
+
+    def load(self, name: str, rows: "Rows") -> None:
+        """Your own rows as a temporary table, to join with. rows: Arrow, pandas, polars or a list of dicts.
+
+        Raises BadInput, LimitExceeded, SessionLost.
+        """
+        name, table, digest = arguments.table(name, rows, self._catalogue.contracts)
+        with self._lock:
+            try:
+                self._live().load(name, table)
+            except Failed as failed:
+                raise self._error(failed) from None
+            except SessionLost as lost:
+                self._closed = str(lost)
+                raise
+            self._prelude.append(Step(sql=f"load {name}", parameters=digest))
+
+    def interrupt(self) -> None:
+        """Stop the running query, which raises QueryInterrupted. From any thread."""
+        self._live().interrupt()
+        for processes in filter(None, (self._index, self._with_hindsight)):
+            processes.interrupt()
+
+    def cpu_seconds(self) -> float:
+        """The processor's time that the session has taken."""
+        return self._backend.cpu_seconds()
+
+    def close(self) -> None:
+        """End the session: no process and no file of it stays."""
+        self._closed = self._closed or "the session was closed; open a new one"
+        for processes in filter(None, (self._index, self._with_hindsight)):
+            processes.close()
+        self._backend.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        asked = f"as_of={iso(self.as_of)}" if self.as_of else "open_mode=True"
+        known = f", known_by={iso(self.known_by)}" if self.known_by else ""
+        return f"Session({asked}{known}, version={self.version}, {len(self.datasets)} datasets)"
+
+    def _refuse(self, query: Query) -> None:
+        """Raise BadInput for a query that reads what is not bound, or that this session can't answer."""
+        if missing := sorted(set(query.reads).difference(self.datasets)):
+            problem = f"{query.name} reads {', '.join(missing)}, which is not bound"
+            raise BadInput("datasets", problem, "open with it, or with all")
+        if self._omits and "*" in query.hindsight:
+            raise BadInput("hindsight", f"{query.name} rests on it", 'open a session with hindsight="show"')
+
+    def _run(
+        self, step: Step, query: Query | None, packed: object, caps: Caps, *, of_all: bool
+    ) -> tuple[Reply, tuple[Step, ...]]:
+        with self._lock:
+            prelude, backend = tuple(self._prelude), self._backend
+            try:
+                backend, text = self._backend_for(query, of_all=of_all) if query else (self._live(), step.sql)
+                # What changed a session may have put other rows under a view's name; our own texts need no proof.
+                views = () if prelude or query else self.views
+                reply = backend.run(text, packed, caps, views)
+            except Failed as failed:
+                self._remember(step, stateless=failed.stateless or backend is not self._backend)
+                raise self._error(failed) from None
+            except SessionLost as lost:
+                self._closed = str(lost)
+                raise
+            except KeyboardInterrupt:
+                self._remember(step, stateless=False)
+                raise
+            own = backend is self._backend
+            self._remember(step, stateless=reply.stateless or not own)
+            return reply, prelude if own else ()
+
+    def _backend_for(self, query: Query, *, of_all: bool) -> tuple[Backend, str]:
+        """Return where a catalogue query is asked, and its SQL there.
+
+        A search of all companies goes to a process with an index, unless the session was changed. Where hindsight is
+        left out, queries go to a process of their own that has it: rows without a CIK are found by their tickers.
+        """
+        backend = self._live()
+        if self._index and of_all and (self._omits or not self._prelude) and (indexed := self._index.of(query)):
+            self._live()  # or it was closed meanwhile
+            return indexed, query.by_index
+        if self._with_hindsight and (complete := self._with_hindsight.of(query)):
+            self._live()
+            return complete, query.sql
+        return backend, query.sql
+
+    def company(self, ticker: str, at: datetime | None = None) -> Company:
+        """The company a ticker stands for at the session's instant, or at an earlier one; macros take its `company`."""
+        if self._tickers is None:
+            self._tickers = Tickers(self._snapshot, self.as_of if self._omits else None)
+        return self._tickers.resolve(ticker, at or self.as_of)
+
+    def _reading(self, reply: Reply) -> Reading:
+        """What the process says of what it read, as far as it names views and columns there are."""
+        view, views = reply.reading.rows_of, reply.reading.views
+        dataset = self._bound.get(self.views.get(view or "", ""))
+        columns = {*dataset.agent_columns, *NUMBERED} if dataset else set()
+        return Reading(
+            view if columns.issuperset(reply.table.column_names) else None,
+            views if views and self.views.keys() >= set(views) else None,
+        )
+
+    def _hindsight(self, query: str) -> dict[str, tuple[str, ...]]:
+        """Of the datasets whose names are in the text, macros of theirs included, the columns that are hindsight."""
+        words = {re.sub(r"_(revisions|of)$", "", word) for word in re.findall(r"\w+", query.lower())}
+        if "bars_of" in query:
+            words.add("prices")
+        shown = {} if self._omits else self._bound
+        named = [dataset for name, dataset in shown.items() if name in words and dataset.hindsight]
+        return {one.name: tuple(name for name in one.agent_columns if name in one.hindsight) for one in named}
+
+    def _remember(self, step: Step, *, stateless: bool) -> None:
+        # Once something may have changed the session, reads may too (a SELECT can insert into a table it has made).
+        if self._prelude or not stateless:
+            self._prelude.append(step)
+
+    def _live(self) -> Backend:
+        if self._closed:
+            raise SessionLost(self._closed)
+        return self._backend
+
+    def _error(self, failed: Failed) -> QueryFailed | LimitExceeded | QueryInterrupted:
+        failure = failed.failure
+        limit = failure.limit or failed.reason
+        if limit:
+            next_step = arguments.NEXT_STEP[limit]
+            if failure.fatal:
+                self._closed = "the session was closed, because a query did not stop; open a new one"
+                next_step += "; this session is closed, because the query did not stop"
+            return LimitExceeded(limit, getattr(self.limits, limit), next_step)
+        if failure.kind == "InterruptException":
+            return QueryInterrupted("the query was interrupted")
+        contracts = self._catalogue.contracts
+        open_only = [name for name, dataset in contracts.items() if dataset.open_only]
+        return QueryFailed(
+            failure.kind,
+            failure.message,
+            arguments.hint(failure, self.datasets, list(contracts), open_only, self._left_out),
+        )
+
+    @property
+    def _left_out(self) -> set[str]:
+        return {name for one in self._bound.values() for name in one.hindsight} if self._omits else set()
+
+
+@cache
+def _engine() -> str:
+    return f"duckdb {version_of('duckdb')}"

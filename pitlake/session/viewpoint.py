@@ -1,0 +1,124 @@
+"""Where a session looks from: the instant, the lake and its version, and what is left out."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
+
+from pitlake.clock import instant, past
+from pitlake.errors import BadInput, VersionVacuumed
+
+if TYPE_CHECKING:
+    from pitlake.lake.lake import Lake
+    from pitlake.lake.storage.manifest import Snapshot
+
+Isolation = Literal["process", "in_process"]
+Hindsight = Literal["show", "omit"]
+
+SHOW: Hindsight = "show"
+OMIT: Hindsight = "omit"
+"""What a session does with columns that nobody could know at available_at."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Viewpoint:
+    """Where a session looks from. Made by `parse` from what a user gives; code that has checked values makes it itself.
+
+    as_of: an aware UTC datetime; None is open mode, outcomes included.
+    version: the lake version. known_by: the instant whose newest version is meant where no version is given; with both,
+    the version is the one that was found by it. Without either the newest version is asked.
+    hindsight: "omit" leaves out the columns that nobody could know at available_at.
+    lake: the lake or its root; None for $PITLAKE_LAKE, else ./.pitlake/lake.
+    isolation: "process" is sealed; "in_process" is for trusted code.
+    """
+
+    as_of: datetime | None
+    version: int | None = None
+    known_by: datetime | None = None
+    hindsight: Hindsight = SHOW
+    lake: "str | Path | Lake | None" = None
+    isolation: Isolation = "process"
+
+    @classmethod
+    def parse(
+        cls,
+        as_of: str | datetime | None = None,
+        *,
+        open_mode: bool = False,
+        version: Any = None,
+        known_by: str | datetime | None = None,
+        hindsight: Any = SHOW,
+        lake: "str | Path | Lake | None" = None,
+        isolation: Any = "process",
+        field: Callable[[str], str] = str,
+    ) -> "Viewpoint":
+        """Check what a user gives, once, and return the viewpoint it means.
+
+        Args:
+            as_of: ISO-8601 with an offset, or an aware datetime. It must have passed by this machine's clock or by the
+                lake's, which another machine's may have put some seconds ahead.
+            open_mode: Ask without an instant; exactly one of `as_of` and `open_mode` is given.
+            field: Spells the name of an argument as the user typed it, such as --as-of.
+
+        Raises:
+            BadInput: Naming the argument that is wrong or contradicts another.
+            BadInstant: For an instant that is not strict ISO-8601.
+        """
+        if as_of is not None and open_mode:
+            raise BadInput(field("as_of"), f"given together with {field('open_mode')}", "give one of them")
+        if as_of is None and not open_mode:
+            step = f"give an instant such as 2024-02-15T16:00:00-05:00, or {field('open_mode')} to ask without one"
+            raise BadInput(field("as_of"), "missing", step)
+        if version is not None and type(version) is not int:
+            raise BadInput(field("version"), f"{version!r} is not a whole number", "`pitlake versions` lists them")
+        if known_by is not None and version is not None:
+            raise BadInput(field("known_by"), f"given together with {field('version')}", "give one of them")
+        if isolation not in ("process", "in_process"):
+            problem = f'must be "process" or "in_process", not {isolation!r}'
+            raise BadInput(field("isolation"), problem, "choose one of the two")
+        if hindsight not in (SHOW, OMIT):
+            problem = f'must be "{SHOW}" or "{OMIT}", not {hindsight!r}'
+            raise BadInput(field("hindsight"), problem, "choose one of the two")
+        if hindsight == OMIT and open_mode:
+            problem = f"given together with {field('open_mode')}"
+            raise BadInput(field("hindsight"), problem, "open mode shows everything; ask as of an instant")
+        viewpoint = cls(
+            as_of=None,
+            version=version,
+            known_by=None if known_by is None else instant(known_by, field("known_by")),
+            hindsight=cast("Hindsight", hindsight),
+            lake=lake,
+            isolation=cast("Isolation", isolation),
+        )
+        return viewpoint if as_of is None else viewpoint.at(as_of, field("as_of"))
+
+    def at(self, as_of: str | datetime, field: str = "as_of") -> "Viewpoint":
+        """Return the same viewpoint as of another instant. Raises BadInput for one in the future."""
+        return replace(self, as_of=past(as_of, field, lambda: self.open_lake().now()))
+
+    def pinned(self) -> Self:
+        """Return the same viewpoint of one lake version, whatever is published later."""
+        return self if self.version is not None else replace(self, version=self.snapshot().version)
+
+    def open_lake(self) -> "Lake":
+        """Return the lake."""
+        from pitlake.lake.lake import Lake
+
+        return self.lake if isinstance(self.lake, Lake) else Lake(self.lake)
+
+    def snapshot(self) -> "Snapshot":
+        """Return the lake version that is asked.
+
+        Raises LakeNotFound, VersionVacuumed, and BadInput alike for an instant before the lake and one whose version
+        was vacuumed.
+        """
+        lake = self.open_lake()
+        if self.version is not None or self.known_by is None:
+            return lake.snapshot(self.version)
+        from pitlake.lake.storage.log import not_kept
+
+        try:
+            return lake.snapshot(lake.version_at(self.known_by))
+        except VersionVacuumed:
+            raise not_kept() from None
