@@ -51,23 +51,23 @@ def disagreements(rows: pa.Table) -> list[Disagreement]:
     by_event: dict[str, list[Said]] = {}
     for row in rows.select(READ).to_pylist():
         by_event.setdefault(row["accession_no"], []).append(row)
-    found: set[Disagreement] = set()
+    disagreeing: set[Disagreement] = set()
     for statements in by_event.values():
         statements.sort(key=lambda row: (row["available_at"], row["source"], row["evidence"]))
         event = min(statements, key=lambda row: (row["source"] not in FILINGS, row["session"] is None))
         for row in statements:
-            found.update(_against_event(row, event))
-        found.update(_calls([row for row in statements if row["call_start"]]))
-    return sorted(found)
+            disagreeing.update(_against_event(row, event))
+        disagreeing.update(_calls([row for row in statements if row["call_start"]]))
+    return sorted(disagreeing)
 
 
 def sources_agree(rows: pa.Table) -> CheckResult:
-    """How many disagreements there are, by what they are about; examples cite the statement that differs."""
-    found = disagreements(rows)
-    facts: dict[str, int | str] = {"events": len(rows["accession_no"].unique()), "disagreements": len(found)}
-    facts |= sorted(Counter(one.about for one in found).items())
-    examples = tuple(f"{one.about}: {one.accession_no} and {one.evidence}" for one in found[:MOST_EXAMPLES])
-    return CheckResult(name=NAME, passed=not found, severity="warning", facts=facts, examples=examples)
+    """Return how many disagreements there are, by what they are about; examples cite the statement that differs."""
+    disagreeing = disagreements(rows)
+    facts: dict[str, int | str] = {"events": len(rows["accession_no"].unique()), "disagreements": len(disagreeing)}
+    facts |= sorted(Counter(item.about for item in disagreeing).items())
+    examples = tuple(f"{item.about}: {item.accession_no} and {item.evidence}" for item in disagreeing[:MOST_EXAMPLES])
+    return CheckResult(name=NAME, passed=not disagreeing, severity="warning", facts=facts, examples=examples)
 
 
 def _against_event(row: Said, event: Said) -> Iterable[Disagreement]:

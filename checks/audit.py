@@ -43,7 +43,7 @@ WARNINGS = {
 
 
 def check_specs(dataset: Dataset) -> list[dg.AssetCheckSpec]:
-    """The checks of a dataset's asset."""
+    """Return the checks of a dataset's asset."""
     blocking = [_spec(dataset, name, text, blocking=True) for name, text in BLOCKING.items()]
     warnings = (
         "freshness",
@@ -61,29 +61,31 @@ def check_specs(dataset: Dataset) -> list[dg.AssetCheckSpec]:
 
 def _listed(dataset: Dataset, severity: Severity) -> str:
     """Every expectation of a severity: one check holds them, since in a long backfill each check costs events."""
-    listed = rules(dataset, (clock.EPOCH, None))
-    names = [f"- {rule.name}" for rule in listed if rule.severity == severity]
-    told = "Expected, or nothing is published" if severity == "blocking" else "Expected of the source's values"
-    return "\n".join((f"{told}:", "", *names)) if names else "The contract states nothing of the source's values."
+    expectations = rules(dataset, (clock.EPOCH, None))
+    names = [f"- {rule.name}" for rule in expectations if rule.severity == severity]
+    description = "Expected, or nothing is published" if severity == "blocking" else "Expected of the source's values"
+    return (
+        "\n".join((f"{description}:", "", *names)) if names else "The contract states nothing of the source's values."
+    )
 
 
 def _spec(dataset: Dataset, name: str, description: str, *, blocking: bool) -> dg.AssetCheckSpec:
-    told = {"runbook": runbook(name)}
-    return dg.AssetCheckSpec(name, asset=dataset.name, description=description, blocking=blocking, metadata=told)
+    metadata = {"runbook": runbook(name)}
+    return dg.AssetCheckSpec(name, asset=dataset.name, description=description, blocking=blocking, metadata=metadata)
 
 
 @cache
 def runbook(name: str) -> dg.MetadataValue[Any]:
-    """What the runbook says of a failed check, and where it says it."""
+    """Return what the runbook says of a failed check, and where it says it."""
     text = RUNBOOK.read_text()
-    (found,) = re.finditer(rf"^\| `{name}` \| (.+) \| (.+) \|$", text, flags=re.MULTILINE)
-    (*_, section) = re.finditer(r"^## (.+)$", text[: found.start()], flags=re.MULTILINE)
+    (match,) = re.finditer(rf"^\| `{name}` \| (.+) \| (.+) \|$", text, flags=re.MULTILINE)
+    (*_, section) = re.finditer(r"^## (.+)$", text[: match.start()], flags=re.MULTILINE)
     place = f"docs/runbook.md, {section[1]}"
-    return dg.MetadataValue.md(f"**It means:** {found[1]}\n\n**Do:** {found[2]}\n\n{place}")
+    return dg.MetadataValue.md(f"**It means:** {match[1]}\n\n**Do:** {match[2]}\n\n{place}")
 
 
 def check_results(dataset: Dataset, results: Iterable[CheckResult]) -> Iterator[dg.AssetCheckResult]:
-    """What the checks found, for Dagster. Examples are locators of source records, never values."""
+    """Return the check results as Dagster shows them. Examples are locators of source records, never values."""
     for result in results:
         yield dg.AssetCheckResult(
             asset_key=dataset.name,
@@ -95,12 +97,12 @@ def check_results(dataset: Dataset, results: Iterable[CheckResult]) -> Iterator[
 
 
 def _shown(result: CheckResult) -> dict[str, dg.MetadataValue]:
-    shown: dict[str, dg.MetadataValue] = {
+    metadata: dict[str, dg.MetadataValue] = {
         name: dg.MetadataValue.int(fact) if isinstance(fact, int) else dg.MetadataValue.text(str(fact))
         for name, fact in result.facts.items()
     }
     if not result.passed:
-        shown["runbook"] = runbook(result.name)
+        metadata["runbook"] = runbook(result.name)
     if result.examples:
-        shown["examples"] = dg.MetadataValue.md("\n".join(f"- `{example}`" for example in result.examples))
-    return shown
+        metadata["examples"] = dg.MetadataValue.md("\n".join(f"- `{example}`" for example in result.examples))
+    return metadata

@@ -25,47 +25,54 @@ SEARCHED_ROWS = 10_000
 
 
 def expected(staged: Staged, observed_at: datetime) -> tuple[CheckResult, CheckResult]:
-    """Whether staged rows are as the contract says: one result for what blocks, one for what warns.
+    """Judge staged rows by the contract: return one result for blocking rules and one for warnings.
 
     The same record staged twice counts once, as it is published once.
     """
-    listed = rules(staged.dataset, window_of(staged.partitions, observed_at))
+    expectations = rules(staged.dataset, window_of(staged.partitions, observed_at))
     rows = once(staged)
-    broken = validate(rows, listed) if rows.num_rows else {}
-    return _result(BLOCKING, listed, rows, broken), _result(WARNING, listed, rows, broken)
+    broken = validate(rows, expectations) if rows.num_rows else {}
+    return _result(BLOCKING, expectations, rows, broken), _result(WARNING, expectations, rows, broken)
 
 
 def once(staged: Staged) -> pa.Table:
-    """The staged rows without records that were seen before in the same stage."""
+    """Return the staged rows without records that were seen before in the same stage."""
     if not len(staged.duplicates.again):
         return staged.rows
     return take_rows(staged.rows, np.delete(np.arange(staged.rows.num_rows), staged.duplicates.again))
 
 
-def validate(rows: pa.Table, listed: Sequence[Rule]) -> dict[str, int]:
-    """How many rows break each rule; rules that hold are left out. A break of the table as a whole counts as one."""
-    return _broken(frame(rows), listed)
+def validate(rows: pa.Table, expectations: Sequence[Rule]) -> dict[str, int]:
+    """Return how many rows break each rule; rules that hold are left out. A break of the table as a whole counts as
+    one.
+    """
+    return _broken(frame(rows), expectations)
 
 
 def frame(rows: pa.Table) -> Any:
-    """Rows as the pandas frame the rules are written for: no type is lost to a null, texts and lists stay Arrow's."""
+    """Return rows as the pandas frame the rules are written for: no type is lost to a null, texts and lists stay
+    Arrow's.
+    """
     return rows.to_pandas(types_mapper=_pandas_type, date_as_object=False, split_blocks=True)
 
 
 def expectation(rule: Rule) -> Any:
-    """A rule as Great Expectations' object."""
+    """Return a rule as Great Expectations' object."""
     severity = {"blocking": "critical", "warning": "warning"}[rule.severity]
     return getattr(library().expectations, rule.kind)(**rule.arguments, severity=severity, meta={"rule": rule.name})
 
 
-def _broken(data: Any, listed: Sequence[Rule]) -> dict[str, int]:
-    failed = [one for one in _results(data, listed, {"result_format": "BASIC"}) if not one.success]
-    return {one.expectation_config.meta["rule"]: int(one.result.get("unexpected_count", 1)) or 1 for one in failed}
+def _broken(data: Any, expectations: Sequence[Rule]) -> dict[str, int]:
+    failed = [outcome for outcome in _results(data, expectations, {"result_format": "BASIC"}) if not outcome.success]
+    return {
+        outcome.expectation_config.meta["rule"]: int(outcome.result.get("unexpected_count", 1)) or 1
+        for outcome in failed
+    }
 
 
-def _results(data: Any, listed: Sequence[Rule], form: Mapping[str, Any]) -> list[Any]:
+def _results(data: Any, expectations: Sequence[Rule], form: Mapping[str, Any]) -> list[Any]:
     """Great Expectations' results of the rules. Without its data sources, which hash every frame and keep it."""
-    configurations = [expectation(rule).configuration for rule in listed]
+    configurations = [expectation(rule).configuration for rule in expectations]
     from great_expectations.execution_engine.pandas_execution_engine import PandasExecutionEngine
     from great_expectations.validator.validator import Validator
 
@@ -75,9 +82,9 @@ def _results(data: Any, listed: Sequence[Rule], form: Mapping[str, Any]) -> list
         return list(validator.graph_validate(configurations, runtime_configuration=settings))
 
 
-def _result(name: str, listed: Sequence[Rule], rows: pa.Table, broken: Mapping[str, int]) -> CheckResult:
+def _result(name: str, expectations: Sequence[Rule], rows: pa.Table, broken: Mapping[str, int]) -> CheckResult:
     severity = "blocking" if name == BLOCKING else "warning"
-    judged = [rule for rule in listed if rule.severity == severity]
+    judged = [rule for rule in expectations if rule.severity == severity]
     counts = {rule.name: broken[rule.name] for rule in judged if rule.name in broken}
     return CheckResult(
         name=name,
@@ -90,14 +97,14 @@ def _result(name: str, listed: Sequence[Rule], rows: pa.Table, broken: Mapping[s
 
 def _examples(rows: pa.Table, failed: Sequence[Rule]) -> tuple[str, ...]:
     """Evidence of some rows that break the rules. Rules of the table as a whole have none."""
-    found: dict[str, None] = {}
+    locators: dict[str, None] = {}
     for start in range(0, rows.num_rows if failed else 0, SEARCHED_ROWS):
         form = {"result_format": "COMPLETE", "unexpected_index_column_names": ["evidence"]}
-        for one in _results(frame(rows.slice(start, SEARCHED_ROWS)), failed, form):
-            found |= {str(place["evidence"]): None for place in one.result.get("unexpected_index_list") or ()}
-        if len(found) >= MOST_EXAMPLES:
+        for outcome in _results(frame(rows.slice(start, SEARCHED_ROWS)), failed, form):
+            locators |= {str(place["evidence"]): None for place in outcome.result.get("unexpected_index_list") or ()}
+        if len(locators) >= MOST_EXAMPLES:
             break
-    return tuple(found)[:MOST_EXAMPLES]
+    return tuple(locators)[:MOST_EXAMPLES]
 
 
 def _pandas_type(kind: pa.DataType) -> Any:

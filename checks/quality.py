@@ -41,23 +41,29 @@ def quality_report(config: ReportSettings, lake: LakeResource) -> dg.Materialize
     """Write the report of the newest version and say where it is and what needs a look."""
     folder = _folder(config.folder)
     report = site.build(lake.open(), folder, judge=standing)
-    failing = {one.dataset.name: [check.name for check in one.failing] for one in report.shown if one.failing}
+    failing = {
+        measures.dataset.name: [check.name for check in measures.failing]
+        for measures in report.shown
+        if measures.failing
+    }
     return dg.MaterializeResult(
         metadata={
             "report": dg.MetadataValue.path(folder.absolute() / site.INDEX),
             "lake version": report.version.version,
             "datasets": len(report.shown),
-            "rows": sum(one.counts.rows for one in report.shown),
-            "gaps": sum(one.counts.gaps for one in report.shown),
-            "late arrivals": sum(one.late.count for one in report.shown),
+            "rows": sum(measures.counts.rows for measures in report.shown),
+            "gaps": sum(measures.counts.gaps for measures in report.shown),
+            "late arrivals": sum(measures.late.count for measures in report.shown),
             "failing checks": dg.MetadataValue.json(failing),
-            "broken expectations": sum(1 for one in report.standing.values() for each in one.expected if each.broken),
+            "broken expectations": sum(
+                1 for standing in report.standing.values() for each in standing.expected if each.broken
+            ),
         }
     )
 
 
-def _folder(named: str = "") -> Path:
-    return Path(named or os.environ.get(FOLDER_VARIABLE) or DEFAULT_FOLDER)
+def _folder(folder: str = "") -> Path:
+    return Path(folder or os.environ.get(FOLDER_VARIABLE) or DEFAULT_FOLDER)
 
 
 def main() -> int:

@@ -22,13 +22,15 @@ MOST_ROWS = 100_000
 
 def standing(dataset: Dataset, snapshot: Snapshot, entry: Entry) -> Standing:
     """Every expectation of a dataset and how many of its newest rows break it."""
-    listed, rows = rules(dataset, (None, entry.committed_at)), newest_rows(dataset, snapshot)
-    broken = validate(rows, listed) if rows.num_rows else {}
-    return Standing(rows.num_rows, tuple(Expected(one.name, one.severity, broken.get(one.name, 0)) for one in listed))
+    expectations, rows = rules(dataset, (None, entry.committed_at)), newest_rows(dataset, snapshot)
+    broken = validate(rows, expectations) if rows.num_rows else {}
+    return Standing(
+        rows.num_rows, tuple(Expected(rule.name, rule.severity, broken.get(rule.name, 0)) for rule in expectations)
+    )
 
 
 def newest_rows(dataset: Dataset, snapshot: Snapshot) -> pa.Table:
-    """The rows of the newest files of a dataset, as they were staged; some more than MOST_ROWS at most."""
+    """Return the rows of the newest files of a dataset, as they were staged; some more than MOST_ROWS at most."""
     chosen, count = [], 0
     for file in sorted(snapshot.files(dataset.name), key=lambda file: file.hi, reverse=True):
         if count < MOST_ROWS:

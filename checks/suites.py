@@ -15,12 +15,12 @@ from pitlake.lake.publishing.expectations import standing_rules
 
 
 def name_of(dataset: Dataset) -> str:
-    """The name of a dataset's suite."""
+    """Return the name of a dataset's suite."""
     return f"pitlake.{dataset.name}"
 
 
 def suite(dataset: Dataset) -> Any:
-    """A dataset's rules as an ExpectationSuite, but for the one about a single run's window."""
+    """Return a dataset's rules as an ExpectationSuite, but for the one about a single run's window."""
     rules = standing_rules(dataset)
     return library().ExpectationSuite(name=name_of(dataset), expectations=[*map(expectation, rules)])
 

@@ -22,7 +22,7 @@ ANSWERED, OUTSIDE = "answered", "external"
 
 
 def edited(rows: pa.Table) -> CheckResult:
-    """How many articles were changed after they appeared: their text is public from the change on alone."""
+    """Count the articles changed after they appeared: their text is public from the change on."""
     later = pc.greater(rows["updated"], rows["created"])
     count = pc.sum(later.fill_null(False)).as_py() or 0
     share = round(TEN_THOUSANDTHS * count / rows.num_rows) / 100 if rows.num_rows else 0.0
@@ -31,8 +31,8 @@ def edited(rows: pa.Table) -> CheckResult:
 
 
 def basis_proven(bars: pa.Table, gaps: pa.Table) -> CheckResult:
-    """How many bars are gaps since nothing proves which splits their prices know, by entity and between which days:
-    series, returns and outcomes that need them are gaps too.
+    """Return how many bars are gaps since nothing proves which splits their prices know, by entity and between which
+    days: series, returns and outcomes that need them are gaps too.
     """
     labels = {"company": "Company", "industry": "Industry", "sector": "Sector", "index": "MarketIndex"}
     lost = gaps.filter(pc.equal(gaps["reason"], NO_BASIS.reason))["locator"].to_pylist()
@@ -41,14 +41,18 @@ def basis_proven(bars: pa.Table, gaps: pa.Table) -> CheckResult:
     count = bars.num_rows + len(lost)
     share = f"{100 * len(lost) / count:.2f}" if count else "0.00"
     facts: dict[str, int | str] = {"bars": count, "unproven": len(lost), "percent": share}
-    held: Counter[str] = Counter()
+    split_counts: Counter[str] = Counter()
     if lost:
-        held.update(
-            map("{}:{}".format, (labels[one] for one in bars["entity_kind"].to_pylist()), bars["entity_id"].to_pylist())
+        split_counts.update(
+            map(
+                "{}:{}".format,
+                (labels[kind] for kind in bars["entity_kind"].to_pylist()),
+                bars["entity_id"].to_pylist(),
+            )
         )
     for entity, number in unproven.most_common(MOST_FIELDS):
         days = [day for day, of in places if of == entity]
-        facts[entity] = f"{number} of {number + held[entity]}, {min(days)} to {max(days)}"
+        facts[entity] = f"{number} of {number + split_counts[entity]}, {min(days)} to {max(days)}"
     return CheckResult(
         name="basis_proven",
         passed=not lost,
@@ -59,7 +63,7 @@ def basis_proven(bars: pa.Table, gaps: pa.Table) -> CheckResult:
 
 
 def drifted(rows: pa.Table) -> CheckResult:
-    """Which fields providers have surely rewritten: those whose interval lies above the share that is borne."""
+    """Return which fields providers have surely rewritten: those whose interval lies above the share that is borne."""
     moved = rows.filter(pc.greater(rows["low"], BORNE_SHARE))
     facts: dict[str, int | str] = {"fields": rows.num_rows, "drifted": moved.num_rows}
     for row in moved.slice(0, MOST_FIELDS).to_pylist():
@@ -68,7 +72,7 @@ def drifted(rows: pa.Table) -> CheckResult:
 
 
 def answered(gaps: pa.Table) -> CheckResult:
-    """How many questions a provider refused or answered unreadably, by reason: what they ask for is missing."""
+    """Return how many questions a provider refused or answered unreadably, by reason: what they ask for is missing."""
     lost = gaps.filter(pc.equal(gaps["gap_type"], "upstream_error"))
     reasons = Counter(lost["reason"].to_pylist()).most_common(MOST_FIELDS)
     return CheckResult(
@@ -81,7 +85,7 @@ def answered(gaps: pa.Table) -> CheckResult:
 
 
 def is_asked(dataset: Dataset) -> bool:
-    """Whether a provider outside is asked for a dataset, who may give no answer."""
+    """Return whether a provider outside is asked for a dataset, who may give no answer."""
     return dataset.group == OUTSIDE
 
 
@@ -94,6 +98,6 @@ MEASURES: dict[str, Callable[[pa.Table, pa.Table], CheckResult]] = {
 
 
 def warnings(dataset: Dataset, rows: pa.Table, gaps: pa.Table) -> tuple[CheckResult, ...]:
-    """The results of a dataset's warnings, over what was staged."""
-    named = (MEASURES[name](rows, gaps) for name in dataset.warnings)
-    return (*named, answered(gaps)) if is_asked(dataset) else tuple(named)
+    """Return the results of a dataset's warnings, over what was staged."""
+    results = (MEASURES[name](rows, gaps) for name in dataset.warnings)
+    return (*results, answered(gaps)) if is_asked(dataset) else tuple(results)

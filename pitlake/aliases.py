@@ -34,5 +34,5 @@ ALIASES = {
 
 
 def meant(name: str) -> str:
-    """The dataset's own name where people call it otherwise ("Stock prices", "filings"); any other name as it is."""
+    """Return the dataset that a common name stands for ("Stock prices", "filings"); any other name as it is."""
     return ALIASES.get(name.strip().lower().replace(" ", "_"), name)

@@ -21,7 +21,7 @@ _FIRST = datetime.min.replace(tzinfo=NEW_YORK).astimezone(timezone.utc)
 
 
 def instant(text: str | datetime, field: str = "as_of") -> datetime:
-    """A plain aware UTC datetime from strict ISO-8601 text or an aware datetime; it has a day in New York.
+    """Parse strict ISO-8601 text, or check an aware datetime, and return it in UTC; it has a day in New York.
 
     Raises BadInstant naming the fault.
     """
@@ -66,7 +66,7 @@ def _moved(moment: datetime, zone: tzinfo, field: str = "instant") -> datetime:
 
 
 def iso(moment: datetime) -> str:
-    """The one spelling pitlake writes: UTC, microseconds only when there are any, `Z`. Raises BadInstant."""
+    """Format an instant the one way pitlake writes it: UTC, microseconds only if any, `Z`. Raises BadInstant."""
     return _utc(moment).isoformat().replace("+00:00", "Z")
 
 
@@ -76,7 +76,7 @@ def micros(moment: datetime) -> int:
 
 
 def from_micros(count: int) -> datetime:
-    """The aware UTC datetime so many microseconds after the Unix epoch. Raises BadInstant."""
+    """Return the aware UTC datetime at this many microseconds after the Unix epoch. Raises BadInstant."""
     try:
         return EPOCH + timedelta(microseconds=count)
     except OverflowError:
@@ -84,28 +84,28 @@ def from_micros(count: int) -> datetime:
 
 
 def new_york_day(moment: datetime) -> date:
-    """The New York calendar day an instant falls on. Raises BadInstant."""
+    """Return the New York calendar day an instant falls on. Raises BadInstant."""
     return _moved(_utc(moment), NEW_YORK).date()
 
 
 def new_york_month(moment: datetime) -> str:
-    """The New York month ("YYYY-MM") an instant falls in: the lake's partition. Raises BadInstant."""
+    """Return the New York month ("YYYY-MM") an instant falls in: the lake's partition. Raises BadInstant."""
     day = new_york_day(moment)
     return f"{day.year:04d}-{day.month:02d}"
 
 
 def start_of_new_york_day(day: date) -> datetime:
-    """00:00 New York of a day, in UTC."""
+    """Return 00:00 New York of a day, in UTC."""
     return _moved(datetime.combine(day, time(), NEW_YORK), timezone.utc)
 
 
 def end_of_new_york_day(day: date) -> datetime:
-    """00:00 New York of the next day, in UTC: when a date-only publication date counts as public. Raises BadInstant."""
+    """Return 00:00 New York of the next day, in UTC: when a date-only publication date counts. Raises BadInstant."""
     if day == date.max:
         raise BadInstant("day", "out_of_range", "outside the years 1 to 9999")
     return start_of_new_york_day(day + timedelta(days=1))
 
 
 def now() -> datetime:
-    """The wall clock, in UTC. Every instant the kernel keeps or shows is read here; ages of scratch files are not."""
+    """Return the wall clock, in UTC. Every instant the kernel keeps or shows is read here."""
     return datetime.now(timezone.utc)

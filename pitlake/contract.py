@@ -118,19 +118,19 @@ class Column:
 
     @property
     def limited(self) -> bool:
-        """Whether anything is stated of the values beyond their type."""
+        """Return whether anything is stated of the values beyond their type."""
         return bool(self.values or self.pattern) or self.minimum is not None or self.maximum is not None
 
     @property
     def limits_fit(self) -> bool:
-        """Whether what is stated fits the type: texts have values and patterns, numbers have bounds."""
+        """Return whether what is stated fits the type: texts have values and patterns, numbers have bounds."""
         text, number = self.type == "string", self.type in {"int", "float"}
         bounded = self.minimum is not None or self.maximum is not None
         return (text or not (self.values or self.pattern)) and (number or not bounded)
 
     @property
     def arrow(self) -> pa.Field:
-        """The Arrow field rows are stored with."""
+        """Return the Arrow field rows are stored with."""
         return pa.field(self.name, TYPES[self.type], nullable=not self.required)
 
 
@@ -144,7 +144,7 @@ class Comparison:
 
     @classmethod
     def of(cls, text: str) -> "Comparison":
-        """The comparison that a text spells. Raises ValueError where it spells none."""
+        """Parse a comparison. Raises ValueError for text that is none."""
         spelled = _COMPARISON.fullmatch(text)
         if spelled is None:
             raise ValueError(f"{text!r} compares nothing; write it like 'high >= low' or 'close > 0'")
@@ -228,12 +228,12 @@ class Dataset:
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]
-        known = frozenset(names)
+        column_names = frozenset(names)
         if not self.identity:
             object.__setattr__(self, "identity", self.key)
         if not self.thing:
             object.__setattr__(self, "thing", self.identity)
-        self._refuse(len(names) != len(known), "a column is named twice")
+        self._refuse(len(names) != len(column_names), "a column is named twice")
         self._refuse(not all(map(_NAME.fullmatch, (self.name, *names))), "a name is not a lower-case SQL name")
         self._refuse(any(column.type not in TYPES for column in self.columns), "a column has an unknown type")
         self._refuse(not all(column.limits_fit for column in self.columns), "a column has limits its type can't have")
@@ -241,16 +241,16 @@ class Dataset:
         self._refuse(any(rule.type not in GAP_TYPES for rule in self.gap_rules), "a gap rule has an unknown type")
         self._refuse(not self.key, "there is no natural key")
         self._refuse(any(is_forbidden_key(name) for name in names), "a column has a forbidden name")
-        self._refuse(bool(known & RESERVED), "a column has a name of the lake's own")
+        self._refuse(bool(column_names & RESERVED), "a column has a name of the lake's own")
         referred = {*self.known, *self.key, *self.identity, *self.tiebreak, *self.newer_by, self.entity}
-        self._refuse(not referred <= known, "an unknown column is referred to")
+        self._refuse(not referred <= column_names, "an unknown column is referred to")
         naming = {*self.key, *self.identity, *self.newer_by, self.entity}
         self._refuse(bool(naming - {*self.content_columns}), "a column that names the row can't be proof")
-        self._refuse(not {*self.searched} <= known, "searched names an unknown column")
+        self._refuse(not {*self.searched} <= column_names, "searched names an unknown column")
         self._refuse(not {*self.frozen} <= {*self.identity}, "frozen names a column that is not of the identity")
         self._refuse(not {*self.thing} <= {*self.identity}, "thing names a column that is not of the identity")
-        self._refuse(not {column for column, _, _ in self.follows} <= known, "it follows by an unknown column")
-        self._refuse(not {*self.columns_of_gap_names} <= known, "a gap's name has an unknown column")
+        self._refuse(not {column for column, _, _ in self.follows} <= column_names, "it follows by an unknown column")
+        self._refuse(not {*self.columns_of_gap_names} <= column_names, "a gap's name has an unknown column")
         instants = {"", "available_at", *(column.name for column in self.columns if column.type == "instant")}
         self._refuse(self.revised_at not in instants, "revised_at is not an instant")
         self._refuse(not {self.source_tag, *self.other_tags} <= set(SOURCES), "the source tag is not one of the gate's")
@@ -271,18 +271,18 @@ class Dataset:
 
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """The rules, read. Raises ValueError."""
+        """Return the rules, parsed. Raises ValueError."""
         return tuple(map(Comparison.of, self.rules))
 
     @cached_property
     def arrow_schema(self) -> pa.Schema:
-        """The stored schema: business columns, then the system columns."""
+        """Return the stored schema: business columns, then the system columns."""
         basis = [pa.field(BASIS, pa.string())] if self.captured else []
         return pa.schema([column.arrow for column in self.columns] + basis + list(SYSTEM_FIELDS))
 
     @cached_property
     def content_columns(self) -> tuple[str, ...]:
-        """The columns `content_hash` covers, in order: every business column that is not proof."""
+        """Return the columns `content_hash` covers, in order: every business column that is not proof."""
         return tuple(column.name for column in self.columns if not column.proof)
 
     @cached_property
@@ -292,55 +292,55 @@ class Dataset:
 
     @cached_property
     def agent_columns(self) -> tuple[str, ...]:
-        """The columns of the agent-facing view, in order."""
+        """Return the columns of the agent-facing view, in order."""
         basis = (BASIS,) if self.captured else ()
         return ("available_at", "available_at_source", *basis, *self.business_columns, "evidence")
 
     @cached_property
     def hindsight(self) -> frozenset[str]:
-        """The columns of the view that nobody could know at available_at; a session may leave them out.
+        """Return the columns of the view that nobody could know at available_at; a session may leave them out.
 
         Evidence is one of them where the record itself is named by such a column.
         """
-        found = {name for name, answer in self.known.items() if answer == "hindsight"}
-        return frozenset(found | ({"evidence"} if found.intersection((*self.identity, *self.key)) else set()))
+        columns = {name for name, answer in self.known.items() if answer == "hindsight"}
+        return frozenset(columns | ({"evidence"} if columns.intersection((*self.identity, *self.key)) else set()))
 
     @cached_property
     def session_columns(self) -> tuple[str, ...]:
-        """The stored columns a session reads: the agent's, and the hash that orders revisions of one instant."""
+        """Return the stored columns a session reads: the agent's, and the hash that orders revisions of one instant."""
         return (*self.agent_columns, "content_hash")
 
     @cached_property
     def json_columns(self) -> tuple[str, ...]:
-        """The columns whose strings hold JSON."""
+        """Return the columns whose strings hold JSON."""
         return tuple(column.name for column in self.columns if column.type == "json")
 
     @cached_property
     def has_vectors(self) -> bool:
-        """Whether it holds vectors, which searches by meaning compare."""
+        """Return whether it holds vectors, which searches by meaning compare."""
         return any(column.type == "vector" for column in self.columns)
 
     @cached_property
     def columns_of_gap_names(self) -> tuple[str, ...]:
-        """The columns that `gap_names` are made of."""
+        """Return the columns that `gap_names` are made of."""
         return tuple(name for text in self.gap_names for _, name, _, _ in Formatter().parse(text) if name)
 
     @property
     def evidence_names(self) -> bool:
-        """Whether evidence names one record: a node of the graph. That of other datasets may be shared by many."""
+        """Return whether evidence names one record: a node of the graph. That of other datasets may be shared by many."""
         return self.group == "graph"
 
     @cached_property
     def revision_order(self) -> tuple[str, ...]:
-        """What orders the revisions of one key, oldest first; content_hash makes it total."""
+        """Return what orders the revisions of one key, oldest first; content_hash makes it total."""
         return ("available_at", *self.tiebreak, "content_hash")
 
     @property
     def captured(self) -> bool:
-        """Whether its records come from captured answers, which can be replayed after later ones were read."""
+        """Return whether its records come from captured answers, which can be replayed after later ones were read."""
         return self.group in {"external", "drops"}
 
 
 def gap_table_name(dataset: str) -> str:
-    """The lake table that holds a dataset's gaps."""
+    """Return the lake table that holds a dataset's gaps."""
     return f"gaps/{dataset}"

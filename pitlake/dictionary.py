@@ -23,7 +23,7 @@ bounds. `observed_at`, which no view shows, is transaction time: when this lake 
 
 
 def page(dataset: Dataset) -> str:
-    """The dictionary page of one dataset, in Markdown."""
+    """Return the dictionary page of one dataset, in Markdown."""
     columns = [
         (column.name, column.type, column.unit, column.meaning, answer(dataset, column.name))
         for column in agent_columns(dataset)
@@ -46,7 +46,7 @@ def known_page(datasets: Iterable[Dataset]) -> str:
     """Who could know what at `available_at`: the answers, and every column whose answer is not the usual one."""
     answers, rows = [name for name in KNOWN if name != "record"], []
     for dataset in datasets:
-        by = {name: [one for one in dataset.agent_columns if answer(dataset, one) == name] for name in answers}
+        by = {name: [column for column in dataset.agent_columns if answer(dataset, column) == name] for name in answers}
         rows += [(f"[{dataset.name}]({dataset.name}.md)", name, ", ".join(by[name])) for name in answers if by[name]]
     parts = ("# Who could know it", KNOWN_TEXT, table(("known", "who"), list(KNOWN.items())), KNOWN_REST)
     return "\n\n".join((*parts, table(("dataset", "known", "columns"), rows))) + "\n"
@@ -60,7 +60,7 @@ def answer(dataset: Dataset, column: str) -> str:
 
 
 def index(datasets: Iterable[Dataset]) -> str:
-    """The list of every dataset, in Markdown, linking to the pages."""
+    """Return the list of every dataset, in Markdown, linking to the pages."""
     rows = [
         (f"[{dataset.name}]({dataset.name}.md)", dataset.title, ", ".join(dataset.key), shown(dataset))
         for dataset in datasets
@@ -69,7 +69,7 @@ def index(datasets: Iterable[Dataset]) -> str:
 
 
 def facts(dataset: Dataset) -> dict[str, object]:
-    """The contract as plain values, for programs: names, clocks, key, and the view's columns in order."""
+    """Return the contract as plain values, for programs: names, clocks, key, and the view's columns in order."""
     return {
         "name": dataset.name,
         "title": dataset.title,
@@ -94,18 +94,18 @@ def facts(dataset: Dataset) -> dict[str, object]:
 
 
 def agent_columns(dataset: Dataset) -> list[Column]:
-    """The columns of the agent-facing view, in order, the system ones with their meaning."""
-    known = {column.name: column for column in (*_system_columns(dataset), *dataset.columns)}
-    return [known[name] for name in dataset.agent_columns]
+    """Return the columns of the agent-facing view, in order, the system ones with their meaning."""
+    by_name = {column.name: column for column in (*_system_columns(dataset), *dataset.columns)}
+    return [by_name[name] for name in dataset.agent_columns]
 
 
 def shown(dataset: Dataset) -> str:
-    """Through which doors a dataset is shown."""
+    """Return through which entry points a dataset is shown."""
     return "in open mode alone" if dataset.open_only else "as of any instant"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table."""
+    """Return a Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 

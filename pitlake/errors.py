@@ -69,11 +69,11 @@ def _unpickled(kind: type[PitlakeError], args: tuple[object, ...], fields: dict[
     return error
 
 
-def choice(name: str, known: "Iterable[str]") -> str:
-    """The next step for a name that is unknown: the known ones it looks like, or else all of them."""
+def choice(name: str, choices: "Iterable[str]") -> str:
+    """Return the next step for an unknown name: the names it resembles, or else all of them."""
     from difflib import get_close_matches
 
-    all_known = list(known)
+    all_known = list(choices)
     near = get_close_matches(name, all_known)
     return f"did you mean {' or '.join(near)}?" if near else f"choose one of {', '.join(all_known)}"
 
@@ -132,9 +132,9 @@ class CheckFailed(PitlakeError):
     ) -> None:
         self.dataset, self.check, self.facts = dataset, check, facts
         self.examples, self.judged = examples, judged
-        shown = ", ".join(f"{name}={value}" for name, value in facts.items())
+        facts_text = ", ".join(f"{name}={value}" for name, value in facts.items())
         records = f"; see {', '.join(examples)}" if examples else ""
-        super().__init__(f"{dataset}: check {check} failed ({shown}); nothing was published{records}")
+        super().__init__(f"{dataset}: check {check} failed ({facts_text}); nothing was published{records}")
 
 
 class LakeError(PitlakeError):
@@ -150,9 +150,9 @@ class VersionVacuumed(LakeNotFound):
 
     def __init__(self, version: int, missing: tuple[str, ...]) -> None:
         self.version, self.missing = version, missing
-        listed = ", ".join(missing)
+        tables = ", ".join(missing)
         super().__init__(
-            f"lake version {version} was vacuumed and can't be read any more (missing files of {listed}); "
+            f"lake version {version} was vacuumed and can't be read any more (missing files of {tables}); "
             "ask a newer one"
         )
 
@@ -385,7 +385,7 @@ GONE = "what this answer would be made of can't be read; ask again, without a cu
 
 
 def for_agents(error: PitlakeError) -> str:
-    """What an agent is told of an error: one sentence for whatever became of files and versions, later rows and all."""
+    """Return what an agent is told of an error: one sentence that reveals nothing of files, versions or later rows."""
     if isinstance(error, MachineExhausted):  # the path that the machine ran out at stays out too
         return f"{error.problem}: {error.place}; the lake is as it was, ask again later or tell its operator"
     return GONE if isinstance(error, LakeError | SessionRefused) else str(error)

@@ -24,20 +24,20 @@ class ExchangeSession(NamedTuple):
 
 
 def session(day: date) -> ExchangeSession | None:
-    """The session of a New York day; None when there is none, or the day lies before 1990 or after 2199."""
+    """Return the session of a New York day; None when there is none, or the day lies before 1990 or after 2199."""
     return _sessions(_decade(day), planned=False).get(day)
 
 
 def planned(day: date) -> ExchangeSession | None:
-    """The session a New York day has by the exchange's rules, whatever became of it."""
+    """Return the session a New York day has by the exchange's rules, whatever became of it."""
     return _sessions(_decade(day), planned=True).get(day)
 
 
 def session_by(day: date, moment: datetime) -> ExchangeSession | None:
-    """The session of a New York day as known at an instant: planned, until it closes early or does not open."""
-    held, plan = session(day), planned(day)
-    if plan is None or moment >= (plan.open if held is None else held.close):
-        return held
+    """Return the session of a New York day as known at an instant: planned, until it closes early or does not open."""
+    actual, plan = session(day), planned(day)
+    if plan is None or moment >= (plan.open if actual is None else actual.close):
+        return actual
     return plan
 
 

@@ -23,21 +23,21 @@ def entries(kind: Kind) -> dict[str, str]:
 
 
 def load(kind: Kind, name: str) -> Any:
-    """An added thing: a click command, or a pitlake.web.app.Room."""
+    """Import an extension: a click command, or a pitlake.web.app.Room."""
     module, _, attribute = entries(kind)[name].partition(":")
     return getattr(import_module(module), attribute)
 
 
 def rooms() -> list[Any]:
     """Every added room; of a wheel's, those whose extra is installed."""
-    found = []
+    folders = []
     for name in entries("rooms"):
         try:
-            found.append(load("rooms", name))
+            folders.append(load("rooms", name))
         except ModuleNotFoundError:
             if _PROJECT.is_file():
                 raise
-    return found
+    return folders
 
 
 def _told(kind: Kind) -> dict[str, str]:

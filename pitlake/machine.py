@@ -32,7 +32,7 @@ _NAMED = {os.strerror(number): number for number in (*DISK, *FILES, errno.ENOMEM
 
 
 def lacking(problem: BaseException) -> str:
-    """What the machine had run out of when this was raised: "disk", "files", "memory", or "" for something else."""
+    """Return what the machine ran out of when this was raised: "disk", "files", "memory", or "" for something else."""
     if isinstance(problem, MachineExhausted):
         return problem.resource
     if isinstance(problem, MemoryError):
@@ -44,14 +44,16 @@ def lacking(problem: BaseException) -> str:
 
 
 def exhausted(problem: BaseException, place: str, path: Path | str) -> MachineExhausted | None:
-    """The error to raise instead, if that is what it was. place: what lies at the path, such as "the lake"."""
-    found = lacking(problem)
-    return MachineExhausted(found, place, str(path), _says(found, problem)) if found else None
+    """Return the error to raise instead if the machine ran out of something. place: what is at the path, such as "the
+    lake".
+    """
+    shortage = lacking(problem)
+    return MachineExhausted(shortage, place, str(path), _says(shortage, problem)) if shortage else None
 
 
 @contextmanager
 def working_in(place: str, path: Path | str) -> Iterator[None]:
-    """What the system refuses below a path, or has no more of, becomes a LakeError that names place and path."""
+    """Turn what the system refuses below a path, or has no more of, into a LakeError that names place and path."""
     try:
         yield
     except MachineExhausted as problem:
@@ -60,12 +62,12 @@ def working_in(place: str, path: Path | str) -> Iterator[None]:
     except PitlakeError:
         raise
     except BaseException as problem:
-        found = exhausted(problem, place, path)
-        if found is None and not (isinstance(problem, OSError) or type(problem).__module__.startswith(_FOREIGN)):
+        shortage = exhausted(problem, place, path)
+        if shortage is None and not (isinstance(problem, OSError) or type(problem).__module__.startswith(_FOREIGN)):
             raise
         _let_go(problem)
         at = getattr(problem, "filename", None) or path
-        raise found or LakeError(f"{place} ({at}): {getattr(problem, 'strerror', None) or _line(problem)}") from None
+        raise shortage or LakeError(f"{place} ({at}): {getattr(problem, 'strerror', None) or _line(problem)}") from None
 
 
 class DiskSpace(NamedTuple):
@@ -77,8 +79,8 @@ class DiskSpace(NamedTuple):
 
 
 def room(path: Path) -> DiskSpace:
-    """What is free where a path is or will be. Raises OSError."""
-    there = next(one for one in (path, *path.absolute().parents) if one.exists())
+    """Return the free bytes where a path is or will be. Raises OSError."""
+    there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
     facts = os.statvfs(there)
     return DiskSpace(
         shutil.disk_usage(there).free, shutil.disk_usage(there).total, facts.f_favail if facts.f_files else -1
@@ -122,8 +124,8 @@ def _number(problem: BaseException) -> int | None:
     if not isinstance(problem, OSError | RuntimeError) and not kind.__module__.startswith(_FOREIGN):
         return None
     text = str(problem)
-    if found := _NUMBER.search(text):
-        return int(found[1] or found[2])
+    if match := _NUMBER.search(text):
+        return int(match[1] or match[2])
     if _NO_MEMORY.search(text):
         return errno.ENOMEM
     if "disk is full" in text:  # SQLite's words
@@ -136,11 +138,11 @@ def _line(problem: BaseException) -> str:
     return " ".join(_COLOUR.sub("", str(problem)).split())[:LONGEST] or type(problem).__name__
 
 
-def _says(found: str, problem: BaseException) -> str:
-    if found == "disk":
+def _says(shortage: str, problem: BaseException) -> str:
+    if shortage == "disk":
         number = _number(problem)
         return os.strerror(number if number in DISK else errno.ENOSPC)
-    if found == "files":
+    if shortage == "files":
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         return f"{os.strerror(errno.EMFILE)}: this process may have {soft} (ulimit -n)"
     return os.strerror(errno.ENOMEM)

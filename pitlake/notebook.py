@@ -93,12 +93,12 @@ _loaded: dict[int, AsOf] = {}
 
 
 def load_ipython_extension(shell: "InteractiveShell") -> None:
-    """What `%load_ext pitlake.notebook` calls."""
+    """Register the magics, for `%load_ext pitlake.notebook`."""
     magic = _loaded[id(shell)] = AsOf(shell.user_ns)
     shell.register_magic_function(magic.ask, magic_kind="cell", magic_name="asof")  # type: ignore[call-arg, arg-type]
 
 
 def unload_ipython_extension(shell: "InteractiveShell") -> None:
-    """What `%unload_ext pitlake.notebook` calls: the session ends."""
+    """Close the session, for `%unload_ext pitlake.notebook`."""
     if magic := _loaded.pop(id(shell), None):
         magic.close()

@@ -13,15 +13,15 @@ REPLACEMENT = "\ufffd"
 
 
 def loads(spelled: str, **hooks: Any) -> Any:
-    """`json.loads`, its hooks included. Raises ValueError for what is not JSON or names a member twice once its names
-    are mended, RecursionError for what is too deep.
+    """Parse as `json.loads` does, with its hooks. Raises ValueError for what is not JSON or names a member twice once
+    its names are mended, RecursionError for what is too deep.
     """
     return mended(json.loads(spelled, **hooks), spelled)
 
 
-def mended(found: Any, spelled: str) -> Any:
-    """What a JSON text was read as, fit to be stored. Raises ValueError as `loads` does."""
-    return _mended(found) if _ESCAPED_SURROGATE.search(spelled) else found
+def mended(value: Any, spelled: str) -> Any:
+    """Return what a JSON text was read as, fit to be stored. Raises ValueError as `loads` does."""
+    return _mended(value) if _ESCAPED_SURROGATE.search(spelled) else value
 
 
 def _mended(value: Any) -> Any:

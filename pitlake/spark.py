@@ -39,7 +39,7 @@ def frame(
     lake: str | Path | Lake | None = None,
     revisions: bool = False,
 ) -> "DataFrame":
-    """A dataset's rows that were public at an instant: the newest of each key, or with `revisions` all of them.
+    """Return a dataset's rows that were public at an instant: the newest of each key, or with `revisions` all of them.
 
     spark: a session that reads Delta tables. as_of, version, lake: as `pitlake.connect` takes them. The columns are
     those of a session's `<dataset>`, or `<dataset>_revisions`. Spark reads rows when it is asked for them.
@@ -77,8 +77,8 @@ class _Stored:
         self._spark, self._lake, self._pins, self._at = spark, lake, pins, at
 
     def until(self, table: str, schema: pa.Schema) -> "DataFrame":
-        """A table's rows that were public. Its folders are named by New York months (of tombstones, years), which Spark
-        does not know to follow from the instant: so it is told, and opens none that is later.
+        """Return a table's rows that were public. Its folders are named by New York months (of tombstones, years),
+        which Spark does not know to follow from the instant: so it is told, and opens none that is later.
         """
         from pyspark.sql import functions as f
 
@@ -106,8 +106,8 @@ def _over(relations: Mapping[tuple[str, str], "DataFrame"], text: str, spark: "S
         place = places.index((table.db, table.name))
         table.set("db", None)
         table.set("this", exp.to_identifier(f"{{relation_{place}}}", quoted=False))
-    named = {f"relation_{place}": relation for place, relation in enumerate(relations.values())}
-    return spark.sql(query.sql("spark", unsupported_level=ErrorLevel.RAISE), **named)
+    by_place = {f"relation_{place}": relation for place, relation in enumerate(relations.values())}
+    return spark.sql(query.sql("spark", unsupported_level=ErrorLevel.RAISE), **by_place)
 
 
 @contextmanager
@@ -121,7 +121,7 @@ def _told(lake: Lake, dataset: str) -> Iterator[None]:
     except SqlglotError:
         raise BadInput("dataset", f"Spark has no words for the view of {dataset}", EXPORT) from None
     except PySparkException as problem:
-        said = str(problem).splitlines()[0]
-        if "DATA_SOURCE_NOT_FOUND" in said:
+        summary = str(problem).splitlines()[0]
+        if "DATA_SOURCE_NOT_FOUND" in summary:
             raise BadInput("spark", "its session knows no Delta tables", DELTA) from None
-        raise LakeError(f"Spark could not read {dataset} of {lake.location}: {said}") from problem
+        raise LakeError(f"Spark could not read {dataset} of {lake.location}: {summary}") from problem

@@ -19,10 +19,10 @@ SUPERSEDED_SCHEMA = pa.schema(
 
 
 def superseded_table_name(dataset: str) -> str:
-    """The lake table that holds a dataset's tombstones. A lake version that has it, has all of them."""
+    """Return the lake table that holds a dataset's tombstones. A lake version that has it, has all of them."""
     return f"superseded/{dataset}"
 
 
 def newest_first(dataset: Dataset) -> tuple[str, ...]:
-    """What orders the revisions of one key, descending, as the dataset's view does; the hash makes it total."""
+    """Return the descending order of the revisions of one key, as the dataset's view has it; the hash makes it total."""
     return tuple(dict.fromkeys((*dataset.newer_by, "available_at", *dataset.tiebreak, "evidence", "content_hash")))

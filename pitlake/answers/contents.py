@@ -39,7 +39,7 @@ class Holding:
     gaps: int
 
     def plain(self) -> dict[str, Any]:
-        """As programs read it."""
+        """Return the fields as plain values."""
         return {"rows": self.rows, "first": _iso(self.first), "newest": _iso(self.newest), "gaps": self.gaps}
 
 
@@ -57,12 +57,12 @@ class Change:
     newest: datetime | None
 
     def plain(self) -> dict[str, Any]:
-        """As a row of SCHEMA."""
+        """Return the fields as plain values."""
         return asdict(self)
 
 
 def holdings_sql(names: Collection[str]) -> str:
-    """The SELECT whose rows are the fields of `Holding`, of these datasets; empty ones last."""
+    """Return the SELECT whose rows are the fields of `Holding`, of these datasets; empty ones last."""
     least = " UNION ALL ".join(
         f"SELECT '{name}' AS dataset, min(available_at) AS first FROM {name}_revisions" for name in sorted(names)
     )
@@ -75,24 +75,24 @@ ORDER BY rows = 0, dataset"""
 
 
 def holdings(session: "Session") -> list[Holding]:
-    """What a session holds of each of its datasets, empty ones last."""
+    """Return what a session holds of each of its datasets, empty ones last."""
     names = ("dataset", "rows", "first", "newest", "gaps")
     rows = session.sql(holdings_sql(session.datasets)).rows()
     return [Holding(**dict(zip(names, row, strict=True))) for row in rows]
 
 
 def changes(session: "Session", since: datetime, company: str | None = None) -> list[Change]:
-    """What became public after `since` and up to the session's instant, by dataset, where anything did.
+    """Return what became public after `since` and up to the session's instant, by dataset, where anything did.
 
     company: of this one alone, as sql/macros/company.sql reads it; gaps name no company, and are left out then.
     """
     lost = {} if company else _gaps(session, since)
-    found = [
-        _change(session, datasets.get(name), about, {"since": since} | named, lost.get(name, 0))
+    dataset_changes = [
+        _change(session, datasets.get(name), about, {"since": since} | filters, lost.get(name, 0))
         for name in session.datasets
-        for about, named in ([("true", {})] if company is None else _about(datasets.get(name), company))
+        for about, filters in ([("true", {})] if company is None else _about(datasets.get(name), company))
     ]
-    return [one for one in found if one.new or one.revised or one.gaps]
+    return [change for change in dataset_changes if change.new or change.revised or change.gaps]
 
 
 def _change(session: "Session", dataset: Dataset, about: str, values: dict[str, Any], gaps: int) -> Change:

@@ -40,7 +40,9 @@ def envelope(rows: Iterable[Mapping[str, Any]], gaps: Iterable[Mapping[str, Any]
 
 
 def open_envelope(rows: Iterable[Mapping[str, Any]], gaps: Iterable[Mapping[str, Any]]) -> Envelope:
-    """The envelope of open mode: strict JSON, judged by no as_of. Only for a session that was opened without one."""
+    """Return the envelope of open mode: strict JSON, judged by no as_of. Only for a session that was opened without
+    one.
+    """
     return {
         "data": [_object(row.items(), "rows", "", 0) for row in rows],
         "gaps": [_gap(gap) for gap in gaps],
@@ -48,7 +50,7 @@ def open_envelope(rows: Iterable[Mapping[str, Any]], gaps: Iterable[Mapping[str,
 
 
 def rows_of(table: pa.Table, max_bytes: int | None = None) -> Iterator[dict[str, Any]]:
-    """The rows of an Arrow table, maps as objects.
+    """Return the rows of an Arrow table, maps as objects.
 
     Raises BadInput for columns of one name, of which JSON keeps one, and for a row that takes more than `max_bytes` as
     JSON, before its values, of which each may be many times as large in Python, are made.
@@ -64,7 +66,7 @@ def rows_of(table: pa.Table, max_bytes: int | None = None) -> Iterator[dict[str,
 
 
 def row_too_large(max_bytes: int) -> BadInput:
-    """What a row is refused with that no page can hold."""
+    """Return the error for a row that no page can hold."""
     return BadInput("rows", f"one row is larger than {max_bytes:,} bytes", "select fewer or shorter columns")
 
 
@@ -91,15 +93,17 @@ def _least_json(values: pa.RecordBatch | pa.Array) -> int:
 
 
 def cells(column: pa.Array, place: str) -> Iterable[Any]:
-    """The values of a column in strict JSON types, as `strict` tells them. Raises BadInput for what JSON can't say."""
+    """Return the values of a column in strict JSON types, as `strict` tells them. Raises BadInput for what JSON can't
+    say.
+    """
     if any(test(column.type) for test in (pa.types.is_string, pa.types.is_integer, pa.types.is_boolean)):
-        known: list[Any] = column.to_pylist()  # JSON already, and what most columns are
-        return known
+        values: list[Any] = column.to_pylist()  # JSON already, and what most columns are
+        return values
     return (strict(plain(scalar), "rows", place) for scalar in column)
 
 
 def clean_gap(kind: str, reason: str, query: str | None = None) -> dict[str, str]:
-    """A gap that explains what is missing. Raises BadInput for a type outside ANSWER_GAPS."""
+    """Return a gap that explains what is missing. Raises BadInput for a type outside ANSWER_GAPS."""
     if kind not in ANSWER_GAPS:
         raise BadInput("gaps", f"{kind!r} is not a type of gap", f"choose from {', '.join(ANSWER_GAPS)}")
     if not reason.strip():
@@ -108,20 +112,20 @@ def clean_gap(kind: str, reason: str, query: str | None = None) -> dict[str, str
 
 
 def to_json(payload: Mapping[str, Any]) -> str:
-    """The one JSON text of an envelope: equal envelopes give equal bytes, whatever the order of their keys."""
+    """Return the one JSON text of an envelope: equal envelopes give equal bytes, whatever the order of their keys."""
     return json.dumps(payload, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def _gap(gap: Mapping[str, Any]) -> dict[str, Any]:
     """A gap, or a row of the `gaps` view, whose `gap_type` is the envelope's `type`."""
-    named = _object((("type" if name == "gap_type" else name, value) for name, value in gap.items()), "gaps", "", 0)
-    reason = named.get("reason")
-    clean_gap(named.get("type", ""), reason if isinstance(reason, str) else "")
-    return named
+    fields = _object((("type" if name == "gap_type" else name, value) for name, value in gap.items()), "gaps", "", 0)
+    reason = fields.get("reason")
+    clean_gap(fields.get("type", ""), reason if isinstance(reason, str) else "")
+    return fields
 
 
 def strict(value: Any, field: str, place: str, depth: int = 0) -> Any:
-    """A value in strict JSON types. `field` and `place` say in an error where it stood; no error shows the value.
+    """Return a value in strict JSON types. `field` and `place` locate it in an error; no error shows the value.
 
     Instants are ISO text in UTC with `Z`, naive datetimes, dates and times ISO text, durations ISO 8601 in seconds,
     NaN and infinities null, decimals numbers where that is exact and text where not, bytes hexadecimal text.
@@ -142,13 +146,13 @@ def strict(value: Any, field: str, place: str, depth: int = 0) -> Any:
 
 
 def _object(pairs: Iterable[tuple[Any, Any]], field: str, place: str, depth: int) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for key, value in pairs:
         name = _key(key, field, place)
-        if name in made:
+        if name in members:
             raise BadInput(field, f"{place or 'a row'} holds a key twice", "JSON keeps one; name them apart")
-        made[name] = strict(value, field, place or name, depth + 1)
-    return made
+        members[name] = strict(value, field, place or name, depth + 1)
+    return members
 
 
 def _key(key: Any, field: str, place: str) -> str:

@@ -65,14 +65,14 @@ def export(session: Session, target: str, *, revisions: bool = False) -> list[Ex
     views = {name: f"{name}_revisions" if revisions else name for name in names} | {GAPS: GAPS}
     _put(store, RECEIPT, RECEIPT_SCHEMA.empty_table())  # of two copies at once, one gets the target
     try:
-        written = [_write(session, store, name, view) for name, view in views.items()]
-        _put(store, RECEIPT, _receipt(session, written), mode="append")
+        exported = [_write(session, store, name, view) for name, view in views.items()]
+        _put(store, RECEIPT, _receipt(session, exported), mode="append")
     except BaseException:
         with suppress(Exception):  # the first problem is the one to tell of
             for file in list(store.walk("")):
                 store.delete(file.key)
         raise
-    return written
+    return exported
 
 
 def _write(session: Session, store: Store, name: str, view: str) -> Exported:
@@ -93,7 +93,7 @@ def _write(session: Session, store: Store, name: str, view: str) -> Exported:
 
 
 def order(name: str, columns: Sequence[str]) -> list[str]:
-    """The columns by which rows of a table with these columns have one order."""
+    """Return the columns by which rows of a table with these columns have one order."""
     key = [AVAILABLE_AT, *all_datasets()[name].key] if name != GAPS else []
     unique = [*key, "revision"] if "revision" in columns else key
     return unique if key and set(unique) <= set(columns) else [AVAILABLE_AT, *columns]
@@ -104,12 +104,14 @@ def _put(store: Store, name: str, rows: pa.Table, mode: Literal["error", "append
     try:
         write_deltalake(store.table_uri(name), whole, mode=mode, storage_options=store.table_options)
     except (DeltaError, OSError) as problem:
-        if found := machine.exhausted(problem, "the copy", store.location):
-            raise found from None
+        if shortage := machine.exhausted(problem, "the copy", store.location):
+            raise shortage from None
         raise LakeError(f"{store.location} could not be written: {str(problem).splitlines()[0]}") from problem
 
 
-def _receipt(session: Session, written: list[Exported]) -> pa.Table:
+def _receipt(session: Session, exported: list[Exported]) -> pa.Table:
     question = session.sql("SELECT 1").receipt.question
-    asked = {name: getattr(question, name) for name in (*ASKED, "version")} | {"made_by": f"pitlake {__version__}"}
-    return pa.Table.from_pylist([asdict(one) | asked for one in written], RECEIPT_SCHEMA)
+    question_fields = {name: getattr(question, name) for name in (*ASKED, "version")} | {
+        "made_by": f"pitlake {__version__}"
+    }
+    return pa.Table.from_pylist([asdict(table) | question_fields for table in exported], RECEIPT_SCHEMA)

@@ -46,26 +46,26 @@ def page(
     max_rows: int | None = None,
     max_bytes: int | None = None,
 ) -> Page:
-    """The rows from `start` on that fit both caps, at least one; whole rows only.
+    """Return the rows from `start` on that fit both caps, at least one; whole rows only.
 
     as_of: what the gate judges against, None in open mode. Raises EnvelopeRefused with the next step, BadInput for
     values JSON can't say and for a row that alone is larger than max_bytes.
     """
-    asked = rows_of(table.slice(start, max_rows), max_bytes)
-    rows = _fitting(map(provenance.item, asked), lambda row: open_envelope([row], []), max_bytes)
+    encoded = rows_of(table.slice(start, max_rows), max_bytes)
+    rows = _fitting(map(provenance.item, encoded), lambda row: open_envelope([row], []), max_bytes)
     stop = start + len(rows)
-    shown = [row for row in rows if as_of is None or row.get(AVAILABLE_AT) or row.get(NEWEST_INPUT)]
-    gaps = [] if table.num_rows and len(shown) == len(rows) else [_nothing(as_of)]
-    return Page(_gated(shown, gaps, as_of), stop if stop < table.num_rows else None)
+    visible_rows = [row for row in rows if as_of is None or row.get(AVAILABLE_AT) or row.get(NEWEST_INPUT)]
+    gaps = [] if table.num_rows and len(visible_rows) == len(rows) else [_nothing(as_of)]
+    return Page(_gated(visible_rows, gaps, as_of), stop if stop < table.num_rows else None)
 
 
 def text(table: "pa.Table", provenance: Provenance, as_of: datetime | None) -> bytes:
-    """A whole answer as the envelope's one JSON text."""
+    """Return a whole answer as the envelope's one JSON text."""
     return to_json(page(table, provenance, as_of).payload).encode() + b"\n"
 
 
 def gaps_page(table: "pa.Table", as_of: datetime | None, *, start: int, max_rows: int, max_bytes: int) -> Page:
-    """Rows of the `gaps` view as the gaps of an envelope without data; caps and errors are those of `page`."""
+    """Return rows of the `gaps` view as the gaps of an envelope without data; caps and errors are those of `page`."""
     gaps = _fitting(rows_of(table.slice(start, max_rows), max_bytes), lambda gap: open_envelope([], [gap]), max_bytes)
     stop = start + len(gaps)
     return Page(_gated([], gaps, as_of), stop if stop < table.num_rows else None)

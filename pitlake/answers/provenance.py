@@ -30,17 +30,17 @@ class Provenance:
 
     @classmethod
     def of(cls, session: "Session", result: "Result", query: "Query | None" = None) -> "Provenance":
-        """That of a session's answer. query: the named one it answers."""
+        """Return the provenance of a session's answer. query: the named query it answers."""
         views = result.reading.views
         read = query.reads if query else {session.views[view] for view in views} if views else session.newest
-        found = [at for name, at in session.newest.items() if at and name in read]
-        return cls(query is not None or result.reading.rows_of is not None, max(found, default=None))
+        newest_inputs = [at for name, at in session.newest.items() if at and name in read]
+        return cls(query is not None or result.reading.rows_of is not None, max(newest_inputs, default=None))
 
     def item(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """The row as an item: as it is, or without what would prove it and with what says that it was computed."""
+        """Return the row as an item; a computed one carries no proof of its own and says that it was computed."""
         if self.proven and row.get(AVAILABLE_AT) is not None:
             return dict(row)
-        kept = {name: value for name, value in row.items() if name.lower() not in (*PROOF, COMPUTED, NEWEST_INPUT)}
+        values = {name: value for name, value in row.items() if name.lower() not in (*PROOF, COMPUTED, NEWEST_INPUT)}
         if self.newest_input_at is None:
-            return kept
-        return kept | {COMPUTED: True, NEWEST_INPUT: self.newest_input_at}
+            return values
+        return values | {COMPUTED: True, NEWEST_INPUT: self.newest_input_at}

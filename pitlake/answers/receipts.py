@@ -45,7 +45,7 @@ _IS_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 def kept(root: str | Path | None = None) -> dict[str, Receipt]:
-    """The receipts kept in a lake, by id. Raises ReceiptDamaged for the first that is damaged."""
+    """Return the receipts kept in a lake, by id. Raises ReceiptDamaged for the first that is damaged."""
     sound, damaged = survey(root)
     if damaged:
         raise damaged[0]
@@ -53,19 +53,19 @@ def kept(root: str | Path | None = None) -> dict[str, Receipt]:
 
 
 def ids(root: str | Path | None = None) -> frozenset[str]:
-    """The ids of the receipts kept in a lake, sound or damaged."""
+    """Return the ids of the receipts kept in a lake, sound or damaged."""
     return frozenset(receipt_ids(open_store(root)))
 
 
 def kept_at(root: str | Path | None = None) -> dict[str, datetime]:
     """When each receipt of a lake was kept, by id, newest first."""
     times = {file.key: file.modified for file in open_store(root).walk(RECEIPTS)}
-    ordered = sorted(times.items(), key=lambda one: one[1], reverse=True)
+    ordered = sorted(times.items(), key=lambda item: item[1], reverse=True)
     return {Path(key).stem: from_micros(int(seconds * 1e6)) for key, seconds in ordered if key.endswith(".json")}
 
 
 def survey(root: str | Path | None = None) -> tuple[dict[str, Receipt], list[ReceiptDamaged]]:
-    """The receipts kept in a lake, by id, and what is wrong with those that are damaged."""
+    """Return the receipts kept in a lake, by id, and what is wrong with those that are damaged."""
     store = open_store(root)
     sound: dict[str, Receipt] = {}
     damaged: list[ReceiptDamaged] = []
@@ -78,8 +78,8 @@ def survey(root: str | Path | None = None) -> tuple[dict[str, Receipt], list[Rec
 
 
 def find(reference: str, root: str | Path | None = None) -> Receipt:
-    """A receipt by the path of its file, by its id or the start of it, or by the sha256 of its answer, of which the
-    newest version's is given. Raises BadInput, ReceiptDamaged.
+    """Return a receipt by the path of its file, by its id or the start of it, or by the sha256 of its answer, of which
+    the newest version's is given. Raises BadInput, ReceiptDamaged.
     """
     if _IS_SHA256.fullmatch(reference):
         return _of_answer(reference, root)
@@ -125,9 +125,13 @@ def replay(
             max_rows=question.max_rows,
             max_bytes=question.max_bytes,
         )
-    found = result.receipt
-    if (found.result_sha256, found.rows, found.truncated) != (receipt.result_sha256, receipt.rows, receipt.truncated):
-        raise ReplayDiffers(found.result_sha256, _why(question, found.question))
+    receipt_now = result.receipt
+    if (receipt_now.result_sha256, receipt_now.rows, receipt_now.truncated) != (
+        receipt.result_sha256,
+        receipt.rows,
+        receipt.truncated,
+    ):
+        raise ReplayDiffers(receipt_now.result_sha256, _why(question, receipt_now.question))
     return result
 
 
@@ -191,7 +195,7 @@ def _why(then: Question, now: Question) -> str:
 
 
 def values(parameters: str) -> Any:
-    """What a question was bound to: a list, a dict or None. Raises ReceiptDamaged for anything else."""
+    """Return the parameters a question was bound to: a list, a dict or None. Raises ReceiptDamaged otherwise."""
     from pitlake.session.sealed.protocol import unpack_parameters
 
     try:
@@ -205,10 +209,10 @@ def values(parameters: str) -> Any:
 
 def _of_answer(sha256: str, root: str | Path | None) -> Receipt:
     sound, _ = survey(root)
-    found = [receipt for receipt in sound.values() if receipt.result_sha256 == sha256]
-    if not found:
+    matching = [receipt for receipt in sound.values() if receipt.result_sha256 == sha256]
+    if not matching:
         raise BadInput("RECEIPT", f"no kept receipt has the answer {sha256}", "`pitlake receipts` lists them")
-    return max(found, key=lambda receipt: receipt.version)
+    return max(matching, key=lambda receipt: receipt.version)
 
 
 def _kept(store: Store, name: str) -> Receipt:
@@ -224,24 +228,27 @@ def _file(path: Path) -> bytes:
 def _id(store: Store, reference: str) -> str:
     if len(reference) < SHORTEST_PREFIX:
         raise BadInput("RECEIPT", f"{reference!r} is too short", f"give {SHORTEST_PREFIX} characters of an id or more")
-    found = [name for name in receipt_ids(store) if name.startswith(reference)]
-    if not found:
+    matching = [name for name in receipt_ids(store) if name.startswith(reference)]
+    if not matching:
         raise BadInput("RECEIPT", f"no kept receipt's id begins with {reference!r}", "`pitlake receipts` lists them")
-    if len(found) > 1:
+    if len(matching) > 1:
         raise BadInput(
             "RECEIPT",
-            f"{reference!r} begins the ids of several: {', '.join(found)}",
+            f"{reference!r} begins the ids of several: {', '.join(matching)}",
             "give more characters of the one you mean",
         )
-    return found[0]
+    return matching[0]
 
 
 def _read(content: bytes, path: Path) -> Receipt:
     try:
-        told = json.loads(content)
-        asked = told["question"]
-        lists = {"datasets": _texts(asked["datasets"]), "prelude": tuple(_made(Step, one) for one in asked["prelude"])}
-        receipt = _made(Receipt, told | {"question": _made(Question, asked | lists)})
+        fields = json.loads(content)
+        question = fields["question"]
+        lists = {
+            "datasets": _texts(question["datasets"]),
+            "prelude": tuple(_made(Step, step) for step in question["prelude"]),
+        }
+        receipt = _made(Receipt, fields | {"question": _made(Question, question | lists)})
         sql_sha256 = hashlib.sha256(receipt.question.sql.encode()).hexdigest()
     except (ValueError, TypeError, KeyError, RecursionError):
         raise ReceiptDamaged(f"{path} is not a receipt; {REMEDY}") from None
@@ -250,16 +257,16 @@ def _read(content: bytes, path: Path) -> Receipt:
     return receipt
 
 
-def _texts(told: Any) -> tuple[str, ...]:
-    if type(told) is not list or any(type(text) is not str for text in told):
+def _texts(texts: Any) -> tuple[str, ...]:
+    if type(texts) is not list or any(type(text) is not str for text in texts):
         raise TypeError("not a list of texts")
-    return tuple(told)
+    return tuple(texts)
 
 
-def _made(kind: type[_Kind], told: dict[str, Any]) -> _Kind:
+def _made(kind: type[_Kind], fields: dict[str, Any]) -> _Kind:
     """What a file tells, in the types it must have. A field with a default may be one that is newer than the file."""
     for name, hint in get_type_hints(kind).items():
         allowed = get_args(hint) if isinstance(hint, UnionType) else (get_origin(hint) or hint,)
-        if name in told and type(told[name]) not in allowed:
+        if name in fields and type(fields[name]) not in allowed:
             raise TypeError(name)
-    return kind(**told)
+    return kind(**fields)

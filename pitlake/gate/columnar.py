@@ -54,7 +54,7 @@ class _Cutoff:
 
 
 def violations_in(table: pa.Table, cutoff: datetime | None, json_columns: Collection[str] = ()) -> Violations:
-    """The first rule each row breaks, as `rules.check_item` finds it on the row as an item.
+    """Return the first rule each row breaks, as `rules.check_item` finds it on the row as an item.
 
     `cutoff` is an aware datetime; None skips the cut-off alone. `json_columns` names columns whose texts are JSON
     nearly throughout: a hint for speed, without effect on verdicts. Raises BadInstant for an invalid cut-off.
@@ -75,11 +75,11 @@ def row_codes(table: pa.Table, cutoff: datetime | None, json_columns: Collection
     """Per row the number in CODES, from 1, of the first rule it breaks; 0 for none. See `violations_in`."""
     limit = _cutoff(cutoff)
     bulk = _goes_in_bulk(table.schema)
-    found = [
+    violations = [
         _first_faults(batch, limit, json_columns) if bulk else _one_by_one(batch, limit)
         for batch in table.to_batches(max_chunksize=_BATCH)
     ]
-    return np.concatenate(found) if found else np.zeros(0, np.uint8)
+    return np.concatenate(violations) if violations else np.zeros(0, np.uint8)
 
 
 def _cutoff(cutoff: datetime | None) -> _Cutoff:

@@ -48,14 +48,14 @@ _WIDENED = "ÿÿ"  # Four bytes beyond ASCII: no escape folds to more letters.
 
 
 def in_bulk(kind: pa.DataType) -> bool:
-    """Whether `hidden` takes arrays of a type: texts, numbers, and lists of them."""
+    """Return whether `hidden` takes arrays of a type: texts, numbers, and lists of them."""
     if pa.types.is_list(kind):
         return not pa.types.is_list(kind.value_type) and in_bulk(kind.value_type)
     return bool(pa.types.is_primitive(kind) or pa.types.is_string(kind))
 
 
 def hidden(array: pa.Array, depth: int = 1, *, json: bool = False) -> Mask | None:
-    """A mask of the values that hold a forbidden key or cannot be looked through; None where none does.
+    """Return a mask of the values that hold a forbidden key or cannot be looked through; None where none does.
 
     `depth` is where in an item the values stand. `json` says that nearly every text is JSON: a hint, for speed only.
     """
@@ -83,9 +83,9 @@ def _hidden_in_texts(array: pa.Array, depth: int, json: bool) -> Mask | None:
         if rows.size == 0:
             return None
         rows = rows[look(texts if rows.size == len(texts) else texts.take(pa.array(rows)))]
-    found = np.zeros(len(texts), bool)
-    found[[row for row in rows if forbidden_path(texts[row].as_py(), depth) is not None]] = True
-    return found if found.any() else None
+    hidden = np.zeros(len(texts), bool)
+    hidden[[row for row in rows if forbidden_path(texts[row].as_py(), depth) is not None]] = True
+    return hidden if hidden.any() else None
 
 
 def _buffers(texts: pa.Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
@@ -115,8 +115,8 @@ def _suspects_escaped(texts: pa.Array) -> Mask:
 
 
 def _matches(texts: pa.Array, pattern: str) -> Mask:
-    found: Mask = pc.fill_null(pc.match_substring_regex(texts, pattern=pattern), False).to_numpy(zero_copy_only=False)
-    return found
+    matches: Mask = pc.fill_null(pc.match_substring_regex(texts, pattern=pattern), False).to_numpy(zero_copy_only=False)
+    return matches
 
 
 def _matches_if(texts: pa.Array, substring: str, pattern: str) -> Mask:

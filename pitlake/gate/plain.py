@@ -17,7 +17,7 @@ _OUT_OF_RANGE = "outside the years 1 to 9999"
 
 
 def row_item(batch: pa.RecordBatch, row: int) -> dict[str, Any]:
-    """One row as an item. A column named twice is a list of both values, so that neither hides the other."""
+    """Return one row as an item. A column named twice is a list of both values, so that neither hides the other."""
     item: dict[str, list[Any]] = {}
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         item.setdefault(name, []).append(plain(column[row]))
@@ -25,7 +25,7 @@ def row_item(batch: pa.RecordBatch, row: int) -> dict[str, Any]:
 
 
 def plain(scalar: pa.Scalar, depth: int = 1) -> Any:
-    """The value of an Arrow scalar. Nothing is read below MAX_DEPTH, where the rules refuse before they look."""
+    """Return the value of an Arrow scalar. Nothing is read below MAX_DEPTH, where the rules refuse before they look."""
     kind = scalar.type
     if isinstance(scalar, pa.ExtensionScalar | pa.DictionaryScalar | pa.RunEndEncodedScalar | pa.UnionScalar):
         return None if scalar.value is None else plain(scalar.value, depth)

@@ -104,7 +104,7 @@ class Pairs(list[tuple[Any, Any]]):
 
 
 def parse_instant(text: Any) -> datetime:
-    """A strict ISO-8601 instant (`2024-02-15T16:00:00[.ffffff](Z|±HH:MM)`) as an aware UTC datetime.
+    """Parse a strict ISO-8601 instant (`2024-02-15T16:00:00[.ffffff](Z|±HH:MM)`) as an aware UTC datetime.
 
     Raises InstantFault naming the fault: date-only, naive, impossible (no such day, hour, second or offset),
     out of range (before year 1 or after 9999 in UTC), finer than a microsecond, or not ISO-8601 at all.
@@ -147,7 +147,7 @@ def _to_utc(local: datetime, offset: str) -> datetime:
 
 
 def is_forbidden_key(key: Any) -> bool:
-    """Whether a key names a forward return: in any case or width, with look-alike letters or characters unseen."""
+    """Return whether a key names a forward return: in any case or width, with look-alike letters or characters unseen."""
     return _names_a_return(_text(key))
 
 
@@ -173,7 +173,7 @@ def _text(value: Any) -> str:
 
 
 def forbidden_path(value: Any, depth: int = 0, root: str = "$") -> str | None:
-    """The path of the first forbidden key at any depth, JSON inside strings included, or None.
+    """Return the path of the first forbidden key at any depth, JSON inside strings included, or None.
 
     What cannot be looked through is not let through and counts as forbidden: nesting deeper than MAX_DEPTH, and
     values that are neither JSON nor plain scalars. `depth` and `root` say where in an item the value stands.
@@ -226,7 +226,7 @@ def _shown(key: str) -> str:
 
 
 def json_inside(text: str) -> Any:
-    """What the JSON in a string holds (objects as Pairs), None for plain text, an opaque object for what is refused.
+    """Parse the JSON in a string: objects as Pairs, None for plain text, an opaque object for what is refused.
 
     Refused are texts nested deeper than MAX_DEPTH, and broken JSON that spells a forbidden key or hides in escapes.
     """
@@ -274,7 +274,7 @@ _DECODER = json.JSONDecoder(
 
 
 def check_item(item: Any, cutoff: datetime | None, place: str = "item") -> Verdict | None:
-    """The first rule one data item breaks, or None. `cutoff` is an aware datetime; None skips the cut-off alone."""
+    """Return the first rule one data item breaks, or None. `cutoff` is an aware datetime; None skips the cut-off alone."""
     if cutoff is not None and not is_instant(cutoff):
         return Verdict("PIT_INVALID_PIT", "the cut-off is not an aware datetime")
     if not isinstance(item, dict):
@@ -285,7 +285,7 @@ def check_item(item: Any, cutoff: datetime | None, place: str = "item") -> Verdi
 
 
 def is_instant(value: Any) -> bool:
-    """Whether a value is an aware datetime."""
+    """Return whether a value is an aware datetime."""
     return isinstance(value, datetime) and value.tzinfo is not None and value.utcoffset() is not None
 
 
@@ -294,7 +294,7 @@ def _forbidden(place: str, path: str) -> Verdict:
 
 
 def check_clock(available_at: Any, source: Any, cutoff: datetime | None, place: str = "item") -> Verdict | None:
-    """The first rule that a row's `available_at` (text) and source tag break, or None."""
+    """Return the first rule that a row's `available_at` (text) and source tag break, or None."""
     verdict = _check_moment(available_at, cutoff, place, "available_at")
     if (verdict is None or verdict.code == "PIT_VIOLATION_GT_CUTOFF") and source not in SOURCES:
         sources = ", ".join(SOURCES)
@@ -317,7 +317,7 @@ def _check_moment(text: Any, cutoff: datetime | None, place: str, name: str) -> 
 
 
 def check_envelope(payload: Any, pit: Any) -> Verdict | None:
-    """The first rule an envelope `{"data": […], "gaps": […]}` breaks against the cut-off text `pit`, or None.
+    """Return the first rule an envelope `{"data": […], "gaps": […]}` breaks against the cut-off text `pit`, or None.
 
     Fail-closed order: cut-off, object, envelope, forbidden keys anywhere (gaps too), each item in turn, each gap:
     an object of a known type, and where it states an `available_at`, one that is not later than the cut-off. An item
@@ -361,7 +361,7 @@ def _check_gap(gap: dict[str, Any], cutoff: datetime, place: str) -> Verdict | N
 
 
 def check_text(text: Any, pit: Any) -> Verdict | None:
-    """`check_envelope` over JSON text; duplicate keys, NaN and endless numbers are refused. Never raises."""
+    """Check JSON text as `check_envelope` does; duplicate keys, NaN and endless numbers are refused. Never raises."""
     try:
         parse_instant(pit)
     except InstantFault as fault:
@@ -375,7 +375,7 @@ def check_text(text: Any, pit: Any) -> Verdict | None:
 
 
 def check_answer(payload: Any, pit: Any) -> Verdict | None:
-    """`check_envelope` over a tool's answer, beside whose envelope stand a page's marks alone, as the lake makes them.
+    """Check a tool's answer as `check_envelope` does; only the lake's own paging marks may stand beside the envelope.
 
     A receipt of a later instant, or of none, is a violation: what is missing in that answer tells of the future.
     """
@@ -396,9 +396,9 @@ def _is_cursor(cursor: Any) -> bool:
         return True
     try:
         text = cursor.translate(str.maketrans("-_", "+/"))
-        told = json.loads(a2b_base64(text))
-        plain = b2a_base64(json.dumps(told, separators=(",", ":")).encode(), newline=False).decode() == text
-        return plain and [*map(type, told)] == [int, str, str, str] and all(map(_HASH.fullmatch, told[1:]))
+        decoded = json.loads(a2b_base64(text))
+        plain = b2a_base64(json.dumps(decoded, separators=(",", ":")).encode(), newline=False).decode() == text
+        return plain and [*map(type, decoded)] == [int, str, str, str] and all(map(_HASH.fullmatch, decoded[1:]))
     except (ValueError, TypeError, AttributeError, RecursionError):
         return False
 
@@ -418,7 +418,7 @@ def _broken_receipt(receipt: Any, cutoff: datetime) -> Verdict | None:
 
 
 def read_call(text: Any) -> dict[str, Any] | Verdict:
-    """The JSON object a tool call arrives as at the hook, or the verdict PIT_PARSE_ERROR."""
+    """Parse the JSON object of a tool call as it arrives at the hook, or return the verdict PIT_PARSE_ERROR."""
     try:
         call = strict_json(text)
     except (ValueError, TypeError, RecursionError):
@@ -427,7 +427,7 @@ def read_call(text: Any) -> dict[str, Any] | Verdict:
 
 
 def strict_json(text: Any) -> Any:
-    """What a JSON text says. Raises ValueError, TypeError or RecursionError where a reader could read it otherwise."""
+    """Parse JSON text. Raises ValueError, TypeError or RecursionError where a reader could read it otherwise."""
     if not isinstance(text, (str, bytes)):
         raise TypeError("not a text")
     return json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refused, parse_int=_bounded_int)

@@ -62,17 +62,17 @@ class Lake:
 
     @property
     def root(self) -> Path:
-        """The lake's directory on this machine; of an object store's, the mirror of what was used of it."""
+        """Return the lake's directory on this machine; of an object store's, the mirror of what was used of it."""
         return self._store.root
 
     @property
     def location(self) -> str:
-        """Where the lake is, as people name it."""
+        """Return where the lake is, as people name it."""
         return self._store.location
 
     @property
     def filings_count_from(self) -> str:
-        """From when filings count here: "release", EDGAR's, or literally their "acceptance"."""
+        """Return from when filings count here: EDGAR's "release", or literally their "acceptance"."""
         return conventions.filings_count_from(self._store)
 
     @_working
@@ -82,7 +82,7 @@ class Lake:
         conventions.end_at(self._store, moment)
 
     def judged_at(self, now: datetime) -> datetime:
-        """The instant freshness is judged at: `now`, but no later than the end of the lake's world."""
+        """Return the instant freshness is judged at: `now`, but no later than the end of the lake's world."""
         return min(now, conventions.ends_at(self._store) or now)
 
     @_working
@@ -90,7 +90,7 @@ class Lake:
         """Agree on "release" or "acceptance", for ever. Raises BadInput where filings already count otherwise."""
         self._log.start()
         tables = self._log.head().tables
-        dated = (one.name for one in datasets.all_datasets().values() if RELEASE_RULE in one.columns)
+        dated = (dataset.name for dataset in datasets.all_datasets().values() if RELEASE_RULE in dataset.columns)
         conventions.count_filings_from(self._store, rule, has_filings=any(name in tables for name in dated))
 
     @_working
@@ -100,17 +100,17 @@ class Lake:
 
     @_working
     def head(self) -> int:
-        """The newest version. Raises LakeNotFound when there is no lake at the root."""
+        """Return the newest version. Raises LakeNotFound when there is no lake at the root."""
         return self._log.head().version
 
     @_working
     def entry(self, version: int | None = None) -> Entry:
-        """What the log says of a version (default: the newest). Raises LakeNotFound."""
+        """Return the log entry of a version (default: the newest). Raises LakeNotFound."""
         return self._log.entry(version)
 
     @_working
     def version_at(self, moment: datetime) -> int:
-        """The version that was the newest at an instant, by the versions' commit times.
+        """Return the version that was the newest at an instant, by the versions' commit times.
 
         Raises LakeNotFound, and BadInput for an instant to come or one before there was a lake.
         """
@@ -121,7 +121,7 @@ class Lake:
         return self._log.now()
 
     def table_uri(self, table: str) -> str:
-        """Where Delta finds a table; `Entry.tables` says which of its versions a version of the lake has."""
+        """Return where Delta finds a table; `Entry.tables` says which of its versions a version of the lake has."""
         return self._store.table_uri(table_key(table))
 
     def versions(self) -> Iterator[Entry]:
@@ -130,7 +130,7 @@ class Lake:
 
     @_working
     def snapshot(self, version: int | None = None) -> Snapshot:
-        """The files of one version (default: the newest); each table is looked up when first asked for.
+        """Return the files of one version (default: the newest); each table is looked up when first asked for.
 
         Raises LakeNotFound for a version there never was, VersionVacuumed for one whose files were removed.
         """
@@ -144,7 +144,7 @@ class Lake:
 
     @_working
     def stage(self, dataset: Dataset | str, run_id: str) -> Stage:
-        """A place for one run's rows and gaps of one dataset; use as a context manager. Makes the lake if need be.
+        """Open a place for one run's rows and gaps of one dataset, as a context manager. Creates the lake if need be.
 
         Raises ClockWentBack: what is read now could not be published.
         """
@@ -184,7 +184,7 @@ class Lake:
         check_results.keep(self._store, check_report)
 
     def check_reports(self, dataset: str) -> Iterator[CheckReport]:
-        """What the checks of a dataset's runs found, newest run first."""
+        """Return the check reports of a dataset's runs, newest first."""
         return check_results.kept(self._store, dataset)
 
     @_working
@@ -193,11 +193,11 @@ class Lake:
         incidents.keep(self._store, incident)
 
     def incidents(self) -> Iterator[Incident]:
-        """What happened to runs, newest first."""
+        """Return the incidents of runs, newest first."""
         return incidents.kept(self._store)
 
     def note_claims(self, source: str, items: int) -> None:
-        """Note that so many items were answered by a provider's dates alone. Raises LakeError."""
+        """Record that this many items were answered on a provider's dates alone. Raises LakeError."""
         claims.keep(self._store, source, items)
 
     def claims(self, until: datetime | None = None) -> dict[str, int]:
@@ -243,11 +243,11 @@ class Lake:
         """
         name = receipt_id(content)
         self._log.entry(version)
-        written = self._store.put_new(receipt_key(name), content)
+        is_new = self._store.put_new(receipt_key(name), content)
         try:
             self.snapshot(version)  # looked at once a vacuum would see the receipt, so that neither misses the other
         except LakeNotFound:
-            if written:
+            if is_new:
                 self._store.delete(receipt_key(name))
             raise
         return name

@@ -38,7 +38,7 @@ class CheckResult:
 
     @property
     def refuses(self) -> bool:
-        """Whether nothing may be published because of it."""
+        """Return whether this result stops the publish."""
         return not self.passed and self.severity == "blocking"
 
 
@@ -47,7 +47,7 @@ Audit = Callable[[Staged, datetime], Iterable[CheckResult]]
 
 
 def audit(staged: Staged, observed_at: datetime) -> tuple[CheckResult, ...]:
-    """What must be right of a stage as a whole, as far as nothing is needed from the lake."""
+    """Check a stage as a whole, as far as nothing is needed from the lake."""
     return gaps_well_formed(staged, observed_at), conservation(staged)
 
 
@@ -62,7 +62,7 @@ def gaps_well_formed(staged: Staged, observed_at: datetime) -> CheckResult:
     """Every gap has a known type, a reason and a locator, and none tells of an instant after the observation."""
     gaps = staged.gaps
     bad = {
-        "unknown_type": _count(pc.is_in(gaps["gap_type"], pa.array(GAP_TYPES)), wanted=False),
+        "unknown_type": _count(pc.is_in(gaps["gap_type"], pa.array(GAP_TYPES)), value=False),
         "no_reason": _blank(gaps["reason"]),
         "no_locator": _blank(gaps["locator"]),
         "after_observation": int((as_micros(gaps[clock.AVAILABLE_AT]) > clock.micros(observed_at)).sum()),
@@ -94,14 +94,14 @@ def past_never_changes(states: Iterable[tuple[TableState, TableState]]) -> Check
 
 
 def frozen(dataset: Dataset, revisions: int) -> tuple[CheckResult, ...]:
-    """A warning when what was built before came out otherwise, or with more in it; what differs is revisions now."""
+    """Warn when what was built before came out differently, or with additions; the differences are revisions."""
     if not dataset.frozen:
         return ()
     return (CheckResult(name="frozen", passed=not revisions, severity="warning", facts={"changed": revisions}),)
 
 
 def freshness(dataset: Dataset, newest: datetime | None, observed_at: datetime) -> CheckResult:
-    """A warning when the newest row is older than the contract allows. Datasets without a limit always pass."""
+    """Warn when the newest row is older than the contract allows. Datasets without a limit always pass."""
     facts: dict[str, int | str] = {"newest": clock.iso(newest) if newest else "no rows"}
     limit = dataset.freshness
     passed = limit is None or (newest is not None and observed_at - newest <= limit)
@@ -112,9 +112,9 @@ def freshness(dataset: Dataset, newest: datetime | None, observed_at: datetime) 
 
 def _blank(texts: pa.ChunkedArray) -> int:
     """How many texts are null, empty or nothing but spaces."""
-    return _count(pc.or_(pc.equal(pc.binary_length(texts), 0), pc.utf8_is_space(texts)), wanted=True)
+    return _count(pc.or_(pc.equal(pc.binary_length(texts), 0), pc.utf8_is_space(texts)), value=True)
 
 
-def _count(truth: pa.ChunkedArray, *, wanted: bool) -> int:
-    """How many are as `wanted`; null counts as wanted, for what can't be judged is refused."""
-    return int(pc.sum(pc.equal(truth.fill_null(wanted), wanted)).as_py() or 0)
+def _count(truth: pa.ChunkedArray, *, value: bool) -> int:
+    """Count the entries that equal `value`; null counts, since what can't be judged is refused."""
+    return int(pc.sum(pc.equal(truth.fill_null(value), value)).as_py() or 0)

@@ -31,15 +31,15 @@ class CheckReport:
     checks: tuple[CheckResult, ...] = ()
 
     def to_json(self) -> bytes:
-        """The check report as it is kept."""
+        """Return the check report as it is kept."""
         return json.dumps({**asdict(self), "checked_at": clock.iso(self.checked_at)}, indent=1).encode()
 
     @classmethod
     def from_json(cls, content: bytes) -> "CheckReport":
-        """The check report that was kept. Raises LakeError when the file is not one."""
+        """Return the check report that was kept. Raises LakeError when the file is not one."""
         try:
             fields = json.loads(content)
-            checks = tuple(CheckResult(**{**one, "examples": tuple(one["examples"])}) for one in fields["checks"])
+            checks = tuple(CheckResult(**{**check, "examples": tuple(check["examples"])}) for check in fields["checks"])
             checked_at = clock.instant(fields["checked_at"], "checked_at")
             return cls(**{**fields, "checked_at": checked_at, "checks": checks})
         except (ValueError, TypeError, KeyError):
@@ -53,6 +53,8 @@ def keep(store: Store, check_report: CheckReport) -> None:
 
 
 def kept(store: Store, dataset: str) -> Iterator[CheckReport]:
-    """The check reports of a dataset, newest first; read one by one, so that asking for the newest reads one file."""
+    """Return the check reports of a dataset, newest first; read one by one, so that asking for the newest reads one
+    file.
+    """
     for key in sorted((file.key for file in store.walk(f"{CHECK_REPORTS}/{dataset}")), reverse=True):
         yield CheckReport.from_json(store.read(key))

@@ -47,7 +47,7 @@ class WriterTurn:
         self._first_seen: dict[str, float] = {}
 
     def attempts(self, work: Callable[["WriterTurn"], Result]) -> Result:
-        """`work` done, and again from the start when it raises LakeConflict, from then on in its turn.
+        """Run `work`, and again from the start when it raises LakeConflict, from then on in its turn.
 
         `work` calls `check` before it commits. Raises the last LakeConflict after both FEWEST_ATTEMPTS attempts and
         SHORTEST_SECONDS.
@@ -63,11 +63,11 @@ class WriterTurn:
     def _attempt(self, work: Callable[["WriterTurn"], Result]) -> Result:
         if self._slowest:  # one was lost
             self._take()
-        begun = time.monotonic()
+        start = time.monotonic()
         try:
             return work(self)
         finally:
-            self._slowest = max(self._slowest, time.monotonic() - begun)
+            self._slowest = max(self._slowest, time.monotonic() - start)
 
     def _take(self) -> None:
         """Wait out the turns of others, then take the next unless the one there is a dead writer's."""

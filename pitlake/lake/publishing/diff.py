@@ -50,11 +50,11 @@ class NewRows:
     seen_later: Positions = field(default_factory=lambda: np.empty(0, np.int64))
 
     def without(self, places: Positions) -> "NewRows":
-        """The others."""
-        kept = np.ones(len(self.positions), bool)
-        kept[places] = False
-        found = (self.positions[kept], self.available[kept], self.revised[kept], self.basis[kept])
-        return NewRows(*found, seen_later=self.seen_later)
+        """Return the same without the rows at these places."""
+        mask = np.ones(len(self.positions), bool)
+        mask[places] = False
+        fields = (self.positions[mask], self.available[mask], self.revised[mask], self.basis[mask])
+        return NewRows(*fields, seen_later=self.seen_later)
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,9 @@ class RowFindings:
         self.last_seen[new] = np.maximum(self.last_seen[new], observations.polled_before(np.flatnonzero(new)))
 
     def new_rows(self, staged: Staged, observed_at: datetime) -> NewRows:
-        """What is left to publish: by its claim if that is proven, else by its observation; not before its floor."""
+        """Return what is left to publish: by its claim if that is proven, else by its observation; not before its
+        floor.
+        """
         observed = clock.micros(observed_at)
         seen = self.changed | (self.last_seen > NEVER)
         proven = ~seen | ((self.claimed > self.last_seen) & (self.claimed <= observed))
@@ -112,7 +114,7 @@ def new_rows(
     observed_at: datetime,
     followed: Mapping[str, LikelyFiles],
 ) -> NewRows:
-    """The staged rows that are not stored yet. followed: what the lake version has of the datasets they follow."""
+    """Return the staged rows that are not stored yet. followed: what the lake version has of the datasets they follow."""
     dataset, findings = staged.dataset, RowFindings(staged)
     if staged.rows.num_rows:
         if files := stored.holding(columns(dataset.identity)):
@@ -122,25 +124,25 @@ def new_rows(
             _against_frozen(staged, files, observed_at, findings)
         findings.apply_polls(observations)
         findings.floor = observations.floors(np.flatnonzero(~findings.known), followed)
-    found = findings.new_rows(staged, observed_at)
+    fresh = findings.new_rows(staged, observed_at)
     if dataset.captured:
-        later = np.flatnonzero(observations.seen_later(found.positions))
-        found = replace(found.without(later), seen_later=found.positions[later])
+        later = np.flatnonzero(observations.seen_later(fresh.positions))
+        fresh = replace(fresh.without(later), seen_later=fresh.positions[later])
     history = dataset.revised_at == HISTORY
-    judged = np.flatnonzero(found.revised) if history else np.arange(len(found.positions))
-    found = found.without(judged[observations.overruled(found.positions[judged], found.available[judged])])
-    return found.without(_told_again(staged, found)) if history else found
+    judged = np.flatnonzero(fresh.revised) if history else np.arange(len(fresh.positions))
+    fresh = fresh.without(judged[observations.overruled(fresh.positions[judged], fresh.available[judged])])
+    return fresh.without(_told_again(staged, fresh)) if history else fresh
 
 
-def _told_again(staged: Staged, found: NewRows) -> Positions:
+def _told_again(staged: Staged, fresh: NewRows) -> Positions:
     """Places of those that an observation dates as another of the same content is dated: one of these stays, that of
     the source before one of the observation's.
     """
-    places = np.flatnonzero(np.isin(found.available, found.available[found.revised]))
-    places = places[np.argsort(found.revised[places], kind="stable")]
-    contents = pc.dictionary_encode(staged.content_hash.take(pa.array(found.positions[places]))).combine_chunks()
-    told = np.stack([contents.indices.to_numpy(), found.available[places]])
-    _, first = np.unique(told, axis=1, return_index=True)
+    places = np.flatnonzero(np.isin(fresh.available, fresh.available[fresh.revised]))
+    places = places[np.argsort(fresh.revised[places], kind="stable")]
+    contents = pc.dictionary_encode(staged.content_hash.take(pa.array(fresh.positions[places]))).combine_chunks()
+    statements = np.stack([contents.indices.to_numpy(), fresh.available[places]])
+    _, first = np.unique(statements, axis=1, return_index=True)
     return np.delete(places, first)
 
 
@@ -151,7 +153,7 @@ def new_gaps(
     observed_at: datetime,
     late: datetime | None = None,
 ) -> NewGaps:
-    """The staged gaps the lake version doesn't have: a gap is its type, reason and locator.
+    """Return the staged gaps the lake version doesn't have: a gap is its type, reason and locator.
 
     late: the present, where polls were made after the observation: captured gaps are not put into the time before.
     """
@@ -171,16 +173,16 @@ def _unknown_gaps(staged: Staged, stored: LikelyFiles) -> Positions:
         return np.empty(0, np.int64)
     key = columns(GAP)
     files = stored.like(key, hashes("FROM staged", [key], staged=staged.gaps)[key])
-    known = f"WHERE NOT EXISTS (FROM {reading(files)} k WHERE {_same(GAP, GAP, 's', 'k')})" if files else ""
+    unless_stored = f"WHERE NOT EXISTS (FROM {reading(files)} k WHERE {_same(GAP, GAP, 's', 'k')})" if files else ""
     gaps = staged.gaps.select(GAP).append_column("position", pa.array(np.arange(staged.gaps.num_rows)))
     with calculator(staged=gaps) as sql:
-        first = f"SELECT min(position) AS position FROM staged s {known} GROUP BY {key} ORDER BY position"
+        first = f"SELECT min(position) AS position FROM staged s {unless_stored} GROUP BY {key} ORDER BY position"
         return as_numbers(sql.sql(first).to_arrow_table()["position"])
 
 
 def _against_newest(staged: Staged, files: Sequence[DataFile], observed_at: datetime, findings: RowFindings) -> None:
-    position, seen, newest, same, stated = _newest(staged, files, observed_at)
-    unchanged = (seen & same) | stated
+    position, seen, newest, same, dated_so = _newest(staged, files, observed_at)
+    unchanged = (seen & same) | dated_so
     findings.known[position[unchanged]] = True
     changed = seen & ~unchanged
     findings.change(position[changed], _revised_at(staged)[position[changed]], newest[changed])
@@ -201,13 +203,13 @@ def _newest(staged: Staged, files: Sequence[DataFile], observed_at: datetime) ->
             {joined}
         QUALIFY row_number() OVER (PARTITION BY s._position ORDER BY _seen DESC, {order}) = 1"""
     names = staged.dataset.identity
-    found = _ask(every, staged, names, observed=observed_at)
-    revisions = np.bincount(found[0], minlength=staged.rows.num_rows)
+    joined_rows = _ask(every, staged, names, observed=observed_at)
+    revisions = np.bincount(joined_rows[0], minlength=staged.rows.num_rows)
     if revisions.max(initial=0) <= 1:
-        return found
+        return joined_rows
     several = _ask(only_newest, staged, names, np.flatnonzero(revisions > 1), observed=observed_at)
-    single = revisions[found[0]] == 1
-    return [np.concatenate([one[single], more]) for one, more in zip(found, several, strict=True)]
+    single = revisions[joined_rows[0]] == 1
+    return [np.concatenate([column[single], more]) for column, more in zip(joined_rows, several, strict=True)]
 
 
 def _against_history(staged: Staged, files: Sequence[DataFile], _observed_at: datetime, findings: RowFindings) -> None:
@@ -218,10 +220,10 @@ def _against_history(staged: Staged, files: Sequence[DataFile], _observed_at: da
                 OR (e.available_at > s.available_at AND e.available_at = e.observed_at))) AS stated
         FROM staged s JOIN {reading(files)} e ON {_same_identity(staged.dataset)}
         GROUP BY s._position"""
-    position, dated, stated = _ask(query, staged, (*staged.dataset.identity, "available_at"))
-    findings.known[position[dated & stated]] = True
-    findings.told[position[stated]] = True
-    findings.change(position[dated & ~stated], NEVER)
+    position, dated, same_statement = _ask(query, staged, (*staged.dataset.identity, "available_at"))
+    findings.known[position[dated & same_statement]] = True
+    findings.told[position[same_statement]] = True
+    findings.change(position[dated & ~same_statement], NEVER)
 
 
 def _against_frozen(staged: Staged, files: Sequence[DataFile], observed_at: datetime, findings: RowFindings) -> None:
@@ -243,8 +245,8 @@ def _ask(
     if only is not None:
         table = table.take(pa.array(only))
     with calculator(staged=table) as sql:
-        found = sql.sql(query, params=parameters).to_arrow_table()
-    return [as_numbers(column) for column in found.columns]
+        answer = sql.sql(query, params=parameters).to_arrow_table()
+    return [as_numbers(column) for column in answer.columns]
 
 
 def _revised_at(staged: Staged) -> Positions:

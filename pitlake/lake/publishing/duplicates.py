@@ -24,7 +24,7 @@ class Clash:
 
     @property
     def groups(self) -> int:
-        """How many things are contradicted."""
+        """Return how many records are contradicted."""
         return len(np.unique(self.group))
 
 
@@ -40,19 +40,19 @@ class Duplicates:
 
 
 def told_by(dataset: Dataset) -> list[tuple[str, ...]]:
-    """By which columns staged rows are duplicates: of an identity, which in a source-dated history may come once per
-    instant; and of a key's answer, unless it can't clash without an identity that does.
+    """Return the sets of columns by which staged rows are duplicates: those of an identity, which in a source-dated
+    history may come once per instant; and of a key's answer, unless it can't clash without an identity that does.
     """
     instant = ("available_at",) if dataset.revised_at == "available_at" else ()
     identity = tuple(dict.fromkeys((*dataset.identity, *instant)))
-    shown = tuple(dict.fromkeys((*dataset.key, "available_at", *dataset.tiebreak)))
-    return [identity] if set(identity) <= set(shown) else [identity, shown]
+    columns_shown = tuple(dict.fromkeys((*dataset.key, "available_at", *dataset.tiebreak)))
+    return [identity] if set(identity) <= set(columns_shown) else [identity, columns_shown]
 
 
 def find_duplicates(
     dataset: Dataset, rows: pa.Table, content_hash: pa.ChunkedArray, hashes: Mapping[str, Hashes]
 ) -> Duplicates:
-    """The duplicates among staged rows. hashes: of `told_by`."""
+    """Return the duplicates among staged rows. hashes: of `told_by`."""
     table = rows.append_column("content_hash", content_hash)
     (again, identity_clash), *keys = (_clashes(table, by, hashes[columns(by)]) for by in told_by(dataset))
     return Duplicates(again, identity_clash, keys[0][1] if keys else Clash(*[np.empty(0, np.int64)] * 2))
@@ -63,8 +63,8 @@ def _clashes(table: pa.Table, by: Sequence[str], hashes: Hashes) -> tuple[Positi
     if not len(candidates):
         return candidates, Clash(candidates, candidates)
     facts = list(dict.fromkeys([*by, "available_at", "content_hash"]))
-    found = table.select(facts).take(pa.array(candidates)).append_column("_position", pa.array(candidates))
-    with calculator(found=found) as sql:
+    candidate_rows = table.select(facts).take(pa.array(candidates)).append_column("_position", pa.array(candidates))
+    with calculator(found=candidate_rows) as sql:
         again = sql.sql(
             "SELECT _position FROM found QUALIFY row_number() OVER "
             "(PARTITION BY content_hash, available_at ORDER BY _position) > 1 ORDER BY _position"

@@ -43,9 +43,9 @@ class Rule:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns it judges."""
-        named = (self.arguments.get(name) for name in ("column", "column_A", "column_B"))
-        return (*filter(None, named), *self.arguments.get("column_list", ()))
+        """Return the columns it judges."""
+        names = (self.arguments.get(name) for name in ("column", "column_A", "column_B"))
+        return (*filter(None, names), *self.arguments.get("column_list", ()))
 
 
 def rules(dataset: Dataset, window: Window) -> tuple[Rule, ...]:
@@ -54,7 +54,7 @@ def rules(dataset: Dataset, window: Window) -> tuple[Rule, ...]:
 
 
 def standing_rules(dataset: Dataset) -> tuple[Rule, ...]:
-    """The rules of a dataset that hold whichever run its rows are of."""
+    """Return the rules of a dataset that hold whichever run its rows are of."""
     return (*_of_rows(dataset), *_unique(dataset))
 
 
@@ -67,11 +67,17 @@ class RowTest(NamedTuple):
 
 
 def row_tests(dataset: Dataset) -> tuple[RowTest, ...]:
-    """What refuses single rows: numbers that are none, which Great Expectations can't see, and every blocking rule."""
+    """Return the tests that refuse single rows: non-finite numbers, which Great Expectations can't see, and every
+    blocking rule.
+    """
     floats = [column.name for column in dataset.columns if column.type == "float"]
     return (
         *(RowTest(f"{name} is finite", f"isfinite({quoted(name)})", (name,)) for name in floats),
-        *(RowTest(one.name, predicate(one), one.columns) for one in _of_rows(dataset) if one.severity == "blocking"),
+        *(
+            RowTest(rule.name, predicate(rule), rule.columns)
+            for rule in _of_rows(dataset)
+            if rule.severity == "blocking"
+        ),
     )
 
 
@@ -87,28 +93,29 @@ def _of_rows(dataset: Dataset) -> tuple[Rule, ...]:
 
 
 def predicate(rule: Rule) -> str:
-    """SQL that is false of the rows which break a rule about rows, and null where nothing is stated of them."""
-    given = rule.arguments
-    column = quoted(given["column"]) if "column" in given else ""
+    """Return SQL that is false for rows which break a rule about rows, and null where nothing is stated of them."""
+    arguments = rule.arguments
+    column = quoted(arguments["column"]) if "column" in arguments else ""
     match rule.kind:
         case "ExpectColumnValuesToNotBeNull":
             return f"{column} IS NOT NULL"
         case "ExpectColumnValuesToBeInSet":
-            return f"{column} IN ({', '.join(map(_literal, given['value_set']))})"
+            return f"{column} IN ({', '.join(map(_literal, arguments['value_set']))})"
         case "ExpectColumnValuesToMatchRegex":
-            return f"regexp_matches({column}, {_literal(given['regex'])})"
+            return f"regexp_matches({column}, {_literal(arguments['regex'])})"
         case "ExpectColumnValuesToBeJsonParseable":
             return f"json_valid({column})"
         case "ExpectColumnPairValuesAToBeGreaterThanB":
-            return f"{quoted(given['column_A'])} {'>=' if given['or_equal'] else '>'} {quoted(given['column_B'])}"
+            left, right = quoted(arguments["column_A"]), quoted(arguments["column_B"])
+            return f"{left} {'>=' if arguments['or_equal'] else '>'} {right}"
         case "ExpectColumnValuesToBeBetween":
             sides = (("min_value", ">", "strict_min"), ("max_value", "<", "strict_max"))
-            found = [
-                f"{column} {operator}{'' if given.get(strict) else '='} {_literal(given[bound])}"
+            conditions = [
+                f"{column} {operator}{'' if arguments.get(strict) else '='} {_literal(arguments[bound])}"
                 for bound, operator, strict in sides
-                if given.get(bound) is not None
+                if arguments.get(bound) is not None
             ]
-            return " AND ".join(found)
+            return " AND ".join(conditions)
     raise ValueError(f"{rule.kind} does not judge rows")
 
 
@@ -119,7 +126,7 @@ def _literal(value: str | float) -> str:
 
 
 def window_of(partitions: tuple[str, ...], observed_at: datetime) -> Window:
-    """The instants at which rows of these partitions may be available; undated partitions leave the start open."""
+    """Return the instants at which rows of these partitions may be available; undated partitions leave the start open."""
     days = [date.fromisoformat(name) for name in partitions if name[:1].isdigit()]
     if not days or len(days) != len(partitions):
         return None, observed_at
@@ -127,7 +134,7 @@ def window_of(partitions: tuple[str, ...], observed_at: datetime) -> Window:
 
 
 def _required(dataset: Dataset) -> Iterator[Rule]:
-    nullable = {one.name: one.nullable for one in dataset.arrow_schema}
+    nullable = {field.name: field.nullable for field in dataset.arrow_schema}
     for name in staged_schema(dataset).names:
         if not nullable[name]:
             yield Rule(name=f"{name} is there", kind="ExpectColumnValuesToNotBeNull", arguments={"column": name})

@@ -47,21 +47,21 @@ class Segment:
 
     @property
     def size(self) -> int:
-        """How many entries it has."""
+        """Return how many entries it has."""
         return sum(map(len, self.entries))
 
-    def holding(self, kind: int, asked: Hashes) -> set[str]:
-        """The files that have one of these hashes."""
+    def holding(self, kind: int, hashes: Hashes) -> set[str]:
+        """Return the files that have one of these hashes."""
         entries = self.entries[kind]
-        first = _less(entries, asked & ~NUMBER)
+        first = _less(entries, hashes & ~NUMBER)
         inside = first < len(entries)
-        first, asked = first[inside], asked[inside]
-        met = (entries[first] | NUMBER) == (asked | NUMBER)
-        first, asked = first[met], asked[met]
-        count = np.searchsorted(entries, asked | NUMBER, "right") - first
+        first, hashes = first[inside], hashes[inside]
+        met = (entries[first] | NUMBER) == (hashes | NUMBER)
+        first, hashes = first[met], hashes[met]
+        count = np.searchsorted(entries, hashes | NUMBER, "right") - first
         places = np.repeat(first - (np.cumsum(count) - count), count) + np.arange(count.sum())
-        found = np.bincount((entries[places] & NUMBER).astype(np.int64))
-        return {self.files[number] for number in np.flatnonzero(found).tolist()}
+        hits_per_file = np.bincount((entries[places] & NUMBER).astype(np.int64))
+        return {self.files[number] for number in np.flatnonzero(hits_per_file).tolist()}
 
 
 class LikelyFiles:
@@ -76,10 +76,10 @@ class LikelyFiles:
         table: str,
         files: tuple[DataFile, ...],
         kinds: Iterable[str],
-        asked: Mapping[str, Hashes] | None = None,
+        staged_hashes: Mapping[str, Hashes] | None = None,
     ) -> None:
         self.all = files
-        self._folder, self._kinds, self._asked = store.path(f"{FOLDER}/{table}"), tuple(kinds), asked or {}
+        self._folder, self._kinds, self._asked = store.path(f"{FOLDER}/{table}"), tuple(kinds), staged_hashes or {}
         self._found: dict[str, tuple[DataFile, ...]] = {}
 
     def holding(self, kind: str) -> tuple[DataFile, ...]:
@@ -88,23 +88,23 @@ class LikelyFiles:
             self._found[kind] = self.like(kind, self._asked[kind]) if self.all else ()
         return self._found[kind]
 
-    def like(self, kind: str, asked: Hashes) -> tuple[DataFile, ...]:
+    def like(self, kind: str, hashes: Hashes) -> tuple[DataFile, ...]:
         """Every file with a row that has one of these hashes, and maybe others."""
-        if not self.all or not len(asked):
+        if not self.all or not len(hashes):
             return ()
-        number, wanted = self._kinds.index(kind), np.sort(asked)
-        found = set().union(*(segment.holding(number, wanted) for segment in self._segments))
-        return tuple(file for file in self.all if _name(file) in found)
+        number, ordered = self._kinds.index(kind), np.sort(hashes)
+        names = set().union(*(segment.holding(number, ordered) for segment in self._segments))
+        return tuple(file for file in self.all if _name(file) in names)
 
     @cached_property
     def _segments(self) -> list[Segment]:
-        wanted = {_name(file): file for file in self.all}
+        by_name = {_name(file): file for file in self.all}
         seen = self._listed()
         segments = [segment for segment in map(self._read, seen) if segment]
-        known = {name for segment in segments for name in segment.files}
-        missing = [file for name, file in wanted.items() if name not in known]
+        indexed = {name for segment in segments for name in segment.files}
+        missing = [file for name, file in by_name.items() if name not in indexed]
         segments += [self._made(group) for group in _groups(missing)]
-        segments = _merged(segments, wanted.keys())
+        segments = _merged(segments, by_name.keys())
         with suppress(OSError):  # without it the next publish takes longer
             segments = [segment if segment.path else self._kept(segment) for segment in segments]
             _remove(set(seen) - {segment.path for segment in segments})
@@ -117,27 +117,30 @@ class LikelyFiles:
 
     def _read(self, path: Path) -> Segment | None:
         """The segment kept at a path, mapped; None if it is not as it was made, or of other kinds."""
-        with suppress(OSError, ValueError, KeyError), path.open("rb") as kept:
-            if path.suffix == SUFFIX and signed_cache.is_intact(path, kept.fileno()):
-                mapped = mmap.mmap(kept.fileno(), 0, access=mmap.ACCESS_READ)
+        with suppress(OSError, ValueError, KeyError), path.open("rb") as file:
+            if path.suffix == SUFFIX and signed_cache.is_intact(path, file.fileno()):
+                mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
                 reader = pa.ipc.open_file(pa.py_buffer(mapped))
-                told = json.loads(reader.schema.metadata[b"segment"])
-                if told["made_of"] == self._made_of:
+                facts = json.loads(reader.schema.metadata[b"segment"])
+                if facts["made_of"] == self._made_of:
                     entries = (reader.get_batch(number)[0].to_numpy() for number in range(len(self._kinds)))
-                    return Segment(tuple(told["files"]), tuple(entries), path)
+                    return Segment(tuple(facts["files"]), tuple(entries), path)
         return None
 
     def _made(self, files: Sequence[DataFile]) -> Segment:
-        found = each(lambda file: hashes(f"FROM {reading([file])}", self._kinds), files)
-        parts = [[_numbered(one[kind], np.uint64(place)) for place, one in enumerate(found)] for kind in self._kinds]
+        hashes_of_files = each(lambda file: hashes(f"FROM {reading([file])}", self._kinds), files)
+        parts = [
+            [_numbered(file_hashes[kind], np.uint64(place)) for place, file_hashes in enumerate(hashes_of_files)]
+            for kind in self._kinds
+        ]
         return Segment(tuple(map(_name, files)), tuple(map(_ordered, parts)))
 
     def _kept(self, segment: Segment) -> Segment:
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._folder / f"{uuid4().hex}{SUFFIX}"
         temporary = path.with_name(f".{path.stem}.tmp")
-        told = json.dumps({"files": segment.files, "made_of": self._made_of})
-        schema = pa.schema([("entry", pa.uint64())], {"segment": told})
+        facts = json.dumps({"files": segment.files, "made_of": self._made_of})
+        schema = pa.schema([("entry", pa.uint64())], {"segment": facts})
         try:
             with temporary.open("wb") as file:
                 with pa.ipc.new_file(file, schema) as writer:
@@ -170,7 +173,7 @@ def _groups(files: Iterable[DataFile]) -> Iterator[list[DataFile]]:
     """Files in groups that a segment can hold."""
     group: list[DataFile] = []
     for file in files:
-        if group and (len(group) == MOST_FILES or sum(one.rows for one in group) + file.rows > MOST_ROWS):
+        if group and (len(group) == MOST_FILES or sum(member.rows for member in group) + file.rows > MOST_ROWS):
             yield group
             group = []
         group.append(file)
@@ -178,27 +181,27 @@ def _groups(files: Iterable[DataFile]) -> Iterator[list[DataFile]]:
         yield group
 
 
-def _merged(segments: Iterable[Segment], wanted: Collection[str]) -> list[Segment]:
+def _merged(segments: Iterable[Segment], names: Collection[str]) -> list[Segment]:
     """The same index in fewer segments: none is less than half of those that are smaller, and none holds mainly files
     that are not wanted.
     """
-    kept: list[Segment] = []
+    left: list[Segment] = []
     merging: list[Segment] = []
-    for segment in sorted(segments, key=lambda one: one.size):
-        useful = sum(name in wanted for name in segment.files)
-        total = sum(one.size for one in merging)
+    for segment in sorted(segments, key=lambda segment: segment.size):
+        useful = sum(name in names for name in segment.files)
+        total = sum(part.size for part in merging)
         stale, small = 2 * useful < len(segment.files), segment.size <= 2 * total
-        files = sum(len(one.files) for one in (*merging, segment))
+        files = sum(len(part.files) for part in (*merging, segment))
         room = (total + segment.size) <= MOST_ROWS * len(segment.entries) and files <= MOST_FILES
         if not useful:
             continue
-        (merging if (stale or small or not merging) and room else kept).append(segment)
-    stays = len(merging) == 1 and all(name in wanted for name in merging[0].files)
-    return kept + (merging if stays else [_one(merging, wanted)] if merging else [])
+        (merging if (stale or small or not merging) and room else left).append(segment)
+    stays = len(merging) == 1 and all(name in names for name in merging[0].files)
+    return left + (merging if stays else [_one(merging, names)] if merging else [])
 
 
-def _one(segments: Sequence[Segment], wanted: Collection[str]) -> Segment:
-    files = tuple(dict.fromkeys(name for segment in segments for name in segment.files if name in wanted))
+def _one(segments: Sequence[Segment], names: Collection[str]) -> Segment:
+    files = tuple(dict.fromkeys(name for segment in segments for name in segment.files if name in names))
     number = {name: place for place, name in enumerate(files)}
     parts: list[list[Hashes]] = [[] for _ in segments[0].entries]
     for segment in segments:
@@ -222,20 +225,20 @@ def _numbered(of: Hashes, numbers: Hashes | np.uint64) -> Hashes:
     return (of & ~NUMBER) | numbers
 
 
-def _less(entries: Hashes, asked: Hashes) -> Positions:
+def _less(entries: Hashes, hashes: Hashes) -> Positions:
     """How many entries are less than each that is asked for: np.searchsorted, a step for all at a time, so that their
     reads of far memory overlap. Of a large index that takes half as long.
     """
-    count = np.zeros(len(asked), np.int64)
+    count = np.zeros(len(hashes), np.int64)
     step = 1 << len(entries).bit_length()
     while step := step >> 1:
         more = count + step
-        count[(more <= len(entries)) & (entries[np.minimum(more, len(entries)) - 1] < asked)] += step
+        count[(more <= len(entries)) & (entries[np.minimum(more, len(entries)) - 1] < hashes)] += step
     return count
 
 
 def _remove(paths: Iterable[Path]) -> None:
     for path in paths:
-        for one in (path, signed_cache.signature_path(path)):
+        for stale in (path, signed_cache.signature_path(path)):
             with suppress(OSError):
-                one.unlink(missing_ok=True)
+                stale.unlink(missing_ok=True)

@@ -67,7 +67,7 @@ class Hasher:
             self._flush()
 
     def read(self, runs: Iterable[tuple[int, int]]) -> pa.ChunkedArray:
-        """The hashes of these runs of rows, which are numbered as they came."""
+        """Return the hashes of these runs of rows, which are numbered as they came."""
         if self._waiting:
             self._flush()
         hashes = pa.chunked_array([chunk for future in self._done for chunk in future.result().chunks], pa.binary())

@@ -18,13 +18,13 @@ Hashes = npt.NDArray[np.uint64]
 
 
 def named(locator: str) -> str:
-    """What a locator names: of an answer's item the item, whatever answer it came in."""
+    """Return what a locator names: of an answer's item the item, whatever answer it came in."""
     item = f"nullif(split_part(split_part({locator}, '&item=', 2), '&', 1), '')"
     return f"if(contains({locator}, '&item='), coalesce({item}, {locator}), {locator})"
 
 
 def spelled(gap_name: str) -> str:
-    """A name of gaps, columns in braces."""
+    """Return a name of gaps, columns in braces."""
     parts = []
     for text, column, _, _ in Formatter().parse(gap_name):
         parts += [f"'{text}'"] if text else []
@@ -37,31 +37,33 @@ GAP = ("gap_type", "reason", "locator")
 
 
 def names(dataset: Dataset) -> tuple[str, ...]:
-    """What gaps may call a row."""
+    """Return what gaps may call a row."""
     return (EVIDENCE, *map(spelled, dataset.gap_names))
 
 
 def keys(dataset: Dataset) -> tuple[str, ...]:
-    """The columns that rows of one record, of one key, of what is frozen together have in common."""
+    """Return the columns that rows of one record, of one key, of what is frozen together have in common."""
     every = (dataset.identity, dataset.thing, dataset.key, dataset.frozen)
     return tuple(dict.fromkeys(map(columns, filter(None, every))))
 
 
 def kinds(dataset: Dataset) -> tuple[str, ...]:
-    """All that rows are told to be alike by."""
+    """Return all that rows are told to be alike by."""
     return tuple(dict.fromkeys((*keys(dataset), *names(dataset))))
 
 
 def hashes(of: str, kinds: Iterable[str], **tables: pa.Table) -> dict[str, Hashes]:
-    """Of each kind, the hashes of all rows in their order. of: the FROM clause, which knows the tables by name."""
-    wanted = list(dict.fromkeys(kinds))
+    """Return, for each kind, the hashes of all rows in their order. of: the FROM clause, which knows the tables by
+    name.
+    """
+    expressions = list(dict.fromkeys(kinds))
     with calculator(**tables) as sql:
-        found = sql.sql(f"SELECT {', '.join(f'hash({kind})' for kind in wanted)} {of}").to_arrow_table()
-    return {kind: column.to_numpy() for kind, column in zip(wanted, found.columns, strict=True)}
+        hashed = sql.sql(f"SELECT {', '.join(f'hash({kind})' for kind in expressions)} {of}").to_arrow_table()
+    return {kind: column.to_numpy() for kind, column in zip(expressions, hashed.columns, strict=True)}
 
 
 def repeated(of: Hashes) -> npt.NDArray[np.int64]:
-    """The positions of all hashes that are there more than once."""
+    """Return the positions of all hashes that are there more than once."""
     ordered = np.sort(of)
     several = ordered[1:][ordered[1:] == ordered[:-1]]
     return np.flatnonzero(np.isin(of, several)) if len(several) else np.empty(0, np.int64)

@@ -19,7 +19,7 @@ Month = tuple[str, Callable[[], pa.Table]]
 
 
 def months_of_rows(staged: Staged, rows: NewRows, observed_at: datetime) -> list[Month]:
-    """The rows to publish as one table a month, built when called: stored schema, by (entity, available_at)."""
+    """Return the rows to publish as one table a month, built when called: stored schema, by (entity, available_at)."""
 
     def build(chosen: Positions) -> pa.Table:
         positions, available = rows.positions[chosen], rows.available[chosen]
@@ -47,7 +47,7 @@ def _named(staged: pa.ChunkedArray, decided: Positions) -> pa.ChunkedArray:
 
 
 def months_of_gaps(staged: Staged, new: NewGaps, observed_at: datetime) -> list[Month]:
-    """The gaps to publish as one table a month, built when called."""
+    """Return the gaps to publish as one table a month, built when called."""
     positions, available, observed = new.positions, new.available, clock.micros(observed_at)
     if not len(positions):
         return []
@@ -55,14 +55,14 @@ def months_of_gaps(staged: Staged, new: NewGaps, observed_at: datetime) -> list[
     partitions = pa.array(staged.partitions, pa.string()).take(pa.array(staged.gap_partition[positions]))
 
     def build(chosen: Positions) -> pa.Table:
-        found = gaps.take(pa.array(chosen))
+        chosen_gaps = gaps.take(pa.array(chosen))
         columns = {
             "dataset": pa.repeat(staged.dataset.name, len(chosen)),
             "partition": partitions.take(pa.array(chosen)),
             "run_id": pa.repeat(staged.run_id, len(chosen)),
             clock.AVAILABLE_AT: instants(available[chosen]),
             clock.OBSERVED_AT: instants(np.full(len(chosen), observed)),
-            **{name: found[name] for name in ("gap_type", "reason", "locator")},
+            **{name: chosen_gaps[name] for name in ("gap_type", "reason", "locator")},
         }
         table = pa.Table.from_arrays([columns[name] for name in GAP_SCHEMA.names], schema=GAP_SCHEMA)
         return table.take(pa.array(sorted_by(table["partition"], available[chosen])))
@@ -71,7 +71,7 @@ def months_of_gaps(staged: Staged, new: NewGaps, observed_at: datetime) -> list[
 
 
 def years_of_tombstones(tombstones: pa.Table | None) -> list[Month]:
-    """The tombstones to publish as one table a year: they are small, and few files are what makes a lake fast."""
+    """Return the tombstones to publish as one table a year: they are small, and few files are what makes a lake fast."""
     if tombstones is None:
         return []
     available = as_micros(tombstones[clock.AVAILABLE_AT])
@@ -99,5 +99,5 @@ def _by_month(available: Positions) -> Iterator[tuple[str, Positions]]:
 
 
 def instants(micros: Positions) -> pa.Array:
-    """Microseconds as the instants that tables hold."""
+    """Return microseconds as the instants that tables hold."""
     return pa.array(micros).cast(INSTANT)

@@ -57,21 +57,23 @@ class EarlierObservations:
         self._staged, self._dataset, self._polls = staged, staged.dataset, polls
         self._rows, self._gaps, self._observed = rows, gaps, observed_at
 
-    def of_rows(self, known: Positions, unknown: Positions) -> Positions:
+    def of_rows(self, stored: Positions, unknown: Positions) -> Positions:
         """Per staged row the last poll that saw what it tells of, in microseconds; NEVER where none did, or not asked.
 
         known, unknown: positions of rows whose identity the lake has, and has not.
         """
         last = np.full(self._staged.rows.num_rows, NEVER)
         dataset = self._dataset
-        self._note(last, known, self._rows_like(dataset.thing), until="<=")
+        self._note(last, stored, self._rows_like(dataset.thing), until="<=")
         if dataset.thing != dataset.identity or dataset.revised_at == HISTORY:
             self._note(last, unknown, self._rows_like(dataset.thing))
         if self._rows.all or self._gaps.all:
-            told = _hashed(self._staged.rows, unknown, names(dataset))
+            name_hashes = _hashed(self._staged.rows, unknown, names(dataset))
             if dataset.evidence_names:
-                self._note(last, unknown, self._rows_like(("evidence",), self._rows.like(EVIDENCE, told[EVIDENCE])))
-            self._note(last, unknown, self._gaps_like(np.concatenate([*told.values()])))
+                self._note(
+                    last, unknown, self._rows_like(("evidence",), self._rows.like(EVIDENCE, name_hashes[EVIDENCE]))
+                )
+            self._note(last, unknown, self._gaps_like(np.concatenate([*name_hashes.values()])))
         return last
 
     def polled_before(self, positions: Positions) -> Positions:
@@ -80,24 +82,24 @@ class EarlierObservations:
         What the source's own clock proves is not asked for.
         """
         dated = pc.not_equal(self._staged.basis, SOURCE_CLOCK) if self._dataset.captured else None
-        asked = (
+        undated = (
             positions if dated is None else positions[dated.combine_chunks().to_numpy(zero_copy_only=False)[positions]]
         )
         last = np.full(len(positions), NEVER)
-        last[np.searchsorted(positions, asked)] = self._polled(asked)[0]
+        last[np.searchsorted(positions, undated)] = self._polled(undated)[0]
         return last
 
     def seen_later(self, positions: Positions) -> npt.NDArray[np.bool_]:
-        """Which of these staged rows the lake has read a later answer about: one that told of the same, or one that
-        told all that there was where they belong.
+        """Return which of these staged rows the lake has read a later answer about: one that told of the same, or one
+        that told all that there was where they belong.
         """
         if not len(positions) or self._polls.newest:
             return np.zeros(len(positions), bool)
         observed = clock.micros(self._observed)
         later = self._polled(positions)[1] < FOREVER
         place_of = {int(position): place for place, position in enumerate(positions)}
-        told = _hashed(self._staged.rows, positions, names(self._dataset))
-        gaps = self._gaps_like(np.concatenate([*told.values()])) if self._gaps.all else None
+        name_hashes = _hashed(self._staged.rows, positions, names(self._dataset))
+        gaps = self._gaps_like(np.concatenate([*name_hashes.values()])) if self._gaps.all else None
         for like in filter(None, (self._rows_like(self._dataset.thing), gaps)):
             for position, seen, entity in self._ask(positions, SINCE.format(like=like)):
                 after = FOREVER if seen is None else seen
@@ -137,23 +139,23 @@ class EarlierObservations:
         )
 
     def overruled(self, positions: Positions, available: Positions) -> npt.NDArray[np.bool_]:
-        """Which of these staged rows, available so, a poll made after the observation speaks against: it saw what they
-        tell of, and the lake tells it otherwise until its next revision.
+        """Return which of these staged rows, available so, a poll made after the observation speaks against: it saw
+        what they tell of, and the lake tells it otherwise until its next revision.
         """
-        found = np.zeros(len(positions), bool)
+        overruled = np.zeros(len(positions), bool)
         dataset, observed = self._dataset, clock.micros(self._observed)
         if not len(positions) or self._polls.newest:
-            return found
+            return overruled
         alike = self._rows_like(dataset.identity if dataset.revised_at == HISTORY else dataset.thing)
         if alike is None:
-            return found
+            return overruled
         place_of = {int(position): place for place, position in enumerate(positions)}
-        for position, known, next_at, seen, day, entity in self._ask(positions, OVERRULING.format(like=alike)):
-            if known is not None and known <= available[place_of[position]]:
+        for position, newest_then, next_at, seen, day, entity in self._ask(positions, OVERRULING.format(like=alike)):
+            if newest_then is not None and newest_then <= available[place_of[position]]:
                 after = FOREVER if seen is None else seen
                 after = min(after, *(self._polls.next(**where) for where in self._where(position, day, entity)))
-                found[place_of[position]] = observed < after < (FOREVER if next_at is None else next_at)
-        return found
+                overruled[place_of[position]] = observed < after < (FOREVER if next_at is None else next_at)
+        return overruled
 
     def floors(self, positions: Positions, followed: Mapping[str, LikelyFiles]) -> Positions:
         """Per staged row the newest instant of what it follows, in microseconds; NEVER where there is nothing."""
@@ -161,8 +163,8 @@ class EarlierObservations:
         for column, dataset, name in self._dataset.follows:
             if not followed[dataset].all:
                 continue
-            asked = _hashed(self._staged.rows, positions, [quoted(column)])
-            if not (files := followed[dataset].like(spelled(name), asked[quoted(column)])):
+            hashed = _hashed(self._staged.rows, positions, [quoted(column)])
+            if not (files := followed[dataset].like(spelled(name), hashed[quoted(column)])):
                 continue
             table = self._staged.rows.select([column]).append_column("_position", _numbered(len(floors)))
             texts = f"SELECT {spelled(name)} AS name, available_at FROM {reading(files)}"
@@ -171,32 +173,32 @@ class EarlierObservations:
                 FROM staged JOIN ({texts}) k ON staged.{quoted(column)} = k.name
                 WHERE available_at <= $observed GROUP BY _position"""
             with calculator(staged=table.take(pa.array(positions))) as sql:
-                found = sql.sql(query, params={"observed": self._observed}).to_arrow_table()
-            floors[as_numbers(found["_position"])] = as_numbers(found["newest"])
+                newest = sql.sql(query, params={"observed": self._observed}).to_arrow_table()
+            floors[as_numbers(newest["_position"])] = as_numbers(newest["newest"])
         return floors
 
     def of_gaps(self, positions: Positions) -> npt.NDArray[np.bool_]:
-        """Which of these staged gaps bear the name of what was seen, as a row or as a gap; all, where a poll of all
-        that there was may not have held them.
+        """Return which of these staged gaps bear the name of what was seen, as a row or as a gap; all, where a poll of
+        all that there was may not have held them.
         """
         if self._dataset.captured and any(at < clock.micros(self._observed) for at, _ in self._polls.coverage):
             return np.ones(len(positions), bool)
         gaps = self._staged.gaps.select(["locator"]).append_column("_position", _numbered(self._staged.gaps.num_rows))
-        asked = _hashed(gaps, positions, [LOCATOR])[LOCATOR]
-        likely = {name: self._rows.like(name, asked) for name in names(self._dataset)}
-        likely |= {LOCATOR: self._gaps.like(LOCATOR, asked)}
-        known = " UNION ALL ".join(
+        locator_hashes = _hashed(gaps, positions, [LOCATOR])[LOCATOR]
+        likely = {name: self._rows.like(name, locator_hashes) for name in names(self._dataset)}
+        likely |= {LOCATOR: self._gaps.like(LOCATOR, locator_hashes)}
+        stored_names = " UNION ALL ".join(
             f"SELECT {name} AS name, observed_at FROM {reading(files)}" for name, files in likely.items() if files
         )
-        if not known:
+        if not stored_names:
             return np.zeros(len(positions), bool)
         with calculator(staged=gaps.take(pa.array(positions))) as sql:
-            found = sql.sql(
-                f"SELECT _position FROM staged SEMI JOIN (FROM ({known}) WHERE observed_at < $observed) k "
+            matches = sql.sql(
+                f"SELECT _position FROM staged SEMI JOIN (FROM ({stored_names}) WHERE observed_at < $observed) k "
                 f"ON {LOCATOR} = k.name",
                 params={"observed": self._observed},
             ).to_arrow_table()
-        return np.isin(positions, as_numbers(found["_position"]))
+        return np.isin(positions, as_numbers(matches["_position"]))
 
     def _rows_like(self, names: tuple[str, ...], files: tuple[DataFile, ...] | None = None) -> str | None:
         """The stored rows with a staged one's values in these columns, as SQL; None where there are none.
@@ -213,9 +215,9 @@ class EarlierObservations:
         return f"""SELECT s._position, e.observed_at, e.available_at, {day} AS day, {entity} AS entity
             FROM staged s JOIN {reading(files)} e ON {_same(names)}"""
 
-    def _gaps_like(self, told: Hashes) -> str | None:
+    def _gaps_like(self, name_hashes: Hashes) -> str | None:
         """The stored gaps that bear one of a staged row's names, of these hashes, as SQL; None where there are none."""
-        if not (files := self._gaps.like(LOCATOR, told)):
+        if not (files := self._gaps.like(LOCATOR, name_hashes)):
             return None
         day = f"CASE WHEN g.partition = '{UNDATED}' THEN '{OPEN}' ELSE g.partition END"
         return f"""SELECT s._position, g.observed_at, g.observed_at AS available_at, {day} AS day, '' AS entity
@@ -257,15 +259,16 @@ class EarlierObservations:
         table = rows.select(list(dict.fromkeys(needed))).append_column("_position", _numbered(rows.num_rows))
         parameters = {"observed": self._observed} if "$observed" in query else {}
         with calculator(staged=table.take(pa.array(positions)), **tables) as sql:
-            found = sql.sql(query, params=parameters).to_arrow_table()
-        yield from zip(*(column.to_pylist() for column in found.columns), strict=True)
+            answer = sql.sql(query, params=parameters).to_arrow_table()
+        yield from zip(*(column.to_pylist() for column in answer.columns), strict=True)
 
 
 def polls_by_columns(
     polls: Iterable[tuple[int, Coverage]], entities: frozenset[str], observed: int
 ) -> Iterator[tuple[tuple[str, ...], pa.Table]]:
-    """Polls that may have been about some of these entities, by the columns that bound them: of each entity (null: all
-    of them) and bounds the last one before the observation, NEVER if none, and the first one after it, else FOREVER.
+    """Yield the polls that may have been about some of these entities, by the columns that bound them: of each entity
+    (null: all of them) and bounds the last one before the observation, NEVER if none, and the first one after it, else
+    FOREVER.
     """
     edges: dict[tuple[str | None, Bounds], tuple[int, int]] = {}
     for at, poll in polls:
@@ -298,7 +301,7 @@ def _hashed(table: pa.Table, positions: Positions, kinds: Collection[str]) -> di
     """The hashes of the rows at these positions, by kind."""
     if not len(positions):
         return dict.fromkeys(kinds, np.empty(0, np.uint64))
-    return {kind: found[positions] for kind, found in hashes("FROM asked", kinds, asked=table).items()}
+    return {kind: values[positions] for kind, values in hashes("FROM asked", kinds, asked=table).items()}
 
 
 def _numbered(count: int) -> pa.Array:

@@ -58,7 +58,7 @@ class Poll:
     coverage: tuple[Coverage, ...] = ()
 
     def saw(self, day: str | None, entity: str | None) -> bool:
-        """Whether it looked at this day and this entity; None leaves it open."""
+        """Return whether it covered this day and this entity; None leaves it open."""
         return (day is None or self.days is None or any(first <= day <= last for first, last in self.days)) and (
             entity is None or self.entities is None or entity in self.entities
         )
@@ -77,7 +77,7 @@ class _File:
     polls: int = 0
 
     def may_know(self, day: str | None) -> bool:
-        """Whether one of its polls may have seen this day."""
+        """Return whether one of its polls may have seen this day."""
         return day is None or self.days is None or self.days[0] <= day <= self.days[1]
 
 
@@ -91,33 +91,33 @@ class Polls:
         self._read: dict[_File, list[Poll]] = {}
 
     def last(self, day: str | None = None, entity: str | None = None) -> int:
-        """The last poll of a day and an entity up to the instant, in microseconds; NEVER where there was none."""
+        """Return the last poll of a day and an entity up to the instant, in microseconds; NEVER where there was none."""
         return self._edges(day, entity)[0]
 
     def next(self, day: str | None = None, entity: str | None = None) -> int:
-        """The first such poll after the instant; FOREVER where there is none."""
+        """Return the first such poll after the instant; FOREVER where there is none."""
         return self._edges(day, entity)[1]
 
     @property
     def newest(self) -> bool:
-        """Whether no poll was made after the instant."""
+        """Return whether no poll was made after the instant."""
         return self.next() == FOREVER
 
     @cached_property
     def coverage(self) -> list[tuple[int, Coverage]]:
-        """The parts of the source that polls at other instants saw completely, each with its poll's instant."""
+        """Return the parts of the source that polls at other instants saw completely, each with its poll's instant."""
         at, _ = self._own
         polls = (poll for poll in kept(self._store, self._dataset) if poll.observed != at)
         return [(poll.observed, part) for poll in polls for part in poll.coverage]
 
     def _edges(self, day: str | None, entity: str | None) -> tuple[int, int]:
-        asked = day, entity
-        while asked not in self._known:
+        place = day, entity
+        while place not in self._known:
             try:
-                self._known[asked] = self._found(day, entity)
+                self._known[place] = self._found(day, entity)
             except FileNotFoundError:  # folded meanwhile
                 del self._files
-        return self._known[asked]
+        return self._known[place]
 
     def _found(self, day: str | None, entity: str | None) -> tuple[int, int]:
         """The last poll up to the instant and the first after it. No file is read that can't have a closer one."""
@@ -125,10 +125,10 @@ class Polls:
         files = [file for file in self._files if file.may_know(day)]
         for file in sorted(files, key=lambda file: file.last, reverse=True):
             if file.first <= at and file.last > last:
-                last = max([last, *(one for one in self._seen(file, day, entity) if one <= at)])
+                last = max([last, *(instant for instant in self._seen(file, day, entity) if instant <= at)])
         for file in sorted(files, key=lambda file: file.first):
             if file.last > at and file.first < after:
-                after = min([after, *(one for one in self._seen(file, day, entity) if one > at)])
+                after = min([after, *(instant for instant in self._seen(file, day, entity) if instant > at)])
         return last, after
 
     def _seen(self, file: _File, day: str | None, entity: str | None) -> Iterator[int]:
@@ -144,15 +144,15 @@ class Polls:
 
 
 def spans(days: Iterable[str]) -> Spans:
-    """Days as spans without holes, in order."""
-    found: list[tuple[str, str]] = []
+    """Return days as spans without holes, in order."""
+    merged: list[tuple[str, str]] = []
     for day in sorted(days):
         before = (date.fromisoformat(day) - timedelta(days=1)).isoformat()
-        if found and found[-1][1] == before:
-            found[-1] = found[-1][0], day
+        if merged and merged[-1][1] == before:
+            merged[-1] = merged[-1][0], day
         else:
-            found.append((day, day))
-    return tuple(found)
+            merged.append((day, day))
+    return tuple(merged)
 
 
 def keep(store: Store, dataset: str, poll: Poll) -> None:
@@ -177,18 +177,18 @@ def kept(store: Store, dataset: str) -> list[Poll]:
 def _files(store: Store, dataset: str) -> list[_File]:
     files = []
     for key in (file.key for file in store.walk(f"{POLLS}/{dataset}")):
-        told = _NAME.fullmatch(key.rpartition("/")[2])
-        if told is None:
+        match = _NAME.fullmatch(key.rpartition("/")[2])
+        if match is None:
             files.append(_File(key))
         else:
-            first, last, since, until, polls = told.groups()
+            first, last, since, until, polls = match.groups()
             files.append(_File(key, int(first), int(last), (since, until) if since else None, int(polls)))
     return files
 
 
 def _read(store: Store, files: Iterable[_File]) -> list[Poll]:
-    found = {poll for polls in each(lambda file: _parsed(store, file), files) for poll in polls}
-    return sorted(found, key=lambda poll: (poll.observed, poll.run_id), reverse=True)
+    unique = {poll for polls in each(lambda file: _parsed(store, file), files) for poll in polls}
+    return sorted(unique, key=lambda poll: (poll.observed, poll.run_id), reverse=True)
 
 
 def _put(store: Store, dataset: str, polls: list[Poll]) -> str:
@@ -198,17 +198,17 @@ def _put(store: Store, dataset: str, polls: list[Poll]) -> str:
     def numbered(entities: frozenset[str] | None) -> int | None:
         return None if entities is None else sets.setdefault(entities, len(sets))
 
-    told = [
+    facts = [
         [
-            one.observed,
-            one.run_id,
-            one.days,
-            numbered(one.entities),
-            [[numbered(part.entities), part.bounds] for part in one.coverage],
+            poll.observed,
+            poll.run_id,
+            poll.days,
+            numbered(poll.entities),
+            [[numbered(part.entities), part.bounds] for part in poll.coverage],
         ]
-        for one in polls
+        for poll in polls
     ]
-    content = json.dumps({"entities": [sorted(names) for names in sets], "polls": told}).encode()
+    content = json.dumps({"entities": [sorted(names) for names in sets], "polls": facts}).encode()
     key = f"{POLLS}/{dataset}/{_told(polls)}_{len(polls)}_{_digest(content)}.json"
     store.put_new(key, content)
     return key
@@ -230,8 +230,8 @@ def _parsed(store: Store, file: _File) -> list[Poll]:
     content = store.read(file.key)
     if not file.key.endswith(f"{_digest(content)}.json"):
         raise LakeError("a kept poll is damaged; restore the file from a copy of the lake")
-    told = json.loads(content)
-    sets = [frozenset(names) for names in told["entities"]]
+    facts = json.loads(content)
+    sets = [frozenset(names) for names in facts["entities"]]
 
     def named(number: int | None) -> frozenset[str] | None:
         return None if number is None else sets[number]
@@ -244,5 +244,5 @@ def _parsed(store: Store, file: _File) -> list[Poll]:
             named(entities),
             tuple(Coverage(named(of), tuple(map(tuple, bounds))) for of, bounds in coverage),
         )
-        for observed, run_id, days, entities, coverage in told["polls"]
+        for observed, run_id, days, entities, coverage in facts["polls"]
     ]

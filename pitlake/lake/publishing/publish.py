@@ -52,7 +52,7 @@ class DayCount:
 
 
 def added(counts: Iterable[DayCount]) -> DayCount:
-    """The counts of several together."""
+    """Return the sum of several counts."""
     days = list(counts)
     return DayCount(*(sum(getattr(day, name) for day in days) for name in DayCount.__dataclass_fields__))
 
@@ -81,7 +81,7 @@ class Published:
 
     @property
     def total(self) -> DayCount:
-        """The counts of all partitions together."""
+        """Return the counts of all partitions together."""
         return added(self.per_day.values())
 
 
@@ -99,7 +99,7 @@ class Plan:
 
     @property
     def empty(self) -> bool:
-        """Whether the lake has it all."""
+        """Return whether there is nothing to publish."""
         return not len(self.rows.positions) and not len(self.gaps.positions)
 
 
@@ -132,13 +132,13 @@ class Publisher:
         plan = self._plan(staged, observed_at)
         if not plan.empty:
             turn.check(plan.base)
-        made: dict[str, list[NewFile]] = {}
+        new_files: dict[str, list[NewFile]] = {}
         try:
-            return self._committed(staged, plan, observed_at, results, turn, made)
+            return self._committed(staged, plan, observed_at, results, turn, new_files)
         except Exception as problem:
             if machine.lacking(problem):
                 hash_index.forget(self._store)
-                self._give_back(staged.dataset, plan.base, made)
+                self._give_back(staged.dataset, plan.base, new_files)
             raise
 
     def _committed(
@@ -148,15 +148,15 @@ class Publisher:
         observed_at: datetime,
         results: tuple[CheckResult, ...],
         turn: WriterTurn,
-        made: dict[str, list[NewFile]],
+        new_files: dict[str, list[NewFile]],
     ) -> Published:
         """All that can fail, and the log entry last: once it is there, nothing is left to do."""
-        pins = self._commit(staged, plan, observed_at, made)
+        pins = self._commit(staged, plan, observed_at, new_files)
         name, tables = staged.dataset.name, {**plan.base.tables, **pins}
         unharmed = self._past_never_changes(staged, plan.base, tables)
         newest = max((file.hi for file in self._tables.state(name, tables.get(name)).files), default=None)
         revisions = int(plan.rows.revised.sum())
-        files = [file for written in made.values() for file in written]
+        files = [file for table_files in new_files.values() for file in table_files]
         published = Published(
             dataset=name,
             run_id=staged.run_id,
@@ -199,28 +199,30 @@ class Publisher:
         if len(fresh.positions):
             complete = not rows or superseded_table_name(staged.dataset.name) in base.tables
             key = columns(staged.dataset.key)
-            known = stored.holding(key) if complete else rows
-            places = np.arange(len(fresh.positions)) if known else repeated(staged.hashes[key][fresh.positions])
+            likely = stored.holding(key) if complete else rows
+            places = np.arange(len(fresh.positions)) if likely else repeated(staged.hashes[key][fresh.positions])
             revisions = _revisions(staged, fresh, places)
-            tombstones = new_tombstones(staged.dataset, revisions, TableState(known), complete=complete)
-        told = with_gaps_of(staged, fresh.seen_later)
+            tombstones = new_tombstones(staged.dataset, revisions, TableState(likely), complete=complete)
+        with_gaps = with_gaps_of(staged, fresh.seen_later)
         late = None if before.newest else self._log.now()
-        return Plan(base, told, fresh, new_gaps(told, stored_gaps, observations, observed_at, late), tombstones)
+        return Plan(
+            base, with_gaps, fresh, new_gaps(with_gaps, stored_gaps, observations, observed_at, late), tombstones
+        )
 
     def _followed(self, dataset: Dataset, base: Entry) -> dict[str, LikelyFiles]:
         """What a lake version has of the datasets whose rows are followed."""
-        told: dict[str, list[str]] = {}
+        names: dict[str, list[str]] = {}
         for _, followed, name in dataset.follows:
-            told.setdefault(followed, []).append(spelled(name))
-        states = {followed: self._tables.pinned(followed, base.tables) for followed in told}
+            names.setdefault(followed, []).append(spelled(name))
+        states = {followed: self._tables.pinned(followed, base.tables) for followed in names}
         self._store.fetch([file for state in states.values() for file in state.files])
         return {
-            followed: LikelyFiles(self._store, f"follows/{dataset.name}/{followed}", state.files, told[followed])
+            followed: LikelyFiles(self._store, f"follows/{dataset.name}/{followed}", state.files, names[followed])
             for followed, state in states.items()
         }
 
     def _commit(
-        self, staged: Staged, plan: Plan, observed_at: datetime, made: dict[str, list[NewFile]]
+        self, staged: Staged, plan: Plan, observed_at: datetime, new_files: dict[str, list[NewFile]]
     ) -> dict[str, int]:
         """Every file first, which is what takes room, then the Delta commits; `made` takes the files as they come."""
         dataset, superseded = staged.dataset, superseded_table_name(staged.dataset.name)
@@ -230,9 +232,9 @@ class Publisher:
             superseded: (SUPERSEDED_SCHEMA, years_of_tombstones(plan.tombstones)),
         }
         for table, (_, months) in due.items():
-            begun = table == superseded and plan.tombstones is not None and table not in plan.base.tables
-            if months or begun:
-                each(partial(_write_month, self._store, table, made.setdefault(table, [])), months)
+            is_first = table == superseded and plan.tombstones is not None and table not in plan.base.tables
+            if months or is_first:
+                each(partial(_write_month, self._store, table, new_files.setdefault(table, [])), months)
         machine.require_room(PLACE, self._store.root)
         return {
             table: self._tables.commit(
@@ -242,12 +244,12 @@ class Publisher:
                 sorted(files, key=lambda file: file.name),
                 note=staged.run_id,
             )
-            for table, files in made.items()
+            for table, files in new_files.items()
         }
 
-    def _give_back(self, dataset: Dataset, base: Entry, made: Mapping[str, Sequence[NewFile]]) -> None:
+    def _give_back(self, dataset: Dataset, base: Entry, new_files: Mapping[str, Sequence[NewFile]]) -> None:
         """Remove the files that no version will show, and first the Delta commits that hold them."""
-        for table, files in reversed(list(made.items())):
+        for table, files in reversed(list(new_files.items())):
             with suppress(Exception):  # what can't be given back is a vacuum's
                 if self._tables.holds(table, files):
                     self._tables.commit(table, table_schema(dataset, table), base.tables.get(table), (), note="undone")
@@ -269,14 +271,14 @@ class Publisher:
 def _revisions(staged: Staged, rows: NewRows, places: Positions) -> pa.Table:
     """What is known of these of the rows to publish that says which revision of which key they are."""
     chosen = pa.array(rows.positions[places])
-    known = {clock.AVAILABLE_AT: instants(rows.available[places]), "content_hash": staged.content_hash.take(chosen)}
+    computed = {clock.AVAILABLE_AT: instants(rows.available[places]), "content_hash": staged.content_hash.take(chosen)}
     names = facts_of_revision(staged.dataset)
-    return pa.table({name: known[name] if name in known else staged.rows[name].take(chosen) for name in names})
+    return pa.table({name: computed[name] if name in computed else staged.rows[name].take(chosen) for name in names})
 
 
-def _write_month(store: Store, table: str, made: list[NewFile], month: Month) -> None:
+def _write_month(store: Store, table: str, new_files: list[NewFile], month: Month) -> None:
     name, build = month
-    made.append(write_file(store, table_key(table), name, build()))
+    new_files.append(write_file(store, table_key(table), name, build()))
 
 
 def _per_day(staged: Staged, rows: NewRows) -> dict[str, DayCount]:

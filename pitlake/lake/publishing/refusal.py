@@ -66,12 +66,12 @@ def judge(staged: Staged, observed_at: datetime, further: Sequence[Audit] = ()) 
     passed, refusals = refuse(staged, observed_at)
     checks = (*refusals, *audit(passed, observed_at))
     if not any(check.refuses for check in checks):
-        checks = (*checks, *(found for one in further for found in one(passed, observed_at)))
+        checks = (*checks, *(result for audit in further for result in audit(passed, observed_at)))
     return Judged(passed, checks)
 
 
 def refuse(staged: Staged, observed_at: datetime) -> tuple[Staged, tuple[CheckResult, ...]]:
-    """The stage with every refused row turned into a gap, and what was found, check by check."""
+    """Return the stage with every refused row turned into a gap, and the result of each check."""
     left, every, checks = staged, list[Refused](), list[CheckResult]()
     for names, find in (
         ((GATE, ROW_RULES, PARTITION_WINDOW), partial(_broken_alone, observed=clock.micros(observed_at))),
@@ -79,10 +79,10 @@ def refuse(staged: Staged, observed_at: datetime) -> tuple[Staged, tuple[CheckRe
         ((KEY_UNIQUE,), _two_answers),
     ):
         refused = _first_of_each(left.rows.num_rows, find(left))
-        checks += [_result(name, left, [one for one in refused if one.check == name]) for name in names]
+        checks += [_result(name, left, [group for group in refused if group.check == name]) for name in names]
         every += refused
         left = _with_gaps(left, refused)
-    return left, (*checks, _share(left, sum(len(one.positions) for one in every), checks))
+    return left, (*checks, _share(left, sum(len(group.positions) for group in every), checks))
 
 
 def _broken_alone(staged: Staged, observed: int) -> Iterator[Refused]:
@@ -102,8 +102,8 @@ def _broken_alone(staged: Staged, observed: int) -> Iterator[Refused]:
 def _codes(staged: Staged, observed: int) -> Codes:
     """The gate's verdict on every row; none may be available after the observation."""
     cutoff, json_columns = clock.from_micros(observed), staged.dataset.json_columns
-    found = in_blocks(lambda rows, _: row_codes(rows, cutoff, json_columns), staged.rows)
-    return np.concatenate([np.zeros(0, np.uint8), *found])
+    codes = in_blocks(lambda rows, _: row_codes(rows, cutoff, json_columns), staged.rows)
+    return np.concatenate([np.zeros(0, np.uint8), *codes])
 
 
 def _breaking_rules(staged: Staged) -> Iterator[tuple[str, Positions]]:
@@ -113,12 +113,12 @@ def _breaking_rules(staged: Staged) -> Iterator[tuple[str, Positions]]:
     needed = sorted({name for test in tests for name in test.columns})
     table = staged.rows.select(needed).append_column("_position", pa.array(np.arange(staged.rows.num_rows)))
     with calculator(staged=table) as sql:
-        found = sql.sql(
+        breaking = sql.sql(
             f"FROM (SELECT _position, {broken} FROM staged) "
             f"WHERE {' OR '.join(f'r{number}' for number in range(len(tests)))} ORDER BY _position"
         ).to_arrow_table()
     for number, test in enumerate(tests):
-        rows = as_numbers(found["_position"].filter(found[f"r{number}"].fill_null(False)))
+        rows = as_numbers(breaking["_position"].filter(breaking[f"r{number}"].fill_null(False)))
         if len(rows):
             yield test.name, rows
 
@@ -134,16 +134,16 @@ def _on_another_day(staged: Staged) -> Positions:
 def _two_contents(staged: Staged) -> Iterator[Refused]:
     """Rows of one identity that contradict each other. None stands, unless the source says which is the newest."""
     clash = staged.duplicates.identity_clash
-    shown, newest = _newest_of_group(staged.available[clash.positions], clash), _newest_content(staged, clash)
+    shown_at, newest = _newest_of_group(staged.available[clash.positions], clash), _newest_content(staged, clash)
     settled = np.isin(clash.group, clash.group[newest])
     for reason, chosen in ((OUTDATED, settled & ~newest), (TWO_CONTENTS, ~settled)):
-        yield Refused(IDENTITY_UNIQUE, reason, reason, clash.positions[chosen], shown[chosen])
+        yield Refused(IDENTITY_UNIQUE, reason, reason, clash.positions[chosen], shown_at[chosen])
 
 
 def _two_answers(staged: Staged) -> Iterator[Refused]:
     clash = staged.duplicates.key_clash
-    shown = _newest_of_group(staged.available[clash.positions], clash)
-    yield Refused(KEY_UNIQUE, TWO_ANSWERS, TWO_ANSWERS, clash.positions, shown)
+    shown_at = _newest_of_group(staged.available[clash.positions], clash)
+    yield Refused(KEY_UNIQUE, TWO_ANSWERS, TWO_ANSWERS, clash.positions, shown_at)
 
 
 def _newest_of_group(instants: Positions, clash: Clash) -> Positions:
@@ -171,36 +171,36 @@ def _newest_content(staged: Staged, clash: Clash) -> npt.NDArray[np.bool_]:
     return stays
 
 
-def _first_of_each(count: int, found: Iterable[Refused]) -> list[Refused]:
+def _first_of_each(count: int, refusals: Iterable[Refused]) -> list[Refused]:
     """What was found with every row named once, by the first rule that refuses it."""
     free, firsts = np.ones(count, bool), []
-    for one in found:
-        chosen = free[one.positions]
-        free[one.positions] = False
+    for refusal in refusals:
+        chosen = free[refusal.positions]
+        free[refusal.positions] = False
         if chosen.any():
-            firsts.append(replace(one, positions=one.positions[chosen], shown_at=one.shown_at[chosen]))
+            firsts.append(replace(refusal, positions=refusal.positions[chosen], shown_at=refusal.shown_at[chosen]))
     return firsts
 
 
 def _result(name: str, staged: Staged, refused: Sequence[Refused]) -> CheckResult:
-    examples = (locator for one in refused for locator in _locators(staged, one.positions[:MOST_EXAMPLES]))
+    examples = (locator for group in refused for locator in _locators(staged, group.positions[:MOST_EXAMPLES]))
     return CheckResult(
         name=name,
         passed=not refused,
         severity="warning" if refused else "blocking",
-        facts={**_counts(name, staged), **{one.fact: len(one.positions) for one in refused}},
+        facts={**_counts(name, staged), **{group.fact: len(group.positions) for group in refused}},
         examples=tuple(dict.fromkeys(examples))[:MOST_EXAMPLES],
     )
 
 
 def _counts(name: str, staged: Staged) -> dict[str, int | str]:
     """What a check counts whether it refuses or not."""
-    found = staged.duplicates if name in {IDENTITY_UNIQUE, KEY_UNIQUE} else None
-    if found is None:
+    duplicates = staged.duplicates if name in {IDENTITY_UNIQUE, KEY_UNIQUE} else None
+    if duplicates is None:
         return {"rows": staged.rows.num_rows}
     if name == KEY_UNIQUE:
-        return {"keys_with_two_answers": found.key_clash.groups}
-    return {"identities_with_two_contents": found.identity_clash.groups, "seen_twice": len(found.again)}
+        return {"keys_with_two_answers": duplicates.key_clash.groups}
+    return {"identities_with_two_contents": duplicates.identity_clash.groups, "seen_twice": len(duplicates.again)}
 
 
 def _share(staged: Staged, refused: int, checks: Sequence[CheckResult]) -> CheckResult:
@@ -209,12 +209,12 @@ def _share(staged: Staged, refused: int, checks: Sequence[CheckResult]) -> Check
     count, records = refused + unreadable, sum(staged.extracted.values())
     limit = staged.dataset.most_refused
     passed = count < LEAST_REFUSED or count <= limit * records
-    why = {} if passed else {name: fact for one in checks if not one.passed for name, fact in one.facts.items()}
+    why = {} if passed else {name: fact for check in checks if not check.passed for name, fact in check.facts.items()}
     return CheckResult(
         name=REFUSED_SHARE,
         passed=passed,
         facts={**why, "refused": count, "records": records, "percent_allowed": f"{PERCENT * limit:g}"},
-        examples=() if passed else tuple(dict.fromkeys(one for check in checks for one in check.examples)),
+        examples=() if passed else tuple(dict.fromkeys(locator for check in checks for locator in check.examples)),
     )
 
 
@@ -222,8 +222,8 @@ def _with_gaps(staged: Staged, refused: Sequence[Refused]) -> Staged:
     """The stage with rows turned into gaps. What is left of the rows is not copied."""
     if not refused:
         return staged
-    gaps = [_gaps(staged, one) for one in refused]
-    positions = np.concatenate([one.positions for one in refused])
+    gaps = [_gaps(staged, group) for group in refused]
+    positions = np.concatenate([group.positions for group in refused])
     partition = np.concatenate([staged.gap_partition, staged.row_partition[positions]])
     order = np.argsort(partition, kind="stable")
     return staged.derived(
@@ -237,10 +237,10 @@ def _with_gaps(staged: Staged, refused: Sequence[Refused]) -> Staged:
 
 def _gaps(staged: Staged, refused: Refused) -> pa.Table:
     count = len(refused.positions)
-    shown = pa.array(refused.shown_at, pa.int64(), mask=refused.shown_at == NEVER).cast(INSTANT)
+    shown_at = pa.array(refused.shown_at, pa.int64(), mask=refused.shown_at == NEVER).cast(INSTANT)
     texts = (pa.array([text] * count, pa.string()) for text in (GAP_TYPE, refused.reason))
     locators = pa.array(_locators(staged, refused.positions), pa.string())
-    return pa.Table.from_arrays([*texts, locators, shown], schema=GAP_STAGED_SCHEMA)
+    return pa.Table.from_arrays([*texts, locators, shown_at], schema=GAP_STAGED_SCHEMA)
 
 
 def _locators(staged: Staged, positions: Positions) -> list[str]:

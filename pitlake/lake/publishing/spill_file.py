@@ -38,27 +38,29 @@ class SpillFile:
             self._write()
 
     def runs(self, partitions: Sequence[str]) -> Runs:
-        """Which rows, numbered as they came, are next to each other once the partitions are in the given order."""
-        found: Runs = []
+        """Return which rows, numbered as they came, are next to each other once the partitions are in the given order."""
+        runs: Runs = []
         for _, start, stop in self._in_order(partitions):
-            follows = bool(found) and found[-1][1] == start
-            found.append((found.pop()[0] if follows else start, stop))
-        return found
+            follows = bool(runs) and runs[-1][1] == start
+            runs.append((runs.pop()[0] if follows else start, stop))
+        return runs
 
     def read(self, partitions: Sequence[str]) -> tuple[pa.Table, Positions]:
-        """All rows, partitions in the given order and rows as they came, and each row's place among the partitions."""
+        """Return all rows, partitions in the given order and rows as they came, and each row's place among the
+        partitions.
+        """
         self._write()
         self.close()
         readers = [pa.ipc.open_file(pa.memory_map(str(path))) for path in self._files]
         batches = [reader.get_batch(number) for reader in readers for number in range(reader.num_record_batches)]
         first = np.cumsum([0, *(batch.num_rows for batch in batches)]).tolist()
-        found = [
+        tables = [
             batches[number].slice(max(start - first[number], 0), stop - max(start, first[number]))
             for start, stop in self.runs(partitions)
             for number in range(bisect_right(first, start) - 1, bisect_left(first, stop))
         ]
         place, start, stop = np.array(self._in_order(partitions), np.int64).reshape(-1, 3).T
-        return pa.Table.from_batches(found, self._schema), np.repeat(place, stop - start)
+        return pa.Table.from_batches(tables, self._schema), np.repeat(place, stop - start)
 
     def close(self) -> None:
         """Finish the file being written; the next table begins another. What can't be finished is closed all the same,

@@ -67,14 +67,14 @@ class StagedGap:
     available_at: datetime | None = None
 
     def as_row(self) -> dict[str, object]:
-        """The gap as a row of GAP_STAGED_SCHEMA. Raises BadInstant when available_at has no time zone."""
-        shown = None if self.available_at is None else clock.instant(self.available_at, "available_at of a gap")
+        """Return the gap as a row of GAP_STAGED_SCHEMA. Raises BadInstant when available_at has no time zone."""
+        available_at = None if self.available_at is None else clock.instant(self.available_at, "available_at of a gap")
         locator = safe_locator(self.locator)
-        return {"gap_type": self.gap_type, "reason": self.reason, "locator": locator, "available_at": shown}
+        return {"gap_type": self.gap_type, "reason": self.reason, "locator": locator, "available_at": available_at}
 
 
 def safe_locator(evidence: str) -> str:
-    """What names a source record among gaps: its evidence. What the gate would refuse in it stands there as a hash."""
+    """Return the evidence that names a source record among gaps; what the gate would refuse in it becomes a hash."""
     start = next((place for place, letter in enumerate(evidence) if letter in OPENERS), None)
     if start is None or forbidden_path(evidence[start:]) is None:
         return evidence
@@ -82,7 +82,7 @@ def safe_locator(evidence: str) -> str:
 
 
 def staged_schema(dataset: Dataset) -> pa.Schema:
-    """What a staged table must hold: the business columns, then available_at, its source, of outside records its
+    """Return what a staged table must hold: the business columns, then available_at, its source, of outside records its
     basis, and evidence.
 
     Every field may be null here; the audit says which nulls are refused.
@@ -117,28 +117,28 @@ class Staged:
 
     @cached_property
     def duplicates(self) -> Duplicates:
-        """Which staged rows tell of one record twice."""
+        """Return which staged rows tell of one record twice."""
         return find_duplicates(self.dataset, self.rows, self.content_hash, self.hashes)
 
     @cached_property
     def hashes(self) -> dict[str, Hashes]:
-        """The hashes of the rows over all columns that are compared."""
+        """Return the hashes of the rows over all columns that are compared."""
         return hashes("FROM staged", (*keys(self.dataset), *map(columns, told_by(self.dataset))), staged=self.rows)
 
     @cached_property
     def available(self) -> Positions:
-        """available_at of every staged row, in microseconds; null is 0."""
+        """Return available_at of every staged row, in microseconds; null is 0."""
         return as_micros(self.rows[clock.AVAILABLE_AT])
 
     def derived(self, **parts: Any) -> "Staged":
-        """The same stage with other rows and gaps, which it lets go of with its own."""
-        made = replace(self, **parts, parts=[])
-        self.parts.append(made)
-        return made
+        """Return the same stage with other rows and gaps, which it lets go of with its own."""
+        part = replace(self, **parts, parts=[])
+        self.parts.append(part)
+        return part
 
     @property
     def basis(self) -> pa.ChunkedArray:
-        """What the staged instants of captured rows rest on: what is staged, else the source's clock or date."""
+        """Return what the staged instants of captured rows rest on: what is staged, else the source's clock or date."""
         by_clock = pc.equal(self.rows["available_at_source"], CLOCK_TAG)
         return pc.coalesce(self.rows[BASIS], pc.if_else(by_clock, SOURCE_CLOCK, SOURCE_DATE))
 
@@ -150,16 +150,16 @@ class Staged:
             object.__setattr__(self, name, getattr(self, name).schema.empty_table())
 
     def per_partition(self, index: Positions) -> dict[str, int]:
-        """How many of the given partition indexes fall on each partition."""
+        """Return how many of the given partition indexes fall on each partition."""
         return dict(zip(self.partitions, np.bincount(index, minlength=len(self.partitions)).tolist(), strict=True))
 
 
 def with_gaps_of(staged: Staged, positions: Positions) -> Staged:
-    """A stage in which rows that the lake has read a later answer about are gaps besides."""
+    """Return a stage in which rows that the lake has read a later answer about are gaps besides."""
     if not len(positions):
         return staged
-    named = staged.rows["evidence"].take(pa.array(positions)).to_pylist()
-    gaps = [StagedGap(SEEN_LATER.type, SEEN_LATER.reason, evidence).as_row() for evidence in named]
+    evidences = staged.rows["evidence"].take(pa.array(positions)).to_pylist()
+    gaps = [StagedGap(SEEN_LATER.type, SEEN_LATER.reason, evidence).as_row() for evidence in evidences]
     return staged.derived(
         gaps=pa.concat_tables([staged.gaps, pa.Table.from_pylist(gaps, GAP_STAGED_SCHEMA)]),
         gap_partition=np.concatenate([staged.gap_partition, staged.row_partition[positions]]),
@@ -199,7 +199,9 @@ class Stage:
             self._entities = {*(self._entities or ()), *entities}
 
     def cover(self, entity: str | None = None, bounds: Bounds = ()) -> None:
-        """Say of what the run saw all that there was: of an entity (None: of all of them) within bounds of columns."""
+        """Declare a part of the source that the run saw completely: an entity (None: all of them) within bounds of
+        columns.
+        """
         before = self._coverage.get(bounds, set())
         self._coverage[bounds] = None if entity is None or before is None else {*before, entity}
 
@@ -215,14 +217,14 @@ class Stage:
             raise BadInput("day", f"rows of {self.dataset.name} belong to a New York day", "give the partition's date")
         partition = UNDATED if day is None else day.isoformat()
         self._extracted[partition] = self._extracted.get(partition, 0) + extracted
-        listed = [gap.as_row() for gap in gaps]
+        gap_rows = [gap.as_row() for gap in gaps]
         with self._translated(), machine.working_in(PLACE, self._folder):
             if rows is not None and rows.num_rows:
                 typed = self._typed(rows)
                 self._hasher.put(typed)
                 self._rows.put(partition, typed)
-            if listed:
-                self._gaps.put(partition, pa.Table.from_pylist(listed, GAP_STAGED_SCHEMA))
+            if gap_rows:
+                self._gaps.put(partition, pa.Table.from_pylist(gap_rows, GAP_STAGED_SCHEMA))
 
     def load(self) -> Staged:
         """Everything staged so far, in partition order, mapped from disk until it is closed. Raises LakeError."""
@@ -254,8 +256,8 @@ class Stage:
             return spans(day for day in partitions if day != UNDATED), None
         if self._entities is None:
             return self._days, None
-        told = filter(None, pc.unique(rows[self.dataset.entity]).to_pylist())
-        return self._days, frozenset({*self._entities, *map(str, told)})
+        entities = filter(None, pc.unique(rows[self.dataset.entity]).to_pylist())
+        return self._days, frozenset({*self._entities, *map(str, entities)})
 
     def close(self) -> None:
         """Throw the stage away. Raises nothing: what is thrown away need not have been finished."""

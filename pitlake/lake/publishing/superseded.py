@@ -12,12 +12,12 @@ from pitlake.tombstones import SUPERSEDED_SCHEMA, newest_first
 
 
 def facts_of_revision(dataset: Dataset) -> list[str]:
-    """The columns that say of which key a row is a revision, and which revision is the newer one."""
+    """Return the columns that say of which key a row is a revision, and which revision is the newer one."""
     return list(dict.fromkeys((*dataset.key, *newest_first(dataset))))
 
 
 def new_tombstones(dataset: Dataset, published: pa.Table, state: TableState, *, complete: bool) -> pa.Table:
-    """The tombstones that publishing these rows beside the rows of `state` brings.
+    """Return the tombstones that publishing these rows beside the rows of `state` brings.
 
     published: `facts_of_revision` of the new rows. complete: whether `state`'s own tombstones are in the lake; if not,
     they come too. A row is dead once any newer one of its key is available, with one of both new: a row published late
@@ -28,16 +28,16 @@ def new_tombstones(dataset: Dataset, published: pa.Table, state: TableState, *, 
     names, key = columns(facts_of_revision(dataset)), columns(dataset.key)
     order = ", ".join(f"{quoted(name)} DESC NULLS LAST" for name in newest_first(dataset))
     of_keys = f"SEMI JOIN published ON {_same_key(dataset)}" if complete else ""
-    known = (
+    stored = (
         f"SELECT {names}, hash({key}) AS _hashed FROM {reading(state.files)} AS stored {of_keys}"
         if state.files
         else "FROM fresh LIMIT 0"
     )
-    kept = "MATERIALIZED" if complete else "NOT MATERIALIZED"  # few rows, or all of them
+    materialized = "MATERIALIZED" if complete else "NOT MATERIALIZED"  # few rows, or all of them
     every = "true" if not complete else "_is_new OR superseded_by_new"
     query = f"""
         WITH fresh AS MATERIALIZED (SELECT {names}, hash({key}) AS _hashed FROM published),
-        known AS {kept} ({known}),
+        known AS {materialized} ({stored}),
         -- A key that is there once, and most are, needs no window.
         several AS MATERIALIZED (
             SELECT _hashed FROM (SELECT _hashed FROM fresh UNION ALL SELECT _hashed FROM known)

@@ -8,11 +8,11 @@ Positions = npt.NDArray[np.int64]
 
 
 def as_numbers(column: pa.ChunkedArray) -> Positions:
-    """A column of integers without nulls as an array."""
+    """Return a column of integers without nulls as an array."""
     numbers: Positions = column.to_numpy()
     return numbers
 
 
 def as_micros(instants: pa.ChunkedArray, null: int = 0) -> Positions:
-    """Instants as microseconds since 1970."""
+    """Return instants as microseconds since 1970."""
     return as_numbers(instants.cast(pa.int64()).fill_null(null))

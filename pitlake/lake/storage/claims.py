@@ -27,14 +27,14 @@ def keep(store: Store, source: str, items: int) -> None:
 
 def counted(store: Store, until: datetime | None = None) -> dict[str, int]:
     """Return the items of each source, noted before `until` where that is given. Raises LakeError."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for file in store.walk(CLAIMS):
         name = file.key.rpartition("/")[2]
         if until is not None and int(name.partition(".")[0]) >= clock.micros(until):
             continue
         try:
             noted = json.loads(store.read(file.key))
-            found[noted["source"]] += noted["items"]
+            counts[noted["source"]] += noted["items"]
         except (ValueError, TypeError, KeyError):
             raise LakeError("a noted claim is damaged; remove the file, nothing depends on it") from None
-    return dict(sorted(found.items()))
+    return dict(sorted(counts.items()))

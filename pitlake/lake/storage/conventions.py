@@ -27,17 +27,17 @@ def ends_at(store: Store) -> datetime | None:
 
 
 def end_at(store: Store, moment: datetime) -> None:
-    """Agree that the lake's world ends then. Raises BadInput where another end is agreed."""
+    """Set when the lake's world ends, once. Raises BadInput where another end is set."""
     if not store.exists(ENDS_KEY):
         store.put_new(ENDS_KEY, clock.iso(moment).encode())
-    known = ends_at(store)
-    if known != moment:
-        problem = f"the world of this lake ends at {clock.iso(known) if known else 'no instant'}"
+    agreed = ends_at(store)
+    if agreed != moment:
+        problem = f"the world of this lake ends at {clock.iso(agreed) if agreed else 'no instant'}"
         raise BadInput("ends_at", problem, "leave it so, or build another lake")
 
 
 def filings_count_from(store: Store) -> str:
-    """RELEASE, the default, or ACCEPTANCE. Raises LakeFault."""
+    """Return RELEASE, the default, or ACCEPTANCE. Raises LakeFault."""
     rule = store.read(KEY).decode(errors="replace") if store.exists(KEY) else RELEASE
     if rule not in (RELEASE, ACCEPTANCE):
         raise LakeFault("damaged", store.path(KEY))
@@ -50,7 +50,7 @@ def count_filings_from(store: Store, rule: str, *, has_filings: bool) -> None:
         raise BadInput("filings_count_from", f"{rule!r} is not a rule", f"give {RELEASE} or {ACCEPTANCE}")
     if not store.exists(KEY) and not has_filings:
         store.put_new(KEY, rule.encode())
-    known = filings_count_from(store)
-    if known != rule:
-        problem = f"the filings of this lake count from their {known} on"
+    agreed = filings_count_from(store)
+    if agreed != rule:
+        problem = f"the filings of this lake count from their {agreed} on"
         raise BadInput("filings_count_from", problem, "leave it so, or build another lake")

@@ -49,18 +49,18 @@ def translated(root: Path) -> Iterator[None]:
 
 
 def cause(error: Exception, root: Path) -> LakeFault | None:
-    """The fault behind an error: a path that is denied to this user; None for any other."""
-    number, said = getattr(error, "errno", None), f"{error} {error.__cause__}"
+    """Return the fault behind an error: a path that is denied to this user; None for any other."""
+    number, message = getattr(error, "errno", None), f"{error} {error.__cause__}"
     if number is not None and number not in DENIED:
         return None
     denied = unreadable(root)
-    if denied is None and (number in DENIED or any(text in said for text in _DENIED_SAID)):
+    if denied is None and (number in DENIED or any(text in message for text in _DENIED_SAID)):
         denied = _unwritable(root, getattr(error, "filename", None)) or root
     return LakeFault("permission", denied) if denied else None
 
 
 def unreadable(root: Path) -> Path | None:
-    """The first path from the file system's root down, and of all that is needed to read a lake, that is denied."""
+    """Return the first path from the file system's root down, and of all that is needed to read a lake, that is denied."""
     for folder in reversed(root.parents):
         if not _may(folder, os.X_OK):
             return folder

@@ -42,17 +42,17 @@ class NewFile:
 
     @property
     def month(self) -> str:
-        """The New York month the file's folder stands for."""
+        """Return the New York month the file's folder stands for."""
         return month_of_file(self.name)
 
 
 def month_of_file(name: str) -> str:
-    """The New York month in a file's relative name."""
+    """Return the New York month in a file's relative name."""
     return name.split("/", 1)[0].removeprefix(f"{MONTH_COLUMN}=")
 
 
 def sorted_by(entity: pa.ChunkedArray, available: Positions) -> Positions:
-    """The positions that order rows by (entity, available_at); entities by their bytes, null first."""
+    """Return the positions that order rows by (entity, available_at); entities by their bytes, null first."""
     encoded = entity.combine_chunks().dictionary_encode()
     rank_of_code = np.empty(len(encoded.dictionary) + 1, np.int64)
     rank_of_code[0] = 0
@@ -66,8 +66,8 @@ def sorted_by(entity: pa.ChunkedArray, available: Positions) -> Positions:
 
 
 def take_rows(table: pa.Table, positions: Positions) -> pa.Table:
-    """The rows at these positions, in that order. Text of more than 2 GiB, too long for one Arrow array, comes in
-    several chunks.
+    """Return the rows at these positions, in that order. Text of more than 2 GiB, too long for one Arrow array, comes
+    in several chunks.
     """
     try:
         return table.take(pa.array(positions))
@@ -117,8 +117,8 @@ def write_parquet(rows: pa.Table, path: Path) -> None:
 
 
 def layout(rows: pa.Table, codec: str) -> dict[str, Any]:
-    """How to write rows like these, for pyarrow's writers: a dictionary only for columns whose values repeat, neither
-    compression nor bounds where they are of no use. A function of the rows, however they lie in memory.
+    """Return how to write rows like these, for pyarrow's writers: a dictionary only for columns whose values repeat,
+    neither compression nor bounds where they are of no use. A function of the rows, however they lie in memory.
     """
     leaves = {
         _leaf(field): name not in USELESS_BOUNDS for name, field in zip(rows.column_names, rows.schema, strict=True)
@@ -158,10 +158,10 @@ def _values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def floor_millis(moment: datetime) -> datetime:
-    """The start of the millisecond an instant lies in: Delta statistics keep no more."""
+    """Return the start of the millisecond an instant lies in: Delta statistics keep no more."""
     return moment - timedelta(microseconds=moment.microsecond % 1000)
 
 
 def ceil_millis(moment: datetime) -> datetime:
-    """The first whole millisecond at or after an instant."""
+    """Return the first whole millisecond at or after an instant."""
     return floor_millis(moment + timedelta(microseconds=999))

@@ -30,12 +30,12 @@ class Incident:
     reasons: tuple[str, ...]
 
     def to_json(self) -> bytes:
-        """The incident as it is kept."""
+        """Return the incident as it is kept."""
         return json.dumps({**asdict(self), "happened_at": clock.iso(self.happened_at)}, indent=1).encode()
 
     @classmethod
     def from_json(cls, content: bytes) -> "Incident":
-        """The incident that was kept. Raises LakeError when the file is not one."""
+        """Return the incident that was kept. Raises LakeError when the file is not one."""
         try:
             fields = json.loads(content)
             happened_at = clock.instant(fields["happened_at"], "happened_at")
@@ -54,6 +54,6 @@ def keep(store: Store, incident: Incident) -> None:
 
 
 def kept(store: Store) -> Iterator[Incident]:
-    """The kept incidents, newest first; read one by one."""
+    """Return the kept incidents, newest first; read one by one."""
     for key in sorted((file.key for file in store.walk(INCIDENTS)), reverse=True):
         yield Incident.from_json(store.read(key))

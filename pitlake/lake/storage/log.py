@@ -44,12 +44,12 @@ class Entry:
     nonce: str = ""
 
     def to_json(self) -> bytes:
-        """The entry as the log keeps it."""
+        """Return the entry as the log keeps it."""
         return json.dumps({**asdict(self), "committed_at": clock.iso(self.committed_at)}, indent=1).encode()
 
     @classmethod
     def from_json(cls, content: bytes) -> "Entry":
-        """The entry that the log kept. Raises ValueError when the file is not one."""
+        """Return the entry that the log kept. Raises ValueError when the file is not one."""
         try:
             fields = json.loads(content)
             return cls(**{**fields, "committed_at": clock.instant(fields["committed_at"], "committed_at")})
@@ -58,8 +58,8 @@ class Entry:
 
 
 def not_kept(field: str = "known_by") -> BadInput:
-    """The refusal of an instant by which there is no lake to answer: in the same words before it was made and where a
-    vacuum took it, so that nobody learns by it what became of the lake later.
+    """Return the refusal of an instant by which there is no lake to answer: in the same words before it was made and
+    where a vacuum took it, so that nobody learns by it what became of the lake later.
     """
     return BadInput(field, "this lake can't be asked as it was then", "give a later instant, or none for the newest")
 
@@ -72,7 +72,7 @@ class LakeLog:
         self._seen = 0
 
     def head(self) -> Entry:
-        """The newest entry. Raises LakeNotFound when there is no lake at the root."""
+        """Return the newest entry. Raises LakeNotFound when there is no lake at the root."""
         if not self._exists(self._seen):
             self._seen = 0
             if not self._exists(0):
@@ -83,7 +83,7 @@ class LakeLog:
         return self._read(self._seen)
 
     def entry(self, version: int | None = None) -> Entry:
-        """The entry of a version (default: the newest). Raises LakeNotFound naming the newest version there is."""
+        """Return the entry of a version (default: the newest). Raises LakeNotFound naming the newest version there is."""
         head = self.head()
         if version is None or version == head.version:
             return head
@@ -92,24 +92,24 @@ class LakeLog:
         return self._read(version)
 
     def entry_at(self, moment: datetime, field: str = "known_by") -> Entry:
-        """The entry that was the newest at an instant. Raises LakeNotFound, and BadInput for an instant ahead of this
-        machine's clock or before the lake was there.
+        """Return the entry that was the newest at an instant. Raises LakeNotFound, and BadInput for an instant ahead of
+        this machine's clock or before the lake was there.
         """
         newest = self.head()
         clock.past(moment, field, self.now)
         if newest.committed_at <= moment:
             return newest
-        found = self._read(0)
-        if moment < found.committed_at:
+        entry = self._read(0)
+        if moment < entry.committed_at:
             raise not_kept(field)
         after = newest.version
-        while after - found.version > 1:
-            middle = self._read((found.version + after) // 2)
+        while after - entry.version > 1:
+            middle = self._read((entry.version + after) // 2)
             if middle.committed_at <= moment:
-                found = middle
+                entry = middle
             else:
                 after = middle.version
-        return found
+        return entry
 
     def now(self) -> datetime:
         """This machine's clock, for what is observed or committed: never at or before the newest commit, which another
@@ -183,7 +183,7 @@ class LakeLog:
         return self._read(entry.version).nonce == entry.nonce
 
     def mark_vacuumed(self, versions: Sequence[int]) -> None:
-        """Note, before any file goes, which versions, in rising order, are about to lose some."""
+        """Record, before any file goes, which versions, in rising order, are about to lose some."""
         if versions:
             starts = [place for place, version in enumerate(versions) if version - 1 != versions[place - 1]]
             runs = [(versions[start], versions[end - 1]) for start, end in pairwise([*starts, len(versions)])]
@@ -191,7 +191,7 @@ class LakeLog:
             self._store.put_new(key, json.dumps(runs).encode())
 
     def is_vacuumed(self, version: int) -> bool:
-        """Whether a vacuum may have taken files of a version."""
+        """Return whether a vacuum may have taken files of a version."""
         return self._store.exists(f"{VACUUMED}/{version:020d}.json") or any(
             first <= version <= last
             for file in self._store.walk(VACUUMS)

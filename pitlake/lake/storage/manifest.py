@@ -27,13 +27,13 @@ class DataFile:
 
     @property
     def form(self) -> int | None:
-        """The form of a compacted file; None for any other file."""
+        """Return the form of a compacted file; None for any other file."""
         name = self.path.rpartition("/")[2]
         return int(name.split("-")[1]) if name.startswith(COMPACTED) else None
 
     @property
     def of_year(self) -> bool:
-        """Whether it lies with a year's files, not with a month's."""
+        """Return whether it lies with a year's files, not with a month's."""
         period = self.path.rpartition("/")[0].rpartition("=")[2]
         return len(period) == 4 and period.isdigit()
 
@@ -62,6 +62,6 @@ class Snapshot:
     fetch: Callable[[Iterable[DataFile]], None] = _nothing
 
     def files(self, table: str) -> tuple[DataFile, ...]:
-        """The files of a table; none when this version has no such table."""
+        """Return the files of a table; none when this version has no such table."""
         state = self.tables.get(table)
         return state.files if state else ()

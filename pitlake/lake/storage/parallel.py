@@ -19,12 +19,12 @@ Result = TypeVar("Result")
 
 
 def workers() -> int:
-    """How many threads are worth starting here."""
+    """Return how many threads are worth starting here."""
     return min(MOST_WORKERS, os.cpu_count() or 1)
 
 
 def each(work: Callable[[Piece], Result], pieces: Iterable[Piece], at_once: int | None = None) -> list[Result]:
-    """`work` done on every piece, results in the order of the pieces; the first error is raised.
+    """Run `work` on every piece and return the results in their order; the first error is raised.
 
     at_once: how many pieces; default as many as there are cores, for work that keeps them busy.
     """
@@ -49,5 +49,5 @@ def blocks(table: pa.Table, rows: int = BLOCK_ROWS, size: int = BLOCK_BYTES) -> 
 
 
 def in_blocks(work: Callable[[pa.Table, int], Result], table: pa.Table) -> list[Result]:
-    """`work` done on slices of a table that about fit the caches, results in row order."""
+    """Run `work` on slices of a table that about fit the caches and return the results in row order."""
     return each(lambda block: work(*block), blocks(table))

@@ -15,23 +15,23 @@ REMEDY = "restore it from a copy, or let go of it with `pitlake receipts --forge
 
 
 def receipt_id(content: bytes) -> str:
-    """The name of a receipt: the start of its file's hash."""
+    """Return the name of a receipt: the start of its file's hash."""
     return hashlib.sha256(content).hexdigest()[:ID_LENGTH]
 
 
 def receipt_key(name: str) -> str:
-    """Where a receipt lies."""
+    """Return where a receipt lies."""
     return f"{RECEIPTS}/{name}.json"
 
 
 def receipt_ids(store: Store) -> list[str]:
-    """The ids of the kept receipts, sorted."""
+    """Return the ids of the kept receipts, sorted."""
     keys = (file.key.removeprefix(f"{RECEIPTS}/") for file in store.walk(RECEIPTS))
     return sorted(key.removesuffix(".json") for key in keys if key.endswith(".json") and "/" not in key)
 
 
 def receipt_bytes(store: Store, name: str) -> bytes:
-    """A kept receipt's file as it was written. Raises ReceiptDamaged: its name is its content's hash."""
+    """Return a kept receipt's file as it was written. Raises ReceiptDamaged: its name is its content's hash."""
     content = store.read(receipt_key(name))
     if receipt_id(content) != name:
         raise ReceiptDamaged(f"{store.path(receipt_key(name))} was changed after it was written; {REMEDY}")
@@ -39,7 +39,7 @@ def receipt_bytes(store: Store, name: str) -> bytes:
 
 
 def kept_versions(store: Store) -> set[int]:
-    """The versions that kept receipts need. A damaged receipt raises ReceiptDamaged: its need is unknown."""
+    """Return the versions that kept receipts need. A damaged receipt raises ReceiptDamaged: its need is unknown."""
     return {_version(store, name) for name in receipt_ids(store)}
 
 

@@ -41,7 +41,7 @@ class RemoteStore(Store):
             raise BadInput("lake", f"{parts.scheme}:// root without a plain bucket", "give s3://bucket/prefix")
         self._bucket, self._prefix = parts.netloc, parts.path.strip("/")
         location = f"s3://{self._bucket}/{self._prefix}".rstrip("/")
-        endpoint = next((found for name in ENDPOINT_VARIABLES if (found := os.environ.get(name))), "")
+        endpoint = next((value for name in ENDPOINT_VARIABLES if (value := os.environ.get(name))), "")
         super().__init__(
             signed_cache.caches() / "mirror" / hashlib.sha256(f"{endpoint} {location}".encode()).hexdigest()[:32]
         )
@@ -61,11 +61,11 @@ class RemoteStore(Store):
         return store
 
     def table_uri(self, key: str) -> str:
-        """Where Delta finds the table below a key."""
+        """Return where Delta finds the table below a key."""
         return f"{self.location}/{key}"
 
     def exists(self, key: str) -> bool:
-        """Whether there is such a file."""
+        """Return whether there is such a file."""
         with self._reached():
             try:
                 obstore.head(self._remote, key)
@@ -74,7 +74,9 @@ class RemoteStore(Store):
             return True
 
     def read(self, key: str) -> bytes:
-        """The bytes of a small file, at the second attempt if the first answer is cut off. Raises FileNotFoundError."""
+        """Return the bytes of a small file, at the second attempt if the first answer is cut off. Raises
+        FileNotFoundError.
+        """
         with self._reached():
             try:
                 return bytes(obstore.get(self._remote, key).bytes())
@@ -99,23 +101,23 @@ class RemoteStore(Store):
         signed_cache.sign(path)
 
     def settle(self, key: str) -> None:
-        """Delta's own writes are there once they are acknowledged."""
+        """Do nothing: Delta's own writes are durable once they are acknowledged."""
 
     def fetch(self, files: Iterable[DataFile]) -> None:
         """Bring files that are not in the mirror as they were brought. Raises LakeError when one is gone or cut off."""
-        both = (one for file in files for one in (file, file.beside) if one)
+        both = (part for file in files for part in (file, file.beside) if part)
         each(self._bring, [file for file in both if not _mirrored(Path(file.path))])
 
     def holds(self, file: DataFile) -> bool:
-        """Whether a file is still in the object store."""
+        """Return whether a file is still in the object store."""
         return self.exists(self.key(file.path))
 
     def walk(self, folder: str) -> Iterator[StoredFile]:
         """Every file below a folder, in no order; none when there is none."""
         with self._reached():
             for batch in obstore.list(self._remote, prefix=folder):
-                for found in batch:
-                    yield StoredFile(found["path"], found["size"], found["last_modified"].timestamp())
+                for entry in batch:
+                    yield StoredFile(entry["path"], entry["size"], entry["last_modified"].timestamp())
 
     def delete(self, *keys: str) -> None:
         """Remove files; removing one that is gone is not an error."""

@@ -17,7 +17,7 @@ NEXT_STEP = "give a directory, a file:// URL or s3://bucket/prefix"
 
 
 def open_store(root: str | Path | None) -> Store:
-    """The lake's store: at the argument, else $PITLAKE_LAKE, else ./.pitlake/lake. Touches nothing.
+    """Return the lake's store: at the argument, else $PITLAKE_LAKE, else ./.pitlake/lake. Touches nothing.
 
     Raises BadInput for a URL that is neither file:// nor s3://, for what is not a path, and for a missing home.
     """

@@ -24,13 +24,13 @@ _believed: dict[str, Facts] = {}
 
 
 def caches() -> Path:
-    """Where this user's caches are: $PITLAKE_CACHE, else the system's place for them."""
-    named = os.environ.get("PITLAKE_CACHE")
-    return Path(named) if named else Path(platformdirs.user_cache_dir("pitlake"))
+    """Return where this user's caches are: $PITLAKE_CACHE, else the system's place for them."""
+    folder = os.environ.get("PITLAKE_CACHE")
+    return Path(folder) if folder else Path(platformdirs.user_cache_dir("pitlake"))
 
 
 def signature_path(path: Path) -> Path:
-    """Where the record of a file lies."""
+    """Return the path of a file's signature."""
     return path.with_name(path.name + SUFFIX)
 
 
@@ -46,14 +46,14 @@ def sign(path: Path) -> None:
 
 
 def is_intact(path: Path, descriptor: int) -> bool:
-    """Whether the open file is, byte for byte, the one that was vouched for at this path."""
+    """Return whether the open file is, byte for byte, the one that was signed at this path."""
     now = _facts(descriptor)
     if _believed.get(str(path)) == now:
         return True
-    told = _read(path)
-    if told is None:
+    signature = _read(path)
+    if signature is None:
         return False
-    digest, facts = told
+    digest, facts = signature
     if facts != now:
         if _sha256(descriptor) != digest:
             return False
@@ -63,8 +63,8 @@ def is_intact(path: Path, descriptor: int) -> bool:
 
 
 def _facts(descriptor: int) -> Facts:
-    found = os.fstat(descriptor)
-    return found.st_dev, found.st_ino, found.st_size, found.st_ctime_ns
+    stat = os.fstat(descriptor)
+    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_ctime_ns
 
 
 def _sha256(descriptor: int) -> str:
@@ -87,11 +87,11 @@ def _write(path: Path, digest: str, facts: Facts) -> None:
 def _read(path: Path) -> tuple[str, Facts] | None:
     try:
         digest, facts, signature = json.loads(signature_path(path).read_bytes())
-        known: Facts = tuple(facts)
-        right = hmac.compare_digest(signature, _signed(path, digest, known))
+        file_facts: Facts = tuple(facts)
+        right = hmac.compare_digest(signature, _signed(path, digest, file_facts))
     except (OSError, ValueError, TypeError):
         return None
-    return (digest, known) if right else None
+    return (digest, file_facts) if right else None
 
 
 def _signed(path: Path, digest: str, facts: Facts) -> str:
@@ -110,7 +110,7 @@ def _key() -> bytes:
         with suppress(FileExistsError):
             os.link(temporary, path)  # the first of several processes wins, and the key is never half there
         temporary.unlink()
-        kept = path.read_bytes()
-        if len(kept) == KEY_BYTES:
-            return kept
+        key = path.read_bytes()
+        if len(key) == KEY_BYTES:
+            return key
     return secrets.token_bytes(KEY_BYTES)

@@ -50,19 +50,19 @@ class Store:
         return LocalStore(self.root, mkdir=True)
 
     def path(self, key: str) -> Path:
-        """Where a key lies on this machine."""
+        """Return where a key lies on this machine."""
         return self.root / key
 
     def table_uri(self, key: str) -> str:
-        """Where Delta finds the table below a key."""
+        """Return where Delta finds the table below a key."""
         return str(self.path(key))
 
     def key(self, path: str | Path) -> str:
-        """The key of an absolute path below the root."""
+        """Return the key of an absolute path below the root."""
         return Path(path).relative_to(self.root).as_posix()
 
     def exists(self, key: str) -> bool:
-        """Whether there is such a file or directory."""
+        """Return whether there is such a file or directory."""
         with self.translated():
             try:
                 os.stat(f"{self.root}/{key}")  # noqa: PTH116  logs are searched by it
@@ -70,22 +70,23 @@ class Store:
                 return False
             return True
 
-    def newest(self, folder: str, known: int = -1) -> int:
-        """The last of a folder's files that are numbered from 0 without holes, at or after a known one; -1 if none.
+    def newest(self, folder: str, since: int = -1) -> int:
+        """Return the last of a folder's files that are numbered from 0 without holes, at or after a known one; -1 if
+        none.
 
         The stride is doubled until it is past the end, then the gap is halved.
         """
         stride = 1
-        while self.exists(f"{folder}/{known + stride:020d}.json"):
-            known, stride = known + stride, stride * 2
+        while self.exists(f"{folder}/{since + stride:020d}.json"):
+            since, stride = since + stride, stride * 2
         while stride > 1:
             stride //= 2
-            if self.exists(f"{folder}/{known + stride:020d}.json"):
-                known += stride
-        return known
+            if self.exists(f"{folder}/{since + stride:020d}.json"):
+                since += stride
+        return since
 
     def read(self, key: str) -> bytes:
-        """The bytes of a small file. Raises FileNotFoundError."""
+        """Return the bytes of a small file. Raises FileNotFoundError."""
         with self._reached():
             return self.path(key).read_bytes()
 
@@ -113,7 +114,7 @@ class Store:
             self.sync(self.path(key).parent)
 
     def translated(self) -> AbstractContextManager[None]:
-        """What fails here because of a permission is told as that: LakeFault."""
+        """Raise LakeFault for what fails here because of a permission."""
         return faults.translated(self.root)
 
     @contextmanager
@@ -127,8 +128,8 @@ class Store:
                     raise LakeError(f"{self.location}: there is no such bucket; create it, or name another") from None
                 if isinstance(error, (AlreadyExistsError, NotFoundError, FileNotFoundError)):
                     raise
-                if found := machine.exhausted(error, PLACE, self.location):
-                    raise found from None
+                if shortage := machine.exhausted(error, PLACE, self.location):
+                    raise shortage from None
                 reason = str(error).split("\n", 1)[0][:200]
                 raise LakeError(f"{self.location} refused or could not be reached: {reason}") from error
 
@@ -155,10 +156,10 @@ class Store:
         self.sync(self.path(key), self.path(key).parent)
 
     def fetch(self, files: Iterable[DataFile]) -> None:
-        """See that these files can be read at their paths. In a directory they can."""
+        """Make these files readable at their paths. In a directory they are."""
 
     def holds(self, file: DataFile) -> bool:
-        """Whether a file is still part of the store."""
+        """Return whether a file is still part of the store."""
         return Path(file.path).exists()
 
     def walk(self, folder: str) -> Iterator[StoredFile]:

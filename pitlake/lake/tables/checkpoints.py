@@ -32,24 +32,24 @@ class Checkpoints:
         self._hint = f"{self._log}/_last_checkpoint"
 
     def newest(self) -> int:
-        """The version that Delta starts from, by its hint; -1 where there is none."""
+        """Return the version that Delta starts from, by its hint; -1 where there is none."""
         try:
             return int(json.loads(self._store.read(self._hint))["version"])
         except (FileNotFoundError, ValueError, TypeError, KeyError):
             return -1
 
     def facts(self, version: int) -> list[Facts] | None:
-        """The facts of the files that a checkpoint lists; None where it is not there or can't be read."""
+        """Return the facts of the files that a checkpoint lists; None where it is not there or can't be read."""
         try:
             parts = self._column(version, "add", _FACTS)
-            listed = zip(*(parts[name] for name in _FACTS), strict=True)
-            return [facts_of(name, size, stats) for name, size, stats in listed if name is not None]
+            rows = zip(*(parts[name] for name in _FACTS), strict=True)
+            return [facts_of(name, size, stats) for name, size, stats in rows if name is not None]
         except (FileNotFoundError, pa.ArrowException, ValueError, TypeError, KeyError):
             return None
 
     def schema(self, latest: int) -> Schema | None:
-        """The schema that a table has at its newest version, as the newest checkpoint tells it; None where none is near
-        or a commit since may have told another.
+        """Return the schema that a table has at its newest version, as the newest checkpoint tells it; None where none
+        is near or a commit since may have told another.
         """
         newest = self.newest()
         if not 0 <= newest <= latest <= newest + INTERVAL:
@@ -58,8 +58,8 @@ class Checkpoints:
             for version in range(newest + 1, latest + 1):
                 if b'"metaData"' in self._store.read(f"{self._log}/{version:020d}.json"):
                     return None
-            told = self._column(newest, "metaData", ("schemaString",))["schemaString"]
-            return next(Schema.from_json(one) for one in told if one is not None)
+            schemas = self._column(newest, "metaData", ("schemaString",))["schemaString"]
+            return next(Schema.from_json(text) for text in schemas if text is not None)
         except (FileNotFoundError, pa.ArrowException, ValueError, TypeError, KeyError, StopIteration):
             return None
 
@@ -73,11 +73,11 @@ class Checkpoints:
             self._store.delete(self._key(oldest))
 
     def unneeded(self, keys: Iterable[str]) -> list[str]:
-        """Which of these files are checkpoints of the table that are no longer kept."""
-        newest, found = self.newest(), ((key, NAME.search(key)) for key in keys)
+        """Return which of these files are checkpoints of the table that are no longer kept."""
+        newest, matches = self.newest(), ((key, NAME.search(key)) for key in keys)
         return [
             key
-            for key, match in found
+            for key, match in matches
             if match and key.startswith(self._log) and int(match[1]) <= newest - KEPT * INTERVAL
         ]
 
@@ -92,17 +92,17 @@ class Checkpoints:
     def _column(self, version: int, column: str, names: Iterable[str]) -> dict[str, list[Any]]:
         """These fields of one column of a checkpoint, by name, a value for each of its rows."""
         file = pq.ParquetFile(pa.BufferReader(self._store.read(self._key(version))))
-        told = file.read(columns=[f"{column}.{name}" for name in names], use_threads=False)[column]
-        return {field.name: part.to_pylist() for field, part in zip(told.type, told.flatten(), strict=True)}
+        values = file.read(columns=[f"{column}.{name}" for name in names], use_threads=False)[column]
+        return {field.name: part.to_pylist() for field, part in zip(values.type, values.flatten(), strict=True)}
 
     def _bare(self, key: str) -> None:
         """Rewrite a checkpoint without tombstones, if it has any.
 
         They would stay for a hundred years, which is how long the table tells other engines to keep removed files.
         """
-        told = pq.read_table(pa.BufferReader(self._store.read(key)))
-        bare = told.filter(pc.is_null(told["remove"]))
-        if bare.num_rows < told.num_rows:
+        actions = pq.read_table(pa.BufferReader(self._store.read(key)))
+        bare = actions.filter(pc.is_null(actions["remove"]))
+        if bare.num_rows < actions.num_rows:
             sink = pa.BufferOutputStream()
             pq.write_table(bare, sink, compression="zstd")
             self._store.put(key, sink.getvalue().to_pybytes())

@@ -20,7 +20,7 @@ ENGINE = "pitlake"
 
 
 def added(name: str, file: NewFile | DataFile, *, same_rows: bool) -> Action:
-    """That a file is part of the table. same_rows: whether its rows were there before, in other files."""
+    """Return the action that adds a file. same_rows: whether its rows were there before, in other files."""
     stats = {
         "numRecords": file.rows,
         "minValues": {clock.AVAILABLE_AT: _millis(floor_millis(file.lo))},
@@ -32,7 +32,7 @@ def added(name: str, file: NewFile | DataFile, *, same_rows: bool) -> Action:
 
 
 def removed(name: str, size: int, *, same_rows: bool) -> Action:
-    """That a file is not part of the table any more."""
+    """Return the action that removes a file."""
     facts = {"deletionTimestamp": _now_millis(), "dataChange": not same_rows, "extendedFileMetadata": True}
     return {"remove": {**_of(name, size), **facts}}
 
@@ -42,7 +42,7 @@ def _of(name: str, size: int) -> dict[str, Any]:
 
 
 def written(actions: Iterable[Action], note: str) -> bytes:
-    """A commit of these actions, as its file holds it."""
+    """Return a commit of these actions, as its file holds it."""
     how = {"mode": "Append", "partitionBy": json.dumps([MONTH_COLUMN])}
     return _lines([_info("WRITE", how, note=note), *actions])
 
@@ -70,8 +70,8 @@ def changed_schema(delta: DeltaTable, schema: Schema) -> bytes:
 
 
 def _info(operation: str, how: dict[str, str], **more: str) -> Action:
-    told = {"timestamp": _now_millis(), "operation": operation, "operationParameters": how, "engineInfo": ENGINE}
-    return {"commitInfo": told | more}
+    facts = {"timestamp": _now_millis(), "operation": operation, "operationParameters": how, "engineInfo": ENGINE}
+    return {"commitInfo": facts | more}
 
 
 def _lines(actions: Iterable[Action]) -> bytes:

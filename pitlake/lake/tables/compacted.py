@@ -43,55 +43,55 @@ class Form:
     group_rows: int = ROW_GROUP_ROWS
 
     def without(self, names: frozenset[str]) -> "Form":
-        """The same, without these columns."""
+        """Return the same form without these columns."""
         schema = pa.schema([field for field in self.schema if field.name not in names])
         return Form(schema, tuple(name for name in self.order if name not in names), self.group_rows)
 
     def positions(self, rows: pa.Table) -> pa.Array:
-        """Where the rows stand that come first, second and so on in order."""
+        """Return the positions that put rows in order."""
         return pc.sort_indices(rows, sort_keys=[(name, "ascending") for name in self.order])
 
     def arranged(self, rows: pa.Table) -> pa.Table:
-        """Rows in order, in one piece."""
+        """Return rows in order, in one piece."""
         return take_rows(rows, self.positions(rows)).combine_chunks()
 
 
 def observed_table_name(dataset: str) -> str:
-    """The lake's table of when the rows of a dataset's compacted files were observed."""
+    """Return the lake's table of when the rows of a dataset's compacted files were observed."""
     return f"observed/{dataset}"
 
 
 def form_of_rows(dataset: Dataset) -> Form:
-    """The form of a dataset's rows."""
+    """Return the form of a dataset's rows."""
     order = tuple(dict.fromkeys((dataset.entity, *dataset.revision_order, *dataset.identity)))
     every = Form(dataset.arrow_schema, order, _TEXTS if dataset.searched else ROW_GROUP_ROWS)
     return every.without(frozenset({OBSERVED_AT}))
 
 
 def form_of_tombstones() -> Form:
-    """The form of a dataset's tombstones."""
+    """Return the form of a dataset's tombstones."""
     return Form(SUPERSEDED_SCHEMA, (AVAILABLE_AT, "dead_at", "dead_hash"))
 
 
 def form_of(dataset: Dataset, table: str) -> Form | None:
-    """The form of one of a dataset's tables; None for one whose periods are not compacted."""
+    """Return the form of one of a dataset's tables; None for one whose periods are not compacted."""
     if table == dataset.name:
         return form_of_rows(dataset)
     return form_of_tombstones() if table == superseded_table_name(dataset.name) else None
 
 
 def new_name(period: str) -> str:
-    """A name for a compacted file, relative to its table."""
+    """Return a name for a compacted file, relative to its table."""
     return f"{MONTH_COLUMN}={period}/{COMPACTED}{FORM}-{uuid4().hex}.parquet"
 
 
 def write(tables: Iterable[pa.Table], file: object, group_rows: int) -> None:
     """Write at least one table, one after the other; how is told from the first."""
-    with ExitStack() as opened:
+    with ExitStack() as stack:
         writer = None
         for rows in tables:
             if writer is None:
-                writer = opened.enter_context(
+                writer = stack.enter_context(
                     pq.ParquetWriter(
                         file, rows.schema, store_schema=False, write_page_index=False, **layout(rows, "lz4")
                     )
@@ -100,7 +100,7 @@ def write(tables: Iterable[pa.Table], file: object, group_rows: int) -> None:
 
 
 def stored_schema(file: DataFile, schema: pa.Schema) -> pa.Schema:
-    """The schema of a file of a table whose rows have this one."""
+    """Return the schema of a file of a table whose rows have this one."""
     if file.form is None or OBSERVED_AT not in schema.names:
         return schema
     return schema.remove(schema.get_field_index(OBSERVED_AT))
@@ -108,18 +108,18 @@ def stored_schema(file: DataFile, schema: pa.Schema) -> pa.Schema:
 
 @lru_cache(maxsize=64)
 def months_of(year: int) -> tuple[int, ...]:
-    """The starts of the months of a New York year, in microseconds since the epoch."""
+    """Return the starts of the months of a New York year, in microseconds since the epoch."""
     return tuple(micros(start_of_new_york_day(date(year, month + 1, 1))) for month in range(12))
 
 
 def spans(starts: tuple[int, ...], since: Bound, until: Bound) -> Iterator[tuple[Bound, Bound]]:
-    """From `since` to `until` in parts: the first and last instant of each. starts: where the parts begin."""
+    """Split `since` to `until` into parts and return the first and last instant of each. starts: where the parts begin."""
     inner = [start for start in starts[1:] if (since is None or since < start) and (until is None or start <= until)]
     return zip([since, *inner], [*(start - 1 for start in inner), until], strict=True)
 
 
 def reaching(files: Iterable[DataFile], since: Bound, until: Bound) -> list[DataFile]:
-    """Those of the files that may have rows from `since` to `until`."""
+    """Return the files that may have rows from `since` to `until`."""
     return [
         file
         for file in files
@@ -128,26 +128,26 @@ def reaching(files: Iterable[DataFile], since: Bound, until: Bound) -> list[Data
 
 
 def count(source: BinaryIO, since: Bound, until: Bound) -> int:
-    """How many rows a file has from `since` to `until`, one of which at least is an instant."""
-    _, wanted = _wanted(pq.ParquetFile(source), since, until)
-    return pc.sum(wanted).as_py() or 0
+    """Return how many rows a file has from `since` to `until`, one of which at least is an instant."""
+    _, mask = _wanted(pq.ParquetFile(source), since, until)
+    return pc.sum(mask).as_py() or 0
 
 
 def read(source: BinaryIO, names: list[str], since: Bound, until: Bound) -> pa.Table:
-    """Those of these columns that a file has, of its rows from `since` to `until`. Texts may be coded: see `shaped`."""
+    """Return the rows from `since` to `until`, of these columns those the file has. Texts may be coded: see `shaped`."""
     file = pq.ParquetFile(source)
     schema = file.schema_arrow
     schema = pa.schema([schema.field(name) for name in names if name in schema.names])
     if since is None and until is None:
         return file.read(columns=schema.names, use_threads=file.num_row_groups > 1).select(schema.names)
-    groups, wanted = _wanted(file, since, until)
-    kept = pc.sum(wanted).as_py()
-    if not kept:
+    groups, mask = _wanted(file, since, until)
+    kept_rows = pc.sum(mask).as_py()
+    if not kept_rows:
         return schema.empty_table()
-    if kept < len(wanted):
+    if kept_rows < len(mask):
         file = pq.ParquetFile(source, metadata=file.metadata, read_dictionary=_coded(file, groups, schema))
-    found = file.read_row_groups(groups, columns=schema.names, use_threads=len(groups) > 1).select(schema.names)
-    return found if kept == len(wanted) else found.filter(wanted)
+    rows = file.read_row_groups(groups, columns=schema.names, use_threads=len(groups) > 1).select(schema.names)
+    return rows if kept_rows == len(mask) else rows.filter(mask)
 
 
 def _wanted(file: pq.ParquetFile, since: Bound, until: Bound) -> tuple[list[int], pa.ChunkedArray]:
@@ -162,9 +162,9 @@ def _wanted(file: pq.ParquetFile, since: Bound, until: Bound) -> tuple[list[int]
 
 def _coded(file: pq.ParquetFile, groups: list[int], schema: pa.Schema) -> list[str]:
     """The texts that repeat: of these, rows that are kept are copied out of a dictionary, and no others."""
-    leaves, found = _leaves(file), [file.metadata.row_group(number) for number in groups]
+    leaves, row_groups = _leaves(file), [file.metadata.row_group(number) for number in groups]
     texts = [field.name for field in schema if pa.types.is_string(field.type)]
-    return [name for name in texts if all(group.column(leaves[name]).has_dictionary_page for group in found)]
+    return [name for name in texts if all(group.column(leaves[name]).has_dictionary_page for group in row_groups)]
 
 
 def _leaves(file: pq.ParquetFile) -> dict[str, int]:
@@ -175,8 +175,10 @@ def _leaves(file: pq.ParquetFile) -> dict[str, int]:
 def _within(instants: pa.ChunkedArray, since: Bound, until: Bound) -> pa.ChunkedArray:
     """Which of these instants lie between the two."""
     limits = ((since, pc.greater_equal), (until, pc.less_equal))
-    kept = [keeps(instants, pa.scalar(limit, pa.int64()).cast(INSTANT)) for limit, keeps in limits if limit is not None]
-    return reduce(pc.and_, kept)
+    masks = [
+        keeps(instants, pa.scalar(limit, pa.int64()).cast(INSTANT)) for limit, keeps in limits if limit is not None
+    ]
+    return reduce(pc.and_, masks)
 
 
 def shaped(rows: pa.Table, schema: pa.Schema) -> pa.Table:
@@ -194,7 +196,7 @@ def _shaped(rows: pa.Table, field: pa.Field) -> pa.ChunkedArray | pa.Array:
 
 def _may_hold(group: pq.RowGroupMetaData, instants: int | None, since: Bound, until: Bound) -> bool:
     """Whether a row group may have rows between the two. instants: the number of its column of instants."""
-    found = None if instants is None else group.column(instants).statistics
-    if found is None or not found.has_min_max:
+    statistics = None if instants is None else group.column(instants).statistics
+    if statistics is None or not statistics.has_min_max:
         return True
-    return (since is None or found.max_raw >= since) and (until is None or found.min_raw <= until)
+    return (since is None or statistics.max_raw >= since) and (until is None or statistics.min_raw <= until)

@@ -39,7 +39,7 @@ CONFIGURATION: dict[str, str | None] = {
 
 
 def table_key(table: str) -> str:
-    """Where a lake table lies below the root: other tables beside row tables, so that no dataset name can meet them."""
+    """Return where a lake table is below the root; a dataset's other tables can never meet a dataset's name."""
     return table if "/" in table else f"tables/{table}"
 
 
@@ -53,7 +53,7 @@ def _commit_key(table: str, version: int) -> str:
 
 
 def table_schema(dataset: Dataset, table: str) -> pa.Schema:
-    """What the Parquet files of a table hold."""
+    """Return what the Parquet files of a table hold."""
     others = {
         gap_table_name(dataset.name): GAP_SCHEMA,
         superseded_table_name(dataset.name): SUPERSEDED_SCHEMA,
@@ -73,31 +73,33 @@ class DeltaTables:
         self._beside: dict[str, tuple[TableState, int, TableState]] = {}
 
     def state(self, table: str, version: int | None) -> TableState:
-        """The files of one Delta version of a table; none for a table that is not pinned."""
+        """Return the files of one Delta version of a table; none for a table that is not pinned."""
         if version is None:
             return EMPTY
-        known = self._states.get((table, version))
-        if known is None:
+        state = self._states.get((table, version))
+        if state is None:
             if len(self._states) >= MOST_STATES:
                 self._states.clear()
-            known = self._states[table, version] = self._load(table, version)
-        return known
+            state = self._states[table, version] = self._load(table, version)
+        return state
 
     def pinned(self, table: str, pins: Mapping[str, int]) -> TableState:
-        """The files of a table in a lake version that pins these Delta versions, with what lies beside closed ones."""
+        """Return the files of a table in a lake version that pins these Delta versions, with what lies beside closed
+        ones.
+        """
         state, observed = self.state(table, pins.get(table)), observed_table_name(table)
         if observed not in pins:
             return state
-        known = self._beside.get(table)
-        if known is None or known[0] is not state or known[1] != pins[observed]:
+        cached = self._beside.get(table)
+        if cached is None or cached[0] is not state or cached[1] != pins[observed]:
             by_name = self._by_name(observed, pins[observed])
             files = (replace(file, beside=by_name.get(self._name(table, file.path))) for file in state.files)
-            known = self._beside[table] = state, pins[observed], TableState(tuple(files))
-        return known[2]
+            cached = self._beside[table] = state, pins[observed], TableState(tuple(files))
+        return cached[2]
 
-    def latest(self, table: str, known: int | None = None) -> int | None:
-        """The newest Delta version of a table, pinned or not, at or after a known one; None for no such table."""
-        latest = self._store.newest(_log(table), -1 if known is None else known)
+    def latest(self, table: str, since: int | None = None) -> int | None:
+        """Return the newest Delta version of a table, pinned or not, at or after a known one; None for no such table."""
+        latest = self._store.newest(_log(table), -1 if since is None else since)
         return None if latest < 0 else latest
 
     def added_columns(self, dataset: Dataset) -> frozenset[str]:
@@ -112,7 +114,7 @@ class DeltaTables:
         return names - self._created[dataset.name]
 
     def spans(self, table: str, pinned: int) -> tuple[int, dict[str, list[range]]]:
-        """The newest Delta version; and every file the table ever had, by its key, with the versions that show it.
+        """Return the newest Delta version, and every file the table ever had with the versions that show it, by key.
 
         Told by the commits and proven against what Delta says of the newest. Raises LakeFault for a commit that is gone
         or says something else; `pinned` is there at least.
@@ -132,18 +134,18 @@ class DeltaTables:
             raise LakeFault("damaged", self._store.table_uri(_log(table)))
         for name, version in since.items():
             spans[name].append(range(version, latest + 1))
-        return latest, {f"{table_key(table)}/{name}": shown for name, shown in spans.items()}
+        return latest, {f"{table_key(table)}/{name}": versions for name, versions in spans.items()}
 
     def tell(self, table: str) -> None:
-        """Tell in blocks what the commits of a table did, as far as that is not done."""
+        """Write the blocks that summarise the commits of a table, as far as they are missing."""
         self._history(table).write(self.latest(table) or 0)
 
     def old_checkpoints(self, table: str, keys: Iterable[str]) -> list[str]:
-        """Which of these files are checkpoints of a table that are not needed any more."""
+        """Return which of these files are checkpoints of a table that are not needed any more."""
         return self._checkpoints(table).unneeded(keys)
 
     def holds(self, table: str, files: Sequence[NewFile]) -> bool:
-        """Whether the newest Delta version of a table holds any of these files."""
+        """Return whether the newest Delta version of a table holds any of these files."""
         latest = self.latest(table)
         return latest is not None and not self._by_name(table, latest).keys().isdisjoint(file.name for file in files)
 
@@ -194,8 +196,8 @@ class DeltaTables:
         with suppress(LakeError, OSError, DeltaError):
             if (version + 1) % BLOCK == 0:
                 self._history(table).write(version)
-            if (compacted or (version + 1) % INTERVAL == 0) and (opened := self._open(table, version)):
-                opened.create_checkpoint()
+            if (compacted or (version + 1) % INTERVAL == 0) and (delta := self._open(table, version)):
+                delta.create_checkpoint()
                 checkpoints.tend(version)
 
     def _history(self, table: str) -> History:
@@ -257,10 +259,10 @@ class DeltaTables:
                 storage_options=self._store.table_options,
             )
         except DeltaError:
-            opened = self._open(table)
-            if opened is None:
+            delta = self._open(table)
+            if delta is None:
                 raise
-            return opened
+            return delta
 
     def _load(self, table: str, version: int) -> TableState:
         """Read without Delta, which would list the whole log first."""
@@ -277,8 +279,8 @@ class DeltaTables:
             return since, files
         checkpoints = self._checkpoints(table)
         newest = checkpoints.newest()
-        told = checkpoints.facts(newest) if since < newest <= version else None
-        return (since, files) if told is None else (newest, self._history(table).of(told))
+        facts = checkpoints.facts(newest) if since < newest <= version else None
+        return (since, files) if facts is None else (newest, self._history(table).of(facts))
 
     def _fault(self, table: str, version: int) -> LakeFault:
         """What is wrong with a table that has no such version: the first commit that is gone, else its whole log."""
@@ -342,5 +344,5 @@ def _spelled(field: Field) -> str:
 
 def _stored(schema: pa.Schema) -> pa.Schema:
     """What Delta is told of a table: rows of compacted files have no `observed_at`."""
-    told = [one.with_nullable(True) if one.name == clock.OBSERVED_AT else one for one in schema]
-    return pa.schema([*told, _MONTH])
+    fields = [field.with_nullable(True) if field.name == clock.OBSERVED_AT else field for field in schema]
+    return pa.schema([*fields, _MONTH])

@@ -40,16 +40,16 @@ class History:
         self._store, self._key = store, key
 
     def changes(self, first: int, last: int) -> Iterator[Change]:
-        """What each of these commits did, in order. Raises LakeFault for a commit that is gone or can't be read."""
-        begun = first + -first % BLOCK
-        yield from self._read(first, min(begun - 1, last))
-        blocks = each(self._told, range(begun // BLOCK, last // BLOCK + 1), self._store.at_once)
-        for start, told in zip(range(begun, last + 1, BLOCK), blocks, strict=True):
-            changes = told or self._read(start, min(start + BLOCK - 1, last))
+        """Return what each of these commits did, in order. Raises LakeFault for a commit that is gone or can't be read."""
+        first_block = first + -first % BLOCK
+        yield from self._read(first, min(first_block - 1, last))
+        blocks = each(self._told, range(first_block // BLOCK, last // BLOCK + 1), self._store.at_once)
+        for start, content in zip(range(first_block, last + 1, BLOCK), blocks, strict=True):
+            changes = content or self._read(start, min(start + BLOCK - 1, last))
             yield from changes[: last + 1 - start]
 
     def files(self, version: int, since: int, files: Files) -> Files:
-        """The files of one version, told from those of an earlier one on; there were none before version 0."""
+        """Return the files of one version, told from those of an earlier one on; there were none before version 0."""
         live, added = dict(files), dict[str, Facts]()
         for change in self.changes(since + 1, version):
             for name in change.removed:
@@ -59,9 +59,9 @@ class History:
         return live | self.of(added.values())
 
     def of(self, facts: Iterable[Facts]) -> Files:
-        """The files that these facts are of."""
+        """Return the files that these facts are of."""
         root = self._store.path(self._key)
-        return {str(one[0]): _data_file(f"{root}/{one[0]}", one) for one in facts}
+        return {str(file_facts[0]): _data_file(f"{root}/{file_facts[0]}", file_facts) for file_facts in facts}
 
     def write(self, latest: int) -> None:
         """Write the blocks that are full at a version and not there yet, so that none is there without those before."""
@@ -70,8 +70,8 @@ class History:
         while first and not self._store.exists(self._block(first - 1)):
             first -= 1
         for number in range(first, full):
-            told = json.dumps(self._read(number * BLOCK, (number + 1) * BLOCK - 1), separators=(",", ":"))
-            self._store.put_new(self._block(number), told.encode())
+            content = json.dumps(self._read(number * BLOCK, (number + 1) * BLOCK - 1), separators=(",", ":"))
+            self._store.put_new(self._block(number), content.encode())
 
     def _told(self, number: int) -> list[Change] | None:
         """What a block tells; None where it is not there."""
@@ -92,30 +92,30 @@ class History:
 
     def _commit(self, version: int) -> Change:
         key = f"{self._key}/_delta_log/{version:020d}.json"
-        found = Change([], [])
+        change = Change([], [])
         try:
             for line in self._store.read(key).splitlines():
                 actions = json.loads(line)
                 if "remove" in actions:
-                    found.removed.append(actions["remove"]["path"])
+                    change.removed.append(actions["remove"]["path"])
                 if "add" in actions:
                     add = actions["add"]
-                    found.added.append(facts_of(add["path"], add["size"], add["stats"]))
+                    change.added.append(facts_of(add["path"], add["size"], add["stats"]))
         except FileNotFoundError:
             raise LakeFault("missing", self._store.table_uri(key)) from None
         except (ValueError, TypeError, KeyError):
             raise LakeFault("damaged", self._store.table_uri(key)) from None
-        return found
+        return change
 
     def _block(self, number: int) -> str:
         return f"{self._key}/{FOLDER}/{number:020d}.json"
 
 
 def facts_of(name: str, size: int, stats: str) -> Facts:
-    """A file's facts, from what Delta tells of it."""
-    told = json.loads(stats)
-    bounds = (told[edge][clock.AVAILABLE_AT] for edge in ("minValues", "maxValues"))
-    return [name, told["numRecords"], size, *(clock.micros(datetime.fromisoformat(at)) // 1000 for at in bounds)]
+    """Return a file's facts, from what Delta tells of it."""
+    parsed = json.loads(stats)
+    bounds = (parsed[edge][clock.AVAILABLE_AT] for edge in ("minValues", "maxValues"))
+    return [name, parsed["numRecords"], size, *(clock.micros(datetime.fromisoformat(at)) // 1000 for at in bounds)]
 
 
 def _data_file(path: str, facts: Facts) -> DataFile:

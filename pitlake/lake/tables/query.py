@@ -22,7 +22,7 @@ CONFIG = {"autoinstall_known_extensions": "false", "python_enable_replacements":
 
 @contextmanager
 def calculator(threads: int | None = None, **tables: pa.Table) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection that knows the given Arrow tables by name, closed at the end. It computes on so many threads
+    """Return a connection that knows the given Arrow tables by name, closed at the end. It computes on so many threads
     (default: all that are worth it). Raises LakeError when a file can't be read.
     """
     connection = _instance(os.getpid(), threads or workers()).cursor()
@@ -31,8 +31,8 @@ def calculator(threads: int | None = None, **tables: pa.Table) -> Iterator[duckd
             connection.register(name, table)
         yield connection
     except duckdb.Error as error:
-        if found := machine.exhausted(error, "the lake's files", "read by DuckDB"):
-            raise found from None
+        if shortage := machine.exhausted(error, "the lake's files", "read by DuckDB"):
+            raise shortage from None
         raise LakeError(f"the lake's files could not be read: {str(error).splitlines()[0]}") from error
     finally:
         connection.close()
@@ -45,12 +45,12 @@ def _instance(process: int, threads: int) -> duckdb.DuckDBPyConnection:  # noqa:
 
 
 def quoted(name: str) -> str:
-    """A column name as SQL spells it."""
+    """Return a column name as SQL spells it."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def columns(names: Iterable[str], prefix: str = "") -> str:
-    """A list of column names as SQL spells it."""
+    """Return a list of column names as SQL spells it."""
     return ", ".join(f"{prefix}{quoted(name)}" for name in names)
 
 
@@ -60,7 +60,8 @@ def reading(files: Iterable[DataFile], schema: pa.Schema | None = None) -> str:
     With a schema, its columns that older files lack are null. That opens every file first: leave it out where a query
     reads only columns that all files have.
     """
-    alone, compacted = [], []
+    alone: list[DataFile] = []
+    compacted: list[DataFile] = []
     for file in files:
         (compacted if file.beside else alone).append(file)
     by_name = schema is not None

@@ -76,16 +76,16 @@ class Compactor:
             if periods := self._mergeable(dataset, table, base, before):
                 old = [file for files in periods.values() for file in files]
                 self._store.fetch(old)
-                made = each(partial(self._merge, dataset, table), periods.items())
-                due[table] = Replaced(old, [one.rows for one in made])
-                if beside := [one.beside for one in made if one.beside]:
+                merged = each(partial(self._merge, dataset, table), periods.items())
+                due[table] = Replaced(old, [part.rows for part in merged])
+                if beside := [part.beside for part in merged if part.beside]:
                     due[observed_table_name(table)] = Replaced([file.beside for file in old if file.beside], beside)
         pins: dict[str, int] = {}
         for table, files in due.items():
             turn.check(base)
             machine.require_room(PLACE, self._store.root)
-            schema, known = table_schema(dataset, table), base.tables.get(table)
-            pins[table] = self._tables.commit(table, schema, known, files.new, files.old, note="compact")
+            schema, pinned = table_schema(dataset, table), base.tables.get(table)
+            pins[table] = self._tables.commit(table, schema, pinned, files.new, files.old, note="compact")
         due.pop(observed_table_name(dataset.name), None)
         counts = {
             "files_before": sum(len(files.old) for files in due.values()),
@@ -111,9 +111,10 @@ class Compactor:
         for file, month in months.items():
             periods[month[:4] if closes and month[:4] < cut[:4] else month].append(file)
         return {
-            period: found
-            for period, found in sorted(periods.items())
-            if period < cut[: len(period)] and (len(found) > 1 or (closes and found[0].form != compacted.FORM))
+            period: period_files
+            for period, period_files in sorted(periods.items())
+            if period < cut[: len(period)]
+            and (len(period_files) > 1 or (closes and period_files[0].form != compacted.FORM))
         }
 
     def _merge(self, dataset: Dataset, table: str, period: tuple[str, list[DataFile]]) -> Merged:
@@ -132,5 +133,5 @@ class Compactor:
         """A digest of the multiset of rows over every column: count, sum and xor of row hashes."""
         with calculator() as sql:
             hashes = f"SELECT hash({columns(schema.names)}) AS row FROM {reading(files, schema)}"
-            found = sql.sql(f"SELECT count(*), sum(row::HUGEINT), bit_xor(row) FROM ({hashes})").fetchall()
-        return tuple(found[0])
+            totals = sql.sql(f"SELECT count(*), sum(row::HUGEINT), bit_xor(row) FROM ({hashes})").fetchall()
+        return tuple(totals[0])

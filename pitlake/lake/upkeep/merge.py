@@ -31,7 +31,7 @@ class Merged:
 
 
 def merge_period(store: Store, dataset: Dataset, table: str, period: str, files: list[DataFile]) -> Merged:
-    """The rows of all these files as one."""
+    """Write the rows of all these files as one."""
     form, schema = compacted.form_of(dataset, table), table_schema(dataset, table)
     if form is None:
         gaps = pa.concat_tables([_rows(schema, file) for file in files])
@@ -45,7 +45,7 @@ def merge_period(store: Store, dataset: Dataset, table: str, period: str, files:
 
 
 def as_data_file(store: Store, table: str, merged: Merged) -> DataFile:
-    """The merged file as the lake will know it."""
+    """Return the merged file as the lake will list it."""
     beside = None if merged.beside is None else _as_known(store, observed_table_name(table), merged.beside)
     return replace(_as_known(store, table, merged.rows), beside=beside)
 
@@ -53,8 +53,8 @@ def as_data_file(store: Store, table: str, merged: Merged) -> DataFile:
 def _arranged(schema: pa.Schema, form: Form, files: list[DataFile], starts: tuple[int, ...]) -> Iterator[pa.Table]:
     """All rows, in as many parts as are written one after the other."""
     for since, until in compacted.spans(starts, None, None):
-        found = [_rows(schema, file, since, until) for file in compacted.reaching(files, since, until)]
-        if found and (rows := form.arranged(pa.concat_tables(found))).num_rows:
+        tables = [_rows(schema, file, since, until) for file in compacted.reaching(files, since, until)]
+        if tables and (rows := form.arranged(pa.concat_tables(tables))).num_rows:
             yield rows
 
 
@@ -94,7 +94,7 @@ def _write(store: Store, table: str, name: str, parts: Iterable[pa.Table], form:
 
     with finished(store, path):
         compacted.write(counted(), path, form.group_rows)
-    lo, hi = min(one["min"].as_py() for one in bounds), max(one["max"].as_py() for one in bounds)
+    lo, hi = min(bound["min"].as_py() for bound in bounds), max(bound["max"].as_py() for bound in bounds)
     return NewFile(name, rows, path.stat().st_size, lo, hi)
 
 

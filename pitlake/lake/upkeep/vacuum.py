@@ -63,20 +63,20 @@ def vacuum(
     """
     now = log.now()
     committed, pins = _read(log)
-    kept = _kept(committed, now - keep, [log.entry(version).version for version in keep_versions])
+    keep_mask = _kept(committed, now - keep, [log.entry(version).version for version in keep_versions])
     if not dry_run:
         for table in pins:
             tables.tell(table)
-    found = {table: tables.spans(table, int(pinned.max())) for table, pinned in pins.items()}
+    table_spans = {table: tables.spans(table, int(pinned.max())) for table, pinned in pins.items()}
     files = [file for folder in DATA_FOLDERS for file in store.walk(folder)]
     # Other engines read the newest Delta versions, pinned or not, and they must not break.
-    wanted = _shown(found, {table: [*pinned[kept], found[table][0]] for table, pinned in pins.items()})
-    shown = _shown(found, pins)
+    needed = _shown(table_spans, {table: [*pinned[keep_mask], table_spans[table][0]] for table, pinned in pins.items()})
+    ever_pinned = _shown(table_spans, pins)
     deadline = now.timestamp() - grace.total_seconds()
-    unwanted = [file for file in files if _is_data(file) and file.key not in wanted]
-    expired = {file.key: file.size for file in unwanted if file.key in shown}
-    leftovers = {file.key: file.size for file in unwanted if file.key not in shown and file.modified < deadline}
-    lost = np.flatnonzero(_losing(found, pins, expired, len(committed))).tolist()
+    unwanted = [file for file in files if _is_data(file) and file.key not in needed]
+    expired = {file.key: file.size for file in unwanted if file.key in ever_pinned}
+    leftovers = {file.key: file.size for file in unwanted if file.key not in ever_pinned and file.modified < deadline}
+    lost = np.flatnonzero(_losing(table_spans, pins, expired, len(committed))).tolist()
     if not dry_run:
         log.mark_vacuumed(lost)
         small = (file for folder in (SCRATCH, TURNS) for file in store.walk(folder))
@@ -103,30 +103,32 @@ def _read(log: LakeLog) -> tuple[list[datetime], Pins]:
     return committed, pins
 
 
-def _kept(committed: list[datetime], cut: datetime, named: list[int]) -> Flags:
+def _kept(committed: list[datetime], cut: datetime, versions: list[int]) -> Flags:
     """The newest version, those that were the newest at some instant since `cut`, and those named."""
-    kept = np.array([newer >= cut for newer in committed[1:]] + [True])
-    kept[named] = True
-    return kept
+    keep_mask = np.array([newer >= cut for newer in committed[1:]] + [True])
+    keep_mask[versions] = True
+    return keep_mask
 
 
-def _shown(found: Mapping[str, tuple[int, Spans]], pins: Mapping[str, Sequence[int] | Versions]) -> frozenset[str]:
+def _shown(
+    table_spans: Mapping[str, tuple[int, Spans]], pins: Mapping[str, Sequence[int] | Versions]
+) -> frozenset[str]:
     """The keys of the files that any of these Delta versions shows."""
     sought = {table: np.unique(pinned).tolist() for table, pinned in pins.items()}
     return frozenset(
         key
         for table, versions in sought.items()
-        for key, shown in found[table][1].items()
-        if any(bisect_left(versions, span.start) < bisect_left(versions, span.stop) for span in shown)
+        for key, ranges in table_spans[table][1].items()
+        if any(bisect_left(versions, span.start) < bisect_left(versions, span.stop) for span in ranges)
     )
 
 
-def _losing(found: Mapping[str, tuple[int, Spans]], pins: Pins, expired: Container[str], count: int) -> Flags:
+def _losing(table_spans: Mapping[str, tuple[int, Spans]], pins: Pins, expired: Container[str], count: int) -> Flags:
     """Which of so many lake versions lose files."""
     losing = np.zeros(count, bool)
-    for table, (latest, spans) in found.items():
+    for table, (latest, spans) in table_spans.items():
         change = np.zeros(latest + 2, np.int64)
-        for span in (span for key, shown in spans.items() if key in expired for span in shown):
+        for span in (span for key, ranges in spans.items() if key in expired for span in ranges):
             change[span.start] += 1
             change[span.stop] -= 1
         losing |= (pins[table] != NONE) & (change.cumsum()[pins[table]] > 0)

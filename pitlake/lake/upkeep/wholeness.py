@@ -26,15 +26,15 @@ def look(store: Store, log: LakeLog, tables: DeltaTables) -> None:
                 raise LakeFault("missing" if size is None else "damaged", f"{store.location}/{store.key(file.path)}")
     if any(_unshown(sizes, before)):
         time.sleep(PUBLISH_SECONDS)
-        if found := next(_unshown(sizes, log.head()), None):
-            raise LakeFault("unshown", f"{store.location}/{found}")
+        if unshown := next(_unshown(sizes, log.head()), None):
+            raise LakeFault("unshown", f"{store.location}/{unshown}")
 
 
 def _unshown(keys: dict[str, int], entry: Entry) -> Iterator[str]:
     """The commits of tables that are newer than those a version shows."""
-    shown = {f"{table_key(table)}/_delta_log": version for table, version in entry.tables.items()}
+    pinned = {f"{table_key(table)}/_delta_log": version for table, version in entry.tables.items()}
     for key in sorted(keys):
         path = PurePosixPath(key)
         is_commit = path.parent.name == "_delta_log" and path.suffix == ".json" and path.stem.isdigit()
-        if is_commit and int(path.stem) > shown.get(str(path.parent), -1):
+        if is_commit and int(path.stem) > pinned.get(str(path.parent), -1):
             yield key
