@@ -41,6 +41,14 @@ DUCKDB_TYPES = {
 }
 """What DuckDB calls the types that rows are stored in."""
 
+CITATIONS = {
+    "graph": "graph label and id",
+    "external": "address or request, and the hash of the record",
+    "drops": "address of the file, and the hash of the record",
+    "derived": "what it was derived from: a row's evidence, or the address of an answer",
+}
+"""What `evidence` holds, by the group of a dataset."""
+
 SYSTEM_FIELDS = (
     pa.field("available_at", INSTANT, nullable=False),
     pa.field("available_at_source", pa.string(), nullable=False),
@@ -190,6 +198,7 @@ class Dataset:
     searched: the columns that searches by words read, of which sessions keep an index.
     frozen: the columns, of the identity, that name what is built at once and must come out the same again. What does
     not, and what is added to it later, is a revision, available when observed, and a warning says so.
+    cites: what `evidence` holds, where it is not what CITATIONS says of the group.
     rules: comparisons that hold in every row, such as "high >= low" or "close > 0"; a row that breaks one is impossible
     and becomes a gap. most_refused: which share of a run's records may be refused, by these rules or any other of rows,
     once there are LEAST_REFUSED of them; above it the source or the contract is wrong, and nothing is published.
@@ -222,6 +231,7 @@ class Dataset:
     known: Mapping[str, str] = field(default_factory=dict, hash=False)
     searched: tuple[str, ...] = ()
     frozen: tuple[str, ...] = ()
+    cites: str = ""
     rules: tuple[str, ...] = ()
     most_refused: float = 0.01
     owner: str = "data"
@@ -254,6 +264,7 @@ class Dataset:
         instants = {"", "available_at", *(column.name for column in self.columns if column.type == "instant")}
         self._refuse(self.revised_at not in instants, "revised_at is not an instant")
         self._refuse(not {self.source_tag, *self.other_tags} <= set(SOURCES), "the source tag is not one of the gate's")
+        self._refuse(not (self.cites or self.group in CITATIONS), "cites must say what evidence holds")
         self._refuse(not {*self.known.values()} <= {*KNOWN}, "known gives an unknown answer")
         self._refuse(not all(column.meaning for column in self.columns), "a column has no meaning")
         self._refuse(not all(map(self._compares, self.comparisons)), "a rule compares what can't be compared")
@@ -273,6 +284,16 @@ class Dataset:
     def comparisons(self) -> tuple[Comparison, ...]:
         """Return the rules, parsed. Raises ValueError."""
         return tuple(map(Comparison.of, self.rules))
+
+    @property
+    def citation(self) -> str:
+        """Return what `evidence` of its rows holds."""
+        return self.cites or CITATIONS[self.group]
+
+    @property
+    def source_tags(self) -> tuple[str, ...]:
+        """Return the tags that `available_at_source` of its rows may hold."""
+        return (self.source_tag, *self.other_tags)
 
     @cached_property
     def arrow_schema(self) -> pa.Schema:
@@ -327,7 +348,9 @@ class Dataset:
 
     @property
     def evidence_names(self) -> bool:
-        """Return whether evidence names one record: a node of the graph. That of other datasets may be shared by many."""
+        """Return whether evidence names one record: a node of the graph. That of other datasets may be
+        shared by many.
+        """
         return self.group == "graph"
 
     @cached_property

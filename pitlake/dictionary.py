@@ -75,7 +75,8 @@ def facts(dataset: Dataset) -> dict[str, object]:
         "title": dataset.title,
         "summary": dataset.summary,
         "availability": dataset.availability,
-        "available_at_source": dataset.source_tag,
+        "available_at_source": list(dataset.source_tags),
+        "evidence": dataset.citation,
         "key": list(dataset.key),
         "entity": dataset.entity,
         "open_only": dataset.open_only,
@@ -111,9 +112,10 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _system_columns(dataset: Dataset) -> tuple[Column, ...]:
+    tags = " or ".join(f"`{tag}`" for tag in dataset.source_tags)
     return (
         Column(name="available_at", type="instant", meaning="When this row became public; never after the as of."),
-        Column(name="available_at_source", type="string", meaning=f"What dates the row: `{dataset.source_tag}`."),
+        Column(name="available_at_source", type="string", meaning=f"What dates the row: {tags}."),
         Column(
             name=BASIS,
             type="string",
@@ -121,7 +123,7 @@ def _system_columns(dataset: Dataset) -> tuple[Column, ...]:
             + "; ".join(f"`{name}`: {what}" for name, what in BASES.items())
             + ".",
         ),
-        Column(name="evidence", type="string", meaning="Where the row comes from: graph label and id."),
+        Column(name="evidence", type="string", meaning=f"Where the row comes from: {dataset.citation}."),
     )
 
 

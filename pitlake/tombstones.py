@@ -24,5 +24,7 @@ def superseded_table_name(dataset: str) -> str:
 
 
 def newest_first(dataset: Dataset) -> tuple[str, ...]:
-    """Return the descending order of the revisions of one key, as the dataset's view has it; the hash makes it total."""
+    """Return the descending order of the revisions of one key, as the dataset's view has it; the hash makes
+    it total.
+    """
     return tuple(dict.fromkeys((*dataset.newer_by, "available_at", *dataset.tiebreak, "evidence", "content_hash")))

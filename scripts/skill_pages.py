@@ -292,7 +292,7 @@ def _envelope() -> str:
 
 
 def _evidence() -> str:
-    cited = [(one.name, _citation(one), ", ".join(one.key)) for one in all_datasets().values()]
+    cited = [(one.name, one.citation, ", ".join(one.key)) for one in all_datasets().values()]
     return (
         "\n\n".join(
             [
@@ -308,10 +308,6 @@ def _evidence() -> str:
         )
         + "\n"
     )
-
-
-def _citation(dataset: Dataset) -> str:
-    return "graph label and id" if dataset.group == "graph" else "address or request, and the capture's hash"
 
 
 ENVELOPE_RULES = f"""# The envelope

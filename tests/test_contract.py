@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from pitlake import dictionary
 from pitlake.contract import SYSTEM_FIELDS, Column, Dataset, GapRule
 from pitlake.datasets import all_datasets
 
@@ -123,3 +124,10 @@ def test_every_name_in_every_contract_is_borne_then_or_said_to_be_hindsight():
     for dataset in all_datasets().values():
         names = {column.name for column in dataset.columns if NAMES.fullmatch(column.name)}
         assert names <= dataset.hindsight or dataset.name in DATED_BY_A_LOOK | STATED_BY_THE_FILING, dataset.name
+
+
+def test_the_dictionary_says_of_each_dataset_what_evidence_and_the_source_tag_hold():
+    for dataset in all_datasets().values():
+        columns = {column.name: column.meaning for column in dictionary.agent_columns(dataset)}
+        assert ("graph label and id" in columns["evidence"]) == (dataset.group == "graph")
+        assert all(f"`{tag}`" in columns["available_at_source"] for tag in (dataset.source_tag, *dataset.other_tags))

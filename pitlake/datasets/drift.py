@@ -44,5 +44,6 @@ DATASET = Dataset(
     gap_rules=(shared.FUTURE,),
     warnings=("drifted",),
     group="derived",
+    cites="the measurement: dataset, field and instant",
     partitioned=False,
 )

@@ -71,6 +71,7 @@ DATASET = Dataset(
     source_tag="edgar_accepted",
     gap_rules=(NOTHING_KNOWN, shared.FUTURE),
     group="derived",
+    cites="the receipt of the answer it was built from",
     partitioned=False,
     frozen=("accession_no", "anchor"),
 )

@@ -114,7 +114,9 @@ def new_rows(
     observed_at: datetime,
     followed: Mapping[str, LikelyFiles],
 ) -> NewRows:
-    """Return the staged rows that are not stored yet. followed: what the lake version has of the datasets they follow."""
+    """Return the staged rows that are not stored yet. followed: what the lake version has of the datasets
+    they follow.
+    """
     dataset, findings = staged.dataset, RowFindings(staged)
     if staged.rows.num_rows:
         if files := stored.holding(columns(dataset.identity)):

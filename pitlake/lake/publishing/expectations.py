@@ -126,7 +126,9 @@ def _literal(value: str | float) -> str:
 
 
 def window_of(partitions: tuple[str, ...], observed_at: datetime) -> Window:
-    """Return the instants at which rows of these partitions may be available; undated partitions leave the start open."""
+    """Return the instants at which rows of these partitions may be available; undated partitions leave the
+    start open.
+    """
     days = [date.fromisoformat(name) for name in partitions if name[:1].isdigit()]
     if not days or len(days) != len(partitions):
         return None, observed_at
@@ -165,7 +167,7 @@ def _one_per(columns: list[str]) -> Rule:
 
 
 def _tagged(dataset: Dataset) -> Rule:
-    tags = [dataset.source_tag, *dataset.other_tags]
+    tags = list(dataset.source_tags)
     tag = {"column": "available_at_source", "value_set": tags}
     return Rule(name=f"available_at_source is {' or '.join(tags)}", kind="ExpectColumnValuesToBeInSet", arguments=tag)
 

@@ -71,7 +71,9 @@ def months_of_gaps(staged: Staged, new: NewGaps, observed_at: datetime) -> list[
 
 
 def years_of_tombstones(tombstones: pa.Table | None) -> list[Month]:
-    """Return the tombstones to publish as one table a year: they are small, and few files are what makes a lake fast."""
+    """Return the tombstones to publish as one table a year: they are small, and few files are what makes a
+    lake fast.
+    """
     if tombstones is None:
         return []
     available = as_micros(tombstones[clock.AVAILABLE_AT])

@@ -91,7 +91,9 @@ class Polls:
         self._read: dict[_File, list[Poll]] = {}
 
     def last(self, day: str | None = None, entity: str | None = None) -> int:
-        """Return the last poll of a day and an entity up to the instant, in microseconds; NEVER where there was none."""
+        """Return the last poll of a day and an entity up to the instant, in microseconds; NEVER where there
+        was none.
+        """
         return self._edges(day, entity)[0]
 
     def next(self, day: str | None = None, entity: str | None = None) -> int:

@@ -38,7 +38,9 @@ class SpillFile:
             self._write()
 
     def runs(self, partitions: Sequence[str]) -> Runs:
-        """Return which rows, numbered as they came, are next to each other once the partitions are in the given order."""
+        """Return which rows, numbered as they came, are next to each other once the partitions are in the
+        given order.
+        """
         runs: Runs = []
         for _, start, stop in self._in_order(partitions):
             follows = bool(runs) and runs[-1][1] == start

@@ -60,7 +60,9 @@ def cause(error: Exception, root: Path) -> LakeFault | None:
 
 
 def unreadable(root: Path) -> Path | None:
-    """Return the first path from the file system's root down, and of all that is needed to read a lake, that is denied."""
+    """Return the first path from the file system's root down, and of all that is needed to read a lake,
+    that is denied.
+    """
     for folder in reversed(root.parents):
         if not _may(folder, os.X_OK):
             return folder

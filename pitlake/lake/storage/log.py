@@ -83,7 +83,9 @@ class LakeLog:
         return self._read(self._seen)
 
     def entry(self, version: int | None = None) -> Entry:
-        """Return the entry of a version (default: the newest). Raises LakeNotFound naming the newest version there is."""
+        """Return the entry of a version (default: the newest). Raises LakeNotFound naming the newest
+        version there is.
+        """
         head = self.head()
         if version is None or version == head.version:
             return head

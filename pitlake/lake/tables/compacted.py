@@ -113,7 +113,9 @@ def months_of(year: int) -> tuple[int, ...]:
 
 
 def spans(starts: tuple[int, ...], since: Bound, until: Bound) -> Iterator[tuple[Bound, Bound]]:
-    """Split `since` to `until` into parts and return the first and last instant of each. starts: where the parts begin."""
+    """Split `since` to `until` into parts and return the first and last instant of each. starts: where the
+    parts begin.
+    """
     inner = [start for start in starts[1:] if (since is None or since < start) and (until is None or start <= until)]
     return zip([since, *inner], [*(start - 1 for start in inner), until], strict=True)
 
@@ -134,7 +136,9 @@ def count(source: BinaryIO, since: Bound, until: Bound) -> int:
 
 
 def read(source: BinaryIO, names: list[str], since: Bound, until: Bound) -> pa.Table:
-    """Return the rows from `since` to `until`, of these columns those the file has. Texts may be coded: see `shaped`."""
+    """Return the rows from `since` to `until`, of these columns those the file has. Texts may be coded: see
+    `shaped`.
+    """
     file = pq.ParquetFile(source)
     schema = file.schema_arrow
     schema = pa.schema([schema.field(name) for name in names if name in schema.names])

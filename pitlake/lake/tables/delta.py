@@ -98,7 +98,9 @@ class DeltaTables:
         return cached[2]
 
     def latest(self, table: str, since: int | None = None) -> int | None:
-        """Return the newest Delta version of a table, pinned or not, at or after a known one; None for no such table."""
+        """Return the newest Delta version of a table, pinned or not, at or after a known one; None for no
+        such table.
+        """
         latest = self._store.newest(_log(table), -1 if since is None else since)
         return None if latest < 0 else latest
 

@@ -40,7 +40,9 @@ class History:
         self._store, self._key = store, key
 
     def changes(self, first: int, last: int) -> Iterator[Change]:
-        """Return what each of these commits did, in order. Raises LakeFault for a commit that is gone or can't be read."""
+        """Return what each of these commits did, in order. Raises LakeFault for a commit that is gone or
+        can't be read.
+        """
         first_block = first + -first % BLOCK
         yield from self._read(first, min(first_block - 1, last))
         blocks = each(self._told, range(first_block // BLOCK, last // BLOCK + 1), self._store.at_once)
