@@ -51,7 +51,7 @@ def sessions_over(days: Sequence[date]) -> datetime | None:
 
     That is the last close, or the planned opening of a later session that was called off.
     """
-    closes = [held.close for day in days if (held := session(day))]
+    closes = [exchange_session.close for day in days if (exchange_session := session(day))]
     called_off = [plan.open for day in days if not session(day) and (plan := planned(day))]
     return max(closes + called_off, default=None)
 

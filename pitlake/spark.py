@@ -53,11 +53,11 @@ def frame(
     if contract.open_only:
         raise BadInput("dataset", f"{contract.name} is shown in open mode only", "ask a session, with open_mode=True")
     viewpoint = Viewpoint.parse(as_of, version=version, lake=lake)
-    opened, at = viewpoint.open_lake(), cast("datetime", viewpoint.as_of)
-    entry = opened.entry(viewpoint.snapshot().version)
+    open_lake, at = viewpoint.open_lake(), cast("datetime", viewpoint.as_of)
+    entry = open_lake.entry(viewpoint.snapshot().version)
     each, dead = statements.installed()[contract.name], superseded_table_name(contract.name)
-    with _told(opened, contract.name):
-        stored = _Stored(spark, opened, entry.tables, at)
+    with _told(open_lake, contract.name):
+        stored = _Stored(spark, open_lake, entry.tables, at)
         relations = {
             ("lake", contract.name): stored.until(contract.name, contract.arrow_schema),
             ("lake", f"superseded_{contract.name}"): stored.until(dead, SUPERSEDED_SCHEMA),
@@ -85,9 +85,9 @@ class _Stored:
         if table not in self._pins:
             return self._spark.createDataFrame(schema.empty_table())
         delta = self._spark.read.format("delta").option("versionAsOf", self._pins[table])
-        found = delta.load(self._lake.table_uri(table).replace("s3://", "s3a://", 1))
+        table_rows = delta.load(self._lake.table_uri(table).replace("s3://", "s3a://", 1))
         month = f.col(MONTH_COLUMN) <= new_york_month(self._at)
-        rows = found.where(month & (f.col(AVAILABLE_AT) <= f.timestamp_micros(f.lit(micros(self._at)))))
+        rows = table_rows.where(month & (f.col(AVAILABLE_AT) <= f.timestamp_micros(f.lit(micros(self._at)))))
         missing = [name for name in schema.names if name not in rows.columns]
         if missing:  # a version from before the contract gained them
             for field in self._spark.createDataFrame(schema.empty_table().select(missing)).schema:

@@ -122,8 +122,8 @@ def encode_rows(table: pa.Table, added: frozenset[str] = frozenset()) -> pa.Larg
 
 def _encode_added(table: pa.Table) -> pa.LargeBinaryArray:
     [name] = table.column_names
-    named = pa.scalar(f"{name}\0".encode(), pa.large_binary())
-    encoded = pc.binary_join_element_wise(named, encode_rows(table), _NO_BYTES)
+    prefix = pa.scalar(f"{name}\0".encode(), pa.large_binary())
+    encoded = pc.binary_join_element_wise(prefix, encode_rows(table), _NO_BYTES)
     return pc.if_else(table[name].combine_chunks().is_valid(), encoded, _NO_BYTES)
 
 
