@@ -106,7 +106,7 @@ def prepared(graph: GraphReader, _lake: Lake, run: RunFacts, _days: Sequence[dat
 
 
 def _names(node: Record) -> set[str]:
-    return {str(name) for name in (node["ticker"], *node["companies"]) if name}
+    return {str(name) for name in (node["ticker"], *(node.get("companies") or ())) if name}
 
 
 def _public_at(split: Place) -> datetime | None:

@@ -87,7 +87,7 @@ def _emptied(value: Any) -> Any:
     if isinstance(value, list):
         return []
     if isinstance(value, dict):
-        return {name: {} if name.startswith("Time Series") else _emptied(inner) for name, inner in value.items()}
+        return {name: {} if "Time Series" in name else _emptied(inner) for name, inner in value.items()}
     return value
 
 
