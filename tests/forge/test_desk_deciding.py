@@ -55,7 +55,7 @@ def made(tmp_path_factory):
         body=HOSTILE, factor_exposures={HOSTILE: 1.0},
     )  # fmt: skip
     for name in ("one", "two"):
-        wrote(turn(memory), "/memory/expressions/new.md", replace(draft, exit_details=name), name)
+        wrote(turn(memory), "/memory/expressions/new.md", replace(draft, entry_details=f"{HOSTILE} {name}"), name)
     reviewed(memory, read(memory, "E-001"))
     code = turn(memory, "code", actor="code")
     against = Counterfactual(

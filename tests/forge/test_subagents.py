@@ -15,6 +15,7 @@ from forge.core.tape import Tape
 from forge.memory import Memory
 from forge.memory.approvals import approve, pending
 from forge.memory.guardrails import Guardrails
+from forge.memory.lessons import decide, waiting_lessons
 from forge.model import Answer, Call, ModelFailed
 from forge.model.scripted import Scripted
 from forge.records import Calibration, ProcessKnowledge, content_hash, parse, render
@@ -260,6 +261,8 @@ def test_t6_a_reviewer_is_given_the_marks_of_the_category_and_the_lessons_of_the
     for name, weight in (("rates_growth", 0.5), ("rates_weak", 0.3), ("other", 0.9)):
         lesson = ProcessKnowledge(id="new", skill=("x",), category=name, weight=weight, claim="Look.")
         wrote(standing(desk, "first"), "/memory/pk/new.md", lesson, name)
+    for lesson in waiting_lessons(desk.memory):
+        decide(desk.memory, lesson.record.id, lesson.sha256, "pm")
     code = turn(desk.memory, "code", at=desk.memory.standing(instant(T)), actor="code")
     for category in ("macro_regime", "thematic"):
         marks = Calibration(id=category, forecasts=40, brier=0.21, status="measured")
@@ -268,11 +271,13 @@ def test_t6_a_reviewer_is_given_the_marks_of_the_category_and_the_lessons_of_the
     desk.ask(agent=script, review=[say("VERDICT: approve")])
     told = desk.models["review"].asked[0].messages[0]
     heads = [
-        line for line in told.splitlines() if line.startswith(("# ", "OUTPUT", "REVIEW", "PORTF", "CALIB", "PROC"))
+        line
+        for line in told.splitlines()
+        if line.startswith(("# ", "OUTPUT", "REVIEW", "PORTF", "CALIB", "PROC", "PK-", "rates"))
     ]
     assert heads == [
         "OUTPUT TO REVIEW:", "# E-001", "REVIEW FOCUS:", "PORTFOLIO:", "CALIBRATION:", "# macro_regime",
-        "PROCESS KNOWLEDGE:", "# PK-001",
+        "PROCESS KNOWLEDGE:", "rates_growth x", "PK-001 (weight 0.5, supports, written by agent): Look.",
     ]  # fmt: skip
 
 
