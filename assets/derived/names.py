@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from http import HTTPStatus
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -52,17 +53,26 @@ COVER_PAGES = """
 SNAPSHOTS = "SELECT cik, ticker, name, epoch_us(available_at) AS at, evidence FROM {rows} ORDER BY ALL"
 
 
-def derive(lake: Lake, *, run_id: str, observed_at: datetime | None = None, audits: Sequence[Audit] = ()) -> RunReport:
+def derive(
+    lake: Lake,
+    *,
+    run_id: str,
+    observed_at: datetime | None = None,
+    audits: Sequence[Audit] = (),
+    beside: Iterable[Capture] = (),
+) -> RunReport:
     """Derive the dataset from the lake's newest version and its captures, and publish it as one commit, or nothing.
 
-    Raises LakeError, CaptureDamaged. audits: what judges the stage beside the lake's own audit.
+    Raises LakeError, CaptureDamaged. audits: what judges the stage beside the lake's own audit. beside: answers that
+    are read besides those of the lake's captures.
     """
     try:
         snapshot = lake.snapshot()
     except LakeNotFound:
         snapshot = Snapshot(0)
     moment = observed_at or clock.now()
-    rows, gaps = statements(snapshot, CaptureStore.of(lake.location).every(PROVIDER.name), moment)
+    captures = chain(CaptureStore.of(lake.location).every(PROVIDER.name), beside)
+    rows, gaps = statements(snapshot, captures, moment)
     with lake.stage(DATASET, run_id) as stage:
 
         def fill() -> None:

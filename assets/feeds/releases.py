@@ -4,10 +4,12 @@ Read lazily from the lake's reports and sec_filings, one company or ticker at a 
 every one of them is dated by a rule that is never early. Nothing is written here.
 """
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from assets.edgar import Release
 from assets.feeds.acceptances import release
@@ -28,6 +30,7 @@ FILED = {
 }
 COMPANY = {"reports": "ticker = $asked", "sec_filings": "list_contains($ciks::VARCHAR[], cik)"}
 OF_CIK = "cik = $asked"
+OF_CIKS = "list_contains($ciks::VARCHAR[], cik)"
 OF_TICKER = "{company} AND form_type = '8-K' AND len(list_filter(items, lambda x: {earnings})) > 0"
 
 
@@ -62,6 +65,10 @@ class LakeReleases:
         filing = self._of_cik(cik).get(accession_no)
         return filing and filing.release(filing_date)
 
+    def of_companies(self, ciks: Sequence[str]) -> "KnownReleases":
+        """Return the releases of all filings of many companies, read at once."""
+        return KnownReleases({cik: dict(filings) for cik, filings in self._of_ciks(ciks).items()})
+
     def __call__(self, ticker: str, day: date) -> datetime | None:
         """The release of the ticker's 8-K with item 2.02 accepted on that New York day, the last one of several."""
         return self._earnings(ticker).get(day)
@@ -73,31 +80,67 @@ class LakeReleases:
             last[day] = max(at, last.get(day, at))
         return last
 
-    def _filings(self, question: str, subject: str) -> dict[str, Filing]:
-        """By accession number, from every dataset that knows acceptances: one with a filing date, else the earliest."""
+    def _filings(self, question: str, asked: str) -> dict[str, Filing]:
+        ciks = Tickers(self._lake_version()).resolve(asked, None).ciks if question is OF_TICKER else ()
+        return self._known(question, {"asked": asked, "ciks": list(ciks)}).get("", {})
+
+    def _of_ciks(self, ciks: Sequence[str]) -> dict[str, dict[str, Filing]]:
+        return self._known(OF_CIKS, {"ciks": list(ciks)}, by="cik")
+
+    def _lake_version(self) -> Snapshot:
         if self._snapshot is None:
             try:
                 self._snapshot = self._lake.snapshot()
             except LakeNotFound:
                 self._snapshot = Snapshot(0)
-        filings: dict[str, Filing] = {}
-        ciks = Tickers(self._snapshot).resolve(subject, None).ciks if question is OF_TICKER else ()
+        return self._snapshot
+
+    def _known(self, question: str, given: Mapping[str, Any], by: str = "''") -> dict[str, dict[str, Filing]]:
+        """By a column and accession number, from every dataset that knows acceptances: of one filing the statement with
+        a filing date, else the earliest.
+        """
+        snapshot = self._lake_version()
+        known: defaultdict[str, dict[str, Filing]] = defaultdict(dict)
         for dataset, (facts, earnings) in FILED.items():
-            files = self._snapshot.files(dataset)
+            files = snapshot.files(dataset)
             if not files:
                 continue
-            self._snapshot.fetch(files)
+            snapshot.fetch(files)
             accepted, rule, filing_date = facts.split(", ")
             whose = question.format(earnings=earnings, company=COMPANY[dataset])
             sql = f"""
-                SELECT DISTINCT accession_no, epoch_us({accepted}), {rule}, form_type, {filing_date}, release_rule
+                SELECT DISTINCT {by}, accession_no, epoch_us({accepted}), {rule}, form_type, {filing_date}, release_rule
                 FROM {reading(files)} WHERE {whose}"""
-            params = {name: value for name, value in (("asked", subject), ("ciks", list(ciks))) if f"${name}" in sql}
+            params = {name: value for name, value in given.items() if f"${name}" in sql}
             with calculator() as connection:
-                for number, at, by, form_type, day, released_by in connection.sql(sql, params=params).fetchall():
-                    filing = Filing(Dated(from_micros(at), by), form_type, day, released_by == BY_ACCEPTANCE)
-                    filings[number] = min(filing, filings.get(number, filing), key=_order)
-        return filings
+                for group, number, at, acceptance_rule, form_type, day, released_by in connection.sql(
+                    sql, params=params
+                ).fetchall():
+                    accepted_at = Dated(from_micros(at), acceptance_rule)
+                    filing = Filing(accepted_at, form_type, day, released_by == BY_ACCEPTANCE)
+                    of_group = known[group]
+                    of_group[number] = min(filing, of_group.get(number, filing), key=_order)
+        return known
+
+
+@dataclass(frozen=True)
+class KnownReleases:
+    """The releases of filings that were read from a lake before, by CIK and accession number; of no earnings."""
+
+    filings: Mapping[str, Mapping[str, Filing]]
+
+    def only(self, ciks: Sequence[str]) -> "KnownReleases":
+        """Return the same for some companies alone."""
+        return KnownReleases({cik: self.filings[cik] for cik in ciks if cik in self.filings})
+
+    def release(self, accession_no: str, cik: str, filing_date: date | None = None) -> Release | None:
+        """Return when EDGAR released a filing of that CIK; None when it is not known."""
+        found = self.filings.get(cik, {}).get(accession_no)
+        return found and found.release(filing_date)
+
+    def __call__(self, ticker: str, day: date) -> datetime | None:
+        """Return None: earnings are not known by ticker here."""
+        return None
 
 
 def _order(filing: Filing) -> tuple[bool, datetime]:

@@ -74,7 +74,7 @@ def unread_rounds(
     states, newest = list[State](), dict[str, str]()
     with HttpClient(feed.provider, store, "replay") as client:
         for unit in units:
-            request = _first_request(feed, unit)
+            request = first_request(feed, unit)
             key = request.key(feed.provider.name) if request else ""
             taken = store.instants(feed.provider.name, key) if request else []
             if taken:
@@ -94,7 +94,9 @@ def _asked_again(feed: Feed, store: CaptureStore, key: str, at: int, following: 
     return feed.provider.judge(capture) != OK
 
 
-def _first_request(feed: Feed, unit: Unit) -> Request | None:
+def first_request(feed: Feed, unit: Unit) -> Request | None:
+    """Return what a unit asks first, None for one that asks nothing."""
+
     def fetch(request: Request) -> Capture:
         raise _Asked(request)
 

@@ -138,7 +138,7 @@ class _Run:
 
             def fill() -> None:
                 buckets, last, cited = Buckets(feed, stage), read_clock(), list[str]()
-                looked: list[tuple[Whole | None, str | None, Sequence[Capture]]] = []
+                looked: list[tuple[Whole | None, str | None, int | None]] = []
                 for unit, entity in zip(units, entities, strict=True):
                     captures, refusal = collected(feed, unit, fetch)
                     last = max(last, read_clock(), *(capture.fetched_at for capture in captures))
@@ -159,7 +159,8 @@ class _Run:
                         earlier=earlier_captures(feed.provider, store),
                     )
                     whole = self._fill(unit, captures, refusal, run, buckets, stage, seen)
-                    looked.append((whole, str(entity) if refusal is None and all(entities) else None, captures))
+                    answered = max((clock.micros(one.fetched_at) for one in captures), default=None)
+                    looked.append((whole, str(entity) if refusal is None and all(entities) else None, answered))
                 _poll(stage, looked)
                 buckets.close_all()
                 self._facts = {
@@ -205,13 +206,13 @@ def _answered(captures: Sequence[Capture], now: datetime) -> datetime:
     return min(now, max((capture.fetched_at for capture in captures), default=now))
 
 
-def _poll(stage: Stage, looked: Sequence[tuple[Whole | None, str | None, Sequence[Capture]]]) -> None:
-    """Tell the stage what was looked at: not a unit that was last answered in an earlier sitting than others."""
-    answered_at = [
-        max((clock.micros(capture.fetched_at) for capture in captures), default=None) for *_, captures in looked
-    ]
-    last = max((at for at in answered_at if at is not None), default=0)
-    for (whole, entity, _), at in zip(looked, answered_at, strict=True):
+def _poll(stage: Stage, looked: Sequence[tuple[Whole | None, str | None, int | None]]) -> None:
+    """Tell the stage what was looked at: not a unit that was last answered in an earlier sitting than others.
+
+    looked: of each unit what of it was whole, its entity, and when it was last answered, in microseconds.
+    """
+    last = max((at for *_, at in looked if at is not None), default=0)
+    for whole, entity, at in looked:
         if at is not None and at < last - SITTING:
             continue
         if entity is not None:

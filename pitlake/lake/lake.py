@@ -19,13 +19,15 @@ from pitlake.lake.publishing.check_results import CheckReport
 from pitlake.lake.publishing.polls import Poll
 from pitlake.lake.publishing.publish import Published, Publisher
 from pitlake.lake.publishing.stage import Stage, remove_stale
-from pitlake.lake.storage import claims, conventions, faults, incidents
+from pitlake.lake.storage import bulk_loads, claims, conventions, faults, incidents, watch_list
+from pitlake.lake.storage.bulk_loads import BulkLoad
 from pitlake.lake.storage.incidents import Incident
 from pitlake.lake.storage.log import Entry, LakeLog
 from pitlake.lake.storage.manifest import Snapshot, TableState
 from pitlake.lake.storage.receipt_store import kept_versions, receipt_id, receipt_key
 from pitlake.lake.storage.root import open_store
 from pitlake.lake.storage.store import PLACE, Store
+from pitlake.lake.storage.watch_list import WatchList
 from pitlake.lake.tables.delta import DeltaTables, table_key
 from pitlake.lake.upkeep import wholeness
 from pitlake.lake.upkeep.compact import Compacted, Compactor
@@ -203,6 +205,25 @@ class Lake:
     def claims(self, until: datetime | None = None) -> dict[str, int]:
         """Return how many items each source's dates alone vouched for, as noted before `until`. Raises LakeError."""
         return claims.counted(self._store, until)
+
+    @_working
+    def watch(self, watched: WatchList) -> None:
+        """Keep what this lake is to be kept up to date with, in place of what it was. Makes the lake if need be."""
+        self._log.start()
+        watch_list.keep(self._store, watched)
+
+    def watch_list(self) -> WatchList:
+        """Return what this lake is kept up to date with, nothing by default. Raises LakeFault."""
+        return watch_list.read(self._store)
+
+    @_working
+    def keep_bulk_load(self, dataset: str, load: BulkLoad) -> None:
+        """Keep how far the bulk load of a dataset has come. Raises LakeError."""
+        bulk_loads.keep(self._store, dataset, load)
+
+    def bulk_load(self, dataset: str) -> BulkLoad | None:
+        """Return how far the last bulk load of a dataset came; None where there was none."""
+        return bulk_loads.read(self._store, dataset)
 
     def polls(self, dataset: str) -> list[Poll]:
         """Return every poll of a dataset's source, newest first. Raises LakeError."""

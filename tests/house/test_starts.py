@@ -81,6 +81,7 @@ COMMANDS = {
 # Commands that need what the demo does not have: they end with exit code 2 and a line that says so.
 REFUSED = {
     ("agents", "connect"): ((), "PITLAKE_DOOR"),
+    ("sync",): ((), "--tickers"),
     ("forge", "approve"): (("E-001", "--hash", "0" * 64), "is only read"),
     ("forge", "ask"): (("What of growth?",), "ANTHROPIC_API_KEY"),
     ("forge", "backtest"): (("--from", "2014-05-01", "--to", "2014-05-02"), "ANTHROPIC_API_KEY"),

@@ -5,6 +5,7 @@ options: concepts = us-gaap/Assets,dei/EntityCommonStockSharesOutstanding asks f
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 from assets.external.sec_edgar import _names
@@ -19,6 +20,8 @@ from pitlake.errors import RecordRefused, Unparsable, Unreadable
 from resources.http.capture import Capture, Request
 from resources.http.providers.sec_edgar import PROVIDER
 
+LATEST = "9999-12-31"
+
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
     """Fetch all facts of a company in one answer, or one answer per concept."""
@@ -30,26 +33,37 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """Yield one record per fact."""
+    """Yield one record per fact, of a scope with a first day per fact that was filed since."""
     for capture in captures:
-        answer = capture.json()
-        try:
-            of_cik = _names.cik(answer.get("cik"))
-        except Unreadable:
-            raise Unparsable(capture.evidence, "it names no company") from None
-        if of_cik != unit.name:
-            raise Unparsable(capture.evidence, "it is about another company")
-        for concept, units in _concepts(answer, capture):
-            for name, facts in units.items():
-                if not isinstance(facts, list) or not all(isinstance(fact, dict) for fact in facts):
-                    raise Unparsable(capture.evidence, "a unit is not a list of facts")
-                shared = {"cik": of_cik, "concept": concept, "unit": name}
-                for fact in _told_once(facts, capture) if _repeated(facts) else facts:
-                    yield {**fact, **shared}, capture
+        for shared, facts in fact_lists(capture, unit.name, unit.scope.date_from):
+            for record in fact_records(facts, shared, capture):
+                yield record, capture
 
 
-def _told_once(facts: Sequence[Record], capture: Capture) -> Iterator[Record]:
-    return (fact for fact, _ in told_once(((fact, capture) for fact in facts), _identity))
+def fact_lists(capture: Capture, cik: str, since: date | None) -> Iterator[tuple[dict[str, str], Sequence[Record]]]:
+    """Yield the facts of each concept and unit that were filed since a day, with what they share.
+
+    Raises Unparsable for an answer of another shape or about another company.
+    """
+    answer, first = capture.json(), since.isoformat() if since else ""
+    try:
+        of_cik = _names.cik(answer.get("cik"))
+    except Unreadable:
+        raise Unparsable(capture.evidence, "it names no company") from None
+    if of_cik != cik:
+        raise Unparsable(capture.evidence, "it is about another company")
+    for concept, units in _concepts(answer, capture):
+        for unit, facts in units.items():
+            if not isinstance(facts, list) or not all(isinstance(fact, dict) for fact in facts):
+                raise Unparsable(capture.evidence, "a unit is not a list of facts")
+            wanted = [fact for fact in facts if str(fact.get("filed") or LATEST) >= first] if first else facts
+            yield {"cik": of_cik, "concept": concept, "unit": unit}, wanted
+
+
+def fact_records(facts: Sequence[Record], shared: Mapping[str, str], capture: Capture) -> Iterator[Record]:
+    """Yield the facts of one concept and unit as records; those stated twice by one filing say so."""
+    once = (fact for fact, _ in told_once(((fact, capture) for fact in facts), _identity))
+    return ({**fact, **shared} for fact in (once if _repeated(facts) else facts))
 
 
 def _concepts(answer: Mapping[str, Any], capture: Capture) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -105,15 +105,15 @@ def _submissions(cik: str, scope: Scope, fetch: Fetch) -> Iterator[Capture]:
     main = fetch(Request(f"/submissions/CIK{cik}.json"))
     yield main
     pages = [main]
-    for name in _older_pages(main, cik, scope.date_from):
+    for name in older_pages(main, cik, scope.date_from):
         pages.append(fetch(Request(f"/submissions/{name}")))
         yield pages[-1]
     default = "headers" not in scope.options  # captures of before it was the default replay as well
     yield from _headers.fetched(_undecided(pages, cik, scope), fetch, if_captured=default)
 
 
-def _older_pages(main: Capture, cik: str, since: date | None) -> list[str]:
-    """The further pages a main answer names, those that end before `since` left out."""
+def older_pages(main: Capture, cik: str, since: date | None) -> list[str]:
+    """Return the further pages a main answer names, those that end before `since` left out. Raises Unparsable."""
     page_entries = _filings(main).get("files") or []
     try:
         pages = [(str(page["name"]), dating.day(page["filingTo"])) for page in page_entries]
@@ -129,7 +129,7 @@ def _undecided(pages: Iterable[Capture], cik: str, scope: Scope) -> Iterator[tup
     if headers == "none":
         return
     for page in pages:
-        for record in _rows(page):
+        for record in rows_of(page):
             accepted = _accepted(record)
             undecided = accepted is None or accepted.rule in UNPROVEN
             needed = headers == "all" or (undecided and (headers == "undecided" or EARNINGS in items_of(record)))
@@ -161,7 +161,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
     first: dict[tuple[str, str], Record] = {}
     again = 0
     for page, cik in pages:
-        for row in _rows(page):
+        for row in rows_of(page):
             number = str(row["accession_no"])
             record = {**row, "cik": cik, "header": headers.get(number)}
             if number in proven:
@@ -181,7 +181,7 @@ def _proven(pages: Iterable[Capture]) -> dict[str, tuple[str, dating.Dated]]:
     """What two pages prove together, where they serve one acceptance by two clocks."""
     served: defaultdict[str, set[str]] = defaultdict(set)
     for page in pages:
-        for row in _rows(page):
+        for row in rows_of(page):
             if isinstance(row["acceptance"], str):
                 served[str(row["accession_no"])].add(row["acceptance"])
     acceptances = {number: proven_by(texts) for number, texts in served.items() if len(texts) > 1}
@@ -206,8 +206,8 @@ def _filings(page: Capture) -> Mapping[str, Any]:
     return pages
 
 
-def _rows(page: Capture) -> Iterator[dict[str, Any]]:
-    """The columns of a page as records. Raises Unparsable when a column is gone or shorter than another."""
+def rows_of(page: Capture) -> Iterator[dict[str, Any]]:
+    """Return the filings of a page as records. Raises Unparsable when a column is gone or shorter than another."""
     recent = _filings(page)["recent"]
     columns = [recent.get(name) for name in COLUMNS]
     if not all(isinstance(column, list) for column in columns):

@@ -1,0 +1,129 @@
+"""The facts of a company as one table, for bulk loads: what `sec_facts` makes of each fact, made of all at once.
+
+A list of facts in which anything is out of the ordinary (a missing filing, a value that is not a number, a day that is
+not one, one fact stated twice) is left to `sec_facts`, record by record. Pure.
+"""
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime
+from functools import lru_cache
+from itertools import repeat
+from typing import Any, NamedTuple, cast
+from urllib.parse import quote
+
+import pyarrow as pa
+
+from assets.external.sec_edgar import sec_facts
+from assets.extraction import Record, Releases
+from pitlake import clock
+from pitlake.datasets.sec_facts import DATASET
+from pitlake.lake.publishing.stage import staged_schema
+from resources.http.capture import Capture
+
+SCHEMA = staged_schema(DATASET)
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_EPOCH = date(1970, 1, 1).toordinal()
+_CONSTANT = {"available_at_basis": None, "available_at_source": DATASET.source_tag}
+
+
+def fact_table(
+    capture: Capture, cik: str, since: date | None, releases: Releases, observed_at: datetime
+) -> tuple[pa.Table, list[Record]]:
+    """Return the facts of an answer as staged rows, and those that are left to `sec_facts` as its records.
+
+    since: the first filing date that is wanted. Raises Unparsable as `sec_facts.fact_lists` does.
+    """
+    columns: defaultdict[str, list[Any]] = defaultdict(list)
+    left: list[Record] = []
+    for shared, facts in sec_facts.fact_lists(capture, cik, since):
+        rows = _columns(facts, shared, capture, releases, observed_at) if facts else {}
+        if rows is None:
+            left += sec_facts.fact_records(facts, shared, capture)
+        else:
+            for name, values in rows.items():
+                columns[name].extend(values)
+    constants, count = {**_CONSTANT, "cik": cik}, len(columns["evidence"])
+    arrays = [
+        _array(columns[field.name], field.type)
+        if field.name not in constants
+        else pa.array([constants[field.name]] * count, field.type)
+        for field in SCHEMA
+    ]
+    return pa.Table.from_arrays(arrays, schema=SCHEMA), left
+
+
+def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
+    return pa.array(values, pa.int32()).cast(kind) if kind == pa.date32() else pa.array(values, kind)
+
+
+def _columns(
+    facts: Sequence[Record],
+    shared: Mapping[str, str],
+    capture: Capture,
+    releases: Releases,
+    observed_at: datetime,
+) -> dict[str, Iterable[Any]] | None:
+    """The columns of a list of facts; None where one of them is out of the ordinary."""
+    periods = [(fact.get("start"), fact.get("end"), fact.get("accn")) for fact in facts]
+    filings: list[Any] = [(fact.get("accn"), fact.get("filed")) for fact in facts]
+    forms: list[Any] = [fact.get("form") for fact in facts]
+    values: list[Any] = [fact.get("val") for fact in facts]
+    try:
+        if len(set(periods)) < len(facts) or not set(map(type, values)) <= {int, float}:
+            return None
+        days = [(start and _day(start), _day(end)) for start, end, _ in periods]
+        dated = {filing: _release(filing, shared["cik"], releases, observed_at) for filing in set(filings)}
+        figures = list(map(float, values))
+    except (TypeError, AttributeError, OverflowError, ValueError):
+        return None
+    regular_forms = all(type(form) is str and form and form == form.strip() for form in set(forms))
+    if None in dated.values() or not regular_forms or not all(map(math.isfinite, figures)):
+        return None
+    known = [cast("_Dated", dated[filing]) for filing in filings]
+    named = quote("/".join((shared["cik"], shared["concept"], shared["unit"], "")), safe="/:", errors="replace")
+    return {
+        "accession_no": (number for *_, number in periods),
+        "form_type": forms,
+        "release_rule": (one.rule for one in known),
+        "accepted_at": (one.accepted_at for one in known),
+        "concept": repeat(shared["concept"], len(facts)),
+        "unit": repeat(shared["unit"], len(facts)),
+        "period_type": ("duration" if start else "instant" for start, *_ in periods),
+        "period_start": (start for start, _ in days),
+        "period_end": (end for _, end in days),
+        "value": map(str, values),
+        "value_number": figures,
+        "filing_date": (one.filed for one in known),
+        "available_at": (one.at for one in known),
+        "evidence": (f"{capture.evidence}&item={named}{start or ''}/{end}/{number}" for start, end, number in periods),
+    }
+
+
+class _Dated(NamedTuple):
+    """What dates the facts of one filing: instants in microseconds, its filing date in days since 1970."""
+
+    at: int
+    rule: str
+    accepted_at: int
+    filed: int | None
+
+
+@lru_cache(maxsize=65_536)
+def _day(text: str) -> int:
+    """A day as days since 1970. Raises ValueError for what is not spelled as EDGAR spells days."""
+    if not _DAY.fullmatch(text):
+        raise ValueError
+    return date.fromisoformat(text).toordinal() - _EPOCH
+
+
+def _release(filing: tuple[Any, Any], cik: str, releases: Releases, observed_at: datetime) -> _Dated | None:
+    """What dates the facts of a filing; None where it is not known or to come. Raises ValueError for no filing date."""
+    number, filed = filing
+    day = None if filed is None else _day(filed)
+    release = releases.release(number, cik, None if day is None else date.fromisoformat(filed))
+    if release is None or release.at > observed_at:
+        return None
+    return _Dated(clock.micros(release.at), release.rule, clock.micros(release.accepted_at), day)

@@ -1,0 +1,88 @@
+"""`pitlake sync`: a lake filled from outside sources and kept up to date, whatever was there before.
+
+What is asked of whom, and in what order, is pipelines.sync's.
+"""
+
+from datetime import date
+from pathlib import Path
+
+import click
+
+from pitlake.cli import render
+from pitlake.cli.options import lake_option
+from pitlake.errors import BadInput
+
+FIRST_YEAR = 1993
+HEADERS = ("none", "earnings", "undecided", "all")
+
+
+@click.command("sync")
+@click.option("--tickers", metavar="A,B", help="Companies to watch from now on, by ticker.")
+@click.option("--ciks", metavar="A,B", help="Companies to watch from now on, by CIK.")
+@click.option("--series", metavar="A,B", help="FRED series to watch from now on.")
+@click.option("--all", "everything", is_flag=True, help="Every company of the bulk files that --from names.")
+@click.option("--from", "files", metavar="A,B", help="EDGAR's companyfacts.zip and submissions.zip, as paths.")
+@click.option("--since", metavar="DAY", help="First day whose filings and facts are wanted: 2015 or 2015-06-30.")
+@click.option("--sources", metavar="A,B", help="Ask these sources alone [default: all that are configured].")
+@click.option(
+    "--headers",
+    type=click.Choice(HEADERS),
+    default="none",
+    show_default=True,
+    help="For which filings EDGAR's header is fetched too: one request each, dates them to the second.",
+)
+@lake_option
+def command(everything: bool, headers: str, lake: str | None, **texts: str | None) -> None:
+    """Fill a lake from outside sources and keep it up to date.
+
+    \b
+    export SEC_EDGAR_USER_AGENT="Jane Doe jane@example.com"
+    pitlake sync --tickers AAPL,MSFT,NVDA --since 2015
+    pitlake sync --all --from companyfacts.zip,submissions.zip
+    pitlake sync
+
+    The lake remembers what it watches; without options a sync fetches what is new of it. One that was stopped goes on
+    where it was. A source with a key is asked where its variable is set; the plan names those that are skipped.
+    """
+    lists = {name: _split(texts[name]) for name in ("tickers", "ciks", "series", "sources")}
+    since, paths = _day(texts["since"]), tuple(map(Path, _split(texts["files"])))
+    if everything != bool(paths):
+        raise BadInput("--all", "goes with --from", "give both: --all --from companyfacts.zip,submissions.zip")
+    from pipelines.sync.run import Asked, sync, version
+    from pitlake.lake.lake import Lake
+
+    asked = Asked(**lists, archives=paths, since=since, headers=headers)
+    opened = Lake(lake)
+    done = sync(opened, asked, render.say)
+    rows = [
+        (name, *(str(counts[column]) for column in ("rows", "unchanged", "gaps")))
+        for name, counts in done.counts.items()
+    ]
+    render.deliver(render.grid(("dataset", "rows", "unchanged", "gaps"), rows), None)
+    for name, reasons in done.reasons.items():
+        for reason, count in reasons.most_common():
+            render.say(f"{name}: {count} × {reason}")
+    for line in done.unanswered:
+        render.say(f"no answer: {line}; the next sync asks again")
+    render.say(f"{opened.location} is at version {version(opened)}; `pitlake web` shows it")
+    if done.refused or done.unanswered:
+        raise click.exceptions.Exit(1)
+
+
+def _split(text: str | None) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(part.strip() for part in (text or "").split(",") if part.strip()))
+
+
+def _day(text: str | None) -> date | None:
+    """The day of --since; of a year its first. Raises BadInput."""
+    if text is None:
+        return None
+    try:
+        day = date.fromisoformat(f"{text}-01-01" if text.isdigit() and len(text) == len("2015") else text)
+    except ValueError:
+        raise BadInput(
+            "--since", f"{text!r} is neither a year nor a day", "give one such as 2015 or 2015-06-30"
+        ) from None
+    if not date(FIRST_YEAR, 1, 1) <= day <= date.today():  # noqa: DTZ011 - a day more or less is none of ours
+        raise BadInput("--since", f"{text} is out of range", f"give a day from {FIRST_YEAR} to today")
+    return day

@@ -1,0 +1,200 @@
+"""A bulk load: every company of EDGAR's companyfacts.zip and submissions.zip, read by several processes.
+
+Batches have bounded memory and come in one order, so that a load that was stopped goes on with the batch it was at. Of
+an archive that is like the last one but for some companies, those are loaded.
+"""
+
+import multiprocessing
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from uuid import uuid4
+
+from assets.derived import names
+from assets.feeds.lake_history import LakeStatements
+from assets.feeds.releases import LakeReleases
+from assets.runs import concluded
+from pipelines.sync import bulk_worker
+from pipelines.sync.bulk_worker import Made, Task
+from pipelines.sync.progress import Progress
+from pipelines.sync.upkeep import Upkeep
+from pitlake.datasets import get
+from pitlake.errors import BadInput
+from pitlake.lake.lake import Lake
+from pitlake.lake.storage.bulk_loads import BulkLoad
+from pitlake.lake.storage.conventions import ACCEPTANCE
+from resources.http import archives
+from resources.http.archives import Archive, Member
+from resources.http.capture import Capture, CaptureStore
+
+BATCH_BYTES = 96 << 20
+"""Of JSON a batch, which is some 600,000 facts."""
+COMPANIES_A_TASK = 8
+MOST_NEW_FILES = 3_000
+
+Companies = dict[str, list[Member]]
+Work = Callable[[Task], list[Made]]
+
+
+class BulkSync:
+    """Loads EDGAR's bulk files into one lake."""
+
+    def __init__(self, lake: Lake, progress: Progress, since: date | None) -> None:
+        self._lake, self._progress, self._since = lake, progress, since
+        self._store = CaptureStore.of(lake.location)
+
+    def run(self, paths: Sequence[Path]) -> None:
+        """Load what the files at these paths have that the lake lacks.
+
+        Raises BadInput for what is not one of the two files, and for facts without the submissions that date them.
+        """
+        kept = {archive.kind: archive for archive in (archives.keep(self._store, path) for path in paths)}
+        submissions, facts = kept.get("submissions"), kept.get("companyfacts")
+        if submissions is None:
+            raise BadInput("--from", "submissions.zip is missing", "name it too: it dates what companyfacts.zip holds")
+        wanted = {member.cik for member in facts.members()} if facts else None
+        published = self._load("sec_filings", (submissions,), bulk_worker.filings, wanted)
+        if facts is not None:
+            published |= self._load("sec_facts", (facts, submissions), bulk_worker.facts, None)
+        if published:
+            self._progress.say("names: deriving who was called what")
+            mains = _mains(submissions, wanted)
+            self._progress.add(names.derive(self._lake, run_id=_run_id(), beside=mains))
+        upkeep = Upkeep(self._lake, ("sec_filings", "universe_events", "sec_facts", "names"))
+        upkeep.compact_where_due(at_end=True)
+
+    def _load(self, dataset: str, used: tuple[Archive, ...], work: Work, wanted: set[str] | None) -> bool:
+        """Load the first of some archives; the others date its rows. Returns whether there was anything to do."""
+        digests = tuple(archive.sha256 for archive in used)
+        load = self._state(dataset, digests)
+        if load.done is None:
+            self._progress.say(f"{used[0].kind}.zip: unchanged")
+            return False
+        changed = self._changed(used, load.before)
+        companies = _companies(used[0], wanted if changed is None else changed if wanted is None else wanted & changed)
+        batches = list(_batches(companies))
+        self._progress.say(f"{used[0].kind}.zip: {len(companies):,} companies in {len(batches)} batches")
+        upkeep = Upkeep(self._lake, ("sec_filings", "universe_events", "sec_facts"), most_new_files=MOST_NEW_FILES)
+        with _processes() as pool:
+            waiting = self._begin(pool, used[0], batches[load.done], work) if load.done < len(batches) else []
+            for number in range(load.done, len(batches)):
+                made, waiting = waiting, []
+                if number + 1 < len(batches):
+                    waiting = self._begin(pool, used[0], batches[number + 1], work)
+                if not self._publish(made, batches[number]):
+                    return True
+                self._lake.keep_bulk_load(dataset, replace(load, done=number + 1))
+                self._progress.line(f"{used[0].kind}.zip: batch {number + 1} of {len(batches)} is in the lake")
+                upkeep.compact_where_due()
+        self._lake.keep_bulk_load(dataset, replace(load, done=None))
+        return True
+
+    def _state(self, dataset: str, digests: tuple[str, ...]) -> BulkLoad:
+        """How far the load of these archives is: as it was left, or at its beginning."""
+        last = self._lake.bulk_load(dataset)
+        if last is None or last.since != self._since:
+            return BulkLoad(archives=digests, since=self._since)
+        if last.archives == digests:
+            return last
+        before = last.archives if last.done is None else last.before
+        return BulkLoad(archives=digests, before=before, since=self._since)
+
+    def _changed(self, used: Sequence[Archive], before: Sequence[str]) -> set[str] | None:
+        """The companies of which some archive has other members than the one before it; None for all."""
+        if len(before) != len(used):
+            return None
+        changed: set[str] = set()
+        for archive, digest in zip(used, before, strict=True):
+            try:
+                known = set(archives.found(self._store, archive.kind, digest).members())
+            except FileNotFoundError:
+                return None
+            changed |= {member.cik for member in archive.members() if member not in known}
+        return changed
+
+    def _begin(
+        self, pool: ProcessPoolExecutor, archive: Archive, batch: Companies, work: Work
+    ) -> "list[Future[list[Made]]]":
+        """Hand a batch to the processes."""
+        ciks, observed_at = list(batch), self._lake.now()
+        facts = archive.kind == "companyfacts"
+        releases = LakeReleases(self._lake).of_companies(ciks) if facts else None
+        statements: defaultdict[str, list[dict[str, object]]] = defaultdict(list)
+        if not facts:
+            for one in LakeStatements(self._lake)(get("sec_filings"), "cik", ciks):
+                statements[one["accession_no"]].append(one)
+        tasks = []
+        for start in range(0, len(ciks), COMPANIES_A_TASK):
+            some = ciks[start : start + COMPANIES_A_TASK]
+            tasks.append(
+                Task(
+                    archive=archive,
+                    companies={cik: [member.name for member in batch[cik]] for cik in some},
+                    since=self._since,
+                    observed_at=observed_at,
+                    as_accepted=self._lake.filings_count_from == ACCEPTANCE,
+                    releases=releases and releases.only(some),
+                    statements=dict(statements),
+                )
+            )
+        return [pool.submit(work, task) for task in tasks]
+
+    def _publish(self, made: "Sequence[Future[list[Made]]]", batch: Companies) -> bool:
+        """Publish what the processes made of a batch, a dataset at a time; returns whether nothing was refused."""
+        parts: defaultdict[str, list[Made]] = defaultdict(list)
+        for future in made:
+            for one in future.result():
+                parts[one.dataset].append(one)
+        return all(self._publish_one(dataset, listed, batch) for dataset, listed in parts.items())
+
+    def _publish_one(self, dataset: str, parts: Sequence[Made], batch: Companies) -> bool:
+        with self._lake.stage(get(dataset), _run_id()) as stage:
+            stage.poll(entities=batch)
+
+            def fill() -> None:
+                for part in parts:
+                    for table in part.tables or [None]:
+                        stage.add(None, table, part.gaps, extracted=part.extracted)
+
+            return self._progress.add(concluded(stage, self._lake, fill, self._lake.now))
+
+
+def _processes() -> ProcessPoolExecutor:
+    context = multiprocessing.get_context("spawn")
+    count = max(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 2)
+    return ProcessPoolExecutor(count, context, initializer=bulk_worker.prepare_process, initargs=(os.getpid(),))
+
+
+def _companies(archive: Archive, wanted: set[str] | None) -> Companies:
+    """The members of each company, None for all of them."""
+    found: Companies = defaultdict(list)
+    for member in archive.members():
+        if wanted is None or member.cik in wanted:
+            found[member.cik].append(member)
+    return {cik: members for cik, members in found.items() if not all(member.is_page for member in members)}
+
+
+def _batches(companies: Companies) -> Iterator[Companies]:
+    batch: Companies = {}
+    size = 0
+    for cik, members in companies.items():
+        batch[cik] = members
+        size += sum(member.size for member in members)
+        if size >= BATCH_BYTES:
+            yield batch
+            batch, size = {}, 0
+    if batch:
+        yield batch
+
+
+def _mains(submissions: Archive, wanted: set[str] | None) -> Iterator[Capture]:
+    names = [one.name for one in submissions.members() if not one.is_page and (wanted is None or one.cik in wanted)]
+    return archives.read(submissions, names)
+
+
+def _run_id() -> str:
+    return f"sync-{uuid4().hex}"

@@ -1,0 +1,149 @@
+"""What the processes of a bulk load do: read some companies of an archive and make rows and gaps of them.
+
+Nothing is published here and no lake is opened.
+"""
+
+import atexit
+import os
+import threading
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any
+
+import pyarrow as pa
+
+from assets.buckets import Buckets
+from assets.external import feed
+from assets.external.sec_edgar import _fact_table, sec_filings
+from assets.extraction import RunFacts
+from assets.feeds.feed import Feed, Scope, Unit
+from assets.feeds.releases import KnownReleases
+from assets.feeds.runs import outcomes
+from pitlake.contract import Dataset
+from pitlake.datasets._external import UNPARSABLE
+from pitlake.errors import Unparsable
+from pitlake.lake.publishing.stage import StagedGap
+from resources.http.archives import Archive, read
+from resources.http.capture import Capture
+
+OPTIONS = {"sec_filings": {"headers": "none"}, "universe_events": {"documents": "none"}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """Some companies of an archive, each with the names of its members.
+
+    releases: what dates facts. statements: what the lake was told of filings before, by accession number.
+    """
+
+    archive: Archive
+    companies: Mapping[str, list[str]]
+    since: date | None
+    observed_at: datetime
+    as_accepted: bool
+    releases: KnownReleases | None = None
+    statements: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
+
+    def facts(self) -> RunFacts:
+        """What a run knows beside its records."""
+        return RunFacts(
+            observed_at=self.observed_at,
+            as_accepted=self.as_accepted,
+            releases=self.releases,
+            statements=self.known_statements if self.statements else None,
+        )
+
+    def known_statements(self, dataset: Dataset, column: str, values: Collection[str]) -> list[dict[str, Any]]:
+        """Return the statements about filings, by their accession numbers."""
+        return [one for number in sorted(values) for one in self.statements.get(number, ())]
+
+
+@dataclass
+class Made:
+    """Rows and gaps of one dataset, as a stage takes them."""
+
+    dataset: str
+    tables: list[pa.Table] = field(default_factory=list)
+    gaps: list[StagedGap] = field(default_factory=list)
+    extracted: int = 0
+
+    def add(
+        self, day: date | None, rows: pa.Table | None = None, gaps: Iterable[StagedGap] = (), *, extracted: int
+    ) -> None:
+        """Take what was extracted, whatever its day."""
+        self.tables += [rows] if rows is not None else []
+        self.gaps += gaps
+        self.extracted += extracted
+
+    def packed(self) -> "Made":
+        """Return the same with one table."""
+        tables = [pa.concat_tables(self.tables).combine_chunks()] if self.tables else []
+        return Made(self.dataset, tables, self.gaps, self.extracted)
+
+
+def filings(task: Task) -> list[Made]:
+    """Return the filings and the events of companies, from their submissions."""
+    found = {name: Made(name) for name in OPTIONS}
+    run = task.facts()
+    buckets = {name: Buckets(feed(name), made) for name, made in found.items()}
+    for cik, names in task.companies.items():
+        captures = _submissions(task, cik, names)
+        for name, bucket in buckets.items():
+            unit = Unit(cik, Scope(ciks=(cik,), date_from=task.since, options=OPTIONS[name]))
+            for outcome, _ in outcomes(feed(name), unit, captures, None, run):
+                bucket.add(None, outcome)
+    for bucket in buckets.values():
+        bucket.close_all()
+    return [made.packed() for made in found.values()]
+
+
+def _submissions(task: Task, cik: str, names: Sequence[str]) -> list[Capture]:
+    """A company's submissions, the older pages that end before the first wanted day left out."""
+    (main,) = read(task.archive, [f"CIK{cik}.json"])
+    try:
+        pages = [page for page in sec_filings.older_pages(main, cik, task.since) if page in names]
+    except Unparsable:
+        return [main]  # whose reader says so
+    return [main, *read(task.archive, pages)]
+
+
+def facts(task: Task) -> list[Made]:
+    """Return the facts of companies."""
+    made, run, source = Made("sec_facts"), task.facts(), feed("sec_facts")
+    if task.releases is None:
+        raise ValueError("facts are dated by releases")
+    for cik, names in task.companies.items():
+        for capture in read(task.archive, names):
+            try:
+                table, left = _fact_table.fact_table(capture, cik, task.since, task.releases, task.observed_at)
+            except Unparsable as problem:
+                gap = StagedGap(UNPARSABLE.type, UNPARSABLE.reason, problem.evidence)
+                made.add(None, gaps=[gap], extracted=1)
+                continue
+            made.add(None, table, extracted=table.num_rows)
+            _add_records(source, left, capture, run, made)
+    return [made.packed()]
+
+
+def _add_records(source: Feed, left: Iterable[Any], capture: Capture, run: RunFacts, made: Made) -> None:
+    """Add facts that were left to the feed, record by record."""
+    location = source.provider.location(capture)
+    known = RunFacts(**vars(run) | {"fetched_at": capture.fetched_at, "location": location})
+    buckets = Buckets(source, made)
+    for record in left:
+        buckets.add(None, source.normalise(record, known))
+    buckets.close_all()
+
+
+def prepare_process(parent: int) -> None:
+    """Make this process end once its parent has, which may be killed, and end without the farewell of libraries."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+    atexit.register(os._exit, 0)

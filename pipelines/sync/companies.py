@@ -1,0 +1,57 @@
+"""From tickers to companies: EDGAR's list of today's tickers, and CIKs for those that have none any more."""
+
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from assets.external.sec_edgar import _names
+from pitlake.errors import AnswerRefused, BadInput, SourceError, Unparsable, Unreadable
+from resources.http.capture import Request
+from resources.http.client import HttpClient
+from resources.http.providers.sec_edgar import WWW
+
+TICKERS = Request("/files/company_tickers.json", host=WWW)
+_SEPARATORS = re.compile(r"[./ ]")
+
+
+def spelled(ticker: str) -> str:
+    """Return a ticker as EDGAR spells it: in capitals, the class of a share behind a hyphen."""
+    return _SEPARATORS.sub("-", ticker.strip().upper())
+
+
+def registrants(client: HttpClient) -> dict[str, str]:
+    """Return the CIK of each of today's tickers. Raises SourceError where EDGAR gives no list of them."""
+    try:
+        capture = client.fetch(TICKERS)
+    except AnswerRefused as refusal:
+        raise SourceError(f"EDGAR's list of tickers could not be read: {refusal}; run the command again") from None
+    try:
+        return {spelled(entry["ticker"]): _names.cik(entry["cik_str"]) for entry in capture.json().values()}
+    except (AttributeError, KeyError, TypeError, Unreadable):
+        raise Unparsable(capture.evidence, "it is not EDGAR's list of tickers") from None
+
+
+def of_tickers(tickers: Iterable[str], known: dict[str, str]) -> dict[str, tuple[str, ...]]:
+    """Return the companies of tickers, by CIK with their tickers. Raises BadInput naming every ticker EDGAR lacks."""
+    wanted = list(dict.fromkeys(map(spelled, tickers)))
+    if unknown := [ticker for ticker in wanted if ticker not in known]:
+        near = [name for ticker in unknown for name in get_close_matches(ticker, known, n=1, cutoff=0.7)]
+        did_you_mean = f"did you mean {', '.join(near)}? " if near else ""
+        raise BadInput(
+            "--tickers",
+            f"EDGAR lists no company under {', '.join(unknown)}",
+            f"{did_you_mean}A company that is no longer listed is watched by its CIK: --ciks 1318605",
+        )
+    found: dict[str, tuple[str, ...]] = {}
+    for ticker in wanted:
+        found[known[ticker]] = (*found.get(known[ticker], ()), ticker)
+    return found
+
+
+def of_ciks(ciks: Iterable[str], known: dict[str, str]) -> dict[str, tuple[str, ...]]:
+    """Return companies by CIK with today's tickers, if they have any. Raises BadInput for what is not a CIK."""
+    try:
+        wanted = dict.fromkeys(map(_names.cik, ciks))
+    except Unreadable:
+        raise BadInput("--ciks", "one of them is not a CIK", "give CIKs as digits, such as 320193") from None
+    return {cik: tuple(ticker for ticker, owner in known.items() if owner == cik) for cik in wanted}

@@ -1,0 +1,187 @@
+"""One sync from its command line to its end: the watch list, the plan, the sources one after the other, what came."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from uuid import uuid4
+
+from assets.external import feed
+from assets.feeds.feed import Feed, Scope, Unit
+from assets.feeds.replaying import first_request
+from assets.feeds.runs import run_feed
+from checks.expectations import expected
+from pipelines.sync import companies, sources
+from pipelines.sync.bulk import BulkSync
+from pipelines.sync.edgar import EdgarSync
+from pipelines.sync.progress import Progress
+from pipelines.sync.upkeep import Upkeep
+from pitlake import clock
+from pitlake.errors import BadInput, LakeNotFound, SourceError
+from pitlake.lake.lake import Lake
+from pitlake.lake.storage.watch_list import WatchList
+from resources.http import archives
+from resources.http.capture import CaptureStore
+from resources.http.client import HttpClient
+from resources.http.providers.sec_edgar import PROVIDER as EDGAR
+
+FILED_ELECTRONICALLY = 1993
+NEW_COMPANY = (3, 4.5)
+KNOWN_COMPANY = (1, 0.2)
+"""Requests and megabytes of a company, as EDGAR answers on average."""
+SECONDS_A_MEGABYTE = 1.0
+BULK_BYTES_A_MINUTE = 30e6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What a command line adds to the watch list: tickers, CIKs, series, since, sources; None and () add nothing.
+
+    archives: EDGAR's bulk files. headers: for which filings EDGAR's SGML header is fetched.
+    """
+
+    tickers: tuple[str, ...] = ()
+    ciks: tuple[str, ...] = ()
+    series: tuple[str, ...] = ()
+    archives: tuple[Path, ...] = ()
+    since: date | None = None
+    sources: tuple[str, ...] = ()
+    headers: str = "none"
+
+
+def sync(lake: Lake, asked: Asked, say: Callable[[str], None]) -> Progress:
+    """Bring a lake up to date with its watch list and what is added to it.
+
+    Raises BadInput before anything is asked for what is wrong with the command line, a missing contact for EDGAR or a
+    watch list with nothing in it; SourceError where EDGAR's list of tickers can't be read; LakeError.
+    """
+    watched = _watched(lake, asked)
+    progress = Progress(say)
+    due = sources.steps(watched)
+    for line in _plan(lake, watched, due):
+        say(line)
+    lake.watch(watched)
+    if watched.archives:
+        BulkSync(lake, progress, watched.since).run(list(map(Path, watched.archives)))
+    if watched.companies and _uses(watched, sources.EDGAR):
+        with EdgarSync(lake, progress, since=watched.since, headers=asked.headers) as edgar:
+            edgar.run(list(watched.companies))
+    for step in due:
+        _run_step(lake, step, watched, progress)
+    Upkeep(lake, [step.dataset for step in due]).compact_where_due(at_end=True)
+    return progress
+
+
+def _uses(watched: WatchList, source: str) -> bool:
+    return not watched.sources or source in watched.sources
+
+
+def _watched(lake: Lake, asked: Asked) -> WatchList:
+    """The lake's watch list with what is added to it."""
+    before = lake.watch_list()
+    found = dict(before.companies)
+    if asked.tickers or asked.ciks:
+        EDGAR.request_headers()
+        with HttpClient(EDGAR, CaptureStore.of(lake.location), "refresh") as client:
+            known = companies.registrants(client)
+        for cik, tickers in {
+            **companies.of_ciks(asked.ciks, known),
+            **companies.of_tickers(asked.tickers, known),
+        }.items():
+            found[cik] = tuple(dict.fromkeys((*found.get(cik, ()), *tickers)))
+    watched = replace(
+        before,
+        companies=found,
+        series=tuple(dict.fromkeys((*before.series, *asked.series))),
+        archives=tuple(str(path.absolute()) for path in asked.archives) or before.archives,
+        since=asked.since or before.since,
+        sources=sources.checked(asked.sources) or before.sources,
+    )
+    if not watched.series and "alfred" not in sources.skipped(watched):
+        watched = replace(watched, series=sources.DEFAULT_SERIES)
+    for path in watched.archives:
+        archives.kind_of(Path(path))
+    if not watched.companies and not watched.series and not watched.archives:
+        raise BadInput("--tickers", "this lake watches nothing yet", "name companies, such as --tickers AAPL,MSFT")
+    if watched.companies and _uses(watched, sources.EDGAR):
+        EDGAR.request_headers()
+    return watched
+
+
+def _plan(lake: Lake, watched: WatchList, due: Sequence[sources.Step]) -> list[str]:
+    named = ", ".join(watched.tickers[:8]) + (", …" if len(watched.tickers) > len(watched.tickers[:8]) else "")
+    since = f" since {watched.since}" if watched.since else ""
+    lines = [f"plan: {len(watched.companies)} companies{f' ({named})' if named else ''}{since}"]
+    for path in watched.archives:
+        size = Path(path).stat().st_size
+        minutes = size / BULK_BYTES_A_MINUTE
+        lines.append(f"  {path}: {size / 1e6:,.0f} MB, about {max(minutes, 1):,.0f} minutes where all of it is new")
+    if watched.companies and _uses(watched, sources.EDGAR):
+        new = [cik for cik in watched.companies if cik not in lake.watch_list().companies]
+        known = len(watched.companies) - len(new)
+        requests, megabytes = (
+            len(new) * each_new + known * each_known
+            for each_new, each_known in zip(NEW_COMPANY, KNOWN_COMPANY, strict=True)
+        )
+        lines.append(_estimate(sources.EDGAR, round(requests), megabytes, "filings, facts, universe and names"))
+    lines += [_step_plan(lake, step, watched) for step in due]
+    lines += [f"  {source}: skipped; {reason}" for source, reason in sources.skipped(watched).items()]
+    return lines
+
+
+def _estimate(source: str, requests: int, megabytes: float, what: str) -> str:
+    count, seconds = {one.name: one.rate for one in (EDGAR, *(step.provider for step in sources.STEPS))}[source]
+    minutes = (requests * seconds / count + megabytes * SECONDS_A_MEGABYTE) / 60
+    return f"  {source}: {what}; about {requests:,} requests, {megabytes:,.0f} MB, {max(minutes, 1):,.0f} minutes"
+
+
+def _step_plan(lake: Lake, step: sources.Step, watched: WatchList) -> str:
+    source = feed(step.dataset)
+    stale = _stale(lake, step, source, step.scope(watched, sources.today()))
+    return _estimate(source.provider.name, len(stale), len(stale) * 0.5, f"{step.dataset}, {len(stale)} questions")
+
+
+def _run_step(lake: Lake, step: sources.Step, watched: WatchList, progress: Progress) -> None:
+    """Run one dataset of a source over what was not asked lately."""
+    source = feed(step.dataset)
+    scope = step.scope(watched, sources.today())
+    stale = _stale(lake, step, source, scope)
+    if not stale:
+        progress.say(f"{step.dataset}: up to date")
+        return
+    names = {unit.name for unit in stale}
+    source = replace(
+        source, units=lambda asked: [unit for unit in feed(step.dataset).units(asked) if unit.name in names]
+    )
+    mode = "live" if step.every is None else "refresh"
+    try:
+        with HttpClient(source.provider, CaptureStore.of(lake.location), mode) as client:
+            report = run_feed(source, scope, client, lake, run_id=f"sync-{uuid4().hex}", audits=(expected,))
+    except SourceError as problem:
+        progress.unanswered.append(f"{step.dataset}: {problem}")
+        return
+    progress.add(report)
+    progress.line(f"{source.provider.name}: {step.dataset} is in the lake")
+
+
+def _stale(lake: Lake, step: sources.Step, source: Feed, scope: Scope) -> list[Unit]:
+    """The units of a scope whose newest answer is not new enough."""
+    units = source.units(scope)
+    if step.every is None:
+        return list(units)
+    store, now = CaptureStore.of(lake.location), clock.now()
+    stale = []
+    for unit in units:
+        request = first_request(source, unit)
+        taken = store.instants(source.provider.name, request.key(source.provider.name)) if request else []
+        if not taken or now - clock.from_micros(taken[-1]) >= step.every:
+            stale.append(unit)
+    return stale
+
+
+def version(lake: Lake) -> int:
+    """Return the lake's newest version, 0 where there is none."""
+    try:
+        return lake.head()
+    except LakeNotFound:
+        return 0

@@ -1,0 +1,136 @@
+"""The sources a sync can ask, which of them are configured, and what of each it asks for."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+
+from assets.external import feed
+from assets.feeds.feed import Scope
+from pitlake import clock
+from pitlake.clock import new_york_day
+from pitlake.errors import BadInput, choice
+from pitlake.lake.storage.watch_list import WatchList
+from resources.http.provider import Provider
+from resources.http.secrets import setting
+
+EDGAR = "sec_edgar"
+FIRST_DAY = date(2009, 1, 1)
+"""Since when news and calls are asked for where no first day is given."""
+FIRST_PANEL = date(2015, 1, 1)
+"""Since when FRED-MD has a file a month."""
+DAY = timedelta(hours=20)
+MOST_PAGES = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One dataset of a source.
+
+    scope: what is asked for of a watch list on a New York day. every: how long an answer is new enough; None asks for
+    what was never answered, and again for what a window still open then may have added. of_companies: whether it asks
+    about the watched tickers.
+    """
+
+    dataset: str
+    scope: Callable[[WatchList, date], Scope]
+    every: timedelta | None = DAY
+    of_companies: bool = True
+
+    @property
+    def provider(self) -> Provider:
+        """Whom it asks."""
+        return feed(self.dataset).provider
+
+
+def _of_tickers(watched: WatchList, _today: date) -> Scope:
+    return Scope(tickers=watched.tickers)
+
+
+def _since_first_day(watched: WatchList, _today: date) -> Scope:
+    return Scope(tickers=watched.tickers, date_from=watched.since or FIRST_DAY, max_pages=MOST_PAGES)
+
+
+def _until_today(watched: WatchList, today: date) -> Scope:
+    return replace(_since_first_day(watched, today), date_to=today)
+
+
+def _calls(watched: WatchList, today: date) -> Scope:
+    months = _months(watched.since or FIRST_DAY, today)
+    quarters = dict.fromkeys(f"{month[:4]}Q{(int(month[5:]) + 2) // 3}" for month in months)
+    return Scope(tickers=watched.tickers, options={"quarters": ",".join(quarters)})
+
+
+def _panels(watched: WatchList, today: date) -> Scope:
+    return Scope(series=tuple(_months(max(watched.since or FIRST_PANEL, FIRST_PANEL), today)))
+
+
+STEPS = (
+    Step(dataset="macro_observations", scope=lambda watched, _: Scope(series=watched.series), of_companies=False),
+    Step(
+        dataset="av_daily_bars",
+        scope=lambda watched, _: Scope(tickers=watched.tickers, options={"outputsize": "full"}),
+    ),
+    Step(dataset="av_earnings", scope=_of_tickers),
+    Step(dataset="polygon_dividends", scope=_since_first_day),
+    Step(dataset="polygon_splits", scope=_since_first_day),
+    Step(dataset="benzinga_news", scope=_until_today, every=None),
+    Step(dataset="call_transcripts", scope=_calls, every=None),
+    Step(
+        dataset="macro_panels",
+        scope=lambda watched, today: Scope(
+            series=tuple(_months(max(watched.since or FIRST_PANEL, FIRST_PANEL), today))
+        ),
+        every=None,
+        of_companies=False,
+    ),
+)
+BY_NAME_ALONE = frozenset({"fred_md"})
+"""Sources without a key that are asked only where they are named: they answer with much that few need."""
+DEFAULT_SERIES = ("GDP", "CPIAUCSL", "UNRATE", "PAYEMS", "FEDFUNDS", "DGS10")
+"""The series that are watched where FRED's key is set and none are named."""
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all sources."""
+    return (EDGAR, *dict.fromkeys(step.provider.name for step in STEPS))
+
+
+def checked(sources: tuple[str, ...]) -> tuple[str, ...]:
+    """Return sources that were named. Raises BadInput for one that there is not."""
+    for source in sources:
+        if source not in names():
+            raise BadInput("--sources", f"there is no source {source!r}", choice(source, names()))
+    return sources
+
+
+def skipped(watched: WatchList) -> dict[str, str]:
+    """Return the sources that are not asked, each with what would change that."""
+    reasons = {}
+    for step in STEPS:
+        provider = step.provider
+        variables = [names[0] for names in provider.secrets.values() if setting(names) is None]
+        if watched.sources and provider.name not in watched.sources:
+            reasons[provider.name] = "not among --sources"
+        elif variables:
+            reasons[provider.name] = f"set {' and '.join(variables)} to use it"
+        elif provider.name in BY_NAME_ALONE and provider.name not in watched.sources:
+            reasons[provider.name] = f"needs no key; name it in --sources {EDGAR},{provider.name}"
+    return reasons
+
+
+def steps(watched: WatchList) -> list[Step]:
+    """Return what is asked of the sources that are configured, EDGAR aside."""
+    left_out = skipped(watched)
+    asked = [step for step in STEPS if step.provider.name not in left_out]
+    return [step for step in asked if not step.of_companies or watched.tickers]
+
+
+def today() -> date:
+    """Return the New York day of now."""
+    return new_york_day(clock.now())
+
+
+def _months(first: date, last: date) -> list[str]:
+    """Return the months from one day's to another's."""
+    months = [f"{year}-{month:02d}" for year in range(first.year, last.year + 1) for month in range(1, 13)]
+    return [month for month in months if f"{first:%Y-%m}" <= month <= f"{last:%Y-%m}"]

@@ -1,0 +1,25 @@
+"""Compaction between the batches of a sync, so that a batch costs the same however much was loaded before it."""
+
+from collections.abc import Sequence
+
+from pitlake.lake.lake import Lake
+
+MOST_NEW_FILES = 600
+FEW_FILES = 100
+
+
+class Upkeep:
+    """Compacts datasets once many files were added to them since their last compaction."""
+
+    def __init__(self, lake: Lake, datasets: Sequence[str], *, most_new_files: int = MOST_NEW_FILES) -> None:
+        self._lake, self._datasets, self._most_new_files = lake, datasets, most_new_files
+        self._compacted_to = dict.fromkeys(datasets, 0)
+
+    def compact_where_due(self, *, at_end: bool = False) -> None:
+        """Compact the datasets with many new files. at_end: those with a few as well, for they will be asked now."""
+        allowed = FEW_FILES if at_end else self._most_new_files
+        for name in self._datasets:
+            snapshot = self._lake.snapshot()
+            if len(snapshot.files(name)) - self._compacted_to[name] > allowed:
+                self._lake.compact(name)
+                self._compacted_to[name] = len(self._lake.snapshot().files(name))

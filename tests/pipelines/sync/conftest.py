@@ -1,0 +1,62 @@
+"""What tests of `pitlake sync` share: a made EDGAR on loopback, and the command run in this process or in its own."""
+
+import pytest
+
+from pitlake import cli
+from pitlake.lake.lake import Lake
+from tests.cli.conftest import Said
+from tests.loopback import Answer, Loopback
+from tests.pipelines.sync.edgar import Company, answers, made
+
+CONTACT = "Jane Doe jane@example.com"
+KEYS = ("FRED_API_KEY", "ALFRED_API_KEY", "ALPHAVANTAGE_API_KEY", "ALPHA_VANTAGE_API_KEY", "POLYGON_API_KEY")
+
+
+class Edgar:
+    """The made EDGAR as a server."""
+
+    def __init__(self, companies: list[Company]) -> None:
+        self.companies, self.server = companies, Loopback()
+        self.publish()
+
+    def publish(self) -> None:
+        """Answer with what the companies have filed by now."""
+        self.server.reset()
+        for path, body in answers(self.companies).items():
+            self.server.plays(path, Answer(body, headers={"content-type": "application/json"}))
+
+    @property
+    def asked(self) -> list[str]:
+        return [path for _, path, _, _ in self.server.asked]
+
+
+@pytest.fixture
+def edgar(monkeypatch, tmp_path):
+    found = Edgar(made(3))
+    monkeypatch.setenv("PITLAKE_SEC_EDGAR_URL", found.server.url)
+    monkeypatch.setenv("SEC_EDGAR_USER_AGENT", CONTACT)
+    monkeypatch.setenv("PITLAKE_LAKE", str(tmp_path / "lake"))
+    for name in KEYS:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    yield found
+    found.server.close()
+
+
+@pytest.fixture
+def lake(tmp_path) -> Lake:
+    return Lake(tmp_path / "lake")
+
+
+@pytest.fixture
+def sync(edgar, capfdbinary):
+    """Run `pitlake sync` in this process."""
+
+    def run(*arguments: str) -> Said:
+        edgar.server.asked.clear()
+        capfdbinary.readouterr()
+        code = cli.invoke(("sync", *arguments))
+        said = capfdbinary.readouterr()
+        return Said(code, said.out.decode(), said.err.decode())
+
+    return run

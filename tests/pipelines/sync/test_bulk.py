@@ -1,0 +1,137 @@
+"""`pitlake sync --all`: EDGAR's bulk files, made small, loaded whole, again, changed, and killed in the middle."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+
+import pytest
+
+from pipelines.sync import bulk
+from pipelines.sync.bulk import BulkSync
+from pipelines.sync.progress import Progress
+from pitlake.session import connect
+from tests.cli.conftest import ROOT
+from tests.pipelines.sync.edgar import made
+
+FACTS, SUBMISSIONS = "companyfacts.zip", "submissions.zip"
+CONTENT = """
+    SELECT cik, concept, unit, period_end, accession_no, value, available_at, release_rule
+    FROM sec_facts_revisions ORDER BY ALL"""
+
+
+def zipped(folder, companies):
+    folder.mkdir(exist_ok=True)
+    with zipfile.ZipFile(folder / FACTS, "w") as facts, zipfile.ZipFile(folder / SUBMISSIONS, "w") as submissions:
+        for company in companies:
+            facts.writestr(f"CIK{company.padded}.json", json.dumps(company.company_facts()))
+            for name, page in company.submissions().items():
+                submissions.writestr(name, json.dumps(page))
+    return folder
+
+
+def rows(lake, question):
+    with connect(None, open_mode=True, lake=lake, isolation="in_process") as session:
+        return session.sql(question).rows()
+
+
+@pytest.fixture
+def archives(tmp_path):
+    return zipped(tmp_path / "bulk", made(3))
+
+
+def test_a_bulk_load_has_what_single_answers_have_and_again_does_nothing(sync, edgar, lake, archives, monkeypatch):
+    sync("--tickers", "TKA,TKB,BRK.B")
+    single = rows(lake, CONTENT)
+    monkeypatch.setenv("PITLAKE_LAKE", str(archives / "lake"))
+    done = sync("--all", "--from", f"{archives / FACTS},{archives / SUBMISSIONS}")
+    assert done.code == 0, done.err
+    assert edgar.asked == []
+    loaded = type(lake)(archives / "lake")
+    assert rows(loaded, CONTENT) == single
+    names = "SELECT cik, name FROM names WHERE kind = 'ticker' ORDER BY ALL"
+    assert rows(loaded, names) == rows(lake, names)
+    version = loaded.head()
+    again = sync()
+    assert again.code == 0, again.err
+    assert "companyfacts.zip: unchanged" in again.err
+    assert loaded.head() == version
+
+
+def test_of_a_changed_archive_the_changed_companies_are_loaded(lake, archives):
+    said: list[str] = []
+
+    def load():
+        BulkSync(lake, Progress(said.append), None).run([archives / FACTS, archives / SUBMISSIONS])
+
+    load()
+    companies = made(3)
+    companies[1].reports(2018, 1)
+    zipped(archives, companies)
+    said.clear()
+    load()
+    assert "companyfacts.zip: 1 companies in 1 batches" in said
+    assert rows(lake, "SELECT count(*), count(DISTINCT accession_no) FROM sec_facts_revisions") == [(75, 25)]
+
+
+def test_odd_facts_cost_themselves_alone(lake, archives):
+    companies = made(2)
+    one, *_ = companies[0].facts["Concept0"]
+    companies[0].facts["Concept0"] += [one | {"val": 7}]
+    companies[0].facts["Concept1"][0]["val"] = "many"
+    companies[0].facts["Concept2"][0]["accn"] = "0000000000-00-000000"
+    zipped(archives, companies)
+    BulkSync(lake, Progress(lambda _: None), None).run([archives / FACTS, archives / SUBMISSIONS])
+    gaps = "SELECT reason, count(*) FROM gaps WHERE dataset = 'sec_facts' GROUP BY ALL ORDER BY ALL"
+    assert rows(lake, gaps) == [
+        ("acceptance of the filing is unknown", 1),
+        ("stated twice by one filing", 1),
+        ("value is unreadable", 1),
+    ]
+    assert rows(lake, "SELECT count(*) FROM sec_facts") == [(46,)]
+
+
+def test_a_load_that_is_killed_goes_on_with_the_batch_it_was_at(lake, archives, tmp_path, monkeypatch):
+    script = f"""
+from pathlib import Path
+from pipelines.sync import bulk
+from pipelines.sync.progress import Progress
+from pitlake.lake.lake import Lake
+bulk.BATCH_BYTES = 1
+if __name__ == "__main__":
+    paths = [Path({str(archives / FACTS)!r}), Path({str(archives / SUBMISSIONS)!r})]
+    bulk.BulkSync(Lake({str(lake.root)!r}), Progress(print), None).run(paths)
+"""
+    (tmp_path / "load.py").write_text(script)
+    with subprocess.Popen(
+        [sys.executable, tmp_path / "load.py"], env=os.environ | {"PYTHONPATH": str(ROOT)}
+    ) as running:
+        deadline = time.monotonic() + 240
+        while (lake.bulk_load("sec_facts") is None) and running.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        running.send_signal(signal.SIGKILL)
+    monkeypatch.setattr(bulk, "BATCH_BYTES", 1)
+    said: list[str] = []
+    BulkSync(lake, Progress(said.append), None).run([archives / FACTS, archives / SUBMISSIONS])
+    assert "submissions.zip: unchanged" in said
+    assert not any("companyfacts.zip: batch 1 of" in line for line in said)
+    assert rows(lake, "SELECT count(*), count(DISTINCT accession_no) FROM sec_facts_revisions") == [(72, 24)]
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ("nowhere.zip,submissions.zip", "there is no file"),
+        ("companyfacts.zip", "submissions.zip is missing"),
+        ("load.txt,submissions.zip", "is not one of EDGAR's bulk files"),
+    ],
+)
+def test_what_is_not_a_bulk_file_is_one_line(sync, archives, monkeypatch, files, said):
+    monkeypatch.chdir(archives)
+    (archives / "load.txt").write_text("text")
+    done = sync("--all", "--from", files)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err.splitlines()[-1]

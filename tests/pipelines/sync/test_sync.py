@@ -1,0 +1,147 @@
+"""`pitlake sync` against a made EDGAR on loopback: what it asks, what it publishes, what it remembers and refuses."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from datetime import date, timedelta
+
+import pytest
+
+from pitlake import clock
+from pitlake.clock import new_york_day
+from pitlake.session import connect
+from tests.cli.conftest import ROOT
+from tests.loopback import Answer
+
+FACTS, SUBMISSIONS = "/api/xbrl/companyfacts/CIK{:010d}.json", "/submissions/CIK{:010d}.json"
+
+
+def rows(lake, question, as_of=None):
+    with connect(as_of, open_mode=as_of is None, lake=lake, isolation="in_process") as session:
+        return session.sql(question).rows()
+
+
+def test_a_sync_fills_a_lake_that_is_asked_as_of_any_instant(sync, edgar, lake):
+    done = sync("--tickers", "TKA,TKB", "--since", "2015")
+    assert done.code == 0, done.err
+    assert rows(lake, "SELECT count(*) FROM sec_facts")[0] == (48,)
+    assert rows(lake, "SELECT count(*) FROM sec_filings")[0] == (16,)
+    known = "SELECT max(value_number) FROM sec_facts WHERE cik = '0000001000'"
+    assert rows(lake, known, "2017-01-10T16:00:00-05:00") == [(2016032.0,)]
+    assert rows(lake, known, "2017-01-11T00:00:00-05:00") == [(2016042.0,)]
+    names = rows(lake, "SELECT cik, name FROM names WHERE kind = 'ticker' ORDER BY ALL")
+    assert names == [("0000001000", "TKA"), ("0000001001", "TKB")]
+    assert rows(lake, "SELECT count(*) FROM universe_events")[0][0] > 0
+
+
+def test_the_plan_comes_first_and_says_what_is_skipped_and_why(sync, edgar):
+    done = sync("--tickers", "TKA", "--since", "2016")
+    lines = done.err.splitlines()
+    assert lines[0] == "plan: 1 companies (TKA) since 2016-01-01"
+    assert "requests" in lines[1]
+    assert "minutes" in lines[1]
+    assert any("alfred: skipped; set FRED_API_KEY to use it" in line for line in lines)
+    assert any("is at version" in line for line in lines)
+    assert "sec_facts" in done.out
+
+
+def test_a_second_sync_asks_each_company_once_and_publishes_nothing(sync, edgar, lake):
+    sync("--tickers", "TKA,TKB")
+    version = lake.head()
+    again = sync()
+    assert again.code == 0, again.err
+    assert sorted(edgar.asked) == [SUBMISSIONS.format(1000), SUBMISSIONS.format(1001)]
+    assert rows(lake, "SELECT count(*) FROM sec_facts")[0] == (48,)
+    assert lake.head() - version <= 1  # names are as of each look
+
+
+def test_a_new_filing_brings_its_facts_and_no_other_companys(sync, edgar, lake):
+    sync("--tickers", "TKA,TKB")
+    yesterday = new_york_day(clock.now()) - timedelta(days=1)
+    accession = edgar.companies[0].reports(2018, 1, concepts=5, filed=yesterday.isoformat())
+    edgar.publish()
+    done = sync()
+    assert done.code == 0, done.err
+    assert edgar.asked.count(FACTS.format(1000)) == 1
+    assert FACTS.format(1001) not in edgar.asked
+    assert "-submissions-001.json" not in " ".join(edgar.asked)
+    assert rows(lake, f"SELECT count(*) FROM sec_facts WHERE accession_no = '{accession}'") == [(5,)]
+
+
+def test_since_leaves_older_facts_out_without_gaps(sync, edgar, lake):
+    done = sync("--tickers", "TKA", "--since", "2017-06-01")
+    assert done.code == 0, done.err
+    assert rows(lake, "SELECT min(filing_date) FROM sec_facts")[0] == (date(2017, 7, 10),)
+    assert "acceptance of the filing is unknown" not in done.err
+
+
+@pytest.mark.parametrize("spelling", ["BRK.B", "brk-b", "BRK/A"])
+def test_share_classes_are_one_company_however_spelled(sync, edgar, lake, spelling):
+    done = sync("--tickers", spelling)
+    assert done.code == 0, done.err
+    assert list(lake.watch_list().companies) == ["0000001002"]
+
+
+def test_the_watch_list_grows_and_is_remembered(sync, edgar, lake):
+    sync("--tickers", "TKA", "--since", "2016")
+    sync("--ciks", "1001")
+    watched = lake.watch_list()
+    assert watched.companies == {"0000001000": ("TKA",), "0000001001": ("TKB",)}
+    assert watched.since == date(2016, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--tickers", "TKA,NOPE,NADA"), "EDGAR lists no company under NOPE, NADA"),
+        (("--ciks", "12x"), "--ciks: one of them is not a CIK"),
+        (("--tickers", "TKA", "--since", "soon"), "--since: 'soon' is neither a year nor a day"),
+        (("--tickers", "TKA", "--since", "2999"), "--since: 2999 is out of range"),
+        (("--tickers", "TKA", "--sources", "sec_edgra"), "--sources: there is no source 'sec_edgra'"),
+        ((), "--tickers: this lake watches nothing yet"),
+    ],
+)
+def test_bad_input_is_one_line_and_leaves_nothing_behind(sync, edgar, tmp_path, arguments, said):
+    done = sync(*arguments)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+    assert done.err.count("\n") == 1
+    assert not (tmp_path / "lake/_lake/watch_list.json").exists()
+
+
+def test_a_missing_contact_is_named_before_anything_is_asked(sync, edgar, monkeypatch):
+    monkeypatch.delenv("SEC_EDGAR_USER_AGENT")
+    monkeypatch.delenv("EDGAR_IDENTITY", raising=False)
+    done = sync("--tickers", "TKA")
+    assert done.code == 2
+    assert done.err.startswith("pitlake: SEC_EDGAR_USER_AGENT: sec_edgar demands a User-Agent")
+    assert edgar.asked == []
+
+
+def test_a_company_without_facts_costs_no_other(sync, edgar, lake):
+    edgar.server.plays(FACTS.format(1000), Answer(b"", 404))
+    done = sync("--tickers", "TKA,TKB")
+    assert done.code == 0, done.err
+    assert rows(lake, "SELECT DISTINCT cik FROM sec_facts") == [("0000001001",)]
+    assert "sec_facts: 1 × " in done.err
+
+
+def test_a_sync_that_is_killed_goes_on_without_loss_or_doubling(sync, edgar, lake):
+    edgar.server.plays(FACTS.format(1001), Answer(b"", fault="hang"))
+    with subprocess.Popen(
+        [sys.executable, "-c", "from pitlake.cli import main; main()", "sync", "--tickers", "TKA,TKB"],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    ) as running:
+        deadline = time.monotonic() + 120
+        while FACTS.format(1001) not in edgar.asked and time.monotonic() < deadline:
+            time.sleep(0.05)
+        running.send_signal(signal.SIGKILL)
+    assert FACTS.format(1000) in edgar.asked
+    edgar.publish()
+    done = sync()
+    assert done.code == 0, done.err
+    assert FACTS.format(1000) not in edgar.asked  # it was captured before
+    counted = "SELECT count(*), count(DISTINCT (cik, concept, unit, period_end, accession_no)) FROM sec_facts_revisions"
+    assert rows(lake, counted) == [(48, 48)]
