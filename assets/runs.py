@@ -99,7 +99,7 @@ def attempt_partitions(
     if early:
         raise BadInput("days", f"{dataset.name} begins on {dataset.first_day}", "leave out the days before")
     if not LEAST_LAG <= publication_lag <= DEFAULT_LAG:
-        raise BadInput("publication_lag", "must be 3 to 24 hours", "give a number of hours in that range")
+        raise BadInput("publication_lag", "is out of range", "give 3 to 24 hours")
     read_clock: Callable[[], datetime] = lake.now if observed_at is None else lambda: observed_at
     run = RunFacts(
         observed_at=read_clock(),

@@ -3,16 +3,13 @@
 The defaults come from the environment when a run starts.
 """
 
-import os
 from datetime import timedelta
 
 import dagster as dg
 from pydantic import Field
 
-from pitlake.datasets._earnings import DEFAULT_LAG, LEAST_LAG
-from pitlake.errors import BadInput
+from pitlake.datasets._earnings import DEFAULT_LAG, LAG_VARIABLE, LEAST_LAG, publication_lag
 
-LAG_VARIABLE = "PITLAKE_PUBLICATION_LAG_MINUTES"
 LEAST, MOST = (lag // timedelta(minutes=1) for lag in (LEAST_LAG, DEFAULT_LAG))
 
 
@@ -29,13 +26,6 @@ class ExtractionSettings(dg.ConfigurableResource[None]):
     )
 
     def publication_lag(self) -> timedelta:
-        """The lag. Raises BadInput outside of LEAST to MOST minutes."""
+        """Return the lag. Raises BadInput outside of LEAST to MOST minutes."""
         minutes = self.publication_lag_minutes
-        return parsed_lag(os.environ.get(LAG_VARIABLE) or str(MOST) if minutes is None else str(minutes))
-
-
-def parsed_lag(text: str) -> timedelta:
-    """The setting's text as a lag. Raises BadInput outside of LEAST to MOST minutes."""
-    if not (text.isascii() and text.isdigit()) or not LEAST <= int(text) <= MOST:
-        raise BadInput(LAG_VARIABLE, "is out of range", f"give {LEAST} to {MOST}")
-    return timedelta(minutes=int(text))
+        return publication_lag(None if minutes is None else str(minutes))

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _shared as shared
+from pitlake.datasets._earnings import DEFAULT_LAG
 
 NO_CALL = GapRule(type="unverifiable", reason="no parent transcript", when="the part hangs on no Transcript")
 NO_START = GapRule(
@@ -24,7 +25,8 @@ DATASET = Dataset(
     title="Earnings calls",
     summary="One row per earnings call, keyed by ticker and starting minute.",
     availability=(
-        "The call's start (`conference_datetime`) and 24 hours: when its text came out is not stated. A setting makes "
+        f"The call's start (`conference_datetime`) and {DEFAULT_LAG // timedelta(hours=1)} hours: when its text came "
+        "out is not stated. A setting makes "
         "the lag shorter, down to 3 hours, which is an hour after the end of a call of two."
     ),
     columns=(

@@ -19,7 +19,7 @@ from resources.http.capture import Capture, Request
 
 EVENTS = "events"
 DEFAULT_EXCHANGE = "NASDAQ"
-LAG_HOURS = range(contract.LEAST_LAG // timedelta(hours=1), 24 * 30 + 1)
+LAG_OPTION = "publication_lag_minutes"
 # The list of calls has been seen to state starts that were hours early.
 LEAST_LAG_OF_LISTED = timedelta(hours=12)
 # A call follows the 8-K of its release by days at most; a day that is stated for it may be weeks early.
@@ -67,24 +67,13 @@ def _quarter(spelled: str) -> tuple[int, int]:
 
 
 def lag(scope: Scope) -> timedelta:
-    """Return what is added to a call's start: option `lag_hours`, else a day. Raises BadInput."""
-    hours = scope.options.get("lag_hours")
-    if hours is None:
-        return contract.DEFAULT_LAG
-    if not (hours.isascii() and hours.isdigit()) or int(hours) not in LAG_HOURS:
-        raise BadInput("lag_hours", "is out of range", f"give {LAG_HOURS[0]} to {LAG_HOURS[-1]}")
-    return timedelta(hours=int(hours))
+    """Return what is added to a call's start, by option `publication_lag_minutes` or the setting. Raises BadInput."""
+    return contract.publication_lag(scope.options.get(LAG_OPTION), LAG_OPTION)
 
 
-def listed_lag(scope: Scope, call: str) -> timedelta:
-    """Return `lag` for a start that only the company's list states. Raises BadInput for less than 12 hours."""
-    default_lag = lag(scope)
-    if default_lag < LEAST_LAG_OF_LISTED:
-        least = LEAST_LAG_OF_LISTED // timedelta(hours=1)
-        raise BadInput(
-            "lag_hours", f"is too short for {call}, whose own answer states no start", f"give {least} or more"
-        )
-    return default_lag
+def listed_lag(scope: Scope) -> timedelta:
+    """Return `lag` for a start that only the company's list states: 12 hours at least. Raises BadInput."""
+    return max(lag(scope), LEAST_LAG_OF_LISTED)
 
 
 def named_call(unit: Unit) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
             record = {
                 **call,
                 "listed": calls.listed_starts(captures, call),
-                "lag": calls.listed_lag(unit.scope, unit.name),
+                "lag": calls.listed_lag(unit.scope),
                 "modified": calls.modified(capture),
                 "written": calls.written(capture),
                 "sha256": capture.sha256,

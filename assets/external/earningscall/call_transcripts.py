@@ -56,7 +56,7 @@ def _lag(unit: Unit, event: Mapping[str, Any]) -> timedelta:
         conference_at = calls.instant(event.get("conference_date"))
     except Unreadable:
         conference_at = None
-    return calls.lag(unit.scope) if conference_at else calls.listed_lag(unit.scope, unit.name)
+    return calls.lag(unit.scope) if conference_at else calls.listed_lag(unit.scope)
 
 
 def _published(*places: Mapping[str, Any]) -> list[Any]:

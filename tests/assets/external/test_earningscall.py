@@ -36,21 +36,23 @@ def test_a_transcript_is_public_a_day_after_the_start_of_its_call():
 
 
 def test_the_lag_can_be_set_but_not_to_less_than_an_hour_after_a_call():
-    [row] = rows(transcript({"conference_date": STATED}, lag_hours="6"))
+    [row] = rows(transcript({"conference_date": STATED}, publication_lag_minutes="360"))
     assert row.available_at == START + timedelta(hours=6)
-    for lag in ("0", "1", "2", "-1", "soon"):
-        with pytest.raises(BadInput):
-            TRANSCRIPTS.units(quarters("2024Q1", lag_hours=lag))
+    for lag in ("0", "60", "179", "1441", "-1", "soon"):
+        with pytest.raises(BadInput, match="publication_lag_minutes: is out of range; give 180 to 1440 minutes"):
+            TRANSCRIPTS.units(quarters("2024Q1", publication_lag_minutes=lag))
+
+
+def test_the_lag_is_the_one_setting_of_all_calls(monkeypatch):
+    monkeypatch.setenv("PITLAKE_PUBLICATION_LAG_MINUTES", "240")
+    [row] = rows(transcript({"conference_date": STATED}))
+    assert row.available_at == START + timedelta(hours=4)
 
 
 def test_a_start_that_the_list_alone_states_takes_half_a_day_at_least():
-    [row] = transcript({}, STATED, lag_hours="12")
-    assert row.available_at == START + timedelta(hours=12)
-    for asked in (lambda: transcript({}, STATED, lag_hours="11"), lambda: transcript(None, STATED, lag_hours="3")):
-        with pytest.raises(BadInput, match=r"lag_hours.*NASDAQ:AAPL:2024Q1.*12 or more"):
-            asked()
-    with pytest.raises(BadInput, match="12 or more"):
-        played(SLIDES, quarters("2024Q1", lag_hours="11"))
+    for minutes, hours in (("180", 12), ("720", 12), ("780", 13)):
+        [row] = transcript({}, STATED, publication_lag_minutes=minutes)
+        assert row.available_at == START + timedelta(hours=hours)
 
 
 @dataclass(frozen=True)
