@@ -41,6 +41,7 @@ DATASET = Dataset(
         "lake",
     ),
     group="forge",
+    cites="session and number of the record in the journal",
     partitioned=False,
     owner="forge",
 )  # fmt: skip
