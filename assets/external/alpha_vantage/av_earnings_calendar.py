@@ -7,7 +7,7 @@ from typing import Any
 from assets.external.alpha_vantage._spelling import PATH, number, one_a_ticker, word
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import dating
-from assets.feeds.feed import Feed, Fetch, Scope, Unit
+from assets.feeds.feed import Feed, Fetch, Scope, Unit, one_entity
 from assets.feeds.items import TWICE, Came, named, read_or_spelled, told_once
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import av_earnings_calendar as contract
@@ -37,6 +37,11 @@ def units(scope: Scope) -> list[Unit]:
     if horizon not in HORIZONS:
         raise BadInput("options.horizon", f"there is no horizon {horizon!r}", f"choose one of {', '.join(HORIZONS)}")
     return list(one_a_ticker(scope)) if scope.tickers else [Unit(EVERY, scope)]
+
+
+def entity_of(unit: Unit) -> str | None:
+    """Return the ticker of a unit; None for that of every company."""
+    return None if unit.name == EVERY else one_entity(unit)
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
@@ -99,6 +104,7 @@ FEED = Feed(
     provider=PROVIDER,
     example=Scope(tickers=("AAPL",)),
     units=units,
+    entity_of=entity_of,
     collect=collect,
     records=records,
     locate=locate,

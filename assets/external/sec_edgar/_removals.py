@@ -61,10 +61,11 @@ def parsed(text: str) -> Removal:
 
 
 def _element(text: str, name: str, *, raw: bool = False) -> str | None:
-    values = re.findall(rf"<{name}>(.*?)</{name}>", text, re.DOTALL)
-    if len(values) != 1:
+    start, end = f"<{name}>", f"</{name}>"
+    value, closed, _ = text.partition(start)[2].partition(end)
+    if not closed or text.count(start) > 1:
         return None
-    return values[0] if raw else " ".join(html.unescape(values[0]).split()) or None
+    return value if raw else " ".join(html.unescape(value).split()) or None
 
 
 def is_common_equity(security_class: str | None) -> bool | None:

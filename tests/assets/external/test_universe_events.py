@@ -1,6 +1,7 @@
 """Dataset `universe_events` from EDGAR's indexes and submissions: what an entry becomes, and what dates it."""
 
 import json
+import time
 from dataclasses import replace
 from datetime import date, datetime, timezone
 
@@ -272,6 +273,13 @@ def test_words_for_a_class_name_common_equity_or_a_claim_to_it(words, expected):
 def test_a_document_that_says_a_thing_twice_says_nothing_of_it():
     twice = "<descriptionClassSecurity>A</descriptionClassSecurity>" * 2
     assert parsed(f"<exchange><entityName>X &amp; Y</entityName></exchange>{twice}") == ("X & Y", None, None)
+
+
+@pytest.mark.parametrize("pump", ["<exchange>", "<exchange><entityName>", "<ruleProvision></exchange>", "<"])
+def test_a_document_of_a_million_characters_is_read_in_a_second(pump):
+    before = time.thread_time()
+    assert parsed(pump * (1_000_000 // len(pump))) == (None, None, None)
+    assert time.thread_time() - before < 1
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,9 @@ from assets.external import all_feeds
 from assets.feeds.feed import Scope
 from assets.feeds.runs import run_feed
 from pitlake import connect
+from pitlake.lake.publishing import polls
 from pitlake.lake.publishing.publish import Published
+from pitlake.lake.storage.store import Store
 from tests.every import every
 
 UTC = timezone.utc
@@ -50,6 +52,14 @@ def test_a_run_publishes_and_its_replay_changes_nothing(loopback, client, lake, 
     assert first.outcome.total.published > 0
     assert (again.outcome.total.unchanged, again.outcome.changed) == (first.outcome.total.published, False)
     assert len(played.asked) == asked, "a replay asks nobody"
+
+
+@pytest.mark.parametrize(("tickers", "polled"), [(("AAPL",), {"AAPL"}), ((), None)], ids=["one", "every company"])
+def test_a_poll_of_one_company_s_calendar_is_none_of_the_others(loopback, client, lake, tickers, polled):
+    loopback("alpha_vantage")
+    run("av_earnings_calendar", tickers, client(all_feeds()["av_earnings_calendar"].provider), lake)
+    [poll] = polls.kept(Store(lake.root), "av_earnings_calendar")
+    assert poll.entities == polled
 
 
 def test_bars_are_there_at_their_close_and_not_before(loopback, client, lake):
