@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from forge.cli.book import COMMANDS as BOOK_COMMANDS
 from forge.cli.desk import COMMANDS
 from forge.cli.skills import skills
 from forge.cli.walk import backtest, fork
@@ -50,7 +51,7 @@ def command() -> None:
     """
 
 
-for _one in (*COMMANDS, backtest, fork, skills):
+for _one in (*COMMANDS, *BOOK_COMMANDS, backtest, fork, skills):
     command.add_command(_one)
 
 

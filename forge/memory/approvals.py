@@ -8,8 +8,9 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import cast
+from typing import Any, cast
 
+from forge.core.errors import GuardrailsBroken
 from forge.memory import Memory, Row, Writing
 from forge.memory.book import PORTFOLIO, held_expressions, held_in, with_approved
 from forge.memory.effects import CONSTRAINTS, Writer
@@ -117,6 +118,38 @@ def _decide(memory: Memory, name: str, sha256: str, by: str, guardrails: Guardra
 
     call_id = f"decide:{os.urandom(10).hex()}"
     Writer(memory.journal, known, guardrails, "pm").decide(KINDS["expressions"].path(name), call_id, decided)
+
+
+def change_held(memory: Memory, name: str, by: str, guardrails: Guardrails, terms: Mapping[str, object]) -> Expression:
+    """Change a held position by the PM's own word; return it as it stands then.
+
+    Args:
+        terms: New `stop`, `target` and `expires`; or an `exit_reason`, which closes the position.
+
+    Raises:
+        BadInput: Nothing of that name is held, or the new terms break a guardrail.
+    """
+    if not KINDS["expressions"].names(name):
+        raise BadInput("id", f"{name[:40]!r} is not an Expression", "give one such as E-001")
+    known = memory.hydrate(memory.standing(memory.journal.clock.now()), session=SESSION)
+    path, changed = KINDS["expressions"].path(name), list[Expression]()
+
+    def decided(writing: Writing, row: Row) -> tuple[Approval, tuple[Expression, ...]]:
+        held = held_expressions(writing.all_of("expressions"), writing.all_of("approvals"))
+        if row.path not in held:
+            raise BadInput("id", f"{name} is not held", "list what is: pitlake forge expressions status:active")
+        target = held[row.path]
+        expression = adjusted(target, replace(target, **cast("dict[str, Any]", dict(terms))), known.as_of)
+        book = with_approved(cast("Portfolio | None", _record(writing.newest(PORTFOLIO))), held.values())
+        limits = cast("Constraints | None", _record(writing.newest(CONSTRAINTS)))
+        if "exit_reason" not in terms and (broken := guardrails.check(expression, book, limits)):
+            raise GuardrailsBroken(broken)
+        changed.append(expression)
+        sha256 = content_hash(expression)
+        return Approval(id="new", subject=path, sha256=sha256, decision="approved", decided_by=by), (expression,)
+
+    Writer(memory.journal, known, guardrails, "pm").decide(path, f"decide:{os.urandom(10).hex()}", decided)
+    return changed[-1]
 
 
 def adjusted(target: Expression, proposal: Expression, at: datetime) -> Expression:

@@ -10,7 +10,7 @@ from forge.memory import Memory
 from forge.memory.lessons import waiting_lessons
 from forge.records import KINDS, ProcessKnowledge, parse
 from pitlake import cli
-from tests.forge.world import NEW_EXPRESSION, NEW_VIEW, reviewed, turn, wrote
+from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, activated, reviewed, turn, wrote
 
 
 @pytest.fixture(autouse=True)
@@ -86,3 +86,44 @@ def test_an_approval_without_a_hash_shows_the_text_and_asks_for_its_hash(capsys,
 class Terminal(io.StringIO):
     def isatty(self):
         return True
+
+
+def held(memory):
+    wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
+    wrote(turn(memory), "/memory/views/new.md", NEW_VIEW, "view")
+    wrote(turn(memory), "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="proposed", stop="30"), "new")
+    assert asked_quietly("adjust", "E-001", "--stop", "33") == 2
+    activated(memory)
+
+
+def asked_quietly(*arguments):
+    return cli.invoke(["forge", *arguments])
+
+
+def test_the_pm_adjusts_and_closes_what_is_held(capsys):
+    memory = Memory()
+    held(memory)
+    capsys.readouterr()
+    assert asked(capsys, "adjust", "E-001", "--stop", "33", "--expires", "2199-01-02") == (
+        0,
+        "E-001: stop 33, expires 2199-01-02\n",
+        "",
+    )
+    assert asked(capsys, "adjust", "E-001")[0] == 2
+    code, out, _ = asked(capsys, "close", "E-001", "--reason", "thesis broken")
+    assert (code, out.startswith("E-001 closes at the end of ")) == (0, True)
+    expression = parse(KINDS["expressions"], turn(memory).read_file("/memory/expressions/E-001.md"))
+    assert (expression.status, expression.stop, expression.exit_reason) == ("active", "33", "thesis broken")
+    memory.close()
+
+
+def test_constraints_only_tighten_the_settings(capsys):
+    assert asked(capsys, "constrain", "--max-gross", "150")[:2] == (0, "max_gross 150\n")
+    assert asked(capsys, "constrain", "--max-single-risk", "1")[0] == 0
+    code, _, err = asked(capsys, "constrain", "--max-gross", "500")
+    assert (code, "--max-gross: 500 is not between 0 and the settings' 200" in err) == (2, True)
+    assert asked(capsys, "constrain")[0] == 2
+    memory = Memory()
+    limits = parse(KINDS["constraints"], turn(memory).read_file("/portfolio/constraints.md"))
+    assert (limits.max_gross, limits.max_single_risk) == (150.0, 1.0)
+    memory.close()

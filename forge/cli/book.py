@@ -1,0 +1,97 @@
+"""What the PM does to the book: `pitlake forge close | adjust | constrain`."""
+
+import getpass
+import os
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from forge.desk import Desk
+
+
+@click.command()
+@click.argument("name", metavar="ID")
+@click.option("--reason", required=True, help="Why; kept as the exit reason of the Outcome.")
+def close(name: str, reason: str) -> None:
+    """Close a held position at the end of the next session."""
+    from forge.memory.approvals import change_held
+
+    own = _desk()
+    memory = own.memory()
+    changed = change_held(memory, name, getpass.getuser(), own.guardrails, {"exit_reason": " ".join(reason.split())})
+    memory.flush()
+    click.echo(f"{name} closes at the end of {changed.expires}")
+
+
+@click.command()
+@click.argument("name", metavar="ID")
+@click.option("--stop", help="New stop in USD, as traded now [default: unchanged].")
+@click.option("--target", help="New target in USD, as traded now [default: unchanged].")
+@click.option(
+    "--expires", type=click.DateTime(["%Y-%m-%d"]), help="New last day, such as 2024-06-28 [default: unchanged]."
+)
+def adjust(name: str, stop: str | None, target: str | None, expires: datetime | None) -> None:
+    """Change the stop, target or last day of a held position.
+
+    The new terms count from the next session's open on.
+    """
+    from forge.memory.approvals import change_held
+    from pitlake.errors import BadInput
+
+    terms = {"stop": stop, "target": target, "expires": expires.date() if expires else None}
+    changed = {term: value for term, value in terms.items() if value is not None}
+    if not changed:
+        raise BadInput("--stop", "nothing is to be changed", "give --stop, --target or --expires")
+    own = _desk()
+    memory = own.memory()
+    change_held(memory, name, getpass.getuser(), own.guardrails, changed)
+    memory.flush()
+    click.echo(f"{name}: {', '.join(f'{term} {value}' for term, value in changed.items())}")
+
+
+@click.command()
+@click.option("--max-single-risk", type=float, help="Largest loss of one trade, in percent of capital.")
+@click.option("--max-gross", type=float, help="Largest gross exposure, in percent of capital.")
+@click.option("--max-duration", type=float, help="Largest duration of one trade, in years.")
+@click.option("--max-factor-conc", type=float, help="Largest exposure to one factor, in percent of capital.")
+def constrain(**limits: float | None) -> None:
+    """Set limits tighter than the settings'.
+
+    A limit that is not given keeps its value.
+    """
+    from dataclasses import replace
+    from typing import Any, cast
+
+    from forge.memory.effects import CONSTRAINTS, PM
+    from forge.records import Constraints, render
+    from pitlake.errors import BadInput
+
+    own = _desk()
+    memory = own.memory()
+    fs = own.files(memory, memory.hydrate(memory.standing(memory.journal.clock.now()), session="pm"), PM)
+    row = fs.remembered.newest(CONSTRAINTS)
+    current = cast("Constraints", fs.remembered.record(row)) if row else Constraints(id="constraints")
+    changed = {name: limit for name, limit in limits.items() if limit is not None}
+    if not changed:
+        raise BadInput("--max-gross", "no limit is given", "give at least one limit")
+    for name, limit in changed.items():
+        configured = getattr(own.config.guardrails, name)
+        option = f"--{name.replace('_', '-')}"
+        if not 0 <= limit <= configured:
+            raise BadInput(option, f"{limit:g} is not between 0 and the settings' {configured:g}", "tighten the limit")
+    limits_by_name: dict[str, Any] = dict(changed)
+    tightened = replace(current, **limits_by_name, updated=None)
+    fs.write_file(CONSTRAINTS, render(tightened), call_id=f"constrain:{os.urandom(8).hex()}")
+    memory.flush()
+    click.echo(", ".join(f"{name} {limit:g}" for name, limit in changed.items()))
+
+
+def _desk() -> "Desk":
+    from forge.desk import desk
+
+    return desk()
+
+
+COMMANDS = (close, adjust, constrain)
