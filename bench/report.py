@@ -17,7 +17,7 @@ from bench.figures import Figure, figure
 from pitlake import clock
 from pitlake.datasets import get
 from pitlake.lake import Lake
-from pitlake.lake.publishing.polls import Poll, keep
+from pitlake.lake.publishing.polls import Poll, write
 from pitlake.lake.storage.store import Store
 from pitlake.lake.tables.query import columns, reading
 from pitlake.report.site import NUMBERS
@@ -44,7 +44,7 @@ def run(facts: int = 400_000, news: int = 100_000, prices: int = 1_600_000) -> l
     with tempfile.TemporaryDirectory(prefix="pitlake-bench-") as scratch:
         lake = biglake.build(Path(scratch) / "lake", facts=facts, news=news, prices=prices)
         for name in DATASETS:
-            keep(Store(lake.root), name, BEFORE)
+            write(Store(lake.root), name, BEFORE)
         site = Path(scratch) / "site"
         seconds, printed = _measured(["-c", REPORT, "--lake", str(lake.location), "--output", str(site)])
         by_hand, output = _measured(["-c", BY_HAND], json.dumps({name: _counted(lake, name) for name in DATASETS}))

@@ -90,7 +90,7 @@ def grown(root: Path, count: int) -> Lake:
             lake.compact(NEWS, before="2027-01")
             head = LakeLog(store).head()
     for part in range(0, count, polls.MOST_POLLS):
-        polls._put(store, "news", [_poll(number) for number in range(part, min(part + polls.MOST_POLLS, count))])
+        polls._write(store, "news", [_poll(number) for number in range(part, min(part + polls.MOST_POLLS, count))])
     return lake
 
 

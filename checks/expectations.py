@@ -125,7 +125,7 @@ def _context() -> Any:
 
 @cache
 def library() -> Any:
-    """Great Expectations, imported once."""
+    """Return Great Expectations, imported once."""
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # of what it imports itself
         import great_expectations
 

@@ -71,7 +71,7 @@ def iso(moment: datetime) -> str:
 
 
 def micros(moment: datetime) -> int:
-    """Microseconds since the Unix epoch. Raises BadInstant."""
+    """Return microseconds since the Unix epoch. Raises BadInstant."""
     return (_utc(moment) - EPOCH) // MICROSECOND
 
 

@@ -43,7 +43,9 @@ def page(dataset: Dataset) -> str:
 
 
 def known_page(datasets: Iterable[Dataset]) -> str:
-    """Who could know what at `available_at`: the answers, and every column whose answer is not the usual one."""
+    """Return the page on who could know what at `available_at`: the answers, and every column whose answer
+    is not the usual one.
+    """
     answers, rows = [name for name in KNOWN if name != "record"], []
     for dataset in datasets:
         by = {name: [column for column in dataset.agent_columns if answer(dataset, column) == name] for name in answers}
@@ -53,7 +55,7 @@ def known_page(datasets: Iterable[Dataset]) -> str:
 
 
 def answer(dataset: Dataset, column: str) -> str:
-    """Who could know a column of the view at available_at: a key of KNOWN."""
+    """Return who could know a column of the view at available_at: a key of KNOWN."""
     if column in dataset.hindsight:
         return "hindsight"
     return dataset.known.get(column, "lake" if column in OF_THE_LAKE else "record")

@@ -18,7 +18,7 @@ _PROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
 
 @cache
 def entries(kind: Kind) -> dict[str, str]:
-    """Each added thing of a kind and where it is, in alphabetical order."""
+    """Return each extension of a kind and its location, in alphabetical order."""
     return dict(sorted((_told(kind) if _PROJECT.is_file() else _installed(kind)).items()))
 
 

@@ -28,7 +28,7 @@ _LONGEST_DECIMAL_DIGITS = 80
 
 
 def envelope(rows: Iterable[Mapping[str, Any]], gaps: Iterable[Mapping[str, Any]], as_of: datetime) -> Envelope:
-    """Rows and gaps as an envelope that passed the gate against the session's `as_of`.
+    """Return rows and gaps as an envelope that passed the gate against the session's `as_of`.
 
     Raises EnvelopeRefused with the gate's code for the first rule broken, BadInput for what JSON can't say.
     """

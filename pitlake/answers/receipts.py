@@ -58,7 +58,7 @@ def ids(root: str | Path | None = None) -> frozenset[str]:
 
 
 def kept_at(root: str | Path | None = None) -> dict[str, datetime]:
-    """When each receipt of a lake was kept, by id, newest first."""
+    """Return when each receipt of a lake was kept, by id, newest first."""
     times = {file.key: file.modified for file in open_store(root).walk(RECEIPTS)}
     ordered = sorted(times.items(), key=lambda item: item[1], reverse=True)
     return {Path(key).stem: from_micros(int(seconds * 1e6)) for key, seconds in ordered if key.endswith(".json")}

@@ -69,7 +69,7 @@ class Lake:
 
     @property
     def location(self) -> str:
-        """Return where the lake is, as people name it."""
+        """Return the lake's location as people write it."""
         return self._store.location
 
     @property
@@ -79,7 +79,7 @@ class Lake:
 
     @_working
     def end_at(self, moment: datetime) -> None:
-        """Agree on when the lake's world ends, for ever: freshness is judged no later. Raises BadInput for another."""
+        """Set when the lake's world ends, once: freshness is judged no later. Raises BadInput for another."""
         self._log.start()
         conventions.end_at(self._store, moment)
 
@@ -89,7 +89,7 @@ class Lake:
 
     @_working
     def count_filings_from(self, rule: str) -> None:
-        """Agree on "release" or "acceptance", for ever. Raises BadInput where filings already count otherwise."""
+        """Set "release" or "acceptance", once. Raises BadInput where filings already count otherwise."""
         self._log.start()
         tables = self._log.head().tables
         dated = (dataset.name for dataset in datasets.all_datasets().values() if RELEASE_RULE in dataset.columns)
@@ -97,7 +97,7 @@ class Lake:
 
     @_working
     def start(self) -> None:
-        """Make the lake, with no tables in it, unless it is there."""
+        """Create the lake without tables, unless it exists."""
         self._log.start()
 
     @_working
@@ -119,7 +119,9 @@ class Lake:
         return self._log.entry_at(moment).version
 
     def now(self) -> datetime:
-        """This machine's clock, for a run's observation: never at or before the newest commit. Raises ClockWentBack."""
+        """Return this machine's clock, for a run's observation: never at or before the newest commit.
+        Raises ClockWentBack.
+        """
         return self._log.now()
 
     def table_uri(self, table: str) -> str:
@@ -127,7 +129,7 @@ class Lake:
         return self._store.table_uri(table_key(table))
 
     def versions(self) -> Iterator[Entry]:
-        """Every version's log entry, newest first."""
+        """Yield every version's log entry, newest first."""
         return self._log.entries()
 
     @_working
@@ -170,7 +172,7 @@ class Lake:
         return Publisher(self._store, self._log, self._tables).publish(stage.load(), observed_at, audits)
 
     def look_through(self) -> None:
-        """Look whether the newest version is whole and this user may read all of it.
+        """Check that the newest version is complete and this user may read all of it.
 
         Raises LakeNotFound, LakeFault naming the path, LakeError where an object store can't be reached.
         """
@@ -182,25 +184,25 @@ class Lake:
 
     @_working
     def keep_check_report(self, check_report: CheckReport) -> None:
-        """Keep what a run's checks found, for people: see `pitlake.lake.publishing.check_results`."""
-        check_results.keep(self._store, check_report)
+        """Store what a run's checks found, for people: see `pitlake.lake.publishing.check_results`."""
+        check_results.write(self._store, check_report)
 
     def check_reports(self, dataset: str) -> Iterator[CheckReport]:
         """Return the check reports of a dataset's runs, newest first."""
-        return check_results.kept(self._store, dataset)
+        return check_results.read_all(self._store, dataset)
 
     @_working
     def keep_incident(self, incident: Incident) -> None:
-        """Keep what happened to a run, for people: see `pitlake.lake.storage.incidents`. Raises LakeError."""
-        incidents.keep(self._store, incident)
+        """Store what happened to a run, for people: see `pitlake.lake.storage.incidents`. Raises LakeError."""
+        incidents.write(self._store, incident)
 
     def incidents(self) -> Iterator[Incident]:
         """Return the incidents of runs, newest first."""
-        return incidents.kept(self._store)
+        return incidents.read_all(self._store)
 
     def note_claims(self, source: str, items: int) -> None:
         """Record that this many items were answered on a provider's dates alone. Raises LakeError."""
-        claims.keep(self._store, source, items)
+        claims.write(self._store, source, items)
 
     def claims(self, until: datetime | None = None) -> dict[str, int]:
         """Return how many items each source's dates alone vouched for, as noted before `until`. Raises LakeError."""
@@ -227,11 +229,12 @@ class Lake:
 
     def polls(self, dataset: str) -> list[Poll]:
         """Return every poll of a dataset's source, newest first. Raises LakeError."""
-        return polls.kept(self._store, dataset)
+        return polls.read_all(self._store, dataset)
 
     @_working
     def compact(self, dataset: Dataset | str, before: str | None = None) -> Compacted:
-        """Close a dataset's months, and earlier years, as one file each; merge its gaps by month. One new version.
+        """Merge each finished month, and each earlier year, of a dataset into one file; merge its gaps by
+        month. One new version.
 
         `before`: the first New York month ("YYYY-MM") to leave alone; default the newest one with rows.
         """

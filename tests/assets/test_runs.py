@@ -269,7 +269,7 @@ def test_spans_shrink_where_much_comes():
     assert lengths == [7, 14, 14, 7, 3, 1, 1, 2]
 
 
-@pytest.mark.parametrize("step", ["assets.runs.warnings", "pitlake.lake.publishing.check_results.keep"])
+@pytest.mark.parametrize("step", ["assets.runs.warnings", "pitlake.lake.publishing.check_results.write"])
 def test_what_fails_after_the_commit_is_a_note_that_names_the_version(lake, toy, monkeypatch, caplog, step):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -195,7 +195,7 @@ def test_merged_segments_name_the_wanted_files_that_have_a_hash(held, unwanted, 
     for _ in range(3):
         found = {name for segment in segments for name in segment.holding(0, np.sort(of(asked)))}
         assert found & wanted == {name for name in wanted if {*held[int(name)]} & {*asked}}
-        segments = hash_index._merged(segments, wanted)
+        segments = hash_index._compacted(segments, wanted)
 
 
 ENTRIES = st.lists(st.integers(0, 40) | st.integers((1 << 64) - 3, (1 << 64) - 1), max_size=80)

@@ -8,7 +8,7 @@ import pytest
 from pitlake import clock
 from pitlake.errors import LakeError
 from pitlake.lake.publishing import polls
-from pitlake.lake.publishing.polls import FOREVER, MOST_FILES, NEVER, Poll, Polls, kept, spans
+from pitlake.lake.publishing.polls import FOREVER, MOST_FILES, NEVER, Poll, Polls, read_all, spans
 from pitlake.lake.storage.root import open_store
 from tests.lake.world import BY_COLUMN, WHEN_OBSERVED, Toy, publish, rows, utc
 
@@ -39,15 +39,15 @@ def test_a_run_that_finds_all_unchanged_leaves_a_poll_and_no_version(lake, store
     before = lake.head()
     publish(lake, [A], at(2))
     assert lake.head() == before
-    assert [one.observed for one in kept(store, "toys")] == [clock.micros(at(2)), clock.micros(at(1))]
-    assert kept(store, "toys")[0].days == (("2024-03-05", "2024-03-05"),)
+    assert [one.observed for one in read_all(store, "toys")] == [clock.micros(at(2)), clock.micros(at(1))]
+    assert read_all(store, "toys")[0].days == (("2024-03-05", "2024-03-05"),)
 
 
 def test_the_last_poll_is_that_of_the_day_and_the_entity_up_to_the_instant(store):
-    polls.keep(store, "toys", poll(1))
-    polls.keep(store, "toys", poll(2, days=(("2024-03-01", "2024-03-03"),)))
-    polls.keep(store, "toys", poll(3, entities=frozenset({"AAPL"})))
-    polls.keep(store, "toys", poll(9))
+    polls.write(store, "toys", poll(1))
+    polls.write(store, "toys", poll(2, days=(("2024-03-01", "2024-03-03"),)))
+    polls.write(store, "toys", poll(3, entities=frozenset({"AAPL"})))
+    polls.write(store, "toys", poll(9))
     found = Polls(store, "toys", at(4))
     assert found.last() == poll(3).observed
     assert found.last(day="2024-03-03", entity="MSFT") == poll(2).observed
@@ -56,17 +56,18 @@ def test_the_last_poll_is_that_of_the_day_and_the_entity_up_to_the_instant(store
 
 
 def test_a_run_s_own_poll_does_not_count(store):
-    polls.keep(store, "toys", poll(1))
-    assert Polls(store, "toys", at(1), but="run").last() == NEVER
-    assert Polls(store, "toys", at(1), but="another").last() == Polls(store, "toys", at(2), but="run").last() > NEVER
+    polls.write(store, "toys", poll(1))
+    assert Polls(store, "toys", at(1), exclude_run="run").last() == NEVER
+    other = Polls(store, "toys", at(1), exclude_run="another")
+    assert other.last() == Polls(store, "toys", at(2), exclude_run="run").last() > NEVER
 
 
 def test_many_polls_are_folded_into_one_file_and_none_is_lost(store):
     told = [poll(day, entities=frozenset({"AAPL", str(day % 2)})) for day in range(3 * MOST_FILES)]
     for one in told:
-        polls.keep(store, "toys", one)
+        polls.write(store, "toys", one)
         assert len(list(store.walk(f"{polls.POLLS}/toys"))) <= MOST_FILES
-    assert kept(store, "toys") == told[::-1]
+    assert read_all(store, "toys") == told[::-1]
 
 
 def test_a_fold_that_was_cut_short_is_repeated_and_loses_nothing(store, monkeypatch):
@@ -74,9 +75,9 @@ def test_a_fold_that_was_cut_short_is_repeated_and_loses_nothing(store, monkeypa
     with monkeypatch.context() as patched:
         patched.setattr(type(store), "delete", lambda _store, *_keys: None)
         for one in told:
-            polls.keep(store, "toys", one)
-    polls.keep(store, "toys", told[0])
-    assert kept(store, "toys") == told[::-1]
+            polls.write(store, "toys", one)
+    polls.write(store, "toys", told[0])
+    assert read_all(store, "toys") == told[::-1]
     assert len(list(store.walk(f"{polls.POLLS}/toys"))) == 1
 
 
@@ -97,14 +98,14 @@ def test_polls_in_files_of_any_kind_answer_as_all_of_them_do(store, monkeypatch,
     monkeypatch.setattr(polls, "MOST_POLLS", 4)
     told = [some_poll(rng) for _ in range(40)]
     for number, one in enumerate(told):
-        polls.keep(store, "toys", one)
+        polls.write(store, "toys", one)
         if number == 20:  # as an earlier release named them
             for file in list(store.walk(polls.POLLS)):
                 path = store.path(file.key)
                 path.rename(path.with_name(path.name.rpartition("_")[2]))
-    assert set(kept(store, "toys")) == set(told)
+    assert set(read_all(store, "toys")) == set(told)
     for instant in (at(-1), at(4), at(9.5), at(19)):
-        found = Polls(store, "toys", instant, but="run-0")
+        found = Polls(store, "toys", instant, exclude_run="run-0")
         others = [one for one in told if (one.observed, one.run_id) != (clock.micros(instant), "run-0")]
         for day in (None, *map(day_of, range(10))):
             for entity in (None, "A", "D"):
@@ -120,7 +121,7 @@ def test_of_many_polls_few_are_read(store, monkeypatch):
     monkeypatch.setattr(polls, "MOST_POLLS", 4)
     for number in range(48):
         day = day_of(1 + number // 8)
-        polls.keep(store, "toys", poll(number, days=((day, day),)))
+        polls.write(store, "toys", poll(number, days=((day, day),)))
     files, read, real = list(store.walk(polls.POLLS)), [], store.read
     monkeypatch.setattr(type(store), "read", lambda _store, key: read.append(key) or real(key))
     found = Polls(store, "toys", at(48))
@@ -129,37 +130,37 @@ def test_of_many_polls_few_are_read(store, monkeypatch):
     assert len(read) == 2 < 12 <= len(files), "the newest, and the one of that day"
     read.clear()
     for number in range(48, 52):
-        polls.keep(store, "toys", poll(number))
+        polls.write(store, "toys", poll(number))
     assert 0 < len(read) < 12, "full files are left alone"
 
 
 def test_polls_that_are_folded_while_they_are_asked_are_found(store):
-    polls.keep(store, "toys", poll(0))
+    polls.write(store, "toys", poll(0))
     found = Polls(store, "toys", at(90))
     assert found.last(day=day_of(1)) == poll(0).observed
     for day in range(1, MOST_FILES + 2):
-        polls.keep(store, "toys", poll(day, days=((day_of(1), day_of(1)),)))
+        polls.write(store, "toys", poll(day, days=((day_of(1), day_of(1)),)))
     fresh = Polls(store, "toys", at(90))
     assert fresh.last(day=day_of(2)) == poll(0).observed
     for day in range(MOST_FILES + 2, 2 * MOST_FILES + 4):
-        polls.keep(store, "toys", poll(day, days=((day_of(1), day_of(1)),)))
+        polls.write(store, "toys", poll(day, days=((day_of(1), day_of(1)),)))
     assert fresh.last(day=day_of(1)) == poll(2 * MOST_FILES + 3).observed
 
 
 def test_a_poll_with_other_bytes_than_were_written_is_an_error(store):
-    polls.keep(store, "toys", poll(1))
+    polls.write(store, "toys", poll(1))
     [file] = store.walk(f"{polls.POLLS}/toys")
     path = store.path(file.key)
     path.write_bytes(path.read_bytes().replace(b'"run"', b'"ran"'))
-    with pytest.raises(LakeError, match="poll is damaged"):
-        kept(store, "toys")
+    with pytest.raises(LakeError, match="polls is damaged"):
+        read_all(store, "toys")
 
 
 def test_a_damaged_poll_is_an_error_and_not_an_earlier_date(lake, store):
     publish(lake, [A], at(1))
     [file] = store.walk(f"{polls.POLLS}/toys")
     store.path(file.key).write_bytes(b"{}")
-    with pytest.raises(LakeError, match="poll is damaged"):
+    with pytest.raises(LakeError, match="polls is damaged"):
         publish(lake, [A._replace(text="y", revised=at(1.5))], at(2), dataset=BY_COLUMN)
 
 
@@ -168,7 +169,7 @@ def test_an_unpartitioned_run_tells_its_entities_and_those_of_its_rows(lake, sto
         stage.poll((date(2024, 3, 1), date(2024, 3, 4)), ["0000320193"])
         stage.poll(entities=["0000789019"])
         lake.publish(stage, at(1))
-    [one] = kept(store, "companies")
+    [one] = read_all(store, "companies")
     assert (one.days, one.entities) == ((("2024-03-01", "2024-03-04"),), frozenset({"0000320193", "0000789019"}))
 
 

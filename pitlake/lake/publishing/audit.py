@@ -59,7 +59,7 @@ def enforce(dataset: Dataset, results: tuple[CheckResult, ...]) -> None:
 
 
 def gaps_well_formed(staged: Staged, observed_at: datetime) -> CheckResult:
-    """Every gap has a known type, a reason and a locator, and none tells of an instant after the observation."""
+    """Check that every gap has a known type, a reason and a locator, and no instant after the observation."""
     gaps = staged.gaps
     bad = {
         "unknown_type": _count(pc.is_in(gaps["gap_type"], pa.array(GAP_TYPES)), value=False),
@@ -71,7 +71,7 @@ def gaps_well_formed(staged: Staged, observed_at: datetime) -> CheckResult:
 
 
 def conservation(staged: Staged) -> CheckResult:
-    """Nothing is lost silently: per partition, records extracted = rows staged + gaps staged."""
+    """Check that nothing is lost: per partition, records extracted = rows staged + gaps staged."""
     rows = staged.per_partition(staged.row_partition)
     gaps = staged.per_partition(staged.gap_partition)
     off = [name for name in staged.partitions if staged.extracted[name] != rows[name] + gaps[name]]

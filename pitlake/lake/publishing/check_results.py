@@ -1,7 +1,7 @@
-"""What the checks of each run found, kept beside the lake's log for people: passed, warned or refused, and where.
+"""Check reports: what the checks of each run found, for people: passed, warned or refused, and where.
 
-Nothing is decided by these files and no version needs them; examples name source records, never their values. Written
-by whoever runs a publish, read by the quality report and by alerts.
+These files are informational; no version needs them. Examples name source records, never their values. Whoever runs a
+publish writes them; the quality report and alerts read them.
 """
 
 import json
@@ -31,30 +31,28 @@ class CheckReport:
     checks: tuple[CheckResult, ...] = ()
 
     def to_json(self) -> bytes:
-        """Return the check report as it is kept."""
+        """Return the check report as JSON."""
         return json.dumps({**asdict(self), "checked_at": clock.iso(self.checked_at)}, indent=1).encode()
 
     @classmethod
     def from_json(cls, content: bytes) -> "CheckReport":
-        """Return the check report that was kept. Raises LakeError when the file is not one."""
+        """Parse a check report. Raises LakeError when the file is not one."""
         try:
             fields = json.loads(content)
             checks = tuple(CheckResult(**{**check, "examples": tuple(check["examples"])}) for check in fields["checks"])
             checked_at = clock.instant(fields["checked_at"], "checked_at")
             return cls(**{**fields, "checked_at": checked_at, "checks": checks})
         except (ValueError, TypeError, KeyError):
-            raise LakeError("a check report is damaged; remove the file, nothing depends on it") from None
+            raise LakeError("a file of a check report is damaged; remove the file, nothing depends on it") from None
 
 
-def keep(store: Store, check_report: CheckReport) -> None:
-    """Keep one run's findings. A run that judges a dataset twice in one microsecond keeps the first."""
+def write(store: Store, check_report: CheckReport) -> None:
+    """Write one run's check report. Of two in one microsecond the first stays."""
     moment = f"{clock.micros(check_report.checked_at):020d}"
     store.put_new(f"{CHECK_REPORTS}/{check_report.dataset}/{moment}.{check_report.run_id}.json", check_report.to_json())
 
 
-def kept(store: Store, dataset: str) -> Iterator[CheckReport]:
-    """Return the check reports of a dataset, newest first; read one by one, so that asking for the newest reads one
-    file.
-    """
+def read_all(store: Store, dataset: str) -> Iterator[CheckReport]:
+    """Yield the check reports of a dataset, newest first; to take only the newest reads one file."""
     for key in sorted((file.key for file in store.walk(f"{CHECK_REPORTS}/{dataset}")), reverse=True):
         yield CheckReport.from_json(store.read(key))

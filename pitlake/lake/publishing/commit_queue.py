@@ -1,8 +1,8 @@
-"""Turns: a writer that others overtook asks them to let it go first, so that a slow one gets on beside quick ones.
+"""Turns to commit: a slow writer that keeps losing the race can reserve the next commit.
 
-Only courtesy: what makes a commit safe is the log. A turn is a small file, written only if absent and named after what
-the lake pins of a dataset. So it is over as soon as anybody commits, nobody has to remove it, and a dead writer's holds
-others up for a while only. Those who looked before the file was there may overtake once more; then they wait too.
+This is only courtesy: the log makes a commit safe. A turn is a small file, written only if absent and named after what
+the lake pins of a dataset. So a turn ends with the next commit, needs no removal, and a dead writer's delays others for
+a while only. A writer that checked before the file was there may overtake once more; then it waits too.
 """
 
 import random
@@ -37,7 +37,7 @@ Result = TypeVar("Result")
 
 
 class WriterTurn:
-    """One writer of a dataset, as others see it while it tries to commit."""
+    """One writer of a dataset while it tries to commit."""
 
     def __init__(self, store: Store, log: LakeLog, dataset: str) -> None:
         self._store, self._log, self._dataset = store, log, dataset
@@ -56,8 +56,8 @@ class WriterTurn:
         return result
 
     def check(self, base: Entry) -> None:
-        """Raises LakeConflict when it is another writer's turn to commit on top of `base`."""
-        if self._is_anothers(self._key(base)):
+        """Raise LakeConflict when it is another writer's turn to commit on top of `base`."""
+        if self._is_taken_by_another(self._key(base)):
             raise LakeConflict(f"another writer of {self._dataset} goes first; nothing was published, run again")
 
     def _attempt(self, work: Callable[["WriterTurn"], Result]) -> Result:
@@ -70,19 +70,18 @@ class WriterTurn:
             self._slowest = max(self._slowest, time.monotonic() - start)
 
     def _take(self) -> None:
-        """Wait out the turns of others, then take the next unless the one there is a dead writer's."""
         while True:
             key = self._key(self._log.head())
-            if not self._is_anothers(key):
+            if not self._is_taken_by_another(key):
                 # As long as several of its attempts: one that was already on its way may cost it another.
                 seconds = max(PATIENCE_SECONDS, PATIENCE_ATTEMPTS * self._slowest)
                 self._store.put_new(key, f"{self._writer} {seconds:.1f}".encode())
-                if not self._is_anothers(key):
+                if not self._is_taken_by_another(key):
                     return
-            time.sleep(random.uniform(0, LOOK_AGAIN_SECONDS))  # noqa: S311 - whoever looks first is next
+            time.sleep(random.uniform(0, LOOK_AGAIN_SECONDS))  # noqa: S311 - the first to look is next
 
-    def _is_anothers(self, key: str) -> bool:
-        """Whether a turn is another's and lasts. It lasts from when this writer saw it first: clocks may differ."""
+    def _is_taken_by_another(self, key: str) -> bool:
+        # A turn lasts from when this writer saw it first, since clocks may differ.
         try:
             writer, seconds = self._store.read(key).decode().split()
             lasts = min(float(seconds), SHORTEST_SECONDS)

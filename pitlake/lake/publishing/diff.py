@@ -80,11 +80,11 @@ class RowFindings:
         self.changed, self.last_seen = np.zeros(count, bool), np.full(count, NEVER)
 
     def change(self, positions: Positions, claimed: Positions | int, before: Positions | int = NEVER) -> None:
-        """Other contents of identities that the lake has, the newest of them from `before`."""
+        """Mark rows as other contents of known identities, the newest stored ones from `before`."""
         self.changed[positions], self.claimed[positions], self.last_seen[positions] = True, claimed, before
 
     def apply_polls(self, observations: EarlierObservations) -> None:
-        """Take account of when polls saw what the rows tell of."""
+        """Take account of when polls saw the rows' records."""
         new = ~self.known & (self.claimed > NEVER)
         last = observations.of_rows(np.flatnonzero(new & self.changed), np.flatnonzero(new & ~self.changed))
         self.last_seen = np.maximum(self.last_seen, last)

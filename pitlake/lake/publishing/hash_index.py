@@ -1,8 +1,8 @@
-"""Which files of a table may hold records like those of a stage, told from an index of hashes beside the files.
+"""An index of hashes: which files of a table may hold records that match those of a stage.
 
-An index is derived from the data files, made at the first question, and believed only while it is as it was made
-(pitlake.lake.storage.signed_cache). It leaves files out and decides nothing: what is left is read and compared.
-It lies in segments, each of many files, small ones merged as they come, so that asking costs what is asked.
+The index is derived from the data files at the first use and trusted only while it is as it was written
+(pitlake.lake.storage.signed_cache). It only leaves files out: the others are read and compared. It consists of segments
+of many files each; small segments are merged as they come, so that a lookup costs no more than its answer.
 """
 
 import hashlib
@@ -34,12 +34,12 @@ SUFFIX = ".hashes"
 MOST_ROWS = 1 << 24
 MOST_FILES = 1 << 16
 NUMBER = np.uint64(MOST_FILES - 1)
-"""An entry is a hash whose last 16 bits are the number of a file that has it."""
+"""An entry is a hash whose last 16 bits are replaced by the number of a file that has it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The index of some files: of each kind, its entries in order. `path` is where it is kept, if it is."""
+    """The index of some files: for each kind, its entries in order. `path` is its file, if it has one."""
 
     files: tuple[str, ...]
     entries: tuple[Hashes, ...]
@@ -52,6 +52,8 @@ class Segment:
 
     def holding(self, kind: int, hashes: Hashes) -> set[str]:
         """Return the files that have one of these hashes."""
+        # Entries of one hash are neighbours, in the order of file numbers: from the hash with all number bits 0 to the
+        # one with all of them 1. `first` is where that run begins, `count` its length, `places` all runs one by one.
         entries = self.entries[kind]
         first = _less(entries, hashes & ~NUMBER)
         inside = first < len(entries)
@@ -65,9 +67,9 @@ class Segment:
 
 
 class LikelyFiles:
-    """The files of a table in one lake version: all of them, or those that may hold what is asked for.
+    """The files of a table in one lake version: all of them, or those that may hold matching records.
 
-    kinds: by what its index tells records to be alike (`match_keys`). asked: the hashes of staged rows.
+    kinds: the match keys of its index (see `match_keys`). staged_hashes: the hashes of staged rows, by kind.
     """
 
     def __init__(
@@ -79,17 +81,18 @@ class LikelyFiles:
         staged_hashes: Mapping[str, Hashes] | None = None,
     ) -> None:
         self.all = files
-        self._folder, self._kinds, self._asked = store.path(f"{FOLDER}/{table}"), tuple(kinds), staged_hashes or {}
-        self._found: dict[str, tuple[DataFile, ...]] = {}
+        self._folder, self._kinds = store.path(f"{FOLDER}/{table}"), tuple(kinds)
+        self._staged_hashes = staged_hashes or {}
+        self._matches: dict[str, tuple[DataFile, ...]] = {}
 
     def holding(self, kind: str) -> tuple[DataFile, ...]:
-        """Every file with a row that is like a staged one, and maybe others."""
-        if kind not in self._found:
-            self._found[kind] = self.like(kind, self._asked[kind]) if self.all else ()
-        return self._found[kind]
+        """Return every file with a row that matches a staged one, and maybe others."""
+        if kind not in self._matches:
+            self._matches[kind] = self.like(kind, self._staged_hashes[kind]) if self.all else ()
+        return self._matches[kind]
 
     def like(self, kind: str, hashes: Hashes) -> tuple[DataFile, ...]:
-        """Every file with a row that has one of these hashes, and maybe others."""
+        """Return every file with a row that has one of these hashes, and maybe others."""
         if not self.all or not len(hashes):
             return ()
         number, ordered = self._kinds.index(kind), np.sort(hashes)
@@ -103,10 +106,10 @@ class LikelyFiles:
         segments = [segment for segment in map(self._read, seen) if segment]
         indexed = {name for segment in segments for name in segment.files}
         missing = [file for name, file in by_name.items() if name not in indexed]
-        segments += [self._made(group) for group in _groups(missing)]
-        segments = _merged(segments, by_name.keys())
+        segments += [self._build(group) for group in _groups(missing)]
+        segments = _compacted(segments, by_name.keys())
         with suppress(OSError):  # without it the next publish takes longer
-            segments = [segment if segment.path else self._kept(segment) for segment in segments]
+            segments = [segment if segment.path else self._save(segment) for segment in segments]
             _remove(set(seen) - {segment.path for segment in segments})
         return segments
 
@@ -116,18 +119,18 @@ class LikelyFiles:
         return []
 
     def _read(self, path: Path) -> Segment | None:
-        """The segment kept at a path, mapped; None if it is not as it was made, or of other kinds."""
+        """Map the segment at a path; None if it is not intact, or of other kinds."""
         with suppress(OSError, ValueError, KeyError), path.open("rb") as file:
             if path.suffix == SUFFIX and signed_cache.is_intact(path, file.fileno()):
                 mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
                 reader = pa.ipc.open_file(pa.py_buffer(mapped))
                 facts = json.loads(reader.schema.metadata[b"segment"])
-                if facts["made_of"] == self._made_of:
+                if facts["version"] == self._version:
                     entries = (reader.get_batch(number)[0].to_numpy() for number in range(len(self._kinds)))
                     return Segment(tuple(facts["files"]), tuple(entries), path)
         return None
 
-    def _made(self, files: Sequence[DataFile]) -> Segment:
+    def _build(self, files: Sequence[DataFile]) -> Segment:
         hashes_of_files = each(lambda file: hashes(f"FROM {reading([file])}", self._kinds), files)
         parts = [
             [_numbered(file_hashes[kind], np.uint64(place)) for place, file_hashes in enumerate(hashes_of_files)]
@@ -135,11 +138,11 @@ class LikelyFiles:
         ]
         return Segment(tuple(map(_name, files)), tuple(map(_ordered, parts)))
 
-    def _kept(self, segment: Segment) -> Segment:
+    def _save(self, segment: Segment) -> Segment:
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._folder / f"{uuid4().hex}{SUFFIX}"
         temporary = path.with_name(f".{path.stem}.tmp")
-        facts = json.dumps({"files": segment.files, "made_of": self._made_of})
+        facts = json.dumps({"files": segment.files, "version": self._version})
         schema = pa.schema([("entry", pa.uint64())], {"segment": facts})
         try:
             with temporary.open("wb") as file:
@@ -155,13 +158,12 @@ class LikelyFiles:
         return Segment(segment.files, segment.entries, path)
 
     @cached_property
-    def _made_of(self) -> str:
-        """What was hashed by what."""
+    def _version(self) -> str:
         return hashlib.sha256(json.dumps([self._kinds, duckdb.__version__]).encode()).hexdigest()
 
 
 def forget(store: Store) -> None:
-    """Give back the room that the indexes take; the next publishes make them again."""
+    """Delete the indexes to free space; the next publishes write them again."""
     shutil.rmtree(store.path(FOLDER), ignore_errors=True)
 
 
@@ -170,7 +172,6 @@ def _name(file: DataFile) -> str:
 
 
 def _groups(files: Iterable[DataFile]) -> Iterator[list[DataFile]]:
-    """Files in groups that a segment can hold."""
     group: list[DataFile] = []
     for file in files:
         if group and (len(group) == MOST_FILES or sum(member.rows for member in group) + file.rows > MOST_ROWS):
@@ -181,10 +182,8 @@ def _groups(files: Iterable[DataFile]) -> Iterator[list[DataFile]]:
         yield group
 
 
-def _merged(segments: Iterable[Segment], names: Collection[str]) -> list[Segment]:
-    """The same index in fewer segments: none is less than half of those that are smaller, and none holds mainly files
-    that are not wanted.
-    """
+def _compacted(segments: Iterable[Segment], names: Collection[str]) -> list[Segment]:
+    """Merge segments, so that none is smaller than half of the smaller ones together or mostly about other files."""
     left: list[Segment] = []
     merging: list[Segment] = []
     for segment in sorted(segments, key=lambda segment: segment.size):
@@ -197,10 +196,10 @@ def _merged(segments: Iterable[Segment], names: Collection[str]) -> list[Segment
             continue
         (merging if (stale or small or not merging) and room else left).append(segment)
     stays = len(merging) == 1 and all(name in names for name in merging[0].files)
-    return left + (merging if stays else [_one(merging, names)] if merging else [])
+    return left + (merging if stays else [_merge(merging, names)] if merging else [])
 
 
-def _one(segments: Sequence[Segment], names: Collection[str]) -> Segment:
+def _merge(segments: Sequence[Segment], names: Collection[str]) -> Segment:
     files = tuple(dict.fromkeys(name for segment in segments for name in segment.files if name in names))
     number = {name: place for place, name in enumerate(files)}
     parts: list[list[Hashes]] = [[] for _ in segments[0].entries]
@@ -226,8 +225,9 @@ def _numbered(of: Hashes, numbers: Hashes | np.uint64) -> Hashes:
 
 
 def _less(entries: Hashes, hashes: Hashes) -> Positions:
-    """How many entries are less than each that is asked for: np.searchsorted, a step for all at a time, so that their
-    reads of far memory overlap. Of a large index that takes half as long.
+    """Count the entries below each hash, as np.searchsorted does, but one bisection step for all hashes at a time.
+
+    Reads of distant memory then overlap, which halves the time in a large index.
     """
     count = np.zeros(len(hashes), np.int64)
     step = 1 << len(entries).bit_length()

@@ -75,7 +75,7 @@ class Hasher:
         return pa.chunked_array(chunks, pa.binary())
 
     def close(self) -> None:
-        """Leave what is not hashed yet."""
+        """Stop; what is not hashed yet stays so."""
         self._pool.shutdown(cancel_futures=True)
 
     def _flush(self) -> None:

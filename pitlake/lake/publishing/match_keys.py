@@ -1,7 +1,6 @@
-"""By what records are told to be alike: the columns that identify a row, and the names that gaps call it by, as SQL.
+"""How records are matched: the columns that identify a row, and the names that gaps call it by, as SQL.
 
-Equal values have equal hashes, in memory and in a file; what unequal hashes tell apart need not be compared. Nothing is
-decided here.
+Equal values have equal hashes, in memory and in a file, so that only rows with equal hashes need to be compared.
 """
 
 from collections.abc import Iterable
@@ -18,13 +17,13 @@ Hashes = npt.NDArray[np.uint64]
 
 
 def named(locator: str) -> str:
-    """Return what a locator names: of an answer's item the item, whatever answer it came in."""
+    """Return SQL for the record that a locator names: for an item of an answer the item, without the answer."""
     item = f"nullif(split_part(split_part({locator}, '&item=', 2), '&', 1), '')"
     return f"if(contains({locator}, '&item='), coalesce({item}, {locator}), {locator})"
 
 
 def spelled(gap_name: str) -> str:
-    """Return a name of gaps, columns in braces."""
+    """Return SQL for a gap name with columns in braces."""
     parts = []
     for text, column, _, _ in Formatter().parse(gap_name):
         parts += [f"'{text}'"] if text else []
@@ -37,7 +36,7 @@ GAP = ("gap_type", "reason", "locator")
 
 
 def names(dataset: Dataset) -> tuple[str, ...]:
-    """Return what gaps may call a row."""
+    """Return SQL for each name by which a gap may call a row."""
     return (EVIDENCE, *map(spelled, dataset.gap_names))
 
 

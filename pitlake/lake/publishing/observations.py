@@ -25,20 +25,21 @@ from pitlake.lake.tables.query import calculator, columns, quoted, reading
 
 HISTORY = "available_at"
 OPEN = ""
-# Of each staged record like some of the lake's: when the last of those was seen, and where the newest one is filed.
+# For each staged record with matches in the lake: when the last match was seen, and under which day and entity the
+# newest one is filed.
 SEEN = """
 SELECT _position, max(epoch_us(observed_at)), arg_max(day, newer), arg_max(entity, newer)
 FROM (SELECT *, (available_at, available_at = observed_at) AS newer FROM ({like}) WHERE observed_at {until} $observed)
 GROUP BY _position"""
-# Of each: when the newest one as of the observation became available, and the next one after it; when one was first
-# seen after it; and where that newest one is filed.
-# Of each: when one was first seen after the observation, and where that one is filed.
+# For each: when a match was first seen after the observation, and under which entity.
 SINCE = """
 SELECT _position, epoch_us(min(observed_at) FILTER (WHERE observed_at > $observed)), arg_max(entity, observed_at)
 FROM ({like}) GROUP BY _position"""
-# Of each staged row the last poll before the observation of all that there was where it belongs, or the first after it.
+# For each staged row: the last complete poll of its place before the observation, and the first after it.
 POLLED = """
 SELECT _position, max(poll.last), min(poll.next) FROM staged JOIN poll ON {entity} AND {within} GROUP BY _position"""
+# For each: when the newest match as of the observation became available, and the next one; when a match was first seen
+# after the observation; and where that newest match is filed.
 OVERRULING = """
 SELECT _position,
     epoch_us(max(available_at) FILTER (WHERE known)), epoch_us(min(available_at) FILTER (WHERE NOT known)),
@@ -49,7 +50,7 @@ GROUP BY _position"""
 
 
 class EarlierObservations:
-    """What one lake version had seen of the staged records as of an observation."""
+    """What one lake version had seen of the staged records, as of an observation."""
 
     def __init__(
         self, staged: Staged, rows: LikelyFiles, gaps: LikelyFiles, polls: Polls, observed_at: datetime
@@ -58,7 +59,7 @@ class EarlierObservations:
         self._rows, self._gaps, self._observed = rows, gaps, observed_at
 
     def of_rows(self, stored: Positions, unknown: Positions) -> Positions:
-        """Per staged row the last poll that saw what it tells of, in microseconds; NEVER where none did, or not asked.
+        """Return, per staged row, the last poll that saw its record, in microseconds; NEVER where none did.
 
         known, unknown: positions of rows whose identity the lake has, and has not.
         """
@@ -77,9 +78,9 @@ class EarlierObservations:
         return last
 
     def polled_before(self, positions: Positions) -> Positions:
-        """Per staged row the last earlier poll of all that there was where it belongs, in microseconds; else NEVER.
+        """Return, per staged row, the last earlier poll that covered its place completely, in microseconds; else NEVER.
 
-        What the source's own clock proves is not asked for.
+        Rows that the source's own clock dates are left out.
         """
         dated = pc.not_equal(self._staged.basis, SOURCE_CLOCK) if self._dataset.captured else None
         undated = (
@@ -90,8 +91,8 @@ class EarlierObservations:
         return last
 
     def seen_later(self, positions: Positions) -> npt.NDArray[np.bool_]:
-        """Return which of these staged rows the lake has read a later answer about: one that told of the same, or one
-        that told all that there was where they belong.
+        """Return which of these staged rows the lake has read a later answer about: one with the same record, or a
+        complete one for their place.
         """
         if not len(positions) or self._polls.newest:
             return np.zeros(len(positions), bool)
@@ -158,7 +159,9 @@ class EarlierObservations:
         return overruled
 
     def floors(self, positions: Positions, followed: Mapping[str, LikelyFiles]) -> Positions:
-        """Per staged row the newest instant of what it follows, in microseconds; NEVER where there is nothing."""
+        """Return, per staged row, the newest instant of what it follows, in microseconds; NEVER where there
+        is nothing.
+        """
         floors = np.full(self._staged.rows.num_rows, NEVER)
         for column, dataset, name in self._dataset.follows:
             if not followed[dataset].all:

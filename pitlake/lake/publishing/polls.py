@@ -1,9 +1,8 @@
-"""Polls: when runs looked at a dataset's source, and at what of it. A run that finds all unchanged leaves this alone.
+"""Polls: when runs read a dataset's source, and which part of it. A run that finds all unchanged writes nothing else.
 
-Who saw a record with other content at some instant knows that the new one was not there yet. What is dated by that is
-decided in diff. A poll is kept before its commit, since it saw the source even if nothing of it was published; no
-version shows polls. A file's name says when its polls were and of which days, so that only those are read that may
-answer; small files are folded into larger ones. Written by publish, read by it and by the report.
+A poll that saw a record with other content proves that the new content was not there yet; `diff` dates rows by that.
+A poll is written before its commit, since it saw the source even if nothing is published. No version shows polls. A
+file's name holds the instants and days of its polls, so that few files are read; small files are merged.
 """
 
 import hashlib
@@ -32,10 +31,10 @@ Bounds = tuple[tuple[str, str | None, str | None], ...]
 
 @dataclass(frozen=True)
 class Coverage:
-    """A part of a source of which a poll saw all that there was.
+    """A part of a source that a poll saw completely.
 
-    entities: of the contract's entity column; None for all there are. bounds: a column, its first and its last value
-    (both included, None is open), as texts: a date or an instant as its New York day.
+    entities: values of the contract's entity column; None for all. bounds: columns with their first and last value
+    (both included, None is open), as texts; a date or an instant is its New York day.
     """
 
     entities: frozenset[str] | None = None
@@ -46,9 +45,8 @@ class Coverage:
 class Poll:
     """One completed poll: when (microseconds) and by which run.
 
-    days: spans of New York days, both ends included, as YYYY-MM-DD; None for all there are. entities: of the contract's
-    entity column; None for all there are. Every poll covers what has no day. coverage: the parts of the source that it
-    saw completely.
+    days: spans of New York days, both ends included, as YYYY-MM-DD; None for all. entities: values of the contract's
+    entity column; None for all. Every poll covers records without a day. coverage: what it saw completely.
     """
 
     observed: int
@@ -66,9 +64,7 @@ class Poll:
 
 @dataclass(frozen=True)
 class _File:
-    """A file of polls as its name tells of it: when the first and the last of them was, how many there are, and the
-    first and last of their days, None for all. An older name tells nothing.
-    """
+    """What a file's name says of its polls: first and last instant, first and last day (None: all), how many."""
 
     key: str
     first: int = NEVER
@@ -82,12 +78,12 @@ class _File:
 
 
 class Polls:
-    """The polls at one dataset as seen from one instant; read when first asked for."""
+    """The polls of one dataset, before and after one instant; files are read when first needed."""
 
-    def __init__(self, store: Store, dataset: str, at: datetime, but: str = "") -> None:
-        """`but`: the run whose poll of that very instant is left out, for it is the one that asks."""
-        self._store, self._dataset, self._own = store, dataset, (clock.micros(at), but)
-        self._known: dict[tuple[str | None, str | None], tuple[int, int]] = {}
+    def __init__(self, store: Store, dataset: str, at: datetime, exclude_run: str = "") -> None:
+        """`exclude_run`: the run whose own poll at that instant does not count."""
+        self._store, self._dataset, self._own = store, dataset, (clock.micros(at), exclude_run)
+        self._closest: dict[tuple[str | None, str | None], tuple[int, int]] = {}
         self._read: dict[_File, list[Poll]] = {}
 
     def last(self, day: str | None = None, entity: str | None = None) -> int:
@@ -109,20 +105,19 @@ class Polls:
     def coverage(self) -> list[tuple[int, Coverage]]:
         """Return the parts of the source that polls at other instants saw completely, each with its poll's instant."""
         at, _ = self._own
-        polls = (poll for poll in kept(self._store, self._dataset) if poll.observed != at)
+        polls = (poll for poll in read_all(self._store, self._dataset) if poll.observed != at)
         return [(poll.observed, part) for poll in polls for part in poll.coverage]
 
     def _edges(self, day: str | None, entity: str | None) -> tuple[int, int]:
         place = day, entity
-        while place not in self._known:
+        while place not in self._closest:
             try:
-                self._known[place] = self._found(day, entity)
-            except FileNotFoundError:  # folded meanwhile
+                self._closest[place] = self._closest_to(day, entity)
+            except FileNotFoundError:  # another writer merged it
                 del self._files
-        return self._known[place]
+        return self._closest[place]
 
-    def _found(self, day: str | None, entity: str | None) -> tuple[int, int]:
-        """The last poll up to the instant and the first after it. No file is read that can't have a closer one."""
+    def _closest_to(self, day: str | None, entity: str | None) -> tuple[int, int]:
         at, last, after = self._own[0], NEVER, FOREVER
         files = [file for file in self._files if file.may_know(day)]
         for file in sorted(files, key=lambda file: file.last, reverse=True):
@@ -135,7 +130,7 @@ class Polls:
 
     def _seen(self, file: _File, day: str | None, entity: str | None) -> Iterator[int]:
         if file not in self._read:
-            self._read[file] = _parsed(self._store, file)
+            self._read[file] = _parse(self._store, file)
         for poll in self._read[file]:
             if poll.saw(day, entity) and (poll.observed, poll.run_id) != self._own:
                 yield poll.observed
@@ -157,22 +152,22 @@ def spans(days: Iterable[str]) -> Spans:
     return tuple(merged)
 
 
-def keep(store: Store, dataset: str, poll: Poll) -> None:
-    """Keep a poll, once however often it is told. Raises LakeError when the lake can't be written."""
-    _put(store, dataset, [poll])
+def write(store: Store, dataset: str, poll: Poll) -> None:
+    """Write a poll, unless it is there already. Raises LakeError when the lake can't be written."""
+    _write(store, dataset, [poll])
     loose = [file for file in _files(store, dataset) if file.polls < MOST_POLLS]
     if len(loose) > MOST_FILES:
-        with suppress(FileNotFoundError):  # another writer folds them
+        with suppress(FileNotFoundError):  # another writer merges them
             every = _read(store, loose)[::-1]
             parts = [every[start : start + MOST_POLLS] for start in range(0, len(every), MOST_POLLS)]
-            folded = {_put(store, dataset, part) for part in parts}
+            folded = {_write(store, dataset, part) for part in parts}
             store.delete(*(file.key for file in loose if file.key not in folded))
 
 
-def kept(store: Store, dataset: str) -> list[Poll]:
-    """Every poll of a dataset, newest first."""
+def read_all(store: Store, dataset: str) -> list[Poll]:
+    """Return every poll of a dataset, newest first."""
     while True:
-        with suppress(FileNotFoundError):  # folded meanwhile
+        with suppress(FileNotFoundError):  # another writer merged them
             return _read(store, _files(store, dataset))
 
 
@@ -189,15 +184,15 @@ def _files(store: Store, dataset: str) -> list[_File]:
 
 
 def _read(store: Store, files: Iterable[_File]) -> list[Poll]:
-    unique = {poll for polls in each(lambda file: _parsed(store, file), files) for poll in polls}
+    unique = {poll for polls in each(lambda file: _parse(store, file), files) for poll in polls}
     return sorted(unique, key=lambda poll: (poll.observed, poll.run_id), reverse=True)
 
 
-def _put(store: Store, dataset: str, polls: list[Poll]) -> str:
-    """Polls as a file whose name tells of them; returns its key. Many saw the same entities: each set is told once."""
+def _write(store: Store, dataset: str, polls: list[Poll]) -> str:
+    # Many polls have the same entities, so each set is written once and referred to by its number.
     sets: dict[frozenset[str], int] = {}
 
-    def numbered(entities: frozenset[str] | None) -> int | None:
+    def number_of(entities: frozenset[str] | None) -> int | None:
         return None if entities is None else sets.setdefault(entities, len(sets))
 
     facts = [
@@ -205,19 +200,18 @@ def _put(store: Store, dataset: str, polls: list[Poll]) -> str:
             poll.observed,
             poll.run_id,
             poll.days,
-            numbered(poll.entities),
-            [[numbered(part.entities), part.bounds] for part in poll.coverage],
+            number_of(poll.entities),
+            [[number_of(part.entities), part.bounds] for part in poll.coverage],
         ]
         for poll in polls
     ]
     content = json.dumps({"entities": [sorted(names) for names in sets], "polls": facts}).encode()
-    key = f"{POLLS}/{dataset}/{_told(polls)}_{len(polls)}_{_digest(content)}.json"
+    key = f"{POLLS}/{dataset}/{_spans_name(polls)}_{len(polls)}_{_digest(content)}.json"
     store.put_new(key, content)
     return key
 
 
-def _told(polls: list[Poll]) -> str:
-    """When these polls were, and of which days."""
+def _spans_name(polls: list[Poll]) -> str:
     moments = [poll.observed for poll in polls]
     days = [day for poll in polls for span in poll.days or () for day in span]
     of_all = not days or any(poll.days is None for poll in polls)
@@ -228,14 +222,14 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:32]
 
 
-def _parsed(store: Store, file: _File) -> list[Poll]:
+def _parse(store: Store, file: _File) -> list[Poll]:
     content = store.read(file.key)
     if not file.key.endswith(f"{_digest(content)}.json"):
-        raise LakeError("a kept poll is damaged; restore the file from a copy of the lake")
+        raise LakeError("a file of polls is damaged; restore the file from a copy of the lake")
     facts = json.loads(content)
     sets = [frozenset(names) for names in facts["entities"]]
 
-    def named(number: int | None) -> frozenset[str] | None:
+    def entities_of(number: int | None) -> frozenset[str] | None:
         return None if number is None else sets[number]
 
     return [
@@ -243,8 +237,8 @@ def _parsed(store: Store, file: _File) -> list[Poll]:
             observed,
             run_id,
             None if days is None else tuple(map(tuple, days)),
-            named(entities),
-            tuple(Coverage(named(of), tuple(map(tuple, bounds))) for of, bounds in coverage),
+            entities_of(entities),
+            tuple(Coverage(entities_of(of), tuple(map(tuple, bounds))) for of, bounds in coverage),
         )
         for observed, run_id, days, entities, coverage in facts["polls"]
     ]

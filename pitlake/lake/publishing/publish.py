@@ -122,7 +122,7 @@ class Publisher:
         enforce(staged.dataset, results)
         days, entities = staged.polled
         poll = Poll(clock.micros(observed_at), staged.run_id, days, entities, staged.coverage)
-        polls.keep(self._store, staged.dataset.name, poll)
+        polls.write(self._store, staged.dataset.name, poll)
         turn = WriterTurn(self._store, self._log, staged.dataset.name)
         return turn.attempts(partial(self._publish_once, staged, observed_at, results))
 
@@ -190,7 +190,7 @@ class Publisher:
         tables = (staged.dataset.name, gap_table_name(staged.dataset.name))
         rows, gaps = (self._tables.pinned(name, base.tables).files for name in tables)
         self._store.fetch((*rows, *gaps))
-        before = Polls(self._store, staged.dataset.name, observed_at, but=staged.run_id)
+        before = Polls(self._store, staged.dataset.name, observed_at, exclude_run=staged.run_id)
         stored = LikelyFiles(self._store, tables[0], rows, kinds(staged.dataset), staged.hashes)
         stored_gaps = LikelyFiles(self._store, tables[1], gaps, (columns(GAP), LOCATOR))
         observations = EarlierObservations(staged, stored, stored_gaps, before, observed_at)

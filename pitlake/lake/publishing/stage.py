@@ -1,7 +1,7 @@
-"""The stage: where a run's rows and gaps wait, by partition day, until they are audited and published or thrown away.
+"""The stage: where a run's rows and gaps wait, by partition day, until they are audited and published or removed.
 
-Nothing staged is ever read by readers. A stage belongs to one process: a lock the system lets go when the process
-dies tells a stage in use from one a crash left behind. What staged rows must be is judged in audit.
+Readers never read it. A stage belongs to one process, which holds a lock that the system releases when the process
+dies: so a stage in use differs from one that a crash left behind. `audit` judges the staged rows.
 """
 
 import fcntl
@@ -59,7 +59,7 @@ GAP_STAGED_SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class StagedGap:
-    """A source record that can't become a row. `locator` is its evidence; `available_at` None means when observed."""
+    """A source record that can't become a row. `locator` is its evidence; `available_at` None: when observed."""
 
     gap_type: str
     reason: str
@@ -97,9 +97,9 @@ class Staged:
     """All that one run staged for one dataset.
 
     `rows` and `gaps` are in partition order; `row_partition` and `gap_partition` index `partitions` (New York days as
-    YYYY-MM-DD, or "undated"). `content_hash` is of `rows`; `extracted` counts the source records met per partition.
-    `polled` is what the run looked at, as far as it is not all of the dataset: its days, and its entities. `coverage`
-    are the parts of the source of which it saw all that there was. `parts` are the stages made of it.
+    YYYY-MM-DD, or "undated"). `content_hash` is of `rows`; `extracted` counts the source records per partition.
+    `polled` is the part of the dataset that the run covered, its days and its entities; None for all. `coverage` are
+    the parts of the source that it saw completely. `parts` are the stages derived from it.
     """
 
     dataset: Dataset
@@ -117,7 +117,7 @@ class Staged:
 
     @cached_property
     def duplicates(self) -> Duplicates:
-        """Return which staged rows tell of one record twice."""
+        """Return the staged rows that repeat or contradict a record."""
         return find_duplicates(self.dataset, self.rows, self.content_hash, self.hashes)
 
     @cached_property
@@ -143,7 +143,7 @@ class Staged:
         return pc.coalesce(self.rows[BASIS], pc.if_else(by_clock, SOURCE_CLOCK, SOURCE_DATE))
 
     def let_go(self) -> None:
-        """Hold no row any more: they are mapped from files, which take room for as long as anybody holds them."""
+        """Release the rows: they are mapped from files, which take room for as long as anybody holds them."""
         for part in self.parts:
             part.let_go()
         for name in ("rows", "gaps"):
@@ -190,8 +190,11 @@ class Stage:
         self._coverage: dict[Bounds, set[str] | None] = {}
 
     def poll(self, days: tuple[date, date] | None = None, entities: Iterable[str] | None = None) -> None:
-        """Say what of an unpartitioned dataset the run looks at: from one New York day to another, and these entities
-        beside those of its rows; None: all there are, as for a run that says nothing. For entities in several parts.
+        """Declare which part of an unpartitioned dataset this run covers; may be called several times.
+
+        Args:
+            days: the first and the last New York day; None for all.
+            entities: values of the entity column, besides those of the staged rows; None for all.
         """
         if days is not None:
             self._days = ((days[0].isoformat(), days[1].isoformat()),)
@@ -227,7 +230,9 @@ class Stage:
                 self._gaps.put(partition, pa.Table.from_pylist(gap_rows, GAP_STAGED_SCHEMA))
 
     def load(self) -> Staged:
-        """Everything staged so far, in partition order, mapped from disk until it is closed. Raises LakeError."""
+        """Return everything staged so far, in partition order, mapped from disk until it is closed. Raises
+        LakeError.
+        """
         partitions = tuple(sorted(self._extracted))
         with machine.working_in(PLACE, self._folder):
             rows, row_partition = self._rows.read(partitions)
@@ -260,7 +265,7 @@ class Stage:
         return self._days, frozenset({*self._entities, *map(str, entities)})
 
     def close(self) -> None:
-        """Throw the stage away. Raises nothing: what is thrown away need not have been finished."""
+        """Remove the stage. Raises nothing, even where a file was not finished."""
         self._hasher.close()
         for staged in self._loaded:
             staged.let_go()

@@ -1,6 +1,6 @@
-"""How many items were answered by a provider's word alone on when they were published, for the report.
+"""How many items were answered on a provider's dates alone, for the report.
 
-Such items are never rows of the lake, and no version needs these files. Written by `pitlake fetch` where a source's
+Such items are never rows of the lake, and no version needs these files. `pitlake fetch` writes them where a source's
 dates are believed; see pipelines.fetch.claims.
 """
 
@@ -16,13 +16,13 @@ from pitlake.lake.storage.store import Store
 CLAIMS = "_lake/claims"
 
 
-def keep(store: Store, source: str, items: int) -> None:
-    """Note one answer of so many items. Raises LakeError when the lake can't be written."""
+def write(store: Store, source: str, items: int) -> None:
+    """Record one answer with this many items. Raises LakeError when the lake can't be written."""
     name = f"{CLAIMS}/{clock.micros(clock.now()):020d}.{uuid4().hex}.json"
     try:
         store.put_new(name, json.dumps({"source": source, "items": items}).encode())
     except OSError as problem:
-        raise LakeError(f"no claim can be noted in {store.location}: {type(problem).__name__}") from None
+        raise LakeError(f"claims can't be written to {store.location}: {type(problem).__name__}") from None
 
 
 def counted(store: Store, until: datetime | None = None) -> dict[str, int]:
@@ -36,5 +36,5 @@ def counted(store: Store, until: datetime | None = None) -> dict[str, int]:
             noted = json.loads(store.read(file.key))
             counts[noted["source"]] += noted["items"]
         except (ValueError, TypeError, KeyError):
-            raise LakeError("a noted claim is damaged; remove the file, nothing depends on it") from None
+            raise LakeError("a file of claims is damaged; remove the file, nothing depends on it") from None
     return dict(sorted(counts.items()))

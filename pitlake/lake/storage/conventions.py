@@ -17,7 +17,7 @@ RELEASE, ACCEPTANCE = "release", "acceptance"
 
 
 def ends_at(store: Store) -> datetime | None:
-    """When the lake's world ends; None for a lake of the world. Raises LakeFault."""
+    """Return when the lake's world ends; None for a lake of the world. Raises LakeFault."""
     if not store.exists(ENDS_KEY):
         return None
     try:
@@ -45,7 +45,7 @@ def filings_count_from(store: Store) -> str:
 
 
 def count_filings_from(store: Store, rule: str, *, has_filings: bool) -> None:
-    """Agree on a rule. Raises BadInput for no rule, and where the lake's filings already count by the other one."""
+    """Set the rule. Raises BadInput for no rule, and where the lake's filings already count by the other one."""
     if rule not in (RELEASE, ACCEPTANCE):
         raise BadInput("filings_count_from", f"{rule!r} is not a rule", f"give {RELEASE} or {ACCEPTANCE}")
     if not store.exists(KEY) and not has_filings:

@@ -36,7 +36,7 @@ _CLEAR = (LakeFault, LakeConflict, LakeNotFound, ClockWentBack, MachineExhausted
 
 @contextmanager
 def translated(root: Path) -> Iterator[None]:
-    """Raises LakeFault in place of what fails below the root because of a permission."""
+    """Raise LakeFault in place of what fails below the root because of a permission."""
     try:
         yield
     except _CLEAR:

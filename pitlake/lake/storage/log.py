@@ -114,8 +114,9 @@ class LakeLog:
         return entry
 
     def now(self) -> datetime:
-        """This machine's clock, for what is observed or committed: never at or before the newest commit, which another
-        machine's clock may have put some seconds ahead. Raises ClockWentBack when it is not a matter of seconds.
+        """Return this machine's clock, for what is observed or committed: never at or before the newest
+        commit, which another machine's clock may have put some seconds ahead. Raises ClockWentBack when it
+        is not a matter of seconds.
         """
         return _after(self.head()) if self._exists(0) else clock.now()
 

@@ -33,7 +33,7 @@ class DataFile:
 
     @property
     def of_year(self) -> bool:
-        """Return whether it lies with a year's files, not with a month's."""
+        """Return whether the file is of a year, not of a month."""
         period = self.path.rpartition("/")[0].rpartition("=")[2]
         return len(period) == 4 and period.isdigit()
 

@@ -41,7 +41,9 @@ def each(work: Callable[[Piece], Result], pieces: Iterable[Piece], at_once: int 
 
 
 def blocks(table: pa.Table, rows: int = BLOCK_ROWS, size: int = BLOCK_BYTES) -> Iterator[tuple[pa.Table, int]]:
-    """Equal slices of a table, of about so many rows or bytes, in order, each in one piece and with its first row."""
+    """Yield equal slices of a table, of about this many rows or bytes, in order, each in one piece and with
+    its first row.
+    """
     count = max(1, round(max(table.num_rows / rows, table.nbytes / size)))
     step = max(1, -(-table.num_rows // count))
     for start in range(0, table.num_rows, step):

@@ -20,7 +20,7 @@ def receipt_id(content: bytes) -> str:
 
 
 def receipt_key(name: str) -> str:
-    """Return where a receipt lies."""
+    """Return the key of a receipt."""
     return f"{RECEIPTS}/{name}.json"
 
 

@@ -1,8 +1,8 @@
-"""Files kept to save work, such as cuts, mirrors and indexes: believed only while they are as they were made.
+"""Cached files, such as cuts, mirrors and indexes: trusted only while they are as they were written.
 
-Beside a file lies its record: the SHA-256 of its bytes and how the file system knew it then (device, inode, size, time
-of the last change of any kind, which no user can set), signed with a key of this user's that lies elsewhere. While the
-file system knows the file so, its bytes need not be read again.
+Next to a file is its signature: the SHA-256 of its bytes and its facts in the file system (device, inode, size, time of
+the last change of any kind, which no user can set), signed with a key of this user in another place. While the file
+system's facts are the same, the bytes need not be read again.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ SUFFIX = ".sum"
 KEY_BYTES = 32
 
 Facts = tuple[int, int, int, int]
-_believed: dict[str, Facts] = {}
+_trusted: dict[str, Facts] = {}
 
 
 def caches() -> Path:
@@ -35,12 +35,12 @@ def signature_path(path: Path) -> Path:
 
 
 def sign(path: Path) -> None:
-    """Write the record of a file that was just made, at the place where it will stay."""
+    """Write the signature of a file that was just written, at the path where it will stay."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         facts = _facts(descriptor)
         _write(path, _sha256(descriptor), facts)
-        _believed[str(path)] = facts
+        _trusted[str(path)] = facts
     finally:
         os.close(descriptor)
 
@@ -48,7 +48,7 @@ def sign(path: Path) -> None:
 def is_intact(path: Path, descriptor: int) -> bool:
     """Return whether the open file is, byte for byte, the one that was signed at this path."""
     now = _facts(descriptor)
-    if _believed.get(str(path)) == now:
+    if _trusted.get(str(path)) == now:
         return True
     signature = _read(path)
     if signature is None:
@@ -58,7 +58,7 @@ def is_intact(path: Path, descriptor: int) -> bool:
         if _sha256(descriptor) != digest:
             return False
         _write(path, digest, now)
-    _believed[str(path)] = now
+    _trusted[str(path)] = now
     return True
 
 
@@ -75,8 +75,8 @@ def _sha256(descriptor: int) -> str:
 
 def _write(path: Path, digest: str, facts: Facts) -> None:
     temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
-    content = json.dumps([digest, facts, _signed(path, digest, facts)])
-    with suppress(OSError):  # without a record the file is made again, which only takes longer
+    content = json.dumps([digest, facts, _hmac(path, digest, facts)])
+    with suppress(OSError):  # without a signature the file is written again, which only takes longer
         try:
             temporary.write_text(content)
             temporary.replace(signature_path(path))
@@ -88,19 +88,19 @@ def _read(path: Path) -> tuple[str, Facts] | None:
     try:
         digest, facts, signature = json.loads(signature_path(path).read_bytes())
         file_facts: Facts = tuple(facts)
-        right = hmac.compare_digest(signature, _signed(path, digest, file_facts))
+        right = hmac.compare_digest(signature, _hmac(path, digest, file_facts))
     except (OSError, ValueError, TypeError):
         return None
     return (digest, file_facts) if right else None
 
 
-def _signed(path: Path, digest: str, facts: Facts) -> str:
+def _hmac(path: Path, digest: str, facts: Facts) -> str:
     return hmac.new(_key(), json.dumps([path.name, digest, facts]).encode(), "sha256").hexdigest()
 
 
 @cache
 def _key() -> bytes:
-    """The user's key, made at the first use. Where none can be kept, one of this process, so that only it believes."""
+    """Return the user's key, created at the first use; where it can't be stored, a key of this process alone."""
     path = Path(platformdirs.user_state_dir("pitlake")) / "signed_cache.key"
     with suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -108,7 +108,7 @@ def _key() -> bytes:
         temporary.touch(mode=0o600)
         temporary.write_bytes(secrets.token_bytes(KEY_BYTES))
         with suppress(FileExistsError):
-            os.link(temporary, path)  # the first of several processes wins, and the key is never half there
+            os.link(temporary, path)  # the first of several processes wins, and the key is never half written
         temporary.unlink()
         key = path.read_bytes()
         if len(key) == KEY_BYTES:

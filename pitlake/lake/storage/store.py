@@ -50,7 +50,7 @@ class Store:
         return LocalStore(self.root, mkdir=True)
 
     def path(self, key: str) -> Path:
-        """Return where a key lies on this machine."""
+        """Return the path of a key on this machine."""
         return self.root / key
 
     def table_uri(self, key: str) -> str:

@@ -64,7 +64,9 @@ class Checkpoints:
             return None
 
     def tend(self, version: int) -> None:
-        """If there is a checkpoint of this version, just committed, take its tombstones away and remove the oldest."""
+        """Remove the tombstones from a checkpoint of this version, just committed, if there is one, and the
+        oldest checkpoint.
+        """
         if self.newest() != version:
             return
         self._bare(self._key(version))

@@ -186,7 +186,7 @@ def _within(instants: pa.ChunkedArray, since: Bound, until: Bound) -> pa.Chunked
 
 
 def shaped(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Rows with the columns of a schema, null where they lack one."""
+    """Return rows with the columns of a schema, null where they lack one."""
     columns = [_shaped(rows, field) for field in schema]
     return pa.Table.from_arrays(columns, schema=pa.schema([field.remove_metadata() for field in schema]))
 

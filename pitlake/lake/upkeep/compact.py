@@ -59,7 +59,7 @@ class Compactor:
         self._store, self._log, self._tables = store, log, tables
 
     def compact(self, dataset: Dataset, before: str | None = None) -> Compacted:
-        """Close each month before the newest one, of earlier years all their months together.
+        """Merge each month before the newest one, and of earlier years all months together.
 
         Raises PastChanged rather than show other rows, ClockWentBack.
         """

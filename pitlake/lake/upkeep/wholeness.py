@@ -15,7 +15,7 @@ PUBLISH_SECONDS = 3.0
 
 
 def look(store: Store, log: LakeLog, tables: DeltaTables) -> None:
-    """Raises LakeFault naming a file that is missing or cut off, and a table with a commit that no version shows."""
+    """Raise LakeFault naming a file that is missing or cut off, and a table with a commit that no version shows."""
     before = log.head()
     folders = {table_key(table).partition("/")[0] for table in before.tables} | {*FOLDERS[1:]}
     sizes = {file.key: file.size for folder in sorted(folders) for file in store.walk(folder)}
