@@ -1,6 +1,6 @@
-"""The dataset contract: the one entry from which a dataset's schema, gate, view, checks and dictionary page come.
+"""The dataset contract, from which a dataset's schema, gate, view, checks and dictionary page are derived.
 
-The contracts themselves live in pitlake/datasets, one file a dataset. Nothing here reads or writes data.
+The contracts are in pitlake/datasets, one file for each dataset.
 """
 
 import re
@@ -178,30 +178,42 @@ SEEN_LATER = GapRule(
 
 @dataclass(frozen=True, kw_only=True)
 class Dataset:
-    """Everything that is decided about a dataset.
+    """The contract of a dataset.
 
-    key: natural key; views show, per key, the newest revision as of T. identity: the source record's identity, by
-    which a record seen again is recognised (default: key). entity: the column files are sorted by, before
-    available_at. revised_at: the column by which the source dates a changed content; "" means that a change is
-    available when observed, "available_at" that the source keeps its history: every instant of an identity is a
-    statement of its own. thing: the columns of the identity that name what a record tells of, without those that date
-    it (default: the identity): what a look has seen of it can't be told otherwise earlier. gap_names: how gaps name
-    what a row tells of, columns in braces, where its evidence does not. follows: (column, dataset, name) for each
-    dataset whose rows, named by that text with columns in braces, are what the column names: a row is available no
-    earlier than the newest of them. tiebreak: columns that order revisions of one
-    key that became available at the same instant. freshness: how old the newest available_at may be on a trading day
-    before a warning.
-    other_tags: source tags that rows may bear beside source_tag, where a dataset is put together from several sources.
-    newer_by: columns of the identity that say which of a key's statements is the newer one, whenever each was revised;
-    without them the one that became available last is.
-    known: who could know a column at available_at, a key of KNOWN; "record" where it names none.
-    searched: the columns that searches by words read, of which sessions keep an index.
-    frozen: the columns, of the identity, that name what is built at once and must come out the same again. What does
-    not, and what is added to it later, is a revision, available when observed, and a warning says so.
-    cites: what `evidence` holds, where it is not what CITATIONS says of the group.
-    rules: comparisons that hold in every row, such as "high >= low" or "close > 0"; a row that breaks one is impossible
-    and becomes a gap. most_refused: which share of a run's records may be refused, by these rules or any other of rows,
-    once there are LEAST_REFUSED of them; above it the source or the contract is wrong, and nothing is published.
+    Attributes:
+        availability: how `available_at` is determined, in words.
+        columns: the business columns, in order.
+        key: the natural key. Views show, per key, the newest revision as of T.
+        entity: the column that files are sorted by, before `available_at`.
+        source_tag: the tag of the clock that dates the rows; other_tags: those of rows from other sources.
+        gap_rules: when a source record becomes a gap.
+        identity: the columns by which a record seen again is recognised (default: key).
+        thing: the columns of the identity that name what a record is about, without those that date it (default: the
+            identity). After a poll of such a record no other content can be dated before that poll.
+        gap_names: the names of a row among gaps, columns in braces, where its evidence does not name it.
+        follows: (column, dataset, name) for each dataset whose rows a column refers to; `name` is how the column spells
+            them, columns in braces. A row is available no earlier than the newest row it follows.
+        tiebreak: columns that order revisions of one key that became available at the same instant.
+        newer_by: columns of the identity that decide which statement of a key is newer, whenever each was revised;
+            without them it is the one that became available last.
+        revised_at: the column by which the source dates a change of content. "": a change is available when observed.
+            "available_at": the source keeps its history, and each instant of an identity is a statement of its own.
+        warnings: the names of further checks that only warn.
+        group: graph, external, derived or drops: the folder of its extractor in assets.
+        lane: 1 the graph, 2 data asked of providers, 3 data shown in open mode only; a tag in Dagster.
+        open_only: whether sessions as of an instant leave it out.
+        partitioned: whether runs are of New York days, from `first_day` on.
+        freshness: how old the newest `available_at` may be on a trading day before a check warns.
+        known: per column who could know its value at `available_at`, a key of KNOWN (default: "record").
+        searched: the columns that searches by words read, of which sessions keep an index.
+        frozen: columns of the identity that name what is built at once and must come out the same again; differences
+            and later additions are revisions, available when observed, with a warning.
+        cites: what `evidence` holds, where it is not what CITATIONS says of the group.
+        rules: comparisons that hold in every row, such as "high >= low" or "close > 0"; a row that breaks one becomes a
+            gap.
+        most_refused: the share of a run's records that may be refused, once there are LEAST_REFUSED of them; above it
+            the source or the contract is wrong, and nothing is published.
+        owner: who answers for the data.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """Earlier observations: which staged records polls have seen before or since, as a row or as a gap, and when.
 
-A row is known by what it tells of (the contract's thing) and by its names: its evidence, without the answer it came in,
-and what gaps of its kind are called. What a observation means for a record's date is decided in diff.
+A row is matched by the contract's `thing` and by its names: its evidence, without the answer it came in, and the gap
+names of the contract. `diff` decides what an observation means for a record's date.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
