@@ -88,21 +88,21 @@ class Query:
 
     @property
     def by_index(self) -> str:
-        """The SQL that gives its answer in a process that has an index of what it searches."""
+        """Return the SQL that answers it in a process that has an index of what it searches."""
         indexed = sql_file("indexed", self.name)
         return indexed.read_text(encoding="utf-8") if indexed.is_file() else self.sql
 
     def bind(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The values to bind, every parameter present and spelled as SQL takes it. Raises BadInput naming the field.
+        """Return the values to bind: every parameter, spelled as SQL takes it. Raises BadInput naming the field.
 
         COMPANY is None in them, for the session to resolve.
         """
-        known = [parameter.name for parameter in self.parameters]
+        names = [parameter.name for parameter in self.parameters]
         for name in values:
-            if name not in known:
-                raise BadInput(name, f"{self.name} takes no such parameter", f"it takes {', '.join(known)}")
-        given = {name for name, value in values.items() if value is not None}
-        if self.one_of and len(given.intersection(self.one_of)) != 1:
+            if name not in names:
+                raise BadInput(name, f"{self.name} takes no such parameter", f"it takes {', '.join(names)}")
+        given_names = {name for name, value in values.items() if value is not None}
+        if self.one_of and len(given_names.intersection(self.one_of)) != 1:
             raise BadInput(
                 " or ".join(self.one_of), f"{self.name} takes exactly one of them", "give one, leave the rest"
             )
@@ -113,7 +113,7 @@ class Query:
 
 
 def all_queries() -> dict[str, Query]:
-    """Every query, by name, in alphabetical order."""
+    """Return every query by name, in alphabetical order."""
     return dict(_all_queries())
 
 
@@ -134,7 +134,7 @@ def get(name: str) -> Query:
 
 
 def facts(query: Query) -> dict[str, Any]:
-    """A query as plain values, for programs."""
+    """Return a query as plain values, for JSON."""
     return {
         "name": query.name,
         "agent": query.agent,
@@ -142,24 +142,24 @@ def facts(query: Query) -> dict[str, Any]:
         "reads": list(query.reads),
         "parameters": [
             {
-                "name": one.name,
-                "type": one.type,
-                "required": one.required,
-                "default": one.default,
-                "meaning": one.meaning,
+                "name": parameter.name,
+                "type": parameter.type,
+                "required": parameter.required,
+                "default": parameter.default,
+                "meaning": parameter.meaning,
             }
-            for one in query.parameters
+            for parameter in query.parameters
         ],
         "ids": list(query.ids),
         "exactly_one_of": list(query.one_of),
         "hindsight": list(query.hindsight),
         "aliases": list(query.aliases),
-        "columns": [{"name": one.name, "unit": one.unit, "meaning": one.meaning} for one in query.columns],
+        "columns": [{"name": column.name, "unit": column.unit, "meaning": column.meaning} for column in query.columns],
     }
 
 
 def session_macros(datasets: Collection[str]) -> tuple[str, ...]:
-    """The SQL texts a session runs once the views of these datasets stand, in order.
+    """Return the SQL texts a session runs, in order, once the views of these datasets are there.
 
     They make full-text search, nearest vectors and as-of series; a macro over a dataset the session lacks is left out.
     """
@@ -167,12 +167,12 @@ def session_macros(datasets: Collection[str]) -> tuple[str, ...]:
 
 
 def placeholders(sql: str) -> frozenset[str]:
-    """The names of the `$name` parameters in SQL; dollars in texts and comments are none."""
+    """Return the names of the `$name` parameters in SQL; dollars in strings and comments don't count."""
     return frozenset(_PLACEHOLDER.findall(_NOT_CODE.sub("", sql)))
 
 
 def parse(name: str, text: str) -> Query:
-    """A query from its file's text. Raises ValueError saying what is wrong with the header."""
+    """Parse a query file. Raises ValueError that says what is wrong with the header."""
     header, sql = _split(text)
     facts: dict[str, str] = {}
     parameters: list[Parameter] = []
@@ -187,7 +187,7 @@ def parse(name: str, text: str) -> Query:
         else:
             key, colon, value = line.partition(": ")
             if not colon or key not in _KEYS:
-                raise ValueError(f"sql/queries/{name}.sql: what is {line!r}?")
+                raise ValueError(f"sql/queries/{name}.sql: unknown header line {line!r}")
             facts[key] = value
     if missing := {"summary", "agent", "reads", "ids"} - facts.keys():
         raise ValueError(f"sql/queries/{name}.sql: the header lacks {', '.join(sorted(missing))}")
@@ -211,8 +211,8 @@ def parse(name: str, text: str) -> Query:
 
 @cache
 def _all_queries() -> dict[str, Query]:
-    named = ((path.stem, path.read_text(encoding="utf-8")) for path in sql_files("queries"))
-    return {name: parse(name, text) for name, text in named}
+    texts = ((path.stem, path.read_text(encoding="utf-8")) for path in sql_files("queries"))
+    return {name: parse(name, text) for name, text in texts}
 
 
 @cache
@@ -220,8 +220,8 @@ def _macros() -> tuple[tuple[frozenset[str], str], ...]:
     """What each macro file reads and its text. Fewer datasets first: a macro must stand before another uses it."""
     texts = (path.read_text(encoding="utf-8") for path in sql_files("macros"))
     headed = ((_READS.match(text), text) for text in texts)
-    found = ((frozenset(reads[1].split(", ") if reads else ()), text) for reads, text in headed)
-    return tuple(sorted(found, key=lambda one: len(one[0])))
+    macros = ((frozenset(reads[1].split(", ") if reads else ()), text) for reads, text in headed)
+    return tuple(sorted(macros, key=lambda macro: len(macro[0])))
 
 
 def _split(text: str) -> tuple[list[str], str]:
@@ -231,22 +231,22 @@ def _split(text: str) -> tuple[list[str], str]:
 
 
 def _parameter(query: str, text: str) -> Parameter:
-    found = _match(_PARAM, text, query)
-    default = None if found["default"] is None else json.loads(found["default"])
+    match = _match(_PARAM, text, query)
+    default = None if match["default"] is None else json.loads(match["default"])
     return Parameter(
-        name=found["name"],
-        type=found["type"],
-        meaning=found["meaning"],
-        required=found["need"] == "required",
+        name=match["name"],
+        type=match["type"],
+        meaning=match["meaning"],
+        required=match["need"] == "required",
         default=default,
     )
 
 
 def _match(pattern: re.Pattern[str], text: str, query: str) -> re.Match[str]:
-    found = pattern.fullmatch(text)
-    if found is None:
+    match = pattern.fullmatch(text)
+    if match is None:
         raise ValueError(f"sql/queries/{query}.sql: the header line about {text!r} is not of the known form")
-    return found
+    return match
 
 
 def _check(query: Query) -> None:
@@ -271,10 +271,10 @@ def _check(query: Query) -> None:
         raise ValueError(f"{where}: no column is evidence, or 'ids' names what is not a column")
     if strange := {column.unit for column in query.columns} - columns - COUNTS - {""}:
         raise ValueError(f"{where}: unit {', '.join(sorted(strange))} is neither a column nor a count")
-    named = {column for read in query.reads for column in all_datasets()[read].hindsight}
-    named |= {"evidence_ids"} if "evidence" in named else set()
+    marked = {column for read in query.reads for column in all_datasets()[read].hindsight}
+    marked |= {"evidence_ids"} if "evidence" in marked else set()
     echoed = {"ticker"} if "pairs" in names else set()
-    missing = columns & named - echoed - {*query.hindsight}
+    missing = columns & marked - echoed - {*query.hindsight}
     if missing and "*" not in query.hindsight:
         raise ValueError(f"{where}: 'hindsight' lacks {', '.join(sorted(missing))}")
     if not set(query.one_of) <= set(names):

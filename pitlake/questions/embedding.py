@@ -1,4 +1,4 @@
-"""Texts as vectors: the model that comes along, and the seam to another one. Nothing here goes to a network.
+"""Texts as vectors, by the bundled model or another one. Nothing here uses the network.
 
 The model's weights are in the package wordllama, so a text has the same vector on every machine and day; it is loaded
 when it is first asked. $PITLAKE_EMBEDDER names the model of the graph's own vectors as `package.module:name`, where
@@ -25,36 +25,36 @@ Embedder = Callable[[str], Sequence[float]]
 
 
 def embed(text: str, embedder: Embedder | None = None) -> list[float]:
-    """A text's vector, by the given model or the configured one.
+    """Return a text's vector by the given model, or the configured one.
 
-    Raises BadInput when the configured one is not there or gives no vector; what a model itself raises passes through.
+    Raises BadInput if the configured one is missing or returns no vector; errors of a model itself pass through.
     """
     return list(spell("vector", "embedding", (embedder or configured() or own)(text)))
 
 
 def own(text: str) -> list[float]:
-    """A text's 256 numbers by the model that comes along, of length 1; all 0 for a text without any word of its.
+    """Return a text's 256 numbers by the bundled model, of length 1; all 0 for a text without a word it knows.
 
-    Raises BadInput where the extra `meaning` is not installed.
+    Raises BadInput if the extra `meaning` is not installed.
     """
-    found: list[float] = _loaded().embed([text], norm=False)[0].tolist()
-    length = sum(number * number for number in found) ** 0.5
-    return [number / length for number in found] if length else found
+    vector: list[float] = _loaded().embed([text], norm=False)[0].tolist()
+    length = sum(number * number for number in vector) ** 0.5
+    return [number / length for number in vector] if length else vector
 
 
 def configured() -> Embedder | None:
-    """The model that $PITLAKE_EMBEDDER names; None when it is unset. Raises BadInput for nothing that can be called."""
-    named = os.environ.get(VARIABLE, "")
-    if not named:
+    """Return the model that $PITLAKE_EMBEDDER names, None if it is unset. Raises BadInput if it can't be called."""
+    path = os.environ.get(VARIABLE, "")
+    if not path:
         return None
-    module, _, name = named.partition(":")
+    module, _, name = path.partition(":")
     try:
-        found = getattr(import_module(module), name)
+        function = getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError):
-        raise BadInput(VARIABLE, f"{named!r} names no function that can be imported", NEXT_STEP) from None
-    if not callable(found):
-        raise BadInput(VARIABLE, f"{named!r} can't be called", NEXT_STEP)
-    embedder: Embedder = found
+        raise BadInput(VARIABLE, f"{path!r} names no function that can be imported", NEXT_STEP) from None
+    if not callable(function):
+        raise BadInput(VARIABLE, f"{path!r} can't be called", NEXT_STEP)
+    embedder: Embedder = function
     return embedder
 
 

@@ -17,7 +17,7 @@ LARGEST_INT = 2**31 - 1
 
 
 def spell(type_name: str, field: str, value: Any) -> Any:
-    """A caller's value as it is bound. Raises BadInput naming the field and what to write."""
+    """Return a caller's value as it is bound. Raises BadInput naming the field and what to write."""
     return TYPES[type_name](field, value)
 
 

@@ -35,20 +35,20 @@ BY_MEANING = {"news": "vector_news", "calls": "vector_qa", "everything": "vector
 def find(
     text: str, *, within: str = "news", ticker: str | None = None, by: str = "words", limit: int | None = None
 ) -> tuple[catalogue.Query, dict[str, Any]]:
-    """The query and its values. Raises BadInput for texts not to be searched that way, or no model."""
+    """Return the query of a search and its values. Raises BadInput for texts that can't be searched so, or no model."""
     within = texts(within)
-    known = {"words": BY_WORDS, "meaning": BY_MEANING}
-    if by not in known:
-        raise BadInput("by", f"{by!r} is not a way to search", choice(by, known))
-    if within not in known[by]:
-        raise BadInput("within", f"{within!r} can't be searched by {by}", choice(within, known[by]))
-    query = catalogue.get(known[by][within])
-    asked = {"query": text, "limit": limit} if by == "words" else {"k": limit, **_meant(text)}
-    return query, {name: value for name, value in (asked | {"ticker": ticker}).items() if value is not None}
+    ways = {"words": BY_WORDS, "meaning": BY_MEANING}
+    if by not in ways:
+        raise BadInput("by", f"{by!r} is not a way to search", choice(by, ways))
+    if within not in ways[by]:
+        raise BadInput("within", f"{within!r} can't be searched by {by}", choice(within, ways[by]))
+    query = catalogue.get(ways[by][within])
+    values = {"query": text, "limit": limit} if by == "words" else {"k": limit, **_meant(text)}
+    return query, {name: value for name, value in (values | {"ticker": ticker}).items() if value is not None}
 
 
 def texts(within: str) -> str:
-    """The texts to search, where they are called as their dataset or as people call that; any other word as it is."""
+    """Return which texts a name means: their own, their dataset's or an alias of it; any other name as it is."""
     return within if within in (*BY_WORDS, *BY_MEANING) else TEXTS_OF.get(meant(within), meant(within))
 
 

@@ -1,4 +1,4 @@
-"""Where the SQL lies that comes with pitlake, the views, named queries and macros: in the package, or beside it.
+"""Finds the SQL that comes with pitlake (views, catalogue queries, macros): in the package, or beside it.
 
 A wheel carries sql/ as pitlake/sql; in a checkout it stands at the top, where its readers look for it.
 """
@@ -10,10 +10,10 @@ _HOME = _PACKAGED if _PACKAGED.is_dir() else _CHECKOUT
 
 
 def sql_file(folder: str, name: str) -> Path:
-    """The file of this name in "views", "queries", "indexed", "pages" or "macros"; it need not be there."""
+    """Return the path of a file in "views", "queries", "indexed", "pages" or "macros"; it need not exist."""
     return _HOME / folder / f"{name}.sql"
 
 
 def sql_files(folder: str) -> list[Path]:
-    """Every file of the folder, by name."""
+    """Return every file of the folder, sorted by name."""
     return sorted((_HOME / folder).glob("*.sql"))

@@ -54,7 +54,7 @@ class Company:
     label_note: str = ""
 
     def notes_on(self, *, labels: bool) -> tuple[str, ...]:
-        """What a caller is told of an answer. labels: whether its rows may be found by the tickers on them."""
+        """Return the notes of an answer. labels: whether its rows may be found by the tickers on them."""
         return (*self.notes, self.label_note) if labels and self.label_note else self.notes
 
 
@@ -71,52 +71,52 @@ class Tickers:
             self._statements[cik].append((from_micros(at), tuple(tickers)))
 
     def resolve(self, ticker: str, as_of: datetime | None) -> Company:
-        """The company that bore a ticker at an instant (None: now), else bore it last by then.
+        """Return the company that bore a ticker at an instant (None: now), else the last that did by then.
 
         With hindsight whoever bore it later may stand for it where nobody did, and rows are found by the tickers of
         later that their sources write on them too.
         """
         hindsight = self._hindsight
-        wanted = _spelled(ticker)
-        shown = ticker.upper() if _PLAIN.fullmatch(ticker.upper()) else "TICKER"
-        found = self._bearers(wanted, as_of) or _last(self._claims(wanted, as_of))
+        spelling = _spelled(ticker)
+        name_in_notes = ticker.upper() if _PLAIN.fullmatch(ticker.upper()) else "TICKER"
+        ciks = self._bearers(spelling, as_of) or _last(self._claims(spelling, as_of))
         notes: tuple[str, ...] = ()
-        if not found:
-            labelled = self._labelled(wanted, as_of)
-            later = (self._bearers(wanted, None) or _last(self._claims(wanted, None))) if hindsight else ()
-            found = later or (_last(labelled.get("company", [])) if hindsight else ())
-            if not found:
-                return self._unknown(shown, wanted, as_of, funds=set(labelled) - {"company"})
-            others = sorted({cik for _, cik in self._claims(wanted, None)}.difference(found))
-            read = f"{shown}: read as CIK {', '.join(found)}, with hindsight"
+        if not ciks:
+            labelled = self._labelled(spelling, as_of)
+            later = (self._bearers(spelling, None) or _last(self._claims(spelling, None))) if hindsight else ()
+            ciks = later or (_last(labelled.get("company", [])) if hindsight else ())
+            if not ciks:
+                return self._unknown(name_in_notes, spelling, as_of, funds=set(labelled) - {"company"})
+            others = sorted({cik for _, cik in self._claims(spelling, None)}.difference(ciks))
+            read = f"{name_in_notes}: read as CIK {', '.join(ciks)}, with hindsight"
             notes = (f"{read}; not {', '.join(others)}" if others else read,) if as_of else ()
-        labels = dict(self._labels(found, None if self._hindsight else as_of)) or {wanted: ""}
-        later_labels = sorted(set(labels).difference(self._borne_by(found, as_of), {wanted}))
-        read = f"rows of CIK {', '.join(found)} that bear {', '.join(later_labels)} are read with hindsight"
-        parts = [*found, *(f"{name}{span}" for label, span in labels.items() for name in _spellings(label))]
-        label_note = f"{shown}: {read}" if later_labels and not notes else ""
-        return Company(" ".join(parts), found, notes, label_note)
+        labels = dict(self._labels(ciks, None if self._hindsight else as_of)) or {spelling: ""}
+        later_labels = sorted(set(labels).difference(self._borne_by(ciks, as_of), {spelling}))
+        read = f"rows of CIK {', '.join(ciks)} that bear {', '.join(later_labels)} are read with hindsight"
+        parts = [*ciks, *(f"{name}{span}" for label, span in labels.items() for name in _spellings(label))]
+        label_note = f"{name_in_notes}: {read}" if later_labels and not notes else ""
+        return Company(" ".join(parts), ciks, notes, label_note)
 
     def of(self, cik: str, at: datetime) -> tuple[str, ...]:
-        """The tickers a company bore at an instant, else the first it was known by later."""
+        """Return the tickers a company bore at an instant, else the first it was known by later."""
         statements = self._statements.get(cik, [])
         public = [tickers for since, tickers in statements if since <= at]
         if public:
             return public[-1]
         return statements[0][1] if statements else ()
 
-    def _unknown(self, shown: str, wanted: str, as_of: datetime | None, funds: Collection[str]) -> Company:
-        names = _spellings(wanted)
+    def _unknown(self, label: str, spelling: str, as_of: datetime | None, funds: Collection[str]) -> Company:
+        names = _spellings(spelling)
         company = " ".join(names if self._hindsight else (f"fund:{name}" for name in names))
         if funds:
             return Company(company)
-        note = f"{shown}: no company is known by it" + (f" as of {iso(as_of)}" if as_of else "")
-        read = f"{shown}: rows that bear it are read with hindsight"
+        note = f"{label}: no company is known by it" + (f" as of {iso(as_of)}" if as_of else "")
+        read = f"{label}: rows that bear it are read with hindsight"
         return Company(company, notes=(note,), label_note=read if self._hindsight and as_of else "")
 
     def _public(self, as_of: datetime | None) -> Iterator[tuple[str, list[tuple[datetime, tuple[str, ...]]]]]:
         for cik, statements in self._statements.items():
-            public = [one for one in statements if as_of is None or one[0] <= as_of]
+            public = [statement for statement in statements if as_of is None or statement[0] <= as_of]
             if public:
                 yield cik, public
 
@@ -150,16 +150,16 @@ class Tickers:
 
     def _labelled(self, ticker: str, as_of: datetime | None) -> dict[str, list[Claim]]:
         """What the graph's rows that were public by an instant write the ticker on, by kind."""
-        found: dict[str, list[Claim]] = defaultdict(list)
+        claims: dict[str, list[Claim]] = defaultdict(list)
         for dataset, label in _LABELS.items():
             question = _LABELLED.replace("{label}", label)
             for kind, entity_id, newest in _rows(self._snapshot, dataset, question, as_of, tickers=_spellings(ticker)):
-                found[kind].append((from_micros(newest), entity_id))
-        return found
+                claims[kind].append((from_micros(newest), entity_id))
+        return claims
 
 
 def _rows(
-    snapshot: Snapshot, dataset: str, question: str, until: datetime | None, **given: object
+    snapshot: Snapshot, dataset: str, question: str, until: datetime | None, **values: object
 ) -> list[tuple[Any, ...]]:
     """The answer of the rows that were public by an instant, of files of which some were: no other can be felt."""
     files = [file for file in snapshot.files(dataset) if until is None or file.lo <= until]
@@ -168,7 +168,7 @@ def _rows(
     snapshot.fetch(files)
     rows = f"(FROM {reading(files)} WHERE epoch_us(available_at) <= {_FOREVER if until is None else micros(until)})"
     with calculator() as connection:
-        return connection.execute(question.format(rows=rows), given).fetchall()
+        return connection.execute(question.format(rows=rows), values).fetchall()
 
 
 def _spelled(ticker: str) -> str:

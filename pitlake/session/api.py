@@ -103,7 +103,7 @@ def open_session(
     def start_indexed(names: Collection[str], searched: Collection[str]) -> Backend | None:
         with_index = bind(catalogue.choose(names, open_mode=False), indexed=searched)
         backend = start(with_index)
-        if Opening(with_index, catalogue.views).indexed or any(one.mapped for one in with_index.relations):
+        if Opening(with_index, catalogue.views).indexed or any(relation.mapped for relation in with_index.relations):
             return backend
         backend.close()
         return None

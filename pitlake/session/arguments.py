@@ -1,6 +1,6 @@
-"""What callers give a session, checked: each mistake is one BadInput that names the field and the next step.
+"""Checks of what callers give a session: each mistake is one BadInput that names the field and the next step.
 
-And for a query that was refused, what to do about it: a courtesy to the caller, never the wall. A query's text is
+Also what to do about a query that failed: a courtesy to the caller, not part of the wall. A query's text is
 measured here and never read. No session and no connection here.
 """
 
@@ -54,27 +54,27 @@ NEXT_STEP = {
 
 
 def bounds(limits: Any) -> Limits:
-    """A session's limits, by default those of every session."""
+    """Return the limits, or the default ones."""
     if limits is not None and not isinstance(limits, Limits):
         raise BadInput("limits", f"is a {type(limits).__name__}", "give Limits(rows=…, seconds=…)")
     return limits or Limits()
 
 
 def names(datasets: Any) -> list[str] | None:
-    """The names of datasets, which there need not be, or None for all."""
+    """Return the names of datasets, which need not exist, or None for all."""
     if datasets is None:
         return None
     if (
         isinstance(datasets, str)
         or not isinstance(datasets, Collection)
-        or not all(isinstance(one, str) for one in datasets)
+        or not all(isinstance(name, str) for name in datasets)
     ):
         raise BadInput("datasets", "is not a list of names", 'give one such as ["news"]')
     return list(datasets)
 
 
 def caps(limits: Limits, max_rows: int | None, max_bytes: int | None) -> Caps:
-    """The bounds of one result: the session's limits, and what was asked for where that is less."""
+    """Return the bounds of one result: the session's limits, or what is asked for where that is less."""
     for field, value in (("max_rows", max_rows), ("max_bytes", max_bytes)):
         if value is not None and (type(value) is not int or value < 0):
             raise BadInput(field, f"{value!r} is not a count", "give a whole number, 0 or more")
@@ -105,42 +105,42 @@ def packed(params: object) -> tuple[object, str]:
         raise BadInput("params", f"is a {type(params).__name__}", "give a list for ?, a dict for $name")
     try:
         values = pack_parameters(params)
-        written = canonical(values)
+        text = canonical(values)
     except (TypeError, ValueError, OverflowError, RecursionError) as problem:
         raise BadInput("params", str(problem), "give numbers, text, dates, instants, lists or dicts") from None
-    if len(written) > LONGEST_PARAMETERS:
+    if len(text) > LONGEST_PARAMETERS:
         raise BadInput("params", f"longer than {LONGEST_PARAMETERS} bytes", "give fewer, or load() them as rows")
-    return values, written
+    return values, text
 
 
 def resolved(
-    named: Query | None, params: "Params", company: Callable[[str, datetime | None], Company]
+    query: Query | None, params: "Params", company: Callable[[str, datetime | None], Company]
 ) -> tuple["Params", list[Company]]:
-    """A named query's values with the companies of their tickers, and these companies. Raises BadInput."""
-    if not isinstance(params, dict) or not named:
+    """Return a catalogue query's values with tickers resolved to companies, and the companies. Raises BadInput."""
+    if not isinstance(params, dict) or not query:
         return params, []
-    if COMPANY in placeholders(named.sql) and params.get(COMPANY) is None:
+    if COMPANY in placeholders(query.sql) and params.get(COMPANY) is None:
         ticker = params.get("ticker")
-        found = [company(ticker, None)] if isinstance(ticker, str) else []
+        companies = [company(ticker, None)] if isinstance(ticker, str) else []
         others = {name: value for name, value in params.items() if name != "ticker"}
-        return others | {COMPANY: found[0].company if found else None}, found
+        return others | {COMPANY: companies[0].company if companies else None}, companies
     pairs = params.get("pairs")
     if pairs is None or (isinstance(pairs, str) and f'"{COMPANY}": ' in pairs):
         return params, []
-    listed = json.loads(spell("pairs", "pairs", pairs))
-    found = [company(pair["ticker"], instant(pair["at"])) for pair in listed]
-    with_companies = [pair | {COMPANY: one.company} for pair, one in zip(listed, found, strict=True)]
-    return params | {"pairs": json.dumps(with_companies)}, found
+    rows = json.loads(spell("pairs", "pairs", pairs))
+    companies = [company(pair["ticker"], instant(pair["at"])) for pair in rows]
+    with_companies = [pair | {COMPANY: bearer.company} for pair, bearer in zip(rows, companies, strict=True)]
+    return params | {"pairs": json.dumps(with_companies)}, companies
 
 
 def table(name: object, rows: Any, contracts: Collection[str]) -> tuple[str, pa.Table, str]:
-    """A caller's rows: under a name that shadows no view, as Arrow, and their hash, by which a receipt knows them."""
+    """Return a caller's rows: a name that shadows no view, the Arrow table, and the hash that a receipt has of it."""
     plain = name.lower().removesuffix("_revisions") if isinstance(name, str) else ""
     if not isinstance(name, str) or not name.isidentifier() or plain in _RESERVED.union(contracts):
         raise BadInput("name", f"{name!r} can't name loaded rows", "give an identifier that names no view")
     try:
-        found = _as_arrow(rows)
-        return name, found, sha256_of(found)
+        arrow = _as_arrow(rows)
+        return name, arrow, sha256_of(arrow)
     except (pa.ArrowException, AttributeError, TypeError, ValueError, OverflowError) as problem:
         raise BadInput("rows", f"are not a table of plain columns ({problem})", "give each column one type") from None
 
@@ -148,11 +148,11 @@ def table(name: object, rows: Any, contracts: Collection[str]) -> tuple[str, pa.
 def hint(
     failure: Failure,
     bound: Collection[str],
-    known: Collection[str],
+    contracts: Collection[str],
     open_only: Collection[str],
     left_out: Collection[str] = (),
 ) -> str:
-    """The next step after a failure; empty when DuckDB's own words say it all. left_out: columns that are hindsight."""
+    """Return the next step after a failure, or "" where DuckDB's message is enough. left_out: columns of hindsight."""
     if failure.kind == "MachineClock":
         return "now() and as_of() answer T"
     if failure.kind == "PermissionException":
@@ -165,7 +165,7 @@ def hint(
     name = missing.group(1).removesuffix("_revisions") if missing else ""
     if name in open_only and name not in bound:
         return f"{name} tells outcomes; it is shown in open mode only (open_mode=True, --open)"
-    if name in known and name not in bound:
+    if name in contracts and name not in bound:
         return f"this session was opened without {name}; open one with it in datasets"
     if meant(name) in bound:
         return f"what is called {name} is {meant(name)} here: SELECT * FROM {meant(name)}"

@@ -1,4 +1,4 @@
-"""Where a session's questions are asked: its own DuckDB, and processes made for searches."""
+"""Where a session's questions run: its own DuckDB, and processes for catalogue queries alone."""
 
 from collections.abc import Callable, Collection
 from typing import Protocol
@@ -17,16 +17,16 @@ class Backend(Protocol):
     own_root: bool
 
     def run(self, sql: str, parameters: object, caps: Caps, views: Collection[str] = ()) -> Reply:
-        """One query. views: the names by which its reading is told, none where it is not."""
+        """Run one query. views: the view names to report what it reads by; empty to report nothing."""
 
     def load(self, name: str, table: pa.Table) -> None:
-        """A caller's rows."""
+        """Load a caller's rows as a temporary table."""
 
     def interrupt(self) -> None:
         """Stop the running query."""
 
     def cpu_seconds(self) -> float:
-        """The processor's time it has taken."""
+        """Return the processor time it has used, in seconds."""
 
     def close(self) -> None:
         """End it."""

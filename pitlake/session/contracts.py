@@ -16,7 +16,7 @@ class Catalogue:
     views: Mapping[str, str] = field(default_factory=dict)
 
     def choose(self, names: Collection[str] | None, *, open_mode: bool) -> list[Dataset]:
-        """The datasets to bind, in alphabetical order. Raises BadInput for a name that can't be bound."""
+        """Return the datasets to bind, in alphabetical order. Raises BadInput for a name that can't be bound."""
         names = None if names is None else [name if name in self.contracts else meant(name) for name in names]
         for name in names or ():
             if name not in self.contracts:

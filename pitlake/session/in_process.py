@@ -44,7 +44,7 @@ class InProcess:
         try:
             engine.prepare(self._connection, opening.usual)
             engine.allot(self._connection, threads=int(limits.threads), memory=limits.address_space // 2)
-            for relation in (one for one in binding.relations if one.numbers):
+            for relation in (each for each in binding.relations if each.numbers):
                 self._connection.register(
                     relation.registered, ds.FileSystemDataset(files[relation.name], relation.schema, _PARQUET)
                 )
@@ -55,7 +55,7 @@ class InProcess:
             raise
 
     def run(self, sql: str, parameters: object, caps: Caps, views: Collection[str] = ()) -> Reply:
-        """One query. views: the names by which its reading is told, none where it is not.
+        """Run one query. views: the view names to report what it reads by; empty to report nothing.
 
         Raises Failed, SessionLost, KeyboardInterrupt.
         """
@@ -72,7 +72,7 @@ class InProcess:
         return Reply(table, answer.truncated, stateless, answer.reading)
 
     def load(self, name: str, table: pa.Table) -> None:
-        """The caller's own rows as a temporary table."""
+        """Load a caller's rows as a temporary table."""
         try:
             engine.load(self._connection, name, table)
         except (duckdb.Error, pa.ArrowException, MemoryError) as error:
@@ -83,11 +83,11 @@ class InProcess:
         self._connection.interrupt()
 
     def cpu_seconds(self) -> float:
-        """The processor's time of this very process, of which the session is a part."""
+        """Return the processor time of this process, of which the session is a part."""
         return time.process_time()
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Close the connection."""
         with suppress(duckdb.Error):
             self._connection.close()
 

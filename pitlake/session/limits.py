@@ -47,7 +47,7 @@ class Limits:
 
     @property
     def address_space(self) -> int:
-        """`memory`, but never more than three quarters of the machine's."""
+        """Return `memory`, but never more than three quarters of the machine's."""
         machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         return max(LEAST_MEMORY, min(int(self.memory), machine * 3 // 4))
 

@@ -1,4 +1,4 @@
-"""What a query gives back: the rows in the form the caller wants, and the receipt that lets them be asked for again.
+"""What a query returns: the rows in the form the caller wants, and the receipt by which the query can be repeated.
 
 Made by the session; holds an Arrow table that was validated when it came in. No connection, no process behind it.
 """
@@ -95,7 +95,7 @@ class Receipt:
 
     @property
     def known_by(self) -> str | None:
-        """The instant by whose lake it was answered, None where none was named."""
+        """The instant by which the version was chosen, if it was."""
         return self.question.known_by
 
     @property
@@ -104,16 +104,16 @@ class Receipt:
         return self.question.version
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Return plain data for JSON."""
         return asdict(self)
 
     def to_json(self) -> bytes:
-        """The receipt as it is kept."""
+        """Return the receipt as the lake stores it."""
         return json.dumps(self.to_dict(), sort_keys=True, indent=1).encode()
 
     def __repr__(self) -> str:
-        told = f"version={self.version}, rows={self.rows}, result_sha256={self.result_sha256}"
-        return f"Receipt(as_of={self.as_of}, {told})"
+        facts = f"version={self.version}, rows={self.rows}, result_sha256={self.result_sha256}"
+        return f"Receipt(as_of={self.as_of}, {facts})"
 
 
 class Result:
@@ -149,28 +149,28 @@ class Result:
         return int(self._table.num_rows)
 
     def arrow(self) -> pa.Table:
-        """The rows as an Arrow table."""
+        """Return the rows as an Arrow table."""
         return self._table
 
     def df(self) -> "pd.DataFrame":
-        """The rows as a pandas DataFrame; instants are timezone-aware. Needs pandas: `pip install pitlake[pandas]`."""
+        """Return the rows as a pandas DataFrame with timezone-aware instants. Needs `pip install pitlake[pandas]`."""
         return self._table.to_pandas()
 
     def pl(self) -> "pl.DataFrame":
-        """The rows as a polars DataFrame. Needs polars: `pip install pitlake[polars]`."""
+        """Return the rows as a polars DataFrame. Needs `pip install pitlake[polars]`."""
         import polars as pl
 
         frame = pl.from_arrow(self._table)
         return frame if isinstance(frame, pl.DataFrame) else frame.to_frame()
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """The rows as tuples of Python values."""
+        """Return the rows as tuples of Python values."""
         columns: Sequence[list[Any]] = [column.to_pylist() for column in self._table.columns]
         return list(zip(*columns, strict=True))
 
     @cached_property
     def receipt(self) -> Receipt:
-        """What was asked, of what, and the hash of the answer."""
+        """The question, and the hash of the answer."""
         return Receipt(
             question=self._question,
             sql_sha256=hashlib.sha256(self._question.sql.encode()).hexdigest(),
@@ -186,9 +186,9 @@ class Result:
         """
         from pitlake.lake.lake import Lake
 
-        given = self._lake if lake is None else lake
-        opened = given if isinstance(given, Lake) else Lake(given)
-        return opened.keep_receipt(self.receipt.to_json(), self.receipt.version)
+        home = self._lake if lake is None else lake
+        target = home if isinstance(home, Lake) else Lake(home)
+        return target.keep_receipt(self.receipt.to_json(), self.receipt.version)
 
     def __repr__(self) -> str:
         cut = ", truncated" if self.truncated else ""
@@ -212,5 +212,5 @@ def _shown(value: object) -> str:
 
 
 def canonical(packed: object) -> str:
-    """Parameters as the receipt keeps them."""
+    """Return parameters as a receipt spells them."""
     return json.dumps(packed, separators=(",", ":"), sort_keys=True)

@@ -188,7 +188,7 @@ class Session:
             processes.interrupt()
 
     def cpu_seconds(self) -> float:
-        """The processor's time that the session has taken."""
+        """Return the processor time that the session has used, in seconds."""
         return self._backend.cpu_seconds()
 
     def close(self) -> None:
@@ -205,9 +205,9 @@ class Session:
         self.close()
 
     def __repr__(self) -> str:
-        asked = f"as_of={iso(self.as_of)}" if self.as_of else "open_mode=True"
-        known = f", known_by={iso(self.known_by)}" if self.known_by else ""
-        return f"Session({asked}{known}, version={self.version}, {len(self.datasets)} datasets)"
+        mode = f"as_of={iso(self.as_of)}" if self.as_of else "open_mode=True"
+        known_by = f", known_by={iso(self.known_by)}" if self.known_by else ""
+        return f"Session({mode}{known_by}, version={self.version}, {len(self.datasets)} datasets)"
 
     def _refuse(self, query: Query) -> None:
         """Raise BadInput for a query that reads what is not bound, or that this session can't answer."""
@@ -215,7 +215,8 @@ class Session:
             problem = f"{query.name} reads {', '.join(missing)}, which is not bound"
             raise BadInput("datasets", problem, "open with it, or with all")
         if self._omits and "*" in query.hindsight:
-            raise BadInput("hindsight", f"{query.name} rests on it", 'open a session with hindsight="show"')
+            problem = f"{query.name} needs columns that are known with hindsight alone"
+            raise BadInput("hindsight", problem, 'open a session with hindsight="show"')
 
     def _run(
         self, step: Step, query: Query | None, packed: object, caps: Caps, *, of_all: bool
@@ -256,7 +257,7 @@ class Session:
         return backend, query.sql
 
     def company(self, ticker: str, at: datetime | None = None) -> Company:
-        """The company a ticker stands for at the session's instant, or at an earlier one; macros take its `company`."""
+        """Return the company of a ticker at the session's instant or an earlier one; macros take its `company`."""
         if self._tickers is None:
             self._tickers = Tickers(self._snapshot, self.as_of if self._omits else None)
         return self._tickers.resolve(ticker, at or self.as_of)
@@ -276,9 +277,12 @@ class Session:
         words = {re.sub(r"_(revisions|of)$", "", word) for word in re.findall(r"\w+", query.lower())}
         if "bars_of" in query:
             words.add("prices")
-        shown = {} if self._omits else self._bound
-        named = [dataset for name, dataset in shown.items() if name in words and dataset.hindsight]
-        return {one.name: tuple(name for name in one.agent_columns if name in one.hindsight) for one in named}
+        datasets = {} if self._omits else self._bound
+        marked = [dataset for name, dataset in datasets.items() if name in words and dataset.hindsight]
+        return {
+            dataset.name: tuple(name for name in dataset.agent_columns if name in dataset.hindsight)
+            for dataset in marked
+        }
 
     def _remember(self, step: Step, *, stateless: bool) -> None:
         # Once something may have changed the session, reads may too (a SELECT can insert into a table it has made).
@@ -311,7 +315,7 @@ class Session:
 
     @property
     def _left_out(self) -> set[str]:
-        return {name for one in self._bound.values() for name in one.hindsight} if self._omits else set()
+        return {name for dataset in self._bound.values() for name in dataset.hindsight} if self._omits else set()
 
 
 @cache

@@ -87,7 +87,7 @@ def test_named_queries_answer_all_the_same_without_its_columns(session, lake):
 
 
 def test_what_rests_on_nothing_else_is_refused(session):
-    with pytest.raises(BadInput, match="hindsight: vector_news rests on it"):
+    with pytest.raises(BadInput, match="hindsight: vector_news needs columns that are known with hindsight alone"):
         session.run("vector_news", embedding=[1.0], ticker="NOG")
 
 

@@ -126,11 +126,11 @@ class Server:
             order = json.loads(payload[4 : 4 + length])
             with self._guard:
                 self._running = order["id"]
-            told = self._load(order, payload[4 + length :]) if kind == LOAD else self._query(order)
+            end = self._load(order, payload[4 + length :]) if kind == LOAD else self._query(order)
             with self._guard:
                 self._running = None
-            self._end.send(END, protocol.end_of(told))
-            if told.failure and told.failure.fatal:
+            self._end.send(END, protocol.end_of(end))
+            if end.failure and end.failure.fatal:
                 os._exit(1)
 
     def _load(self, order: dict[str, Any], body: bytes) -> OrderEnd:

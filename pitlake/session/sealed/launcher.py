@@ -69,11 +69,11 @@ class Zygote:
 
     @property
     def alive(self) -> bool:
-        """Whether it runs and is ours: a fork of this process must not share its parent's."""
+        """Return whether it runs and is ours: a fork of this process must not share its parent's."""
         return self.owner == os.getpid() and self.process.poll() is None
 
     def fork(self, datasets: Collection[str]) -> Forked:
-        """A new process with a DuckDB prepared with these datasets, waiting for its files.
+        """Fork a process with a DuckDB prepared with these datasets, which waits for its files.
 
         Raises SessionLost when the zygote is gone.
         """
@@ -100,14 +100,14 @@ class Zygote:
                 self.process.wait()
 
     def _started(self) -> bytes:
-        with self.process.stderr or nullcontext() as said:
+        with self.process.stderr or nullcontext() as stderr:
             try:
                 first = self._control.recv(_GREETING, socket.MSG_WAITALL)
             except OSError:
                 first = b""
             if len(first) < _GREETING:
                 self.process.kill()
-                last = said.read().decode(errors="replace").strip().splitlines()[-1:] if said else []
+                last = stderr.read().decode(errors="replace").strip().splitlines()[-1:] if stderr else []
                 self.close()
                 raise IsolationUnavailable(f"the process to fork them from did not start ({''.join(last) or 'silent'})")
         return first
@@ -128,7 +128,7 @@ def warm(datasets: Collection[str] = ()) -> None:
 
 
 def fork(datasets: Collection[str]) -> Forked:
-    """A new session's process, prepared with these of this installation's datasets.
+    """Fork a session's process, prepared with these of this installation's datasets.
 
     Raises IsolationUnavailable where sessions can't be sealed.
     """
@@ -141,7 +141,7 @@ def fork(datasets: Collection[str]) -> Forked:
 
 
 def separated() -> bool:
-    """Whether sessions get a root of their own here."""
+    """Return whether sessions get a root of their own here."""
     with _lock:
         return _running().separated
 

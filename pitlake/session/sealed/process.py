@@ -91,20 +91,20 @@ class SealedProcess:
             raise
 
     def run(self, sql: str, parameters: object, caps: Caps, views: Collection[str] = ()) -> Reply:
-        """One query. views: the names by which its reading is told, none where it is not.
+        """Run one query. views: the view names to report what it reads by; empty to report nothing.
 
         Raises Failed, SessionLost, KeyboardInterrupt (the session lives on).
         """
         order = {"sql": sql, "parameters": parameters, "views": sorted(views), **asdict(caps)}
-        told, stream = self._ask(QUERY, order, b"", caps.bytes + caps.bytes // 8 + _PADDING)
+        end, stream = self._ask(QUERY, order, b"", caps.bytes + caps.bytes // 8 + _PADDING)
         try:
             table = untrusted_ipc.table(pa.py_buffer(stream), caps.rows)
         except ProtocolError as problem:
             raise self._lost(str(problem)) from None
-        return Reply(table, told.truncated, told.stateless, told.reading)
+        return Reply(table, end.truncated, end.stateless, end.reading)
 
     def load(self, name: str, table: pa.Table) -> None:
-        """The caller's own rows as a temporary table."""
+        """Load a caller's rows as a temporary table."""
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, table.schema) as writer:
             writer.write_table(table)
@@ -116,7 +116,7 @@ class SealedProcess:
             self._send_interrupt()
 
     def cpu_seconds(self) -> float:
-        """The processor's time that the process has taken; 0 once it is gone."""
+        """Return the processor time of the process, in seconds; 0 once it is gone."""
         try:
             return time.clock_gettime(~self.pid << 3 | _ALL_THREADS)
         except OSError:
@@ -157,7 +157,7 @@ class SealedProcess:
             with self._sending:
                 self._channel.send(kind, b"".join((len(head).to_bytes(4, "big"), head, body)), deadline)
             self._running = True
-            told, stream, reason = self._await(cap, deadline)
+            end, stream, reason = self._await(cap, deadline)
         except ProtocolError as problem:
             raise self._lost(str(problem)) from None
         except KeyboardInterrupt:
@@ -165,11 +165,11 @@ class SealedProcess:
             raise
         finally:
             self._running = False
-        if told.failure is None:
-            return told, stream
-        if told.failure.fatal:
-            raise self._lost(f"DuckDB failed in itself: {told.failure.message}")
-        raise Failed(told.failure, stateless=told.stateless, reason=reason)
+        if end.failure is None:
+            return end, stream
+        if end.failure.fatal:
+            raise self._lost(f"DuckDB failed in itself: {end.failure.message}")
+        raise Failed(end.failure, stateless=end.stateless, reason=reason)
 
     def _await(self, cap: int, deadline: float) -> tuple[OrderEnd, bytearray, str]:
         reason, give_up, stream = "", deadline, bytearray()
@@ -187,10 +187,10 @@ class SealedProcess:
                 continue
             if kind == DATA:
                 stream += payload
-            elif kind == END and (told := tell(payload)).order == self._order:
+            elif kind == END and (end := tell(payload)).order == self._order:
                 if reason == "keyboard":
                     raise KeyboardInterrupt
-                return told, stream, reason
+                return end, stream, reason
             else:  # what is left of an order that was given up before its answer was read
                 stream = bytearray()
             if len(stream) > cap:

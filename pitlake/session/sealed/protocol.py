@@ -56,28 +56,28 @@ class DeadlinePassed(ProtocolError):
 
 
 def file_name(index: int) -> str:
-    """The path under which a session sees its file: the descriptor itself, so names tell nothing of the lake."""
+    """Return the path at which a session sees a file: its descriptor's, which reveals nothing of the lake."""
     return f"/proc/self/fd/{FIRST_FILE + index}"
 
 
 def encode(message: object) -> bytes:
-    """A JSON payload."""
+    """Encode a JSON payload."""
     return json.dumps(message, separators=(",", ":"), allow_nan=True).encode()
 
 
-def end_of(told: OrderEnd) -> bytes:
-    """The payload of an END frame."""
-    return encode(asdict(told))
+def end_of(end: OrderEnd) -> bytes:
+    """Encode the payload of an END frame."""
+    return encode(asdict(end))
 
 
 def tell(payload: bytes | bytearray) -> OrderEnd:
-    """The inverse of end_of, for a payload that need not be honest. Raises ProtocolError."""
+    """Decode the payload of an END frame, which need not be honest. Raises ProtocolError."""
     try:
-        said = json.loads(payload)
-        order, truncated, stateless = int(said["order"]), said["truncated"] is True, said["stateless"] is True
-        failed = said["failure"]
+        fields = json.loads(payload)
+        order, truncated, stateless = int(fields["order"]), fields["truncated"] is True, fields["stateless"] is True
+        failed = fields["failure"]
         if failed is None:
-            return OrderEnd(order, truncated, stateless, reading=_reading(said["reading"]))
+            return OrderEnd(order, truncated, stateless, reading=_reading(fields["reading"]))
         kind, message, limit = str(failed["kind"]), str(failed["message"]), str(failed["limit"])
         failure = Failure(kind, message, limit, fatal=failed["fatal"] is True)
     except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
@@ -87,8 +87,8 @@ def tell(payload: bytes | bytearray) -> OrderEnd:
     return OrderEnd(order, truncated, stateless, failure)
 
 
-def _reading(said: dict[str, Any]) -> Reading:
-    rows_of, views = said["rows_of"], said["views"]
+def _reading(fields: dict[str, Any]) -> Reading:
+    rows_of, views = fields["rows_of"], fields["views"]
     return Reading(None if rows_of is None else str(rows_of), None if views is None else tuple(map(str, views)))
 
 
@@ -102,7 +102,7 @@ class Channel:
         self._torn = False
 
     def send(self, kind: bytes, payload: bytes | memoryview = b"", deadline: float | None = None) -> None:
-        """One frame. A small one goes out whole or not at all; a large one that is cut off ends the conversation."""
+        """Send one frame. A small one is sent whole or not at all; a large one that is cut off ends the connection."""
         if self._torn:
             raise ProtocolError("an order was cut off")
         try:
@@ -116,7 +116,7 @@ class Channel:
             raise ProtocolError(os.strerror(error.errno or 0)) from None
 
     def send_files(self, descriptors: Sequence[int], indexes: Sequence[int], deadline: float | None) -> None:
-        """One frame of files and the numbers they are known by; waits until the child has taken them."""
+        """Send one frame of files with their numbers, and wait until the child has taken them."""
         self.send(FILES, encode(list(indexes)), deadline)
         try:
             socket.send_fds(self._sock, [b"\0"], list(descriptors))
@@ -125,7 +125,7 @@ class Channel:
         self.expect(ACK, 0, deadline)
 
     def receive(self, cap: int, deadline: float | None) -> tuple[bytes, bytearray]:
-        """The next frame, of at most `cap` bytes. After DeadlinePassed or an interrupt, call again: nothing is lost."""
+        """Return the next frame, of at most `cap` bytes. Can be called again after DeadlinePassed or an interrupt."""
         if self._kind is None:
             self._fill(HEADER.size, deadline)
             kind, length = HEADER.unpack(self._buffer)
@@ -138,10 +138,10 @@ class Channel:
         return kind, payload
 
     def expect(self, kind: bytes, cap: int, deadline: float | None) -> bytearray:
-        """The payload of the next frame, which must be of this kind."""
-        found, payload = self.receive(cap, deadline)
-        if found != kind:
-            raise ProtocolError(f"the session sent {found!r} where {kind!r} was due")
+        """Return the payload of the next frame, which must be of this kind."""
+        received, payload = self.receive(cap, deadline)
+        if received != kind:
+            raise ProtocolError(f"the session sent {received!r} where {kind!r} was due")
         return payload
 
     def close(self) -> None:
@@ -176,17 +176,17 @@ class ChildEnd:
         self._descriptor = descriptor
 
     def send(self, kind: bytes, payload: bytes | memoryview = b"") -> None:
-        """One frame."""
+        """Send one frame."""
         self._write(HEADER.pack(kind, len(payload)))
         self._write(payload)
 
     def receive(self) -> tuple[bytes, bytes]:
-        """The next frame. Raises EOFError when the parent hung up."""
+        """Return the next frame. Raises EOFError when the parent hung up."""
         kind, length = HEADER.unpack(self._exactly(HEADER.size))
         return kind, self._exactly(length)
 
     def receive_files(self, expected: int) -> list[int]:
-        """The descriptors that follow a FILES frame. Only before the seal: recvmsg is not left afterwards."""
+        """Return the descriptors that follow a FILES frame. Only before the seal, which forbids recvmsg."""
         sock = socket.socket(fileno=os.dup(self._descriptor))
         with sock:
             _, received, _, _ = socket.recv_fds(sock, 1, expected)
@@ -249,7 +249,7 @@ def _utf8(text: str) -> str:
 
 
 def unpack_parameters(packed: Any) -> Any:
-    """The inverse of pack_parameters."""
+    """Return what `pack_parameters` packed."""
     if isinstance(packed, list):
         return [unpack_parameters(value) for value in packed]
     if not isinstance(packed, dict):

@@ -57,7 +57,7 @@ class Unsealable(Exception):
 
 
 def lacking() -> str:
-    """What this system lacks for sealed sessions; empty when nothing."""
+    """Return what this system lacks for sealed sessions; empty if nothing."""
     if platform.system() != "Linux":
         return f"Landlock and seccomp are Linux's, this is {platform.system()}"
     if platform.machine() not in _ARCHITECTURES:
@@ -163,12 +163,12 @@ def drop_capabilities() -> None:
 
 
 def limit(memory: int, files: int) -> None:
-    """rlimits: address space, no file growth, no core, and as many open files as the session's files need."""
+    """Set rlimits: address space, no file growth, no core, and as many open files as the session's files need."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = FIRST_FILE + 3 * files + 256
+    descriptors = FIRST_FILE + 3 * files + 256
     if hard != resource.RLIM_INFINITY and FIRST_FILE + 2 * files + 16 > hard:
         raise Unsealable(f"{files} files need more open files than the {hard} this system allows; compact the lake")
-    bound = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    bound = descriptors if hard == resource.RLIM_INFINITY else min(descriptors, hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, (bound, bound))
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     memory = memory if hard == resource.RLIM_INFINITY else min(memory, hard)
@@ -179,7 +179,7 @@ def limit(memory: int, files: int) -> None:
 
 
 def read_only_these(files: int, readable: Iterable[str] = ()) -> None:
-    """Landlock: opening for reading the session's files and `readable`; of all else in the tree, nothing."""
+    """Allow by Landlock to open for reading the session's files and `readable`, and nothing else in the tree."""
     import landlock
 
     ctypes.set_errno(0)
@@ -194,7 +194,7 @@ def read_only_these(files: int, readable: Iterable[str] = ()) -> None:
 
 
 def allow_only_calls() -> None:
-    """seccomp: the calls of _CALLS, opening for reading, threads, memory that is not executable; EPERM for all else."""
+    """Allow by seccomp the calls of _CALLS, opening for reading, threads and non-executable memory; else EPERM."""
     import pyseccomp as seccomp
 
     wall = seccomp.SyscallFilter(seccomp.ERRNO(errno.EPERM))

@@ -27,21 +27,21 @@ _PLAIN = (
 
 
 def table(stream: pa.Buffer, rows: int) -> pa.Table:
-    """The table of an IPC stream with at most `rows` rows. Raises ProtocolError for anything out of order."""
+    """Return the table of an IPC stream with at most `rows` rows. Raises ProtocolError for anything out of order."""
     try:
         _refuse_compression(memoryview(stream))
         reader = pa.ipc.open_stream(stream)
         plain = all(_is_plain(field.type) for field in reader.schema)
-        found = reader.read_all() if plain else None
-        if found is not None:
-            found.validate(full=True)
+        content = reader.read_all() if plain else None
+        if content is not None:
+            content.validate(full=True)
     except (pa.ArrowException, struct.error, IndexError, ValueError, OSError, RecursionError) as problem:
         raise ProtocolError(f"the session's answer is not a valid Arrow stream ({type(problem).__name__})") from None
-    if found is None:
+    if content is None:
         raise ProtocolError("the session's answer is not a valid Arrow stream (a type that is not plain)")
-    if found.num_rows > rows or found.nbytes > len(stream):  # buffers that overlap are more than what came
+    if content.num_rows > rows or content.nbytes > len(stream):  # buffers that overlap are more than what came
         raise ProtocolError("the session sent more rows than were asked for")
-    return found
+    return content
 
 
 def _is_plain(kind: pa.DataType, *, in_list: bool = False) -> bool:

@@ -36,7 +36,7 @@ class Prepared:
         self.refill()
 
     def of(self, names: tuple[str, ...]) -> "duckdb.DuckDBPyConnection":
-        """That of these datasets, which is made at their first time. The one not used for longest gives way."""
+        """Return the DuckDB prepared with these datasets, made at the first call; drop the least recently used."""
         from pitlake.session.sql import engine
 
         if names not in self._of:
@@ -65,7 +65,7 @@ def main(descriptor: int) -> None:
 
     sandbox.load_libraries()
     prepared = Prepared()
-    known = statements.fingerprint()  # which reads all there is to read of this installation, while it can be reached
+    fingerprint = statements.fingerprint()  # reads what there is of this installation, while it can be reached
     os.environ.clear()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps children; the parent holds their pidfds
     _be_killed_first()
@@ -74,7 +74,7 @@ def main(descriptor: int) -> None:
     gc.freeze()
     os.dup2(0, 2)  # nobody listens from here on
     with socket.socket(fileno=descriptor) as control:
-        control.sendall((SEPARATED if separated else NOT_SEPARATED) + known)
+        control.sendall((SEPARATED if separated else NOT_SEPARATED) + fingerprint)
         while order := _next_order(control):
             names, channel = order
             connection = prepared.of(names)
@@ -92,8 +92,8 @@ def main(descriptor: int) -> None:
 
 
 def _next_order(control: socket.socket) -> tuple[tuple[str, ...], int] | None:
-    told, descriptors, _, _ = socket.recv_fds(control, _LONGEST_ORDER, 1)
-    return (tuple(json.loads(told)), descriptors[0]) if told and descriptors else None
+    order, descriptors, _, _ = socket.recv_fds(control, _LONGEST_ORDER, 1)
+    return (tuple(json.loads(order)), descriptors[0]) if order and descriptors else None
 
 
 def _leave_zygote(zygote: int, channel: int) -> None:

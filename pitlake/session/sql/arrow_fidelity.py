@@ -31,7 +31,7 @@ def check_types(columns: Sequence[str], types: Sequence[DuckDBPyType]) -> None:
 
 
 def spelled_out(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
-    """The same rows with text for the values of an ENUM, which leave as codes and would unfold in who reads them."""
+    """Return the same rows with text for values of an ENUM, which would leave as codes."""
     if not any("ENUM(" in str(kind) for kind in relation.types):
         return relation
     columns = enumerate(zip(relation.types, relation.columns, strict=True), start=1)
@@ -41,7 +41,7 @@ def spelled_out(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
 
 
 def typed(schema: pa.Schema) -> pa.Schema:
-    """The schema with INTEGER for what is null without a type inside of a list, so that every value takes its bytes."""
+    """Return the schema with INTEGER for untyped nulls inside of a list, so that every value takes its bytes."""
     fields = [field.with_type(_typed(field.type, in_list=False)) for field in schema]
     return pa.schema(fields, schema.metadata)
 
@@ -59,7 +59,7 @@ def _changed(kind: DuckDBPyType) -> str:
     if kind.id in _CHANGED:
         return str(kind)
     inner = kind.children if kind.id in _NESTED else ()
-    return next((found for _, part in inner if isinstance(part, DuckDBPyType) and (found := _changed(part))), "")
+    return next((changed for _, part in inner if isinstance(part, DuckDBPyType) and (changed := _changed(part))), "")
 
 
 def _without_codes(kind: DuckDBPyType) -> str:
@@ -84,13 +84,13 @@ def _quoted(name: str) -> str:
 def _typed(kind: pa.DataType, *, in_list: bool) -> pa.DataType:
     if pa.types.is_null(kind) and in_list:
         return pa.int32()
-    made = kind
+    typed = kind
     if pa.types.is_struct(kind):
-        made = pa.struct([part.with_type(_typed(part.type, in_list=in_list)) for part in kind])
+        typed = pa.struct([part.with_type(_typed(part.type, in_list=in_list)) for part in kind])
     elif pa.types.is_map(kind):
-        made = pa.map_(_typed(kind.key_type, in_list=True), _typed(kind.item_type, in_list=True))
+        typed = pa.map_(_typed(kind.key_type, in_list=True), _typed(kind.item_type, in_list=True))
     elif pa.types.is_list(kind):
-        made = pa.list_(kind.value_field.with_type(_typed(kind.value_type, in_list=True)))
+        typed = pa.list_(kind.value_field.with_type(_typed(kind.value_type, in_list=True)))
     elif pa.types.is_fixed_size_list(kind):
-        made = pa.list_(kind.value_field.with_type(_typed(kind.value_type, in_list=True)), kind.list_size)
-    return kind if made == kind else made
+        typed = pa.list_(kind.value_field.with_type(_typed(kind.value_type, in_list=True)), kind.list_size)
+    return kind if typed == kind else typed

@@ -36,7 +36,7 @@ class MachineClock(ValueError):
 
 
 def connect() -> duckdb.DuckDBPyConnection:
-    """A private in-memory DuckDB that spills nowhere, loads nothing, remembers nothing and has no thread of its own."""
+    """Open a private in-memory DuckDB that spills nowhere, loads nothing and has no thread of its own."""
     connection = duckdb.connect(
         ":memory:",
         config={
@@ -66,7 +66,7 @@ def prepare(connection: duckdb.DuckDBPyConnection, names: Collection[str]) -> du
 
 
 def allot(connection: duckdb.DuckDBPyConnection, *, threads: int, memory: int) -> None:
-    """What this session may use: threads, and bytes of memory."""
+    """Set what this session may use: threads, and bytes of memory."""
     execute(
         connection,
         f"SET memory_limit='{memory // 1000}KB'",
@@ -82,10 +82,10 @@ def register(connection: duckdb.DuckDBPyConnection, name: str, files: Sequence[s
 
 def lock(connection: duckdb.DuckDBPyConnection, *, files: Sequence[str], seconds: float) -> None:
     """Shut DuckDB's own doors: no file but these, no setting changed any more. The second layer, not the wall."""
-    listed = ",".join(files)  # a list of literals takes twice as long to read
+    joined = ",".join(files)  # a list of literals takes twice as long to read
     execute(
         connection,
-        f"SET allowed_paths=string_split('{listed}', ',')" if files else "",
+        f"SET allowed_paths=string_split('{joined}', ',')" if files else "",
         "SET enable_external_access=false",
         f"SET max_execution_time={max(1, int(seconds * 1000))}",
         "SET lock_configuration=true",
@@ -143,15 +143,15 @@ class RunningQuery:
         self.schema: pa.Schema = arrow_fidelity.typed(self._reader.schema)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows. Raises OverCap at a cap unless truncation was asked for. Closes the query in every case."""
+        """Yield the rows. Raises OverCap at a cap unless truncation was asked for. Closes the query in every case."""
         try:
             for batch in self._reader:
-                kept = self._within(batch if batch.schema == self.schema else batch.cast(self.schema))
-                arrow_fidelity.check_values(kept)
-                if kept.num_rows:
-                    self.rows += kept.num_rows
-                    self._bytes += kept.nbytes
-                    yield kept
+                within = self._within(batch if batch.schema == self.schema else batch.cast(self.schema))
+                arrow_fidelity.check_values(within)
+                if within.num_rows:
+                    self.rows += within.num_rows
+                    self._bytes += within.nbytes
+                    yield within
                 if self.truncated:
                     return
         finally:
@@ -184,31 +184,34 @@ def _machine_clock(sql: str) -> str:
     if "system" not in sql.lower():
         return ""
     text = sql.encode()
-    found = duckdb.tokenize(sql)
-    ends = [*(start for start, _ in found[1:]), len(text)]
+    tokens = duckdb.tokenize(sql)
+    ends = [*(start for start, _ in tokens[1:]), len(text)]
     words = [text[start:end].decode(errors="replace").strip().strip('"`').lower()
-             for (start, kind), end in zip(found, ends, strict=True) if kind != duckdb.token_type.comment]  # fmt: skip
+             for (start, kind), end in zip(tokens, ends, strict=True) if kind != duckdb.token_type.comment]  # fmt: skip
     for at in (place for place, word in enumerate(words) if word == "system"):
-        named = [word for word in words[at : at + 6] if word != "."]
-        parts = named[: named.index("(")] if "(" in named else []
+        following = [word for word in words[at : at + 6] if word != "."]
+        parts = following[: following.index("(")] if "(" in following else []
         if len(parts) in (2, 3) and parts[-1] in statements.CLOCK:
             return ".".join(parts)
     return ""
 
 
-def _with_values(script: list[duckdb.Statement], given: Any) -> list[tuple[duckdb.Statement, Any]]:
+def _with_values(script: list[duckdb.Statement], parameters: Any) -> list[tuple[duckdb.Statement, Any]]:
     """A script's statements, each with the values it names; the last one with those that none does, to be refused."""
     *earlier, last = script
-    if not isinstance(given, dict):
-        return [*((statement, None) for statement in earlier), (last, given)]
-    named = [frozenset(statement.named_parameters) for statement in earlier]
-    others = frozenset(last.named_parameters).union(frozenset(given).difference(*named))
-    found = [{name: given[name] for name in names if name in given} or None for names in (*named, others)]
-    return list(zip(script, found, strict=True))
+    if not isinstance(parameters, dict):
+        return [*((statement, None) for statement in earlier), (last, parameters)]
+    names_by_statement = [frozenset(statement.named_parameters) for statement in earlier]
+    others = frozenset(last.named_parameters).union(frozenset(parameters).difference(*names_by_statement))
+    values = [
+        {name: parameters[name] for name in names if name in parameters} or None
+        for names in (*names_by_statement, others)
+    ]
+    return list(zip(script, values, strict=True))
 
 
 def load(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> None:
-    """A caller's own rows as a temporary table."""
+    """Load a caller's rows as a temporary table."""
     quoted = '"' + name.replace('"', '""') + '"'
     connection.register("pitlake_loaded", table)
     try:
@@ -218,7 +221,7 @@ def load(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> N
 
 
 def failure(error: BaseException) -> Failure:
-    """What went wrong, as the parent tells it to the caller."""
+    """Return what went wrong, for the parent to report."""
     kind, message = type(error).__name__, str(error)[:_LONGEST_MESSAGE]
     if isinstance(error, OverCap):
         return Failure("OverCap", message, limit=error.limit)

@@ -47,7 +47,7 @@ UNPROVEN = Reading()
 
 
 def read(connection: "duckdb.DuckDBPyConnection", sql: str, views: Collection[str]) -> Reading:
-    """The reading of a text that is one SELECT. views: the names that stand for a dataset's rows."""
+    """Return what a text that is one SELECT reads. views: the names of a dataset's rows."""
     if len(sql) > LONGEST:
         return UNPROVEN
     try:
@@ -61,9 +61,9 @@ def read(connection: "duckdb.DuckDBPyConnection", sql: str, views: Collection[st
 
 
 def _value(connection: "duckdb.DuckDBPyConnection", question: str, **parameters: Any) -> Any:
-    found = connection.execute(question, parameters).fetchall()[0][0]
+    value = connection.execute(question, parameters).fetchall()[0][0]
     connection.complete()
-    return found
+    return value
 
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
@@ -87,12 +87,12 @@ def _views(
     functions = sorted({node["function_name"].lower() for node in nodes if node.get("class") == "FUNCTION"})
     if functions and _value(connection, _READING_MACROS, names=functions):
         return None
-    named = {entry["key"].lower() for node in nodes for entry in node.get("cte_map", {}).get("map", ())}
+    ctes = {entry["key"].lower() for node in nodes for entry in node.get("cte_map", {}).get("map", ())}
     tables = [node for node in nodes if node.get("type") == "BASE_TABLE"]
-    found = {table["table_name"].lower() for table in tables} - named
-    if not found or not found.issubset(views) or not named.isdisjoint(views) or not all(map(_is_ours, tables)):
+    views_read = {table["table_name"].lower() for table in tables} - ctes
+    if not views_read or not views_read.issubset(views) or not ctes.isdisjoint(views) or not all(map(_is_ours, tables)):
         return None
-    return tuple(sorted(found))
+    return tuple(sorted(views_read))
 
 
 def _rows_of(select: dict[str, Any], views: Collection[str]) -> str | None:
@@ -106,8 +106,8 @@ def _rows_of(select: dict[str, Any], views: Collection[str]) -> str | None:
         return None
     name = table["table_name"].lower()
     qualifiers = {name, table["alias"].lower()} - {""}
-    shown = all(_is_own_column(item, qualifiers) for item in select["select_list"])
-    return name if shown and name in views else None
+    are_columns = all(_is_own_column(item, qualifiers) for item in select["select_list"])
+    return name if are_columns and name in views else None
 
 
 def _is_plain(node: dict[str, Any], kind: str) -> bool:

@@ -96,27 +96,27 @@ class Ready:
 
 
 def without_hindsight(dataset: Dataset, columns: Sequence[str]) -> tuple[str, ...]:
-    """Those of the columns that somebody could know at available_at."""
+    """Return those of the columns that somebody could know at available_at."""
     return tuple(name for name in columns if name not in dataset.hindsight)
 
 
 def identifier(name: str) -> str:
-    """A name as SQL."""
+    """Quote a name for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def literal(text: str) -> str:
-    """A text as SQL."""
+    """Quote a text for SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def instant(moment: datetime | None) -> str:
-    """An instant as SQL."""
+    """Spell an instant in SQL."""
     return "NULL::TIMESTAMPTZ" if moment is None else f"TIMESTAMPTZ {literal(iso(moment))}"
 
 
 def blank() -> list[str]:
-    """What every DuckDB knows before any session: the spellings of now, macros of no dataset, and no gaps."""
+    """Return what every DuckDB runs before any session: the spellings of now, general macros, and empty `gaps`."""
     nothing = ", ".join(f"NULL::{DUCKDB_TYPES[GAP_SCHEMA.field(name).type]} AS {name}" for name in GAP_COLUMNS)
     return [
         f"CREATE SCHEMA {STORED}",
@@ -129,7 +129,7 @@ def blank() -> list[str]:
 
 
 def prepared(names: Collection[str]) -> list[str]:
-    """What a blank DuckDB can know besides: the views of these of this installation's datasets, over no rows.
+    """Return what else a blank DuckDB can run: the views of these of this installation's datasets, over no rows.
 
     Views and macros find each other by name when they are asked, so a session only has to put its rows in their place.
     """
@@ -142,30 +142,30 @@ def prepared(names: Collection[str]) -> list[str]:
 
 
 def clock(as_of: datetime | None) -> list[str]:
-    """`as_of()` answers T, and so does every spelling of now; in open mode they are the machine's again."""
+    """Make `as_of()` and every spelling of now answer T; in open mode they are the machine's again."""
     if as_of is None:
         return [f"DROP MACRO {identifier(name)}" for name in (*_CLOCK, "age")]
     return [f"CREATE OR REPLACE MACRO as_of() AS {instant(as_of)}"]
 
 
 def stored_rows(name: str, columns: Sequence[str], source: str) -> str:
-    """The view of a table's stored rows over a FROM item."""
-    listed = ", ".join(identifier(column) for column in columns)
-    return f"CREATE OR REPLACE VIEW {STORED}.{identifier(name)} AS SELECT {listed} FROM {source}"
+    """Make the view of a table's stored rows over a FROM item."""
+    columns_sql = ", ".join(identifier(column) for column in columns)
+    return f"CREATE OR REPLACE VIEW {STORED}.{identifier(name)} AS SELECT {columns_sql} FROM {source}"
 
 
 def parquet(paths: Iterable[str], padded: pa.Schema | None = None) -> str:
     """Return the FROM item that reads these files; columns of `padded` that a file lacks are null."""
-    listed = ", ".join(literal(path) for path in paths)
+    paths_sql = ", ".join(literal(path) for path in paths)
     if padded is None:
-        return f"read_parquet([{listed}], hive_partitioning=false)"
+        return f"read_parquet([{paths_sql}], hive_partitioning=false)"
     nulls = ", ".join(f"NULL::{DUCKDB_TYPES[field.type]} AS {identifier(field.name)}" for field in padded)
-    rows = f"FROM read_parquet([{listed}], hive_partitioning=false, union_by_name=true)"
+    rows = f"FROM read_parquet([{paths_sql}], hive_partitioning=false, union_by_name=true)"
     return f"(SELECT {nulls} WHERE false UNION ALL BY NAME {rows})"
 
 
 def revisions(each: Ready) -> str:
-    """`<dataset>_revisions`: every revision up to T, numbered per record. Unasked numbers are not computed.
+    """Make `<dataset>_revisions`: every revision up to T, numbered per record. Unused numbers are not computed.
 
     Where hindsight names the records and is left out, there are no numbers.
     """
@@ -191,7 +191,7 @@ def shown(each: Ready, *, dated: bool) -> list[str]:
 
 
 def newest(each: Ready) -> str:
-    """`<dataset>` by tombstones: what `newest_by_window` gives by a sort of all revisions, without the sort.
+    """Make `<dataset>` by tombstones: the rows of `newest_by_window`, without sorting all revisions.
 
     No window stands between a caller's filter and the files, so that a filter on any column reaches them.
     """
@@ -223,8 +223,8 @@ def searched(each: Ready, relation: "Relation", words: "Relation", source: Calla
               for pair in zip(rows, its, strict=False)]  # fmt: skip
     with_words = [number for number, _ in paired]
     others = [number for number in relation.numbers if number not in with_words]
-    listed, name = ", ".join(map(identifier, relation.columns)), each.dataset.name
-    rest = f"(SELECT {listed} FROM {source(replace(relation, numbers=others))})" if others else _no_rows(each)
+    columns_sql, name = ", ".join(map(identifier, relation.columns)), each.dataset.name
+    rest = f"(SELECT {columns_sql} FROM {source(replace(relation, numbers=others))})" if others else _no_rows(each)
     its_words, indexed, texts = (f"{STORED}.{identifier(f'{name}_{kind}')}" for kind in ("words", "indexed", "texts"))
     superseded = (
         "SELECT file, row // 64 AS block, bit_or(1::UBIGINT << (row % 64)::UBIGINT) AS texts "
@@ -232,9 +232,9 @@ def searched(each: Ready, relation: "Relation", words: "Relation", source: Calla
     )
     read = [f"({place}::UBIGINT, {literal(source(replace(relation, numbers=[number])))})"
             for place, number in enumerate(with_words)]  # fmt: skip
-    shown = "coalesce(every.texts & ~gone.texts, every.texts)"
+    alive_texts = "coalesce(every.texts & ~gone.texts, every.texts)"
     alive = (
-        f"SELECT file, block, {shown} AS texts, characters, least AS usual "
+        f"SELECT file, block, {alive_texts} AS texts, characters, least AS usual "
         f"FROM {its_words} AS every LEFT JOIN ({superseded}) AS gone USING (file, block) WHERE word = ''"
     )
     size = (
@@ -244,7 +244,7 @@ def searched(each: Ready, relation: "Relation", words: "Relation", source: Calla
     every = source(replace(relation, numbers=with_words))
     return [
         f"CREATE VIEW {its_words} AS SELECT file_index AS file, * FROM {source(words)}",
-        f"CREATE VIEW {indexed} AS SELECT file_index AS file, file_row_number AS row, {listed} FROM {every}",
+        f"CREATE VIEW {indexed} AS SELECT file_index AS file, file_row_number AS row, {columns_sql} FROM {every}",
         f"CREATE VIEW {STORED}.{identifier(f'{name}_unindexed')} AS {_alive(each, rest)}",
         f"CREATE TABLE {texts} AS {alive}",
         f"CREATE TABLE {STORED}.{identifier(f'{name}_size')} AS {size}",
@@ -254,19 +254,19 @@ def searched(each: Ready, relation: "Relation", words: "Relation", source: Calla
 
 
 def no_tombstones(name: str) -> str:
-    """A dataset's tombstones where there is none: DuckDB then plans no join."""
+    """Make a dataset's tombstones where there are none: DuckDB then plans no join."""
     columns = ", ".join(f"NULL::{DUCKDB_TYPES[field.type]} AS {identifier(field.name)}" for field in SUPERSEDED_SCHEMA)
     return f"CREATE OR REPLACE VIEW {STORED}.{_superseded(name)} AS SELECT {columns} WHERE false"
 
 
 def gaps(source: str, columns: Collection[str] = GAP_COLUMNS) -> str:
-    """`gaps`: what could not become a row, as far as that was public at T. columns: those that are left in."""
-    listed = (name if name in columns else f"NULL::VARCHAR AS {name}" for name in GAP_COLUMNS)
-    return f"CREATE OR REPLACE VIEW gaps AS SELECT {', '.join(listed)} FROM {source}"
+    """Make `gaps`: what could not become a row, as far as that was public at T. columns: those that have values."""
+    columns_sql = (name if name in columns else f"NULL::VARCHAR AS {name}" for name in GAP_COLUMNS)
+    return f"CREATE OR REPLACE VIEW gaps AS SELECT {', '.join(columns_sql)} FROM {source}"
 
 
 def lake_info(as_of: datetime | None, bound: Iterable[tuple[str, datetime | None, int]]) -> str:
-    """`lake_info`: per dataset, the newest available_at the session has (its watermark) and how many rows.
+    """Make `lake_info`: per dataset, the newest available_at the session has (its watermark) and how many rows.
 
     Not the lake's version: what became public after T has its part in that.
     """
@@ -280,7 +280,7 @@ def lake_info(as_of: datetime | None, bound: Iterable[tuple[str, datetime | None
 
 @cache
 def newest_by_window(dataset: Dataset) -> str:
-    """`<dataset>`: the newest revision of every key, by a sort of all revisions."""
+    """Make `<dataset>`: the newest revision of every key, by sorting all revisions."""
     columns = fill(", ".join(map(identifier, dataset.agent_columns)), 116, break_on_hyphens=False)
     newer = ", ".join(f"{identifier(name)} DESC" for name in newest_first(dataset) if name != "content_hash")
     key = ", ".join(map(identifier, dataset.key))
@@ -291,19 +291,19 @@ def newest_by_window(dataset: Dataset) -> str:
 
 
 def agent_view(dataset: Dataset) -> str:
-    """The text of a dataset's view: that of sql/views where a decision stands there, else the newest revisions."""
+    """Return the text of a dataset's view: the file in sql/views if there is one, else the newest revisions."""
     decided = sql_file("views", dataset.name)
     return decided.read_text(encoding="utf-8") if decided.is_file() else newest_by_window(dataset)
 
 
 @cache
 def installed() -> dict[str, Ready]:
-    """This installation's datasets: what the zygote prepares."""
+    """Return this installation's datasets, which the zygote prepares."""
     return {name: Ready(dataset, agent_view(dataset)) for name, dataset in all_datasets().items()}
 
 
 def fingerprint() -> bytes:
-    """Of everything that is prepared: two processes that agree on it can rely on each other's."""
+    """Hash everything that is prepared: processes with the same fingerprint can rely on each other's."""
     return sha256("\0".join((*blank(), *prepared(installed()))).encode()).digest()
 
 
@@ -320,7 +320,7 @@ class Opening:
     @cached_property
     def bound(self) -> dict[str, Ready]:
         """Its datasets, as it shows them."""
-        return {one.name: self._ready(one) for one in self.binding.datasets}
+        return {dataset.name: self._ready(dataset) for dataset in self.binding.datasets}
 
     @cached_property
     def usual(self) -> tuple[str, ...]:
@@ -340,20 +340,20 @@ class Opening:
         return Ready(dataset, view or agent_view(dataset), omits)
 
     def statements(self, source: Callable[["Relation"], str]) -> list[str]:
-        """In their order, once all is delivered. source: what names a relation's files in SQL."""
+        """Return the statements in order, once all is delivered. source: spells a relation's files in SQL."""
         binding, tombstones = self.binding, self.binding.superseded
         rows, gap_rows = binding.relations[: len(binding.datasets)], binding.relations[-1]
         by_name = {relation.name: relation for relation in rows}
-        made = [each for name, each in self.bound.items() if name not in self.usual]
+        unusual = [each for name, each in self.bound.items() if name not in self.usual]
         # A version from before there were tombstones shows its newest revisions as it did then.
         then = [each for each in map(self.bound.__getitem__, self.usual)
                 if each.is_plain and each.dataset.name not in tombstones]  # fmt: skip
         return [
             *clock(binding.as_of),
-            *_blank(made),
+            *_blank(unusual),
             *(f"DROP VIEW {identifier(each.dataset.name)}" for each in then),
             *(text for each in then for text in shown(each, dated=False)),
-            *(text for each in made for text in shown(each, dated=each.dataset.name in tombstones)),
+            *(text for each in unusual for text in shown(each, dated=each.dataset.name in tombstones)),
             *(
                 stored_rows(relation.name, relation.columns, source(relation))
                 for relation in (*rows, *tombstones.values())

@@ -74,11 +74,11 @@ class Relation:
         """The newest available_at delivered."""
         return None if self.newest is None else from_micros(self.newest)
 
-    def count(self, found: footer.Footer) -> None:
+    def count(self, facts: footer.Footer) -> None:
         """Take a delivered file's footer into account."""
-        self.rows += found.rows
-        if found.newest is not None:
-            self.newest = found.newest if self.newest is None else max(self.newest, found.newest)
+        self.rows += facts.rows
+        if facts.newest is not None:
+            self.newest = facts.newest if self.newest is None else max(self.newest, facts.newest)
 
 
 @dataclass
@@ -103,22 +103,25 @@ class Binding:
     def __post_init__(self) -> None:
         rows = [self._rows(dataset) for dataset in self.datasets]
         self.superseded = {dataset.name: self._tombstones(dataset) for dataset in self.datasets if self._dated(dataset)}
-        self.words = {one.name: self._words(one, made) for one, made in zip(self.datasets, rows, strict=True)
-                      if one.searched and one.name in self.indexed and one.name in self.superseded}  # fmt: skip
+        self.words = {
+            dataset.name: self._words(dataset, relation)
+            for dataset, relation in zip(self.datasets, rows, strict=True)
+            if dataset.searched and dataset.name in self.indexed and dataset.name in self.superseded
+        }
         self.relations = [*rows, *self.superseded.values(), *self.words.values(), self._gaps()]
 
     def deliver(self, cut_cache: CutCache, take: Take) -> None:
         """Open and prove every file, number and give those with rows. Raises SessionRefused: nothing may be opened."""
         self.snapshot.fetch(file for relation in self.relations for file in relation.sources)
         numbers = count()
-        made = partial(cut_cache.open, at_once=1 if len(self.datasets) > 1 else workers())
+        make_cut = partial(cut_cache.open, at_once=1 if len(self.datasets) > 1 else workers())
         with ThreadPoolExecutor(_CUTTERS) as cutters:
             cutting = deque[tuple[Relation, Future[list[int]]]]()
             try:
                 for relation in self.relations:
                     for cut in relation.cuts:
-                        kept = cut_cache.open_again(cut)
-                        cutting.append((relation, cutters.submit(made, cut) if kept is None else _done(kept)))
+                        cached = cut_cache.open_again(cut)
+                        cutting.append((relation, cutters.submit(make_cut, cut) if cached is None else _done(cached)))
                 for relation in self.relations:
                     for file in relation.whole:
                         _give(relation, numbers, open_file(file.path, relation.name), take, file)
@@ -200,7 +203,7 @@ class Binding:
         past = tuple(
             file
             for choice in choices
-            for file in (*choice.whole, *chain(*(one.files for one in (*choice.years, *choice.months))))
+            for file in (*choice.whole, *chain(*(period.files for period in (*choice.years, *choice.months))))
         )
         edge = tuple(file for choice in choices for file in choice.edge.files)
         # A locator repeats what the source was asked for, or how it names the record: by today's ticker.
@@ -245,16 +248,16 @@ def _give(
     relation: Relation, numbers: Iterator[int], descriptor: int, take: Take, whole: DataFile | None = None
 ) -> None:
     try:
-        found = footer.read(descriptor)
+        facts = footer.read(descriptor)
         if whole is not None:  # what was made of a cut was proven when it was opened
             stored = stored_schema(whole, relation.stored)
-            footer.prove(found, relation.name, relation.bound, stored, whole.rows)
-        if not found.rows:
+            footer.prove(facts, relation.name, relation.bound, stored, whole.rows)
+        if not facts.rows:
             return
         number = next(numbers)
         relation.numbers.append(number)
-        relation.count(found)
-        relation.by_name |= not found.columns.issuperset(relation.columns)
+        relation.count(facts)
+        relation.by_name |= not facts.columns.issuperset(relation.columns)
         take(relation, number, descriptor)
     finally:
         os.close(descriptor)

@@ -73,45 +73,48 @@ class CutCache:
         self._lock = threading.Lock()
 
     def open(self, cut: Cut, at_once: int = 1) -> list[int]:
-        """Descriptors, open for reading, of the cut's files: kept from before or made now, so many days' at once. Of an
-        index: a file for each of the rows' files, in their order, but none for T's own day and for few rows in one
-        file, which are read instead. Raises SessionRefused, and LakeError where there is no room for them.
+        """Return descriptors, open for reading, of the cut's files, cached or written now.
+
+        Of an index there is a file for each of the rows' files, in their order, but none for T's own day and for few
+        rows in one file, which are read instead.
+        at_once: how many days are written at the same time. Raises SessionRefused, and LakeError if there is no room.
         """
         before = facts_of(cut)
         with machine.working_in("the cache", self._directory):
-            opened = self._open(cut, at_once)
-        paths = [one.path for one in opened if one.path is not None]
-        if len(paths) == len(opened):
+            files = self._open(cut, at_once)
+        paths = [file.path for file in files if file.path is not None]
+        if len(paths) == len(files):
             if len(_remembered) >= _MOST_REMEMBERED:
                 _remembered.clear()
             _remembered[self._remembered_by(cut)] = cut.made, before, paths
-        return [one.descriptor for one in opened]
+        return [file.descriptor for file in files]
 
     def open_again(self, cut: Cut) -> list[int] | None:
-        """What `open` gives, of a cut that this process opened before, if the lake's files are those that they were and
-        its own are still kept; else None.
+        """Return what `open` does, of a cut that this process opened before.
+
+        None if the lake's files have changed or the cached ones are gone.
         """
         if not cut.files:
             return []
         schema, before, paths = _remembered.get(self._remembered_by(cut), (None, [], []))
         if schema is None or not schema.equals(cut.made) or facts_of(cut) != before:
             return None
-        opened: list[int] = []
+        descriptors: list[int] = []
         with suppress(SessionRefused):
             for path in paths:
                 ours = path.parent == self._directory
                 descriptor = self._kept(path) if ours else open_file(path, cut.table)
                 if descriptor is None:
                     break
-                opened.append(_proven(descriptor, cut))
+                descriptors.append(_proven(descriptor, cut))
             else:
-                return opened
-        _close(opened)
+                return descriptors
+        _close(descriptors)
         return None
 
     def _remembered_by(self, cut: Cut) -> tuple[object, ...]:
         bound = cut.bound if cut.parts else None
-        files = tuple((*(file.path for file in one.files), one.since, one.until) for one in cut.periods)
+        files = tuple((*(file.path for file in period.files), period.since, period.until) for period in cut.periods)
         kind = (cut.table, cut.form.order, cut.since, cut.until, cut.groups, cut.parts, bound, cut.indexes, cut.mapped)
         return (str(self._directory), self.few, *kind, files)
 
@@ -120,43 +123,43 @@ class CutCache:
             return []
         if cut.parts and cut.rows > self.few:
             return self._open_days(cut, at_once)
-        counted = [(one, rows) for one in map(cut.of_period, cut.periods) if (rows := _count(one))]
+        counted = [(part, rows) for part in map(cut.of_period, cut.periods) if (rows := _count(part))]
         if cut.parts or sum(rows for _, rows in counted) <= self.few:
             return [] if cut.indexes else [self._open_one(cut)]
-        many = (replace(one, groups=one.periods[0].months) if rows > self.few else one for one, rows in counted)
+        many = (replace(part, groups=part.periods[0].months) if rows > self.few else part for part, rows in counted)
         return _each(self._open_one, many)
 
     def _open_days(self, cut: Cut, at_once: int) -> list[_Opened]:
         until = cut.bound
         if until is None:
             raise ValueError("days are cut for an instant")
-        begun = tuple(start for start in cut.parts if start <= until)
+        starts = tuple(start for start in cut.parts if start <= until)
         if cut.indexes:
             rows = self._open_days(replace(cut, indexes=()), at_once)
-            _close(one.descriptor for one in rows)
-            return self._open_together([replace(one.cut, indexes=cut.indexes) for one in rows[:-1]], begun)
-        first = (cut.since, *begun[1:])  # rows before the first day, if a file is misplaced, are the first day's
+            _close(file.descriptor for file in rows)
+            return self._open_together([replace(file.cut, indexes=cut.indexes) for file in rows[:-1]], starts)
+        first = (cut.since, *starts[1:])  # rows before the first day, if a file is misplaced, are the first day's
         runs = [
-            cut.between(first[day], begun[after] - 1, begun[day:after] if after > day + 1 else ())
-            for day, after in _runs(len(begun) - 1)
+            cut.between(first[day], starts[after] - 1, starts[day:after] if after > day + 1 else ())
+            for day, after in _runs(len(starts) - 1)
         ]
-        if len(begun) < 2 or _count(cut.between(cut.since, begun[-1] - 1)) <= self.few:
+        if len(starts) < 2 or _count(cut.between(cut.since, starts[-1] - 1)) <= self.few:
             return [self._open_one(cut.between(cut.since, until))]
         days = [*(run for run in runs if run.rows), cut.between(first[-1], until)]
-        opened = self._open_together(days, begun, at_once)
-        counted = [(one, footer.read(one.descriptor).rows) for one in opened[:-1]]
-        _close(one.descriptor for one, rows in counted if not rows)
-        return [*(one for one, rows in counted if rows), opened[-1]]
+        files = self._open_together(days, starts, at_once)
+        counted = [(file, footer.read(file.descriptor).rows) for file in files[:-1]]
+        _close(file.descriptor for file, rows in counted if not rows)
+        return [*(file for file, rows in counted if rows), files[-1]]
 
-    def _open_together(self, days: list[Cut], begun: tuple[int, ...], at_once: int = 1) -> list[_Opened]:
+    def _open_together(self, days: list[Cut], starts: tuple[int, ...], at_once: int = 1) -> list[_Opened]:
         """The cuts of these days, oldest first. What the missing ones are made of is read once, and no more of it."""
-        kept = _each(self._open_kept, days)
-        missing = [day for day, one in zip(days, kept, strict=True) if one is None]
+        cached = _each(self._open_kept, days)
+        missing = [day for day, file in zip(days, cached, strict=True) if file is None]
         if missing:
-            make = partial(self._make, already=AlreadyRead(begun[1:], missing[0].since, missing[0].bound))
-            made = iter(_each(make, missing, (one for one in kept if one), at_once))
-            return [one or next(made) for one in kept]
-        return [one for one in kept if one]
+            make = partial(self._make, already=AlreadyRead(starts[1:], missing[0].since, missing[0].bound))
+            new_files = iter(_each(make, missing, (file for file in cached if file), at_once))
+            return [file or next(new_files) for file in cached]
+        return [file for file in cached if file]
 
     def _open_one(self, cut: Cut) -> _Opened:
         return self._open_kept(cut) or self._make(cut)
@@ -176,9 +179,9 @@ class CutCache:
             if self._ready():
                 path = self._path(sources)
                 self._write(path, sources)
-                found = self._found(cut, path)
-                if found is not None:  # else evicted
-                    return found
+                cached = self._found(cut, path)
+                if cached is not None:  # else evicted
+                    return cached
             return _Opened(cut, _proven(self._write_unnamed(sources), cut), None)
 
     def _path(self, sources: Sources) -> Path:
@@ -199,12 +202,12 @@ class CutCache:
             return self._usable
 
     def _kept(self, path: Path) -> int | None:
-        with suppress(OSError), ExitStack() as held:
+        with suppress(OSError), ExitStack() as resources:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-            held.callback(os.close, descriptor)
+            resources.callback(os.close, descriptor)
             if signed_cache.is_intact(path, descriptor):
                 _use(signed_cache.signature_path(path))
-                held.pop_all()
+                resources.pop_all()
                 return descriptor
         return None
 
@@ -244,15 +247,15 @@ class CutCache:
         return True
 
     def _evict(self) -> None:
-        kept = []
+        entries = []
         for path in self._directory.iterdir():
             with suppress(FileNotFoundError):
                 if path.suffix in (".tmp", ".tally") and time.time() - path.stat().st_mtime > _STALE_SECONDS:
                     path.unlink()
                 elif path.suffix in (".parquet", ".arrow"):
-                    kept.append((_used(path), path.stat().st_size, path))
-        total = sum(size for _, size, _ in kept)
-        for _, size, path in sorted(kept):
+                    entries.append((_used(path), path.stat().st_size, path))
+        total = sum(size for _, size, _ in entries)
+        for _, size, path in sorted(entries):
             if total <= self._most:
                 break
             path.unlink(missing_ok=True)
@@ -269,22 +272,22 @@ def _runs(days: int) -> list[tuple[int, int]]:
 
 
 def _each(
-    open_one: Callable[[Cut], _Found], given: Iterable[Cut], before: Iterable[_Opened] = (), at_once: int = 1
+    open_one: Callable[[Cut], _Found], cuts: Iterable[Cut], before: Iterable[_Opened] = (), at_once: int = 1
 ) -> list[_Found]:
     """The files of all that is given, so many made at once. If one can't be had, these and those opened before are
     closed.
     """
-    opened: list[_Found] = []
+    files: list[_Found] = []
 
-    def held(one: Cut) -> _Found:
-        opened.append(found := open_one(one))
-        return found
+    def open_and_hold(cut: Cut) -> _Found:
+        files.append(file := open_one(cut))
+        return file
 
     try:
-        return each(held, given, at_once)
+        return each(open_and_hold, cuts, at_once)
     except BaseException:
-        _close(one.descriptor for one in before)
-        _close(one.descriptor for one in opened if one is not None)
+        _close(file.descriptor for file in before)
+        _close(file.descriptor for file in files if file is not None)
         raise
 
 
@@ -305,13 +308,13 @@ def _as_it_lies(cut: Cut) -> int | None:
     (file,) = cut.files
     if file.form != compacted.FORM or cut.groups != (cut.periods[0].months if file.rows > FEW_ROWS else ()):
         return None
-    with ExitStack() as held, suppress(OSError):
+    with ExitStack() as resources, suppress(OSError):
         descriptor = open_file(file.path, cut.table)
-        held.callback(os.close, descriptor)
+        resources.callback(os.close, descriptor)
         if os.fstat(descriptor).st_mtime_ns:
             os.utime(file.path, (0, 0))
         if footer.read(descriptor).columns == frozenset(cut.form.schema.names):
-            held.pop_all()
+            resources.pop_all()
             return descriptor
     return None
 
@@ -347,11 +350,11 @@ def _used(path: Path) -> int:
 
 def _room(directory: Path) -> int:
     """What $PITLAKE_CACHE_MIB says, else half of what is free where the directory is or will be, 2 GiB at least."""
-    told = os.environ.get(MOST_VARIABLE, "").strip()
-    if told:
-        if not (told.isascii() and told.isdigit()):
-            raise BadInput(MOST_VARIABLE, f"must be a whole number of MiB, not {told!r}", "give one, or unset it")
-        return int(told) << 20
+    text = os.environ.get(MOST_VARIABLE, "").strip()
+    if text:
+        if not (text.isascii() and text.isdigit()):
+            raise BadInput(MOST_VARIABLE, f"must be a whole number of MiB, not {text!r}", "give one, or unset it")
+        return int(text) << 20
     there = next(path for path in (directory, *directory.absolute().parents) if path.exists())
     return max(LEAST_BYTES, shutil.disk_usage(there).free // 2)
 

@@ -79,17 +79,17 @@ class Cut:
         return self.since is None and self.until is None
 
     def of_period(self, period: Period) -> "Cut":
-        """The cut of one of its periods, as one file."""
+        """Return the cut of one of its periods, as one file."""
         since = self.since if period.since is None else period.since
         until = self.until if period.until is None else period.until
         return replace(self, periods=(period,), since=since, until=until)
 
     def between(self, since: Bound, until: int, groups: tuple[int, ...] = ()) -> "Cut":
-        """The cut of its rows from `since` to `until`, as one file with these groups."""
+        """Return the cut of its rows from `since` to `until`, as one file with these groups."""
         files = tuple(compacted.reaching(self.files, since, until))
         every = since is None and all(micros(file.hi) <= until for file in files)
-        kept = None if every else until
-        return replace(self, periods=(Period(files),), since=since, until=kept, parts=(), groups=groups)
+        end = None if every else until
+        return replace(self, periods=(Period(files),), since=since, until=end, parts=(), groups=groups)
 
 
 FileFacts = tuple[int, int, int, int]
@@ -97,15 +97,15 @@ FileFacts = tuple[int, int, int, int]
 
 
 def facts_of(cut: Cut) -> list[FileFacts]:
-    """What the file system knows of a cut's files; nothing where one is not there."""
+    """Return what the file system says of a cut's files; nothing if one is missing."""
     try:
         return [_facts(os.stat(file.path)) for file in cut.files]  # noqa: PTH116  there may be thousands
     except OSError:
         return []
 
 
-def _facts(found: os.stat_result) -> FileFacts:
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+def _facts(stat: os.stat_result) -> FileFacts:
+    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 class RowsByDay:
@@ -119,7 +119,7 @@ class RowsByDay:
         self._rows, self._days = take_rows(rows, by_day), days[by_day]
 
     def between(self, since: Bound, until: Bound) -> pa.Table:
-        """The rows of the days from that of `since` to that of `until`."""
+        """Return the rows of the days from that of `since` to that of `until`."""
         first = 0 if since is None else np.searchsorted(self._days, self._day(since), "left")
         after = len(self._days) if until is None else np.searchsorted(self._days, self._day(until), "right")
         return self._rows.slice(first, after - first)
@@ -141,7 +141,7 @@ class AlreadyRead:
         self._lock = threading.Lock()
 
     def of(self, path: str, form: Form, read: Callable[[Bound, Bound], pa.Table]) -> RowsByDay:
-        """The rows of the file at a path, which `read` reads if that was not done yet."""
+        """Return the rows of the file at a path, read by `read` the first time."""
         with self._lock:
             if path not in self._rows:
                 self._rows[path] = RowsByDay(read(self.since, self.until), form, self.starts)
@@ -172,7 +172,7 @@ class Sources:
             os.close(self._descriptors.pop())
 
     def identity(self) -> str:
-        """A name for what the cut would hold: the same name, the same bytes."""
+        """Return a name for what the cut would hold: the same name, the same bytes."""
         files: list[object] = []
         for file, descriptor in zip(self._cut.files, self._descriptors, strict=True):
             files.append((file.path, *_facts(os.fstat(descriptor))))
@@ -185,11 +185,11 @@ class Sources:
 
     @property
     def suffix(self) -> str:
-        """What its file's name ends with."""
+        """Return what its file's name ends with."""
         return ".arrow" if self._cut.mapped else ".parquet"
 
     def count(self) -> int:
-        """How many rows the cut has."""
+        """Return how many rows the cut has."""
         cut = self._cut
         if cut.keeps_all:
             return cut.rows
@@ -197,7 +197,7 @@ class Sources:
         return sum(self._told(file, at, count) for file, at in zip(cut.files, self._descriptors, strict=True))
 
     def write_to(self, file: object) -> None:
-        """The cut as Parquet or Arrow, or its index."""
+        """Write the cut as Parquet or Arrow, or its index."""
         cut = self._cut
         if cut.indexes:
             words.write(self._groups(), cut.indexes, file)
@@ -208,24 +208,24 @@ class Sources:
 
     def _groups(self) -> Iterator[pa.Table]:
         """Group by group, so that no more than one is in memory."""
-        cut, written = self._cut, 0
+        cut, rows_written = self._cut, 0
         for since, until in compacted.spans(cut.groups, cut.since, cut.until):
             if (rows := self._sorted(since, until)).num_rows:
-                written += rows.num_rows
+                rows_written += rows.num_rows
                 yield rows
-        if cut.keeps_all and written != cut.rows:
+        if cut.keeps_all and rows_written != cut.rows:
             raise SessionRefused(cut.table, "a file holds rows of other months than the manifest says")
-        if not written:
+        if not rows_written:
             yield cut.form.schema.empty_table()
 
     def _sorted(self, since: Bound, until: Bound) -> pa.Table:
         descriptors = dict(zip(self._cut.files, self._descriptors, strict=True))
         reaching = compacted.reaching(self._cut.files, since, until)
-        found = [self._read(file, descriptors[file], since, until) for file in reaching]
+        tables = [self._read(file, descriptors[file], since, until) for file in reaching]
         form = self._cut.form
-        if self._already is not None and len(found) == 1:
-            return found[0].combine_chunks()
-        return form.arranged(pa.concat_tables(found) if found else form.schema.empty_table())
+        if self._already is not None and len(tables) == 1:
+            return tables[0].combine_chunks()
+        return form.arranged(pa.concat_tables(tables) if tables else form.schema.empty_table())
 
     def _read(self, file: DataFile, descriptor: int, since: Bound, until: Bound) -> pa.Table:
         form = self._cut.form
@@ -258,13 +258,13 @@ class Sources:
 
 
 def open_file(path: str | Path, table: str) -> int:
-    """A file, open for reading. Raises LakeFault when it is gone or denied, SessionRefused for any other cause."""
+    """Open a file for reading. Raises LakeFault if it is gone or denied, SessionRefused for any other cause."""
     try:
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         raise LakeFault("missing", path) from None
     except OSError as problem:
-        if found := machine.exhausted(problem, "the lake", path):
-            raise found from None
+        if exhausted := machine.exhausted(problem, "the lake", path):
+            raise exhausted from None
         refused = SessionRefused(table, f"a file of this lake version can't be opened: {problem.strerror}")
         raise faults.cause(problem, Path(path)) or refused from None

@@ -36,17 +36,17 @@ _lock = Lock()
 
 
 def read(descriptor: int) -> Footer:
-    """The footer of an open file. Raises MachineExhausted, which says nothing of the file."""
+    """Return the footer of an open file. Raises MachineExhausted, which says nothing of the file."""
     facts = os.fstat(descriptor)
     key = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
-    found = _footers.get(key)
-    if found is None:
-        found = _read(descriptor)
+    footer = _footers.get(key)
+    if footer is None:
+        footer = _read(descriptor)
         with _lock:
             if len(_footers) >= _KEPT:
                 _footers.clear()
-            _footers[key] = found
-    return found
+            _footers[key] = footer
+    return footer
 
 
 def prove(footer: Footer, table: str, cut: int | None, schema: pa.Schema, rows: int | None = None) -> None:
@@ -80,12 +80,12 @@ def _read(descriptor: int) -> Footer:
         return Footer(0, None, frozenset(), f"it can't be read ({type(problem).__name__})")
     leaves = [metadata.schema.column(i) for i in range(metadata.num_columns)]
     columns = frozenset(leaf.path.split(".", 1)[0] for leaf in leaves)
-    found = [i for i, leaf in enumerate(leaves) if leaf.path == AVAILABLE_AT]
-    if len(found) != 1:
+    places = [i for i, leaf in enumerate(leaves) if leaf.path == AVAILABLE_AT]
+    if len(places) != 1:
         return Footer(metadata.num_rows, None, columns, f"it has no column {AVAILABLE_AT}")
-    if not _is_instant(leaves[found[0]]):
+    if not _is_instant(leaves[places[0]]):
         return Footer(metadata.num_rows, None, columns, f"{AVAILABLE_AT} is not an instant in microseconds")
-    newest, fault = _newest(metadata, found[0])
+    newest, fault = _newest(metadata, places[0])
     return Footer(metadata.num_rows, newest, columns, fault)
 
 

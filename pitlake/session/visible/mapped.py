@@ -24,7 +24,7 @@ def write(tables: Iterable[pa.Table], schema: pa.Schema, file: object) -> None:
 
 
 def newest(rows: pa.Table) -> tuple[int | None, str]:
-    """The newest `available_at` in microseconds since the epoch, None without rows, or why it is not known."""
+    """Return the newest `available_at` in microseconds since the epoch, None without rows, or why it is unknown."""
     if rows.schema.names.count(AVAILABLE_AT) != 1:
         return None, f"it has no column {AVAILABLE_AT}"
     instants = rows[AVAILABLE_AT]

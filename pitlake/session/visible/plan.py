@@ -79,10 +79,10 @@ def _of_month(year: list[DataFile], starts: tuple[int, ...], month: int) -> Peri
     """A month's part of the files of its year, which are of a month each or of all."""
     first, after = starts[month - 1], starts[month] if month < len(starts) else None
     wide = compacted.reaching((file for file in year if file.of_year), first, None if after is None else after - 1)
-    found = (*wide, *(file for file in year if not file.of_year and _month(file.lo)[1] == month))
+    files = (*wide, *(file for file in year if not file.of_year and _month(file.lo)[1] == month))
     if not wide:
-        return Period(found)
-    return Period(found, None if month == 1 else first, None if after is None else after - 1)
+        return Period(files)
+    return Period(files, None if month == 1 else first, None if after is None else after - 1)
 
 
 @lru_cache(maxsize=16_384)

@@ -50,11 +50,11 @@ FROM (SELECT _row, lower(concat_ws(chr(10), {})) AS text FROM rows)
 
 
 def write(tables: Iterable[pa.Table], searched: tuple[str, ...], file: object) -> None:
-    """The index of these rows, in their order, as Parquet."""
+    """Write the index of these rows, in their order, as Parquet."""
     with tempfile.TemporaryDirectory() as folder:
-        found, bounds = _spilled(_runs(tables, searched), Path(folder))
-        group_rows = min(max(found.num_rows // _GROUPS, _LEAST_ROWS), _MOST_ROWS)
-        held = SCHEMA.empty_table()
+        runs, bounds = _spilled(_runs(tables, searched), Path(folder))
+        group_rows = min(max(runs.num_rows // _GROUPS, _LEAST_ROWS), _MOST_ROWS)
+        pending = SCHEMA.empty_table()
         with pq.ParquetWriter(
             file,
             SCHEMA,
@@ -66,11 +66,11 @@ def write(tables: Iterable[pa.Table], searched: tuple[str, ...], file: object) -
             column_encoding={"block": "DELTA_BINARY_PACKED"},
         ) as writer:
             for start, end in pairwise(bounds):
-                held = pa.concat_tables([held, _in_order(found.slice(start, end - start))])
-                whole = held.num_rows - (held.num_rows % group_rows if end < found.num_rows else 0)
+                pending = pa.concat_tables([pending, _in_order(runs.slice(start, end - start))])
+                whole = pending.num_rows - (pending.num_rows % group_rows if end < runs.num_rows else 0)
                 if whole:
-                    writer.write_table(held.slice(0, whole).combine_chunks(), row_group_size=group_rows)
-                    held = held.slice(whole)
+                    writer.write_table(pending.slice(0, whole).combine_chunks(), row_group_size=group_rows)
+                    pending = pending.slice(whole)
 
 
 def _spilled(runs: Iterable[pa.Table], folder: Path) -> tuple[pa.Table, list[int]]:
@@ -85,8 +85,8 @@ def _spilled(runs: Iterable[pa.Table], folder: Path) -> tuple[pa.Table, list[int
         starts = [0, *(bisect_left(words, split, key=pa.StringScalar.as_py) for split in splits), run.num_rows]
         for part, (start, end) in zip(parts, pairwise(starts), strict=True):
             spilled.put(part, run.slice(start, end - start))
-    found, place = spilled.read(parts)
-    return found, np.searchsorted(place, range(_PARTS + 1)).tolist()
+    spilled_runs, place = spilled.read(parts)
+    return spilled_runs, np.searchsorted(place, range(_PARTS + 1)).tolist()
 
 
 def _in_order(rows: pa.Table) -> pa.Table:
@@ -96,28 +96,28 @@ def _in_order(rows: pa.Table) -> pa.Table:
 
 def _runs(tables: Iterable[pa.Table], searched: tuple[str, ...]) -> Iterator[pa.Table]:
     """The index of so many rows at a time as are in memory at once."""
-    held: list[pa.Table] = []
+    pending: list[pa.Table] = []
     first = 0
     for table in tables:
         read, start = table.select([*searched, AVAILABLE_AT]), 0
         while start < read.num_rows:
-            held.append(read.slice(start, _RUN_ROWS - sum(part.num_rows for part in held)))
-            start += held[-1].num_rows
-            if sum(part.num_rows for part in held) == _RUN_ROWS:
-                yield _blocks(pa.concat_tables(held), first, searched)
-                first, held = first + _RUN_ROWS, []
-    if held:
-        yield _blocks(pa.concat_tables(held), first, searched)
+            pending.append(read.slice(start, _RUN_ROWS - sum(part.num_rows for part in pending)))
+            start += pending[-1].num_rows
+            if sum(part.num_rows for part in pending) == _RUN_ROWS:
+                yield _blocks(pa.concat_tables(pending), first, searched)
+                first, pending = first + _RUN_ROWS, []
+    if pending:
+        yield _blocks(pa.concat_tables(pending), first, searched)
 
 
 def _blocks(rows: pa.Table, first: int, searched: tuple[str, ...]) -> pa.Table:
     numbered = rows.append_column("_row", pa.array(range(rows.num_rows), pa.int64()))
     with calculator(rows=numbered) as connection:
         connection.execute(_macros())
-        found = connection.sql(_WORDS.format(columns(searched))).to_arrow_table()
-    vocabulary, word, row, times = _counted(found)
+        counted = connection.sql(_WORDS.format(columns(searched))).to_arrow_table()
+    vocabulary, word, row, times = _counted(counted)
     lengths = np.empty(rows.num_rows, np.int32)
-    lengths[found["row"].to_numpy()] = found["characters"].to_numpy()
+    lengths[counted["row"].to_numpy()] = counted["characters"].to_numpy()
     characters, mean = lengths[row], np.float32(max(lengths.mean(), 1))
     same = (word[1:] == word[:-1]) & (row[1:] // _BLOCK == row[:-1] // _BLOCK)
     starts = np.flatnonzero(np.concatenate([[True], ~same]))
@@ -133,22 +133,22 @@ def _blocks(rows: pa.Table, first: int, searched: tuple[str, ...]) -> pa.Table:
         _lists(characters, starts, without),
         pa.repeat(pc.max(rows[AVAILABLE_AT]), len(starts)),
     )
-    return pa.Table.from_arrays([pa.array(one) for one in blocks], schema=SCHEMA)
+    return pa.Table.from_arrays([pa.array(column) for column in blocks], schema=SCHEMA)
 
 
-def _counted(found: pa.Table) -> tuple[pa.Array, np.ndarray, np.ndarray, np.ndarray]:
+def _counted(counted: pa.Table) -> tuple[pa.Array, np.ndarray, np.ndarray, np.ndarray]:
     """All words in their order, after a first that is empty and stands in every text; then, in the order of words and
     rows, the number of each word, the row it stands in, and how often.
     """
-    encoded = pc.list_flatten(found["words"]).dictionary_encode().combine_chunks()
+    encoded = pc.list_flatten(counted["words"]).dictionary_encode().combine_chunks()
     order = pc.sort_indices(encoded.dictionary).to_numpy()
     places = np.empty(len(order), np.int64)
     places[order] = np.arange(1, len(order) + 1)
-    rows = np.repeat(found["row"].to_numpy(), pc.list_value_length(found["words"]).to_numpy())
-    stands = places[encoded.indices.to_numpy()] * found.num_rows + rows
-    each, times = np.unique(np.concatenate([np.arange(found.num_rows), stands]), return_counts=True)
+    rows = np.repeat(counted["row"].to_numpy(), pc.list_value_length(counted["words"]).to_numpy())
+    stands = places[encoded.indices.to_numpy()] * counted.num_rows + rows
+    each, times = np.unique(np.concatenate([np.arange(counted.num_rows), stands]), return_counts=True)
     vocabulary = pa.concat_arrays([pa.array([""]), encoded.dictionary.take(pa.array(order))])
-    return vocabulary, each // found.num_rows, each % found.num_rows, times.astype(np.uint32)
+    return vocabulary, each // counted.num_rows, each % counted.num_rows, times.astype(np.uint32)
 
 
 def _letters(times: np.ndarray, starts: np.ndarray) -> pa.Array:
@@ -161,15 +161,15 @@ def _letters(times: np.ndarray, starts: np.ndarray) -> pa.Array:
     return pa.StringArray.from_buffers(len(starts), pa.py_buffer(offsets), pa.py_buffer(letters))
 
 
-def _lists(numbers: np.ndarray, starts: np.ndarray, kept: np.ndarray) -> pa.Array:
+def _lists(numbers: np.ndarray, starts: np.ndarray, mask: np.ndarray) -> pa.Array:
     """A list for each start: the numbers from there on, none where it is not kept."""
     sizes = np.diff(np.append(starts, len(numbers)))
-    offsets = np.concatenate([[0], np.cumsum(np.where(kept, sizes, 0))])
-    return pa.ListArray.from_arrays(offsets.astype(np.int32), numbers[np.repeat(kept, sizes)])
+    offsets = np.concatenate([[0], np.cumsum(np.where(mask, sizes, 0))])
+    return pa.ListArray.from_arrays(offsets.astype(np.int32), numbers[np.repeat(mask, sizes)])
 
 
 @cache
 def _macros() -> str:
     """How words are told apart, as sessions do."""
-    (found,) = filter(None, (re.search(r"MACRO search_words\(.*?;", text) for text in session_macros(())))
-    return f"CREATE OR REPLACE TEMP {found[0]}"
+    (macro,) = filter(None, (re.search(r"MACRO search_words\(.*?;", text) for text in session_macros(())))
+    return f"CREATE OR REPLACE TEMP {macro[0]}"
