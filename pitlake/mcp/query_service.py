@@ -140,15 +140,12 @@ class QueryService:
         """
         viewpoint = self.viewpoint
         if pit is not None:
-            viewpoint = viewpoint.at(pit, "pit")
-            _refuse_later("pit", viewpoint.as_of, "as of", self.viewpoint.as_of)
+            viewpoint = viewpoint.at(_up_to("pit", pit, "as of", viewpoint.as_of), "pit")
         if known_by is None:
             return viewpoint
         if viewpoint.version is not None:
             raise BadInput("known_by", "this server answers from one version of the lake", "leave it out")
-        viewpoint = replace(viewpoint, known_by=instant(known_by, "known_by"))
-        _refuse_later("known_by", viewpoint.known_by, "known by", self.viewpoint.known_by)
-        return viewpoint
+        return replace(viewpoint, known_by=_up_to("known_by", known_by, "known by", viewpoint.known_by))
 
     def holdings(self, name: str | None = None) -> dict[str, dict[str, Any]]:
         """Return what the server's own instant has of each dataset, or of one, empty ones last; outcomes in open mode
@@ -242,9 +239,11 @@ def _place(cursor: str, asked: str, key: bytes) -> Cursor:
     return place
 
 
-def _refuse_later(field: str, moment: datetime | None, name: str, bound: datetime | None) -> None:
-    if moment and bound and moment > bound:
+def _up_to(field: str, text: str, name: str, bound: datetime | None) -> datetime:
+    moment = instant(text, field)
+    if bound is not None and moment > bound:
         raise BadInput(field, f"later than the {name} this server was started with", f"give {iso(bound)} or less")
+    return moment
 
 
 def _row_cap(max_rows: int | None) -> int:

@@ -1,6 +1,6 @@
 """As-of sessions: DuckDB over exactly what was public at T, in a sealed process that holds nothing else.
 
-The door is `connect` (api.py). `visible` finds what was public at T, `sealed` holds a session's process on both its
+`connect` (api.py) opens one from a `Viewpoint`. `visible` finds what was public at T, `sealed` holds its process on both
 sides, `sql` is what runs on a DuckDB, here and there alike. Names are imported when first used, because the zygote
 imports this package and must stay small.
 """
