@@ -29,13 +29,14 @@ class Lacking(Exception):
 
 
 class Inputs:
-    """What the figures of one fetch are made of: rows of the lake, with their receipts."""
+    """What the figures of one fetch are made of: rows of the lake, with their receipts and notes."""
 
     def __init__(self, at: At) -> None:
         self.at = at
         self.rows: list[Row] = []
         self.gaps: list[Row] = []
         self.receipts: tuple[Any, ...] = ()
+        self.notes: tuple[str, ...] = ()
 
     def of(self, query: str, **values: Any) -> tuple[Row, ...]:
         """The rows of a named query; Lacking when there are none."""
@@ -44,6 +45,7 @@ class Inputs:
         )
         self.gaps += answer["gaps"]
         self.receipts += answer["receipts"]
+        self.notes = tuple(dict.fromkeys((*self.notes, *answer["notes"])))
         if not answer["rows"]:
             raise Lacking
         return tuple(answer["rows"])
@@ -187,7 +189,8 @@ class Analytics:
             raise BadInput(next(iter(values)), f"{op} takes no such parameter", allowed)
         stamp = inputs.stamp() if figures else {}
         passed = gated([{**stamp, **row} for row in figures], inputs.gaps, (), at.as_of)
-        return FetchResult(source=self.name, label=f"{self.name} {op}", **(passed | {"receipts": inputs.receipts}))
+        read = {"receipts": inputs.receipts, "notes": inputs.notes}
+        return FetchResult(source=self.name, label=f"{self.name} {op}", **(passed | read))
 
 
 PROVIDER = Analytics()

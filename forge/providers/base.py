@@ -43,7 +43,8 @@ class At(Viewpoint):
 class FetchResult:
     """What a fetch found: rows and gaps that passed the lake's gate as of the instant, and what was asked for them.
 
-    receipts: one a question; who asks it again gets the same bytes.
+    receipts: one a question; who asks it again gets the same bytes. notes: how the lake read the tickers asked for,
+    such as one that only a later list knows.
     """
 
     source: str
@@ -51,6 +52,7 @@ class FetchResult:
     rows: tuple[Row, ...]
     gaps: tuple[Row, ...]
     receipts: tuple["Receipt", ...]
+    notes: tuple[str, ...] = ()
 
     @cached_property
     def evidence(self) -> tuple[str, ...]:
@@ -66,12 +68,19 @@ class FetchResult:
     def format_full(self) -> str:
         """All of it as JSON, receipts without the version of the lake: it counts what was published later too."""
         told = [{"question": one.question.sql, "answer": one.result_sha256} for one in self.receipts]
-        return to_json({"label": self.label, "data": list(self.rows), "gaps": list(self.gaps), "receipts": told})
+        notes = {"notes": list(self.notes)} if self.notes else {}
+        found = {"label": self.label, "data": list(self.rows), "gaps": list(self.gaps), "receipts": told}
+        return to_json(found | notes)
 
     def format_summary(self) -> str:
-        """At most 100 tokens: the label, how much was found, the first rows as far as they go, and the gaps."""
+        """At most 100 tokens: the label, how much was found, notes and gaps, and the first rows as far as they go."""
         counted = f"{self.label}: {len(self.rows)} row{'' if len(self.rows) == 1 else 's'}"
-        parts = [counted, *(f"gap {gap['type']}: {gap['reason']}" for gap in self.gaps), *map(_line, self.rows)]
+        parts = [
+            counted,
+            *self.notes,
+            *(f"gap {gap['type']}: {gap['reason']}" for gap in self.gaps),
+            *map(_line, self.rows),
+        ]
         text = parts[0]
         for part in parts[1:]:
             if len(text) + len(part) + 2 > SUMMARY_CHARACTERS:
@@ -118,7 +127,7 @@ def chosen(params: Params, operations: Mapping[str, object]) -> tuple[str, dict[
 
 
 def ask(query: catalogue.Query, values: Params, at: At) -> dict[str, Any]:
-    """Rows, gaps and receipts of one named query, as FetchResult takes them.
+    """Rows, gaps, receipts and notes of one named query, as FetchResult takes them.
 
     Without rows the gap says which of the datasets it reads are empty as of the instant, if it is that.
     """
@@ -130,10 +139,11 @@ def ask(query: catalogue.Query, values: Params, at: At) -> dict[str, Any]:
 
 
 def gated(rows: Iterable[Row], gaps: Iterable[Row], results: Sequence["Result"], as_of: datetime) -> dict[str, Any]:
-    """Rows and gaps past the lake's gate, with the receipts. Raises EnvelopeRefused for what may not leave."""
+    """Rows and gaps past the lake's gate, with receipts and notes. Raises EnvelopeRefused for what may not leave."""
     passed = envelope(rows, gaps, as_of)
     receipts = tuple(result.receipt for result in results)
-    return {"rows": tuple(passed["data"]), "gaps": tuple(passed["gaps"]), "receipts": receipts}
+    notes = tuple(dict.fromkeys(note for result in results for note in result.notes))
+    return {"rows": tuple(passed["data"]), "gaps": tuple(passed["gaps"]), "receipts": receipts, "notes": notes}
 
 
 def _nothing(session: "Session", query: catalogue.Query) -> list[dict[str, str]]:

@@ -1,12 +1,20 @@
 """`pitlake diff --from T1 --to T2`: what became public in between, dataset by dataset."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from pitlake.cli import render
-from pitlake.cli.options import format_option, instant_option, isolation_option, lake_option, output_option
+from pitlake.cli.options import (
+    format_option,
+    hindsight_option,
+    instant_option,
+    isolation_option,
+    lake_option,
+    output_option,
+)
 from pitlake.cli.sessions import opened
 from pitlake.clock import instant
 from pitlake.errors import BadInput
@@ -19,30 +27,42 @@ from pitlake.errors import BadInput
     "--ticker", metavar="TICKER", help="Limit to one company; gaps, which name none, are then left out [default: all]."
 )
 @lake_option
+@hindsight_option
 @isolation_option
 @format_option(("table", "json", "csv", "parquet"))
 @output_option
 def command(
-    since: str, as_of: str, ticker: str | None, lake: str | None, isolation: Any, form: str, output: Path | None
+    since: str,
+    as_of: str,
+    ticker: str | None,
+    lake: str | None,
+    hindsight: Any,
+    isolation: Any,
+    form: str,
+    output: Path | None,
 ) -> None:
     """Count what became public between two instants.
 
-    For each dataset: new rows, revisions, gaps.
+    For each dataset: new rows, revisions, gaps. With --hindsight omit a ticker is read by what was public at --to.
     """
     import pyarrow as pa
 
     from pitlake.answers.contents import SCHEMA, changes
     from pitlake.questions.parameters import spell
-    from pitlake.session.viewpoint import Viewpoint
+    from pitlake.session.viewpoint import SHOW, Viewpoint
 
     render.check_target(form, output)
-    viewpoint = Viewpoint(as_of=None, lake=lake, isolation=isolation).at(as_of, "--to")
+    viewpoint = Viewpoint(as_of=None, lake=lake, hindsight=hindsight, isolation=isolation).at(as_of, "--to")
     first = instant(since, "--from")
     if viewpoint.as_of is None or first >= viewpoint.as_of:
         raise BadInput("--from", "is not before --to", "name the earlier instant first")
     wanted = None if ticker is None else spell("ticker", "--ticker", ticker)
-    with opened(viewpoint) as session:
-        company = session.company(wanted) if wanted else None
+    company = None
+    if wanted is not None:
+        with opened(viewpoint) as session:
+            company = session.company(wanted)
+    # Rows are counted by keys and tickers that a session without hindsight leaves out; counts show neither.
+    with opened(replace(viewpoint, hindsight=SHOW)) as session:
         found = changes(session, first, company.company if company else None)
         notes = company.notes_on(labels=True) if company else ()
     render.write(pa.Table.from_pylist([one.plain() for one in found], schema=SCHEMA), form, output)

@@ -1,5 +1,6 @@
 """Without hindsight no answer depends on a name that was not public: two lakes of which one learns names after T."""
 
+import json
 import shutil
 from datetime import date, datetime, timedelta, timezone
 from functools import cache
@@ -7,6 +8,7 @@ from itertools import product
 
 import pytest
 
+from pitlake.cli import invoke
 from pitlake.clock import instant
 from pitlake.errors import PitlakeError
 from pitlake.lake import Lake
@@ -98,6 +100,22 @@ def test_neither_does_sql_nor_what_an_agent_is_told(twins):
         said = [one.model_dump() for one in talk(serving, *calls, ("gaps", {}))]
         answers.append((tables, said))
     assert answers[0] == answers[1]
+
+
+def test_what_became_public_of_a_company_is_counted_by_the_names_of_then(twins, capfdbinary):
+    def counted(root, asked, hindsight):
+        line = ["diff", "--from", "2023-01-01T00:00:00Z", "--to", AS_OF, "--ticker", asked, "--lake", str(root)]
+        code = invoke([*line, "--hindsight", hindsight, "--format", "json"])
+        return code, *capfdbinary.readouterr()
+
+    for asked in TICKERS:
+        ends, goes_on = (counted(root, asked, "omit") for root in twins)
+        assert ends == goes_on, asked
+        assert ends[0] == 0
+    assert b"read as CIK 0000000001, with hindsight" in counted(twins[1], RENAMED, "show")[2]
+    assert b"no company is known by it as of" in counted(twins[1], RENAMED, "omit")[2]
+    assert json.loads(counted(twins[1], RENAMED, "omit")[1]) == []
+    assert json.loads(counted(twins[1], "NOG", "omit")[1]) != []
 
 
 BY_TICKER = [

@@ -121,6 +121,23 @@ def test_t3_an_answer_of_nothing_tells_nothing_of_the_future(lake):
     assert [gap["type"] for gap in unmatched] == ["no_data"]
 
 
+@pytest.mark.parametrize(
+    ("source", "params"),
+    [
+        ("market", {"op": "price"}),
+        ("news", {}),
+        ("analytics", {"op": "option", "strike": 1, "years": 1, "volatility": 0.2}),
+    ],
+)
+def test_t3_the_model_is_told_how_a_ticker_was_read(lake, source, params):
+    answer = fetch(lake, source, ticker="ZZZ", **params)
+    note = "ZZZ: no company is known by it as of 2014-06-01"
+    assert note in answer.format_summary()
+    assert note in json.loads(answer.format_full())["notes"][0]
+    assert answer.notes == tuple(dict.fromkeys(answer.notes))
+    assert "notes" not in json.loads(fetch(lake, "economic", series=["GDP"]).format_full())
+
+
 def test_t3_a_summary_is_at_most_a_hundred_tokens_and_the_full_text_has_all(lake):
     answer = fetch(lake, "news")
     assert "2 rows" in answer.format_summary()
