@@ -24,7 +24,7 @@ class RangeEventLog(ConsolidatedSqliteEventLogStorage):
             super().store_event_batch(events)
             return
         insert: Any = self.prepare_insert_event_batch(events)
-        with self.index_connection() as connection:
+        with self.index_connection() as connection:  # type: ignore[no-untyped-call]
             ids = sorted(row[0] for row in connection.execute(insert.returning(sql.literal_column("id"))))
             self._store_asset_event_tags(connection, events, ids)
             stored = zip(events, ids, strict=True)

@@ -251,16 +251,6 @@ def test_a_publish_into_a_lake_of_before_writes_the_blocks_that_are_due(of_befor
     assert shown(Lake(lake.root)).items() >= told.items()
 
 
-def test_a_version_marked_by_itself_is_vacuumed_too(lake, grown):
-    grown(3)
-    data = next(iter(lake.snapshot(1).files("toys")))
-    Store(lake.root).delete(Store(lake.root).key(data.path))
-    assert lake.snapshot(1)
-    Store(lake.root).put_new(f"_lake/vacuumed/{1:020d}.json", b"2026-01-01T00:00:00Z")
-    with pytest.raises(VersionVacuumed):
-        lake.snapshot(1)
-
-
 @pytest.mark.parametrize("seed", [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(3, 20))])
 def test_whatever_is_done_each_version_shows_what_it_showed_or_is_vacuumed(lake, seed):
     """Publishes, compactions, vacuums, receipts, Delta versions that nobody pinned, in any order."""

@@ -67,10 +67,10 @@ class _File:
     """What a file's name says of its polls: first and last instant, first and last day (None: all), how many."""
 
     key: str
-    first: int = NEVER
-    last: int = FOREVER
-    days: tuple[str, str] | None = None
-    polls: int = 0
+    first: int
+    last: int
+    days: tuple[str, str] | None
+    polls: int
 
     def may_know(self, day: str | None) -> bool:
         """Return whether one of its polls may have seen this day."""
@@ -174,12 +174,11 @@ def read_all(store: Store, dataset: str) -> list[Poll]:
 def _files(store: Store, dataset: str) -> list[_File]:
     files = []
     for key in (file.key for file in store.walk(f"{POLLS}/{dataset}")):
-        match = _NAME.fullmatch(key.rpartition("/")[2])
-        if match is None:
-            files.append(_File(key))
-        else:
-            first, last, since, until, polls = match.groups()
-            files.append(_File(key, int(first), int(last), (since, until) if since else None, int(polls)))
+        name = _NAME.fullmatch(key.rpartition("/")[2])
+        if name is None:
+            raise LakeError(f"{key} is not named as polls are; restore its name, or the file from a copy of the lake")
+        first, last, since, until, polls = name.groups()
+        files.append(_File(key, int(first), int(last), (since, until) if since else None, int(polls)))
     return files
 
 

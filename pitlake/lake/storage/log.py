@@ -19,8 +19,6 @@ from pitlake.lake.storage.parallel import each
 from pitlake.lake.storage.store import Store
 
 LOG = "_lake/log"
-VACUUMED = "_lake/vacuumed"
-"""Marks of single versions, as lakes have them from before a vacuum marked all of its own in one file."""
 VACUUMS = "_lake/vacuums"
 READ_AHEAD = 32
 SKEW = timedelta(seconds=5)
@@ -195,7 +193,7 @@ class LakeLog:
 
     def is_vacuumed(self, version: int) -> bool:
         """Return whether a vacuum may have taken files of a version."""
-        return self._store.exists(f"{VACUUMED}/{version:020d}.json") or any(
+        return any(
             first <= version <= last
             for file in self._store.walk(VACUUMS)
             if int(Path(file.key).name[:20]) >= version
