@@ -26,9 +26,9 @@ TYPES_IN_WORDS = {
 SKILL_FRONT = """---
 name: lake-schema
 description: >-
-  What the point-in-time lake holds and how to ask it: every dataset with its columns, every named query with its
-  parameters, and the rules of time. Read it before writing SQL against the lake, before choosing a query for pitlake
-  run or the run_query tool, or when an answer is empty or refused. It is not a source of data itself.
+  How to ask the point-in-time lake: the rules of time, which datasets there are, and where to find their columns and
+  the named queries. Read it before writing SQL against the lake, before choosing a query for pitlake run or the
+  run_query tool, or when an answer is empty or refused. It is not a source of data itself.
 ---
 """
 
@@ -53,6 +53,9 @@ question brings it back. Give T as an instant with its offset (`2024-02-15T16:00
   a key.
 """
 
+REFERENCE_NOTE = """The columns of each, when its rows became public, and the parameters of every named query are in
+[reference.md](reference.md). The tool `describe` gives a dataset's columns too."""
+
 QUERIES_RULES = """`pitlake run NAME --as-of T` runs one; so do `session.run(NAME, …)` and the MCP tool `run_query`.
 Each is a file in sql/queries, its values bound as parameters. Every answer starts with `available_at` and
 `available_at_source`; what was not public at T is not in it."""
@@ -75,13 +78,19 @@ def queries_page() -> str:
 
 
 def skill() -> str:
-    """.claude/skills/lake-schema/SKILL.md."""
-    parts = [SKILL_FRONT + SKILL_RULES.rstrip(), "## Datasets"]
+    """Return .claude/skills/lake-schema/SKILL.md, which agents load: the rules, and the names of what there is."""
+    names = ", ".join(all_datasets())
+    return f"{SKILL_FRONT}{SKILL_RULES}\n## Datasets\n\n{names}\n\n{REFERENCE_NOTE}\n"
+
+
+def reference() -> str:
+    """Return .claude/skills/lake-schema/reference.md, which agents open when they need it: columns and queries."""
+    parts = ["# Datasets and named queries", "## Datasets"]
     for dataset in all_datasets().values():
         columns = ", ".join(f"{one.name} {one.type}" for one in dataset.columns)
         parts.append(
             f"### {dataset.name}\n\n{dataset.summary} Key: {', '.join(dataset.key)}. Shown {shown(dataset)}.\n"
-            f"Public at: {dataset.availability}{_hindsight(dataset)}\n\n`{columns}`"
+            f"Public at: {dataset.availability} Cited by: {dataset.citation}.{_hindsight(dataset)}\n\n`{columns}`"
         )
     parts.append("## Named queries")
     for query in catalogue.all_queries().values():

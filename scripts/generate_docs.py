@@ -15,7 +15,7 @@ from pitlake.cli import cli, load, names
 from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets
 from pitlake.session.sql import statements
-from scripts import catalogue_pages, graph_page, skill_pages
+from scripts import catalogue_pages, graph_page, skill_pages, wiring_pages
 
 ROOT = Path(__file__).resolve().parents[1]
 HELP_WIDTH = 100
@@ -32,7 +32,9 @@ def pages() -> dict[Path, str]:
     written[Path("docs/graph.md")] = graph_page.page()
     written[Path("docs/queries.md")] = catalogue_pages.queries_page()
     written[Path(".claude/skills/lake-schema/SKILL.md")] = catalogue_pages.skill()
+    written[Path(".claude/skills/lake-schema/reference.md")] = catalogue_pages.reference()
     written |= {Path(".claude/skills") / path: text for path, text in skill_pages.pages().items()}
+    written |= wiring_pages.pages(ROOT)
     written[Path("docs/cli.md")] = command_line()
     written[Path("sql/views/README.md")] = views(datasets.values())
     return written

@@ -202,16 +202,13 @@ def _domain(domain: Domain) -> str:
 
 
 def _query(query: Query) -> str:
-    params = [
-        (one.name, one.type, "yes" if one.required else "no", one.meaning + _default(one.default))
+    parameters = "\n".join(
+        f"- `{one.name}` ({one.type}{', required' if one.required else ''}): {one.meaning}{_default(one.default)}"
         for one in query.parameters
-    ]
-    gives = ", ".join(one.name for one in query.columns)
-    call = {"name": query.name, "params": example(query)} | {"pit": PIT}
-    return (
-        f"### {query.name}\n\n{query.summary} Gives {gives}.\n\n"
-        f"{table(('parameter', 'type', 'needed', 'meaning'), params)}\n\n{_call('run_query', call)}"
     )
+    gives = ", ".join(one.name for one in query.columns if one.name not in catalogue.SYSTEM_COLUMNS)
+    call = {"name": query.name, "params": example(query)} | {"pit": PIT}
+    return f"### {query.name}\n\n{query.summary} Gives {gives}.\n\n{parameters}\n\n{_call('run_query', call)}"
 
 
 def _default(value: object) -> str:
@@ -241,7 +238,8 @@ def _sql(dataset: Dataset) -> str:
     call = {"sql": sql, **given, "max_rows": 20} | ({} if dataset.open_only else {"pit": PIT})
     gaps = "".join(f"\n- gap `{rule.type}`: {rule.reason}" for rule in dataset.gap_rules)
     return (
-        f"### {dataset.name}\n\n{dataset.summary} Tag `{dataset.source_tag}`; shown {shown(dataset)}.\n"
+        f"### {dataset.name}\n\n{dataset.summary} Tag `{dataset.source_tag}`; shown {shown(dataset)}; "
+        f"cited by {dataset.citation}; named by {', '.join(dataset.key)}.\n"
         f"Public at: {dataset.availability}{gaps}\n\n{_call('query', call)}"
     )
 
@@ -261,22 +259,16 @@ def _fetch(flags: tuple[str, ...]) -> str:
 
 
 def _envelope() -> str:
-    mapping = [
-        (one.name, one.availability.replace("\n", " "), f"`{one.source_tag}`", shown(one))
-        for one in all_datasets().values()
-    ]
     return (
         "\n\n".join(
             [
                 _front(
                     "pit-envelope",
-                    "The one envelope every data agent answers with, what dates each dataset's rows, forbidden keys, "
+                    "The one envelope every data agent answers with, forbidden keys, "
                     "and what to do when the gate blocks. For data agents and their readers.",
                     "user-invocable: false\n",
                 ),
                 ENVELOPE_RULES,
-                "## What dates a row",
-                table(("dataset", "public at", "available_at_source", "shown"), mapping),
                 f"`available_at_source` is one of {', '.join(f'`{tag}`' for tag in SOURCES)}; nothing else passes.",
                 "## Forbidden keys",
                 "At any depth, in any case, in data and in gaps: "
@@ -292,18 +284,15 @@ def _envelope() -> str:
 
 
 def _evidence() -> str:
-    cited = [(one.name, one.citation, ", ".join(one.key)) for one in all_datasets().values()]
     return (
         "\n\n".join(
             [
                 _front(
                     "evidence-standards",
                     "The rules of evidence for every data agent: source only, exact values, traceable items, marked "
-                    "derivations, and how each dataset's rows are cited. For agents and whoever merges their answers.",
+                    "derivations. For agents and whoever merges their answers.",
                 ),
                 EVIDENCE_RULES,
-                "## How a row is cited",
-                table(("dataset", "evidence", "key that names the row"), cited),
             ]
         )
         + "\n"

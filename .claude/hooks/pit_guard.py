@@ -20,7 +20,7 @@ from typing import Any, Iterator, Mapping, Sequence
 HERE = os.path.dirname(os.path.abspath(__file__))
 WRAPPER = ".claude/skills/earnings-orchestrator/scripts/pit_fetch.py"
 MERGE = ".claude/skills/earnings-bundle/scripts/merge_envelopes.py"
-LAKE_TOOLS = frozenset(f"mcp__pitlake__{name}" for name in ("run_query", "query", "search", "gaps", "describe"))
+LAKE_TOOLS = frozenset(f"mcp__pitlake__{name}" for name in ("query", "run_query", "search", "gaps", "describe"))
 # What neither reads nor writes anything but the session's own plans and questions.
 PLANNING = frozenset((
     "AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "KillShell", "ReportFindings", "StructuredOutput", "TaskCreate",

@@ -185,6 +185,10 @@ class Toolbox:
         return _guarded(lambda: description(self._desk, name))
 
 
+UNGATED = frozenset(("describe",))
+"""Tools whose answers hold no rows, so no gate judges them. `make docs` writes all names into the agents' wiring."""
+
+
 def tools(service: QueryService) -> list[Tool]:
     """The tools as the SDK takes them."""
     box = Toolbox(service)

@@ -12,6 +12,7 @@ from tests.agents.harness import CLAUDE, ROOT, SCRIPTS, linter
 from tests.every import every
 
 LINTER = SCRIPTS / "lint_data_agents.py"
+AGENTS = sorted((CLAUDE / "agents").glob("*.md"))
 SKILLS = sorted(path.parent for path in (CLAUDE / "skills").glob("*/SKILL.md"))
 
 
@@ -103,6 +104,13 @@ def test_a_skill_is_valid_and_of_a_readable_size(skill):
     assert validate(skill) == claude_code_s
     assert len(claude_code_s) == (skill.name == "pit-envelope")
     assert len((skill / "SKILL.md").read_text().splitlines()) < 500
+
+
+@pytest.mark.parametrize("agent", AGENTS, ids=lambda path: path.stem)
+def test_an_agent_loads_at_most_20_kb_of_skills(agent):
+    skills = linter._listed(linter._page(ROOT, agent).front.get("skills"))
+    assert skills
+    assert sum((ROOT / ".claude" / "skills" / name / "SKILL.md").stat().st_size for name in skills) <= 20_000
 
 
 def test_the_page_about_agents_names_what_is_there():

@@ -22,14 +22,18 @@ def test_the_skill_is_a_valid_agent_skill_of_a_readable_size():
 
 @pytest.mark.parametrize(
     ("path", "page"),
-    [("docs/queries.md", catalogue_pages.queries_page), (".claude/skills/lake-schema/SKILL.md", catalogue_pages.skill)],
+    [
+        ("docs/queries.md", catalogue_pages.queries_page),
+        (".claude/skills/lake-schema/SKILL.md", catalogue_pages.skill),
+        (".claude/skills/lake-schema/reference.md", catalogue_pages.reference),
+    ],
 )
 def test_a_page_follows_its_source(path, page):
     assert (ROOT / path).read_text() == page(), "run `make docs`"
 
 
 def test_nothing_there_is_to_ask_about_is_left_out():
-    skill, page = catalogue_pages.skill(), catalogue_pages.queries_page()
+    skill, page = catalogue_pages.reference(), catalogue_pages.queries_page()
     for dataset in all_datasets().values():
         assert f"### {dataset.name}\n" in skill
         assert every(column.name in skill for column in dataset.columns)

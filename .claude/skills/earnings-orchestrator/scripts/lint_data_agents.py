@@ -28,7 +28,7 @@ from pit_call import rules  # noqa: E402
 AGENTS = Path(".claude") / "agents"
 SETTINGS = Path(".claude") / "settings.json"
 SCOPE = ("neo4j-*.md", "bz-news-api.md", "perplexity-*.md", "alphavantage-*.md", "yahoo-*.md")
-LAKE = tuple(f"mcp__pitlake__{tool}" for tool in ("run_query", "query", "search", "gaps"))
+LAKE = tuple(f"mcp__pitlake__{name}" for name in ("query", "run_query", "search", "gaps"))
 WRITE = "mcp__neo4j-cypher__write_neo4j_cypher"
 WRAPPER = "pit_fetch.py"
 # The agents whose PIT wiring is complete, with the tools each retrieves with: R3 holds them to it.
