@@ -97,19 +97,9 @@ def test_polls_in_files_of_any_kind_answer_as_all_of_them_do(store, monkeypatch,
     monkeypatch.setattr(polls, "MOST_FILES", 3)
     monkeypatch.setattr(polls, "MOST_POLLS", 4)
     told = [some_poll(rng) for _ in range(40)]
-<<<<<<< HEAD
-    for number, one in enumerate(told):
-        polls.write(store, "toys", one)
-        if number == 20:  # as an earlier release named them
-            for file in list(store.walk(polls.POLLS)):
-                path = store.path(file.key)
-                path.rename(path.with_name(path.name.rpartition("_")[2]))
-    assert set(read_all(store, "toys")) == set(told)
-=======
     for one in told:
-        polls.keep(store, "toys", one)
-    assert set(kept(store, "toys")) == set(told)
->>>>>>> afc7a75b (A lake's polls and vacuum marks are read in their one form; a misnamed file of polls is an error)
+        polls.write(store, "toys", one)
+    assert set(read_all(store, "toys")) == set(told)
     for instant in (at(-1), at(4), at(9.5), at(19)):
         found = Polls(store, "toys", instant, exclude_run="run-0")
         others = [one for one in told if (one.observed, one.run_id) != (clock.micros(instant), "run-0")]
@@ -163,12 +153,12 @@ def test_a_poll_with_other_bytes_than_were_written_is_an_error(store):
 
 
 def test_a_file_of_polls_with_another_name_is_an_error(store):
-    polls.keep(store, "toys", Poll(clock.micros(at(1)), "run-1"))
+    polls.write(store, "toys", Poll(clock.micros(at(1)), "run-1"))
     (file,) = store.walk(polls.POLLS)
     path = store.path(file.key)
     path.rename(path.with_name(path.name.rpartition("_")[2]))
     with pytest.raises(LakeError, match="is not named as polls are; restore its name"):
-        kept(store, "toys")
+        read_all(store, "toys")
 
 
 def test_a_damaged_poll_is_an_error_and_not_an_earlier_date(lake, store):
