@@ -1,7 +1,7 @@
 """As-of sessions: DuckDB over exactly what was public at T, in a sealed process that holds nothing else.
 
-`connect` (api.py) opens one from a `Viewpoint`. `visible` finds what was public at T, `sealed` holds its process on both
-sides, `sql` is what runs on a DuckDB, here and there alike. Names are imported when first used, because the zygote
+`connect` (api.py) opens one from a `Viewpoint`. `visible` finds what was public at T, `sealed` holds both ends of its
+process, `sql` is what runs on a DuckDB, here and there alike. Names are imported when first used, because the zygote
 imports this package and must stay small.
 """
 

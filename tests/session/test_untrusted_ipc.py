@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pitlake.session.sealed.protocol import ProtocolError, tell
+from pitlake.session.sealed.protocol import ProtocolError, decode_end
 from pitlake.session.sealed.untrusted_ipc import table
 
 ROWS = pa.table({"a": [1, 2, 3], "s": ["x", None, "zz"], "l": [[1], [], None]})
@@ -128,7 +128,7 @@ def test_lists_of_bits_arrive():
 )
 def test_a_last_word_out_of_order_is_refused(word):
     with pytest.raises(ProtocolError):
-        tell(word)
+        decode_end(word)
 
 
 @given(st.binary(max_size=200))

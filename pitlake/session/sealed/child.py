@@ -46,7 +46,7 @@ def serve(descriptor: int, connection: duckdb.DuckDBPyConnection, separated: boo
         bound = _open(end, connection, separated)
     except (sandbox.Unsealable, protocol.ProtocolError, OSError, duckdb.Error) as problem:
         failure = Failure(type(problem).__name__, str(problem))
-        end.send(END, protocol.end_of(OrderEnd(0, failure=failure)))
+        end.send(END, protocol.encode_end(OrderEnd(0, failure=failure)))
         return
     Server(end, connection, bound).run()
 
@@ -129,7 +129,7 @@ class Server:
             end = self._load(order, payload[4 + length :]) if kind == LOAD else self._query(order)
             with self._guard:
                 self._running = None
-            self._end.send(END, protocol.end_of(end))
+            self._end.send(END, protocol.encode_end(end))
             if end.failure and end.failure.fatal:
                 os._exit(1)
 

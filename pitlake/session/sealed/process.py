@@ -34,9 +34,9 @@ from pitlake.session.sealed.protocol import (
     DeadlinePassed,
     OrderEnd,
     ProtocolError,
+    decode_end,
     encode,
     file_name,
-    tell,
 )
 from pitlake.session.sql.reading import UNPROVEN, Reading
 from pitlake.session.sql.statements import Opening, parquet
@@ -142,7 +142,7 @@ class SealedProcess:
         kind, payload = self._channel.receive(_FRAME_BYTES, deadline)
         if kind == READY:
             return payload == OWN_ROOT
-        failure = tell(payload).failure or Failure("Unknown", "no reason was given")
+        failure = decode_end(payload).failure or Failure("Unknown", "no reason was given")
         if failure.kind == "Unsealable":
             raise IsolationUnavailable(failure.message)
         raise SessionError(f"the session did not open: {failure.message}")
@@ -187,7 +187,7 @@ class SealedProcess:
                 continue
             if kind == DATA:
                 stream += payload
-            elif kind == END and (end := tell(payload)).order == self._order:
+            elif kind == END and (end := decode_end(payload)).order == self._order:
                 if reason == "keyboard":
                     raise KeyboardInterrupt
                 return end, stream, reason

@@ -65,12 +65,12 @@ def encode(message: object) -> bytes:
     return json.dumps(message, separators=(",", ":"), allow_nan=True).encode()
 
 
-def end_of(end: OrderEnd) -> bytes:
+def encode_end(end: OrderEnd) -> bytes:
     """Encode the payload of an END frame."""
     return encode(asdict(end))
 
 
-def tell(payload: bytes | bytearray) -> OrderEnd:
+def decode_end(payload: bytes | bytearray) -> OrderEnd:
     """Decode the payload of an END frame, which need not be honest. Raises ProtocolError."""
     try:
         fields = json.loads(payload)

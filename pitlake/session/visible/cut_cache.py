@@ -51,7 +51,7 @@ class _Opened:
     path: Path | None
 
 
-_Found = TypeVar("_Found", bound=_Opened | None)
+_File = TypeVar("_File", bound=_Opened | None)
 _remembered: dict[tuple[object, ...], tuple[pa.Schema, list[FileFacts], list[Path]]] = {}
 """Of cuts that were opened before: their schema, what the file system knew of the files they were made of, and where
 their own are kept, which are proven again at every use.
@@ -67,7 +67,7 @@ class CutCache:
 
     def __init__(self, directory: Path | None = None, most: int | None = None, few: int = FEW_ROWS) -> None:
         self._directory = directory or _default_directory()
-        self._most = _room(self._directory) if most is None else most
+        self._most = _cache_bytes(self._directory) if most is None else most
         self.few = few
         self._usable: bool | None = None
         self._lock = threading.Lock()
@@ -86,7 +86,7 @@ class CutCache:
         if len(paths) == len(files):
             if len(_remembered) >= _MOST_REMEMBERED:
                 _remembered.clear()
-            _remembered[self._remembered_by(cut)] = cut.made, before, paths
+            _remembered[self._remembered_by(cut)] = cut.file_schema, before, paths
         return [file.descriptor for file in files]
 
     def open_again(self, cut: Cut) -> list[int] | None:
@@ -97,13 +97,13 @@ class CutCache:
         if not cut.files:
             return []
         schema, before, paths = _remembered.get(self._remembered_by(cut), (None, [], []))
-        if schema is None or not schema.equals(cut.made) or facts_of(cut) != before:
+        if schema is None or not schema.equals(cut.file_schema) or facts_of(cut) != before:
             return None
         descriptors: list[int] = []
         with suppress(SessionRefused):
             for path in paths:
                 ours = path.parent == self._directory
-                descriptor = self._kept(path) if ours else open_file(path, cut.table)
+                descriptor = self._open_intact(path) if ours else open_file(path, cut.table)
                 if descriptor is None:
                     break
                 descriptors.append(_proven(descriptor, cut))
@@ -153,7 +153,7 @@ class CutCache:
 
     def _open_together(self, days: list[Cut], starts: tuple[int, ...], at_once: int = 1) -> list[_Opened]:
         """The cuts of these days, oldest first. What the missing ones are made of is read once, and no more of it."""
-        cached = _each(self._open_kept, days)
+        cached = _each(self._open_cached, days)
         missing = [day for day, file in zip(days, cached, strict=True) if file is None]
         if missing:
             make = partial(self._make, already=AlreadyRead(starts[1:], missing[0].since, missing[0].bound))
@@ -162,24 +162,24 @@ class CutCache:
         return [file for file in cached if file]
 
     def _open_one(self, cut: Cut) -> _Opened:
-        return self._open_kept(cut) or self._make(cut)
+        return self._open_cached(cut) or self._make(cut)
 
-    def _open_kept(self, cut: Cut) -> _Opened | None:
+    def _open_cached(self, cut: Cut) -> _Opened | None:
         """The cut where it need not be made; None where it must be."""
-        descriptor = _as_it_lies(cut)
+        descriptor = _open_as_stored(cut)
         if descriptor is not None:
             return _Opened(cut, _proven(descriptor, cut), Path(cut.files[0].path))
         if not self._ready():
             return None
         with Sources(cut) as sources:
-            return self._found(cut, self._path(sources))
+            return self._cached(cut, self._path(sources))
 
     def _make(self, cut: Cut, already: AlreadyRead | None = None) -> _Opened:
         with Sources(cut, already) as sources:
             if self._ready():
                 path = self._path(sources)
                 self._write(path, sources)
-                cached = self._found(cut, path)
+                cached = self._cached(cut, path)
                 if cached is not None:  # else evicted
                     return cached
             return _Opened(cut, _proven(self._write_unnamed(sources), cut), None)
@@ -187,9 +187,9 @@ class CutCache:
     def _path(self, sources: Sources) -> Path:
         return self._directory / f"{sources.identity()}{sources.suffix}"
 
-    def _found(self, cut: Cut, path: Path) -> _Opened | None:
+    def _cached(self, cut: Cut, path: Path) -> _Opened | None:
         """The cut's own file, if it is kept there undamaged."""
-        descriptor = self._kept(path)
+        descriptor = self._open_intact(path)
         if descriptor is not None:
             with suppress(SessionRefused):
                 return _Opened(cut, _proven(descriptor, cut), path)
@@ -201,7 +201,7 @@ class CutCache:
                 self._usable = _make_private(self._directory)
             return self._usable
 
-    def _kept(self, path: Path) -> int | None:
+    def _open_intact(self, path: Path) -> int | None:
         with suppress(OSError), ExitStack() as resources:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
             resources.callback(os.close, descriptor)
@@ -272,14 +272,14 @@ def _runs(days: int) -> list[tuple[int, int]]:
 
 
 def _each(
-    open_one: Callable[[Cut], _Found], cuts: Iterable[Cut], before: Iterable[_Opened] = (), at_once: int = 1
-) -> list[_Found]:
+    open_one: Callable[[Cut], _File], cuts: Iterable[Cut], before: Iterable[_Opened] = (), at_once: int = 1
+) -> list[_File]:
     """The files of all that is given, so many made at once. If one can't be had, these and those opened before are
     closed.
     """
-    files: list[_Found] = []
+    files: list[_File] = []
 
-    def open_and_hold(cut: Cut) -> _Found:
+    def open_and_hold(cut: Cut) -> _File:
         files.append(file := open_one(cut))
         return file
 
@@ -299,7 +299,7 @@ def _count(cut: Cut) -> int:
         return sources.count()
 
 
-def _as_it_lies(cut: Cut) -> int | None:
+def _open_as_stored(cut: Cut) -> int | None:
     """The file of the lake that is this cut, open for reading; None where there is none or it can't be told from its
     rows alone. When it was made is nobody's business: once it is part of a version, no time of its is needed.
     """
@@ -326,7 +326,7 @@ def _close(descriptors: Iterable[int]) -> None:
 
 def _proven(descriptor: int, cut: Cut) -> int:
     try:
-        footer.prove(footer.read(descriptor), cut.table, cut.bound, cut.made)
+        footer.prove(footer.read(descriptor), cut.table, cut.bound, cut.file_schema)
     except SessionRefused:
         os.close(descriptor)
         raise
@@ -348,7 +348,7 @@ def _used(path: Path) -> int:
         return 0
 
 
-def _room(directory: Path) -> int:
+def _cache_bytes(directory: Path) -> int:
     """What $PITLAKE_CACHE_MIB says, else half of what is free where the directory is or will be, 2 GiB at least."""
     text = os.environ.get(MOST_VARIABLE, "").strip()
     if text:

@@ -30,7 +30,7 @@ from pitlake.lake.tables.compacted import Bound, Form
 from pitlake.session.visible import footer, mapped, words
 from pitlake.session.visible.plan import Period
 
-_Told = TypeVar("_Told")
+_Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +59,7 @@ class Cut:
     mapped: bool = False
 
     @property
-    def made(self) -> pa.Schema:
+    def file_schema(self) -> pa.Schema:
         """The schema of its files."""
         return words.SCHEMA if self.indexes else self.form.schema
 
@@ -194,7 +194,7 @@ class Sources:
         if cut.keeps_all:
             return cut.rows
         count = partial(compacted.count, since=cut.since, until=cut.until)
-        return sum(self._told(file, at, count) for file, at in zip(cut.files, self._descriptors, strict=True))
+        return sum(self._read_with(file, at, count) for file, at in zip(cut.files, self._descriptors, strict=True))
 
     def write_to(self, file: object) -> None:
         """Write the cut as Parquet or Arrow, or its index."""
@@ -238,9 +238,9 @@ class Sources:
         """A file's rows from `since` to `until`, null where an older file lacks a column."""
         schema = self._cut.form.schema
         read = partial(compacted.read, names=schema.names, since=since, until=until)
-        return compacted.shaped(self._told(file, descriptor, read), schema)
+        return compacted.shaped(self._read_with(file, descriptor, read), schema)
 
-    def _told(self, file: DataFile, descriptor: int, ask: Callable[[BinaryIO], _Told]) -> _Told:
+    def _read_with(self, file: DataFile, descriptor: int, ask: Callable[[BinaryIO], _Answer]) -> _Answer:
         """What a file of the lake tells, once its footer is proven."""
         cut = self._cut
         with faults.translated(Path(file.path)):
