@@ -57,7 +57,7 @@ _CLOCK = {
     },
 }
 CLOCK = frozenset({*_CLOCK, "age"})
-"""The functions a session puts its own in place of, because they read the machine's clock or its history."""
+"""The functions that a session replaces, because they read the machine's clock or the session's history."""
 _AGE = f"CREATE MACRO age(x) AS system.main.age(date_trunc('day', {_NAIVE}), x), (x, y) AS system.main.age(x, y)"
 
 
@@ -75,18 +75,18 @@ class Ready:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of its views."""
+        """Columns of its views."""
         return without_hindsight(self.dataset, self.dataset.agent_columns) if self.omit else self.dataset.agent_columns
 
     @property
     def stored(self) -> tuple[str, ...]:
-        """The columns of its stored rows."""
+        """Columns of its stored rows."""
         every = self.dataset.session_columns
         return without_hindsight(self.dataset, every) if self.omit else every
 
     @property
     def by_tombstones(self) -> bool:
-        """Whether its newest revisions are what is not superseded."""
+        """Whether its newest revisions are the rows that no tombstone supersedes."""
         return self.is_plain or (self.omit and bool(self.dataset.hindsight.intersection(self.dataset.key)))
 
     @cached_property

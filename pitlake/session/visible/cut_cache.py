@@ -1,4 +1,4 @@
-"""The cut cache: what a session sees, as files of the parent's own making, kept for later.
+"""The cut cache: what sessions see, as files that the parent writes and reuses.
 
 Rows before T's year, if many, become a file for each year; those of T's year before T's month, if many, a file for each
 month; those of T's month, if many, a file for each run of eight, four, two and one of its days that are over. Later T's
@@ -44,7 +44,7 @@ _RUNS = (8, 4, 2, 1)  # how many days may become one file
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """A file of this cut alone, open for reading, and where it is kept; None where it is not."""
+    """A file of one cut, open for reading, and its path in the cache; None if it is not cached."""
 
     cut: Cut
     descriptor: int
@@ -188,7 +188,7 @@ class CutCache:
         return self._directory / f"{sources.identity()}{sources.suffix}"
 
     def _cached(self, cut: Cut, path: Path) -> _Opened | None:
-        """The cut's own file, if it is kept there undamaged."""
+        """Open the cut's cached file, if there is one and it is intact."""
         descriptor = self._open_intact(path)
         if descriptor is not None:
             with suppress(SessionRefused):
@@ -264,7 +264,7 @@ class CutCache:
 
 
 def _runs(days: int) -> list[tuple[int, int]]:
-    """So many days in runs: the number of the first day of each, and of the day after its last."""
+    """Split days into runs: the number of the first day of each, and of the day after its last."""
     ends = [0]
     while ends[-1] < days:
         ends.append(ends[-1] + next(run for run in _RUNS if ends[-1] + run <= days))
@@ -292,7 +292,7 @@ def _each(
 
 
 def _count(cut: Cut) -> int:
-    """How many rows a cut has. What its files say, but where they hold rows of other periods too."""
+    """Count the rows of a cut: as its files say, unless they hold rows of other periods too."""
     if cut.keeps_all:
         return cut.rows
     with Sources(cut) as sources:
@@ -341,7 +341,7 @@ def _use(record: Path) -> None:
 
 
 def _used(path: Path) -> int:
-    """When a kept file was used last; one without a record is of no use."""
+    """Return when a cached file was used last; 0 without a record of it."""
     try:
         return signed_cache.signature_path(path).stat().st_mtime_ns
     except FileNotFoundError:
@@ -364,7 +364,7 @@ def _default_directory() -> Path:
 
 
 def _make_private(directory: Path) -> bool:
-    """Whether the directory is there, ours alone and writable. If not, cuts live in unnamed files and are not kept."""
+    """Return whether the directory exists, is ours alone and writable. If not, cuts are unnamed files and uncached."""
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         facts = directory.lstat()

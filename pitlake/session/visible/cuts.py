@@ -241,7 +241,7 @@ class Sources:
         return compacted.shaped(self._read_with(file, descriptor, read), schema)
 
     def _read_with(self, file: DataFile, descriptor: int, ask: Callable[[BinaryIO], _Answer]) -> _Answer:
-        """What a file of the lake tells, once its footer is proven."""
+        """Read something of a file of the lake, after its footer is proven."""
         cut = self._cut
         with faults.translated(Path(file.path)):
             facts = footer.read(descriptor)

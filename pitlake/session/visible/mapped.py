@@ -1,4 +1,4 @@
-"""Rows as an Arrow file, which a session maps into its memory: vectors are read where they lie, none is decoded."""
+"""Rows as an Arrow file that a session maps into memory, so that vectors are read in place and not decoded."""
 
 from collections.abc import Iterable, Iterator
 
@@ -36,7 +36,7 @@ def newest(rows: pa.Table) -> tuple[int | None, str]:
 
 
 def _batches(rows: pa.Table) -> Iterator[pa.RecordBatch]:
-    """So many rows at a time, copied, so that no byte of a batch comes from rows beside it."""
+    """Copy rows batch by batch, so that no byte of a batch comes from neighbouring rows."""
     for start in range(0, rows.num_rows, _BATCH_ROWS):
         copied = take_rows(rows, np.arange(start, min(start + _BATCH_ROWS, rows.num_rows)))
         yield from copied.combine_chunks().to_batches()

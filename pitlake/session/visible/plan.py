@@ -48,7 +48,7 @@ class Choice:
 
 
 def choose(files: Iterable[DataFile], as_of: datetime | None, *, by_year: bool = False) -> Choice:
-    """Split a table's files at `as_of`; without one everything is whole. by_year: its files lie by year, not month.
+    """Split a table's files at `as_of`; without one all files are whole. by_year: its files are by year, not month.
 
     Files whose rows are all after it are none of the session's, so that what has become of them can't show.
     """
@@ -76,7 +76,7 @@ def choose(files: Iterable[DataFile], as_of: datetime | None, *, by_year: bool =
 
 
 def _of_month(year: list[DataFile], starts: tuple[int, ...], month: int) -> Period:
-    """A month's part of the files of its year, which are of a month each or of all."""
+    """Return the files of a month out of its year's, which hold one month each or the whole year."""
     first, after = starts[month - 1], starts[month] if month < len(starts) else None
     wide = compacted.reaching((file for file in year if file.of_year), first, None if after is None else after - 1)
     files = (*wide, *(file for file in year if not file.of_year and _month(file.lo)[1] == month))
@@ -87,7 +87,7 @@ def _of_month(year: list[DataFile], starts: tuple[int, ...], month: int) -> Peri
 
 @lru_cache(maxsize=16_384)
 def _month(moment: datetime) -> tuple[int, int]:
-    """The year and the month that an instant lies in, in New York."""
+    """Return the New York year and month of an instant."""
     day = new_york_day(moment)
     return day.year, day.month
 

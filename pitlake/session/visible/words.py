@@ -95,7 +95,7 @@ def _in_order(rows: pa.Table) -> pa.Table:
 
 
 def _runs(tables: Iterable[pa.Table], searched: tuple[str, ...]) -> Iterator[pa.Table]:
-    """The index of so many rows at a time as are in memory at once."""
+    """Index as many rows at a time as fit in memory."""
     pending: list[pa.Table] = []
     first = 0
     for table in tables:
@@ -162,7 +162,7 @@ def _letters(times: np.ndarray, starts: np.ndarray) -> pa.Array:
 
 
 def _lists(numbers: np.ndarray, starts: np.ndarray, mask: np.ndarray) -> pa.Array:
-    """A list for each start: the numbers from there on, none where it is not kept."""
+    """Make a list for each start: the numbers from there on; empty where the mask is false."""
     sizes = np.diff(np.append(starts, len(numbers)))
     offsets = np.concatenate([[0], np.cumsum(np.where(mask, sizes, 0))])
     return pa.ListArray.from_arrays(offsets.astype(np.int32), numbers[np.repeat(mask, sizes)])
@@ -170,6 +170,6 @@ def _lists(numbers: np.ndarray, starts: np.ndarray, mask: np.ndarray) -> pa.Arra
 
 @cache
 def _macros() -> str:
-    """How words are told apart, as sessions do."""
+    """Return the macro by which sessions split texts into words."""
     (macro,) = filter(None, (re.search(r"MACRO search_words\(.*?;", text) for text in session_macros(())))
     return f"CREATE OR REPLACE TEMP {macro[0]}"
