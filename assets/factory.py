@@ -6,7 +6,7 @@ Publishing is guarded by the kernel, not by Dagster: a failed blocking check has
 import contextlib
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime
 from types import MappingProxyType
 from typing import Any
@@ -39,6 +39,7 @@ POOL = "source_graph"
 # A server that is away for a moment is asked again; what a check refused is not (see `shown`).
 RETRY = dg.RetryPolicy(max_retries=2, delay=10, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.PLUS_MINUS)
 CELL_CHARACTERS = 80
+AssetDecorator = Callable[[Callable[..., Any]], dg.AssetsDefinition]
 
 
 def graph_asset(extractor: Extractor, partitions: dg.PartitionsDefinition[str]) -> dg.AssetsDefinition:
@@ -51,17 +52,11 @@ def _asset(extractor: Extractor, partitions: dg.PartitionsDefinition[str]) -> dg
     dataset = extractor.dataset
     lineage = column_lineage(extractor, SOURCE.key)
 
-    @dg.asset(
-        name=dataset.name,
-        description=description(dataset),
-        group_name=dataset.group,
-        owners=[f"team:{dataset.owner}"],
-        kinds={"neo4j", "deltalake"},
-        tags={"lane": str(dataset.lane), "mode": "open" if dataset.open_only else "as_of"},
-        metadata={"dagster/column_schema": column_schema(dataset)},
+    @dataset_asset(
+        dataset,
+        "neo4j",
         partitions_def=partitions if dataset.partitioned else None,
         backfill_policy=dg.BackfillPolicy.single_run() if dataset.partitioned else None,
-        check_specs=check_specs(dataset),
         deps=[SOURCE.key, *extractor.after],
         pool=POOL,
         retry_policy=RETRY,
@@ -83,6 +78,22 @@ def _asset(extractor: Extractor, partitions: dg.PartitionsDefinition[str]) -> dg
         yield from shown(context, dataset, report, {"dagster/column_lineage": lineage})
 
     return materialise
+
+
+def dataset_asset(dataset: Dataset, *kinds: str, **more: Any) -> AssetDecorator:
+    """Return the `dagster.asset` of a dataset, described by its contract; `more` goes to Dagster as it is."""
+    decorator: AssetDecorator = dg.asset(
+        name=dataset.name,
+        description=description(dataset),
+        group_name=dataset.group,
+        owners=[f"team:{dataset.owner}"],
+        kinds={*kinds, "deltalake"},
+        tags={"lane": str(dataset.lane), "mode": "open" if dataset.open_only else "as_of"},
+        metadata={"dagster/column_schema": column_schema(dataset)},
+        check_specs=check_specs(dataset),
+        **more,
+    )
+    return decorator
 
 
 @contextlib.contextmanager

@@ -128,9 +128,7 @@ class _Reading:
         self.strays = Strays()
 
     def sweep(self) -> None:
-        """Return what no window can match comes first, so that a window which does match it all the same meets it
-        second.
-        """
+        """Read what no window can match, before the windows: one that matches it all the same then meets it second."""
         for cypher in self._extractor.sweeps:
             for record in self._records(cypher, {"dated": DATED}):
                 place = self._extractor.place(record, self._run)

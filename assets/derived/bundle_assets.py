@@ -12,10 +12,10 @@ from pydantic import Field
 
 from assets.derived import earnings_bundles, earnings_outcomes
 from assets.derived.earnings_bundles import ANCHORS, Event
-from assets.factory import column_schema, description, refused_records, run_metadata, shown
+from assets.factory import dataset_asset, refused_records, run_metadata, shown
 from assets.runs import RunReport
 from assets.splits import DATASETS as SPLITS
-from checks.audit import check_results, check_specs
+from checks.audit import check_results
 from checks.expectations import expected
 from pitlake.contract import Dataset
 from pitlake.datasets import get
@@ -65,17 +65,11 @@ def event_asset(
 ) -> dg.AssetsDefinition:
     """Return the asset of one dataset that is built per release, named as the dataset."""
 
-    @dg.asset(
-        name=dataset.name,
-        description=description(dataset),
-        group_name=dataset.group,
-        owners=[f"team:{dataset.owner}"],
-        kinds={"duckdb", "deltalake"},
-        tags={"lane": str(dataset.lane), "mode": "as_of"},
-        metadata={"dagster/column_schema": column_schema(dataset)},
+    @dataset_asset(
+        dataset,
+        "duckdb",
         partitions_def=partitions,
         backfill_policy=dg.BackfillPolicy.single_run(),
-        check_specs=check_specs(dataset),
         deps=[_dep(name) for name in reads],
     )
     def materialise(

@@ -12,8 +12,7 @@ from pydantic import Field
 from assets.derived import drift, earnings_events, names, text_vectors
 from assets.derived.earnings_bundles import Event, events
 from assets.external import all_feeds
-from assets.factory import column_schema, description, shown
-from checks.audit import check_specs
+from assets.factory import dataset_asset, shown
 from checks.expectations import expected
 from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets, get
@@ -95,14 +94,4 @@ def drift_asset() -> dg.AssetsDefinition:
 
 
 def _asset(dataset: Dataset, reads: tuple[str, ...]) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
-    return dg.asset(
-        name=dataset.name,
-        description=description(dataset),
-        group_name=dataset.group,
-        owners=[f"team:{dataset.owner}"],
-        kinds={"duckdb", "deltalake"},
-        tags={"lane": str(dataset.lane), "mode": "open" if dataset.open_only else "as_of"},
-        metadata={"dagster/column_schema": column_schema(dataset)},
-        check_specs=check_specs(dataset),
-        deps=[name for name in reads if name in all_datasets()],
-    )
+    return dataset_asset(dataset, "duckdb", deps=[name for name in reads if name in all_datasets()])

@@ -10,15 +10,12 @@ from pydantic import Field
 
 from assets.drops import all_drops
 from assets.drops.receiving import DROPS_VARIABLE, publish, receive
-from assets.factory import column_schema, description, not_retried, shown
+from assets.factory import dataset_asset, not_retried, shown
 from assets.feeds.feed import Feed
-from checks.audit import check_specs
 from checks.expectations import expected
 from pitlake.errors import BadInput
 from resources.http.capture import CaptureStore
 from resources.lake import LakeResource
-
-GROUP = "drops"
 
 
 class DropConfig(dg.Config):
@@ -42,20 +39,10 @@ def drop_assets() -> list[dg.AssetsDefinition]:
 
 
 def drop_asset(feed: Feed) -> dg.AssetsDefinition:
-    """Yield the asset of one dataset of dropped files, named as it."""
+    """Return the asset of one dataset of dropped files, named as the dataset."""
     dataset = feed.dataset
 
-    @dg.asset(
-        name=dataset.name,
-        description=description(dataset),
-        group_name=GROUP,
-        owners=[f"team:{dataset.owner}"],
-        kinds={"deltalake"},
-        tags={"lane": str(dataset.lane), "mode": "as_of"},
-        metadata={"dagster/column_schema": column_schema(dataset)},
-        check_specs=check_specs(dataset),
-        pool=f"drop_{dataset.name}",
-    )
+    @dataset_asset(dataset, pool=f"drop_{dataset.name}")
     def materialise(
         context: dg.AssetExecutionContext, config: DropConfig, lake: LakeResource
     ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:

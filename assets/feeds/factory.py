@@ -10,18 +10,15 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from assets.factory import RETRY, column_schema, description, not_retried, shown
+from assets.factory import RETRY, dataset_asset, not_retried, shown
 from assets.feeds.feed import Feed, Scope
 from assets.feeds.runs import run_feed
-from checks.audit import check_specs
 from checks.expectations import expected
 from pitlake import clock
 from pitlake.errors import BadInput
 from resources.http.capture import CaptureStore
 from resources.http.client import HttpClient
 from resources.lake import LakeResource
-
-GROUP = "external"
 
 
 class FeedConfig(dg.Config):
@@ -74,15 +71,9 @@ def feed_asset(feed: Feed) -> dg.AssetsDefinition:
     """Return the asset of one feed, named as its dataset. What a run covers is its config: it has no partitions."""
     dataset = feed.dataset
 
-    @dg.asset(
-        name=dataset.name,
-        description=description(dataset),
-        group_name=GROUP,
-        owners=[f"team:{dataset.owner}"],
-        kinds={"http", "deltalake"},
-        tags={"lane": str(dataset.lane), "mode": "open" if dataset.open_only else "as_of"},
-        metadata={"dagster/column_schema": column_schema(dataset)},
-        check_specs=check_specs(dataset),
+    @dataset_asset(
+        dataset,
+        "http",
         deps=[source_of(feed).key, *feed.after],
         pool=f"source_{feed.provider.name}",
         retry_policy=RETRY,

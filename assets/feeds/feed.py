@@ -14,6 +14,7 @@ from assets.extraction import Normaliser, Record, RunFacts
 from assets.feeds.naming import Naming, Outcome
 from pitlake import clock
 from pitlake.contract import Dataset
+from pitlake.errors import BadInput
 from pitlake.lake.publishing.polls import Bounds
 from resources.http.capture import Capture, Request
 from resources.http.provider import Provider
@@ -67,6 +68,14 @@ class Unit(NamedTuple):
 
     name: str
     scope: Scope
+
+
+def unit_per_ticker(scope: Scope) -> list[Unit]:
+    """Return one unit per ticker, each once. Raises BadInput when the scope names none."""
+    tickers = list(dict.fromkeys(ticker.strip().upper() for ticker in scope.tickers if ticker.strip()))
+    if not tickers:
+        raise BadInput("tickers", "none is given", "name at least one, such as AAPL")
+    return [Unit(ticker, scope) for ticker in tickers]
 
 
 def one_entity(unit: Unit) -> str:

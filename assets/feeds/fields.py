@@ -6,9 +6,9 @@ in assets.feeds.dating.
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import date
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from assets.extraction import iso_day
@@ -18,6 +18,7 @@ _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
 _WHOLE = re.compile(r"[-+]?\d{1,15}", re.ASCII)
 
 LARGEST = 10**15 - 1
+Value = TypeVar("Value")
 
 
 def text(value: Any) -> str | None:
@@ -35,12 +36,19 @@ def word(value: Any) -> str | None:
     return None if stripped is None else stripped.strip()
 
 
-def required_word(value: Any) -> str:
-    """Return `word` of a field that may not be missing."""
-    name = word(value)
-    if name is None:
-        raise Unreadable("a text is required")
-    return name
+def required(parser: Callable[[Any], Value | None]) -> Callable[[Any], Value]:
+    """Return the parser for a field that may not be missing: it raises Unreadable where the field is."""
+
+    def parse(value: Any) -> Value:
+        parsed_value = parser(value)
+        if parsed_value is None:
+            raise Unreadable("a value is required")
+        return parsed_value
+
+    return parse
+
+
+required_word = required(word)
 
 
 def names(value: Any) -> list[str]:

@@ -8,10 +8,10 @@ from datetime import date, datetime
 from itertools import zip_longest
 from typing import Any
 
-from assets.external.alpha_vantage._spelling import answer_about, one_a_ticker, required_number
+from assets.external.alpha_vantage._spelling import answer_about, required_number
 from assets.extraction import Record
 from assets.feeds import dating, fields
-from assets.feeds.feed import Scope, Unit
+from assets.feeds.feed import Scope, Unit, unit_per_ticker
 from assets.feeds.items import Came, read_or_spelled
 from pitlake.errors import BadInput, Unparsable, Unreadable
 from resources.http.capture import Capture
@@ -26,7 +26,7 @@ PARSERS = dict.fromkeys(FIGURES[:-1], required_number) | {"volume": fields.whole
 
 def listed_in_new_york(scope: Scope) -> Sequence[Unit]:
     """Return one unit per ticker. Raises BadInput for a listing elsewhere: New York's close may come before its own."""
-    units = one_a_ticker(scope)
+    units = unit_per_ticker(scope)
     for unit in units:
         if len(unit.name.rpartition(".")[2]) >= EXCHANGE_LETTERS and "." in unit.name:
             raise BadInput("tickers", f"{unit.name} is not listed in New York", "leave it out: its close is not known")

@@ -9,13 +9,12 @@ from assets.external.alpha_vantage._spelling import (
     answer_about,
     is_absent,
     number,
-    one_a_ticker,
     required_number,
     word,
 )
 from assets.extraction import Place, Record, Releases, RunFacts, dated, parsed
 from assets.feeds import dating
-from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole, one_entity
+from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole, one_entity, unit_per_ticker
 from assets.feeds.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.splits import DATASETS as SPLITS
 from assets.splits import a_share
@@ -164,7 +163,7 @@ FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
     example=Scope(tickers=("AAPL",)),
-    units=one_a_ticker,
+    units=unit_per_ticker,
     entity_of=one_entity,
     collect=collect,
     records=records,

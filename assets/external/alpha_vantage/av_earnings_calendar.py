@@ -4,10 +4,10 @@ from collections.abc import Hashable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from assets.external.alpha_vantage._spelling import PATH, number, one_a_ticker, word
+from assets.external.alpha_vantage._spelling import PATH, number, word
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import dating
-from assets.feeds.feed import Feed, Fetch, Scope, Unit, one_entity
+from assets.feeds.feed import Feed, Fetch, Scope, Unit, one_entity, unit_per_ticker
 from assets.feeds.items import TWICE, Came, named, read_or_spelled, told_once
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import av_earnings_calendar as contract
@@ -36,7 +36,7 @@ def units(scope: Scope) -> list[Unit]:
     horizon = scope.options.get("horizon", HORIZONS[0])
     if horizon not in HORIZONS:
         raise BadInput("options.horizon", f"there is no horizon {horizon!r}", f"choose one of {', '.join(HORIZONS)}")
-    return list(one_a_ticker(scope)) if scope.tickers else [Unit(EVERY, scope)]
+    return unit_per_ticker(scope) if scope.tickers else [Unit(EVERY, scope)]
 
 
 def entity_of(unit: Unit) -> str | None:

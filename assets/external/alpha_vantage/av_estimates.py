@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from assets.external.alpha_vantage._spelling import PATH, answer_about, number, one_a_ticker, word
+from assets.external.alpha_vantage._spelling import PATH, answer_about, number, word
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import dating
-from assets.feeds.feed import Feed, Fetch, Scope, Unit, one_entity
+from assets.feeds.feed import Feed, Fetch, Scope, Unit, one_entity, unit_per_ticker
 from assets.feeds.items import TWICE, Came, named, read_or_spelled, told_once
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import av_estimates as contract
@@ -75,7 +75,7 @@ FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
     example=Scope(tickers=("AAPL",)),
-    units=one_a_ticker,
+    units=unit_per_ticker,
     entity_of=one_entity,
     collect=collect,
     records=records,

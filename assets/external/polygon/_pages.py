@@ -1,24 +1,72 @@
 """What Polygon's feeds share: units, pages, exact figures, how a record is dated, and what becomes a gap instead."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit
 
-from assets.extraction import Place, Record, RunFacts, dated
+from assets.extraction import Parser, Place, Record, RunFacts, dated
 from assets.feeds import dating
-from assets.feeds.feed import Fetch, Scope, Unit, Whole, in_order
-from assets.feeds.items import TWICE, Came, named
+from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole, in_order
+from assets.feeds.items import TWICE, Came, named, read_or_spelled, told_once
+from assets.feeds.naming import Naming, Values, first_free
 from pitlake import outside_json
+from pitlake.contract import Dataset
 from pitlake.datasets import _figures as figures
 from pitlake.errors import BadInput, RecordRefused, Unparsable, Unreadable
 from resources.http.capture import Capture, Request
+from resources.http.providers.polygon import PROVIDER
 
 EVERY = "every ticker"
 PAGE = 1000
 # A day that was corrected lies near the one stated first; payments of one kind are a week apart at least.
 MOVED_AT_MOST = timedelta(days=6)
 MORE = "_more"
+
+
+def ticker_feed(
+    dataset: Dataset,
+    path: str,
+    day: str,
+    id_column: str,
+    *,
+    key: Mapping[str, Parser],
+    likeness: Callable[[Values, Values], float],
+    order: Callable[[Values], Any],
+    **more: Any,
+) -> Feed:
+    """Return the feed of one kind of record that a ticker has.
+
+    Args:
+        dataset: what it fills.
+        path: where the provider lists the records.
+        day: the field by which they are listed and cut, which each of them has.
+        id_column: the column of the provider's own id.
+        key: readers of the fields by which two records are one.
+        likeness: see `assets.feeds.naming.Naming`.
+        order: see `assets.feeds.naming.Naming`.
+        more: the other fields of the feed.
+    """
+
+    def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
+        return told_once(items(unit, captures), key_of, content)
+
+    def key_of(record: Record) -> Hashable:
+        return tuple(read_or_spelled(parser, record.get(name)) for name, parser in key.items())
+
+    return Feed(
+        dataset=dataset,
+        provider=PROVIDER,
+        units=units,
+        entity_of=lambda unit: None if unit.name == EVERY else unit.name,
+        collect=lambda unit, fetch: pages(unit, fetch, path, day),
+        records=records,
+        naming=Naming(
+            column="ordinal", group=("ticker",), likeness=likeness, fresh=first_free, order=order, id=id_column
+        ),
+        whole=lambda unit, captures: whole(unit, captures, day),
+        **more,
+    )
 
 
 def units(scope: Scope) -> list[Unit]:

@@ -2,25 +2,20 @@
 fetched: Polygon has restated amounts by it.
 """
 
-from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 from assets.external.polygon import _pages
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import dating, fields
-from assets.feeds.feed import Feed, Fetch, Scope, Unit
-from assets.feeds.items import Came, read_or_spelled, told_once
-from assets.feeds.naming import Naming, Values, first_free
+from assets.feeds.feed import Scope
+from assets.feeds.naming import Values
 from assets.splits import DATASETS as SPLITS
 from assets.splits import a_share
 from pitlake.datasets import _shared as shared
 from pitlake.datasets import polygon_dividends as contract
 from pitlake.datasets.polygon_dividends import DATASET
 from pitlake.errors import RecordRefused
-from resources.http.capture import Capture
-from resources.http.providers.polygon import PROVIDER
 
-PATH = "/v3/reference/dividends"
 UNKNOWN = "UNKNOWN"
 
 PARSERS = {
@@ -31,22 +26,6 @@ PARSERS = {
     "dividend_type": lambda value: fields.word(value) or UNKNOWN,
     "dividend_id": fields.word,
 }
-
-
-def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """Fetch every dividend by ex-date, which each of them has; some lack the declaration."""
-    return _pages.pages(unit, fetch, PATH, "ex_dividend_date")
-
-
-def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
-    """Return one record per dividend."""
-    return told_once(_pages.items(unit, captures), _what, _pages.content)
-
-
-def _what(record: Record) -> Hashable:
-    kinds = (("ticker", fields.word), ("ex_dividend_date", fields.day), ("dividend_type", fields.word))
-    parsers = (("declaration_date", dating.day), ("cash_amount", fields.number))
-    return tuple(read_or_spelled(parser, record.get(name)) for name, parser in (*kinds, *parsers))
 
 
 def locate(record: Record, run: RunFacts) -> Place:
@@ -94,26 +73,22 @@ WEIGHTS = {
     "record_date": 4,
     "dividend_type": 2,
 }
-NAMING = Naming(
-    column="ordinal",
-    group=("ticker",),
+FEED = _pages.ticker_feed(
+    DATASET,
+    "/v3/reference/dividends",
+    "ex_dividend_date",
+    "dividend_id",
+    key={
+        "ticker": fields.word,
+        "ex_dividend_date": fields.day,
+        "dividend_type": fields.word,
+        "declaration_date": dating.day,
+        "cash_amount": fields.number,
+    },
     likeness=likeness,
-    fresh=first_free,
     order=lambda row: (row["ex_dividend_date"], row["declaration_date"], row["cash_amount"], row["dividend_id"] or ""),
-    id="dividend_id",
-)
-
-FEED = Feed(
-    dataset=DATASET,
-    provider=PROVIDER,
     example=Scope(tickers=("KO",)),
-    units=_pages.units,
-    entity_of=lambda unit: None if unit.name == _pages.EVERY else unit.name,
-    collect=collect,
-    records=records,
     locate=locate,
     values=values,
-    naming=NAMING,
-    whole=lambda unit, captures: _pages.whole(unit, captures, "ex_dividend_date"),
     after=SPLITS,
 )

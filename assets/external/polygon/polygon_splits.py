@@ -1,39 +1,17 @@
 """Dataset `polygon_splits`: exact share splits, dated by the close of their execution day."""
 
-from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 from assets.external.polygon import _pages
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import dating, fields
-from assets.feeds.feed import Feed, Fetch, Scope, Unit
-from assets.feeds.items import Came, read_or_spelled, told_once
-from assets.feeds.naming import Naming, Values, first_free
+from assets.feeds.feed import Scope
+from assets.feeds.naming import Values
 from pitlake.datasets import _shared as shared
 from pitlake.datasets import polygon_splits as contract
 from pitlake.datasets.polygon_splits import DATASET
 from pitlake.errors import RecordRefused
 from pitlake.exchange import session
-from resources.http.capture import Capture
-from resources.http.providers.polygon import PROVIDER
-
-PATH = "/v3/reference/splits"
-
-
-def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """Fetch every split by execution day."""
-    return _pages.pages(unit, fetch, PATH, "execution_date")
-
-
-def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
-    """Return one record per split."""
-    return told_once(_pages.items(unit, captures), _what, _pages.content)
-
-
-def _what(record: Record) -> Hashable:
-    kinds = (("ticker", fields.word), ("execution_date", dating.day))
-    ratio = (("split_from", fields.number), ("split_to", fields.number))
-    return tuple(read_or_spelled(parser, record.get(name)) for name, parser in (*kinds, *ratio))
 
 
 def locate(record: Record, run: RunFacts) -> Place:
@@ -72,25 +50,20 @@ def likeness(row: Values, other: Values) -> int:
     return 1 + 4 * (row["execution_date"] == other["execution_date"]) + 2 * same_ratio if near else 0
 
 
-NAMING = Naming(
-    column="ordinal",
-    group=("ticker",),
+FEED = _pages.ticker_feed(
+    DATASET,
+    "/v3/reference/splits",
+    "execution_date",
+    "split_id",
+    key={
+        "ticker": fields.word,
+        "execution_date": dating.day,
+        "split_from": fields.number,
+        "split_to": fields.number,
+    },
     likeness=likeness,
-    fresh=first_free,
     order=lambda row: (row["execution_date"], row["split_from"], row["split_to"], row["split_id"] or ""),
-    id="split_id",
-)
-
-FEED = Feed(
-    dataset=DATASET,
-    provider=PROVIDER,
     example=Scope(tickers=("NVDA",)),
-    units=_pages.units,
-    entity_of=lambda unit: None if unit.name == _pages.EVERY else unit.name,
-    collect=collect,
-    records=records,
     locate=locate,
     values=values,
-    naming=NAMING,
-    whole=lambda unit, captures: _pages.whole(unit, captures, "execution_date"),
 )

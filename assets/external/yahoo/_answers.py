@@ -1,11 +1,9 @@
-"""What Yahoo's feeds share: its envelope, its numbers (plain or wrapped), and one unit a ticker."""
+"""What Yahoo's feeds share: its envelope and its numbers, plain or wrapped."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from assets.feeds import fields
-from assets.feeds.feed import Scope, Unit
-from pitlake.errors import BadInput, Unparsable, Unreadable
+from pitlake.errors import Unparsable
 from resources.http.capture import Capture
 
 ABSENT = {"", "-", "--", "N/A", "None", "null", "nan", "NaN"}
@@ -33,17 +31,4 @@ def is_absent(value: Any) -> bool:
     return value is None or (isinstance(value, str) and value.strip() in ABSENT)
 
 
-def required_number(value: Any) -> float:
-    """Return a number that may not be missing. Raises Unreadable."""
-    parsed_number = number(value)
-    if parsed_number is None:
-        raise Unreadable("a number is required")
-    return parsed_number
-
-
-def one_a_ticker(scope: Scope) -> Sequence[Unit]:
-    """Return one unit per ticker, each once. Raises BadInput when the scope names none."""
-    tickers = list(dict.fromkeys(ticker.strip().upper() for ticker in scope.tickers if ticker.strip()))
-    if not tickers:
-        raise BadInput("tickers", "none is given", "name at least one, such as AAPL")
-    return [Unit(ticker, scope) for ticker in tickers]
+required_number = fields.required(number)

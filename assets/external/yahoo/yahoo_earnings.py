@@ -8,7 +8,7 @@ from urllib.parse import quote
 from assets.external.yahoo import _answers, _dates
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import fields
-from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole, one_entity
+from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole, one_entity, unit_per_ticker
 from assets.feeds.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.feeds.naming import first_dated
 from assets.splits import DATASETS as SPLITS
@@ -146,7 +146,7 @@ FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
     example=Scope(tickers=("AAPL",)),
-    units=_answers.one_a_ticker,
+    units=unit_per_ticker,
     entity_of=one_entity,
     collect=collect,
     records=records,
