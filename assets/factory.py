@@ -75,7 +75,7 @@ def _asset(extractor: Extractor, partitions: dg.PartitionsDefinition[str]) -> dg
                 publication_lag=settings.publication_lag(),
                 audits=(expected,),
             )
-        yield from shown(context, dataset, report, {"dagster/column_lineage": lineage})
+        yield from dagster_events(context, dataset, report, {"dagster/column_lineage": lineage})
 
     return materialise
 
@@ -105,7 +105,7 @@ def not_retried() -> Iterator[None]:
         raise dg.Failure(str(problem), allow_retries=False) from problem
 
 
-def shown(
+def dagster_events(
     context: dg.AssetExecutionContext,
     dataset: Dataset,
     report: RunReport,

@@ -112,7 +112,7 @@ def fits(move: float, split: float) -> bool:
     return abs(split) < LEAST_SPLIT or abs(move) < abs(split) / 2
 
 
-def a_share(ticker: str, public_at: datetime, run: RunFacts) -> datetime:
+def per_share_since(ticker: str, public_at: datetime, run: RunFacts) -> datetime:
     """Return when a provider's figure per share counts that was public at an instant.
 
     It counts when it was fetched if a split lies in between: providers restate their history by every split.

@@ -27,7 +27,7 @@ from assets.external.sec_edgar.sec_filings import COLUMNS
 from assets.external.sec_edgar.sec_filings import FEED as FILINGS
 from assets.extraction import RunFacts
 from assets.feeds.feed import Feed, Scope
-from assets.feeds.runs import collected, outcomes, run_feed
+from assets.feeds.runs import collect_unit, outcomes, run_feed
 from assets.reading import collector_paused
 from bench.figures import Figure, figure, paired, processor
 from pitlake.datasets._shared import BY_FILING_DATE
@@ -203,7 +203,7 @@ def normalised(feed: Feed, store: CaptureStore, accepted: Accepted) -> Figure:
     """How many records a second a feed makes rows of, parsing included."""
     (unit,) = feed.units(Scope(ciks=(CIK,)))
     with HttpClient(feed.provider, store) as client:
-        got, refusal = collected(feed, unit, client.fetch)
+        got, refusal = collect_unit(feed, unit, client.fetch)
     run = RunFacts(observed_at=OBSERVED, releases=accepted)
     with collector_paused():
         started = time.perf_counter()

@@ -11,7 +11,7 @@ from assets.edgar import Release
 from assets.external import all_feeds
 from assets.extraction import RunFacts
 from assets.feeds.feed import Feed, Scope
-from assets.feeds.runs import collected, outcomes
+from assets.feeds.runs import collect_unit, outcomes
 from assets.reading import collector_paused
 from bench.figures import Figure, figure
 from pitlake.datasets._shared import BY_FILING_DATE
@@ -35,7 +35,7 @@ class Accepted:
 def normalised(feed: Feed, scope: Scope) -> Figure:
     """Records of one feed a second of processor time."""
     unit = feed.units(scope)[0]
-    captures, refusal = collected(feed, unit, lambda request: captured(feed.provider, request, FETCHED))
+    captures, refusal = collect_unit(feed, unit, lambda request: captured(feed.provider, request, FETCHED))
     run = RunFacts(observed_at=FETCHED, releases=Accepted())
     records, spent = 0, 0.0
     with collector_paused():

@@ -139,7 +139,9 @@ def position_of(company: Company, end: date) -> int:
     return next(n for n, quarter in enumerate(quarters(company)) if quarter.end == end)
 
 
-def stated(company: Company, concept: str, period: tuple[date, date], member: str, filed: date, value: int) -> int:
+def stated_value(
+    company: Company, concept: str, period: tuple[date, date], member: str, filed: date, value: int
+) -> int:
     """Return the value a filing of that day states: the model's, unless the figure was restated."""
     history = STATED.get((company.ticker, concept, *period, member))
     return value if history is None else [amount for since, amount in history if since <= filed][-1]

@@ -72,8 +72,8 @@ def run_config() -> dict[str, Any]:
     """Return the config of the feeds' assets: replay, their scopes, and where the desk's files lie."""
     configs = {name: scope.as_json() for name, scope in SCOPES.items()}
     dropped = {name: {"config": {"folder": str(DROPS / name)}} for name in all_drops()}
-    return {name: {"config": {"mode": "replay"} | _given(facts)} for name, facts in configs.items()} | dropped
+    return {name: {"config": {"mode": "replay"} | _with_lists(facts)} for name, facts in configs.items()} | dropped
 
 
-def _given(facts: dict[str, Any]) -> dict[str, Any]:
+def _with_lists(facts: dict[str, Any]) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in facts.items() if value}

@@ -139,18 +139,18 @@ def _periodic(company: Company) -> Iterator[Filing]:
             yield Filing(
                 company,
                 "8-K",
-                _known(company, "8-K", quarter, at(released, release_time)),
+                _known_acceptance(company, "8-K", quarter, at(released, release_time)),
                 quarter,
                 EARNINGS_ITEMS,
                 ("EX-99.1",),
             )
         if quarter.end + timedelta(days=release_lag + lag) <= LAST_DAY:
-            yield Filing(company, form, _known(company, form, quarter, at(filed, filing_time)), quarter)
+            yield Filing(company, form, _known_acceptance(company, form, quarter, at(filed, filing_time)), quarter)
         if (company.ticker, quarter.end) in _AMENDED:
             yield Filing(company, f"{form}/A", at(*_AMENDED[company.ticker, quarter.end]), quarter)
 
 
-def _known(company: Company, form: str, quarter: Quarter, modelled: datetime) -> datetime:
+def _known_acceptance(company: Company, form: str, quarter: Quarter, modelled: datetime) -> datetime:
     exception = _KNOWN.get((company.ticker, form, quarter.end))
     return at(*exception) if exception else modelled
 

@@ -7,7 +7,7 @@ stored is `xbrl`'s matter.
 from collections.abc import Iterator
 
 from sample.companies import Company
-from sample.fiscal import NET_INCOME, OPERATING_INCOME, Figures, figures, position_of, quarters, stated
+from sample.fiscal import NET_INCOME, OPERATING_INCOME, Figures, figures, position_of, quarters, stated_value
 from sample.schedule import Filing
 from sample.shapes import Graph, rng
 from sample.texts import prose
@@ -71,7 +71,7 @@ def _income(filing: Filing, position: int) -> Iterator[Fact]:
         (OPERATING_INCOME, sum(part.operating_income for part in parts)),
         (NET_INCOME, sum(part.net_income for part in parts)),
     ):
-        yield Fact(concept, period, _stated(filing, concept, period, "", value), "iso4217:USD", "-6")
+        yield Fact(concept, period, _stated_amount(filing, concept, period, "", value), "iso4217:USD", "-6")
     yield Fact(EPS, period, round(sum(part.eps for part in parts), 2), "iso4217:USDshares", "2")
 
 
@@ -86,7 +86,7 @@ def _segments(filing: Filing, position: int) -> Iterator[Fact]:
             (OPERATING_INCOME, sum(part.operating_income for part in parts)),
         ):
             value = int(total * share / 1_000_000) * 1_000_000
-            value = _stated(filing, concept, period, member, value)
+            value = _stated_amount(filing, concept, period, member, value)
             yield Fact(concept, period, value, "iso4217:USD", "-6", members=(member,))
 
 
@@ -111,10 +111,10 @@ def _balance(company: Company, position: int) -> Iterator[Fact]:
         yield Fact(concept, instant, value, "iso4217:USD", "-6")
 
 
-def _stated(filing: Filing, concept: str, period: Period, member: str, value: int) -> int:
+def _stated_amount(filing: Filing, concept: str, period: Period, member: str, value: int) -> int:
     if period.start is None or period.end is None:
         return value
-    return stated(filing.company, concept, (period.start, period.end), member, filing.accepted.date(), value)
+    return stated_value(filing.company, concept, (period.start, period.end), member, filing.accepted.date(), value)
 
 
 def _add_networks(graph: Graph, filing: Filing, ids: list[str]) -> None:

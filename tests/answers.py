@@ -13,7 +13,7 @@ from pathlib import Path
 
 from assets.extraction import Gap, Row, RunFacts
 from assets.feeds.feed import Feed, Scope
-from assets.feeds.runs import collected, outcomes
+from assets.feeds.runs import collect_unit, outcomes
 from pitlake.errors import AnswerRefused
 from resources.http.capture import Capture, CaptureStore, Request
 from resources.http.provider import OK, Provider
@@ -93,7 +93,7 @@ def happened(feed: Feed, scope: Scope, fetch, observed_at: datetime = FETCHED, *
 
 def _happened(feed: Feed, scope: Scope, fetch, run: RunFacts) -> Iterator[Row | Gap]:
     for unit in feed.units(scope):
-        captures, refusal = collected(feed, unit, fetch)
+        captures, refusal = collect_unit(feed, unit, fetch)
         for outcome, _ in outcomes(feed, unit, captures, refusal, run):
             yield outcome
 

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from assets.derived import earnings_bundles, earnings_outcomes
 from assets.derived.earnings_bundles import ANCHORS, Event
-from assets.factory import dataset_asset, refused_records, run_metadata, shown
+from assets.factory import dagster_events, dataset_asset, refused_records, run_metadata
 from assets.runs import RunReport
 from assets.splits import DATASETS as SPLITS
 from checks.audit import check_results
@@ -82,7 +82,7 @@ def event_asset(
             raise dg.Failure(f"the lake knows no release of {', '.join(sorted(unknown)[:5])}", allow_retries=False)
         report = build(lake_now, events, context.run.run_id, config)
         if isinstance(report.outcome, CheckFailed):
-            yield from shown(context, dataset, report)
+            yield from dagster_events(context, dataset, report)
             return
         for note in (*report.notes, *refused_records(report)):
             context.log.warning(note)

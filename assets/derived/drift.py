@@ -17,7 +17,7 @@ from assets.extraction import Row, RunFacts
 from assets.feeds.feed import Feed, Scope
 from assets.feeds.lake_history import LakeStatements
 from assets.feeds.releases import LakeReleases
-from assets.feeds.runs import collected, outcomes
+from assets.feeds.runs import collect_unit, outcomes
 from assets.runs import RunReport, concluded
 from assets.splits import LakeSplits
 from pitlake import clock
@@ -56,7 +56,7 @@ def measure(feed: Feed, scope: Scope, client: HttpClient, lake: Lake) -> list[Fi
     polled: set[str] = set()
     releases, statements, splits = LakeReleases(lake), LakeStatements(lake), LakeSplits(lake)
     for unit in feed.units(scope):
-        captures, refusal = collected(feed, unit, client.fetch)
+        captures, refusal = collect_unit(feed, unit, client.fetch)
         if refusal is None:
             polled |= {capture.location for capture in captures}
         run = RunFacts(

@@ -12,7 +12,7 @@ from pydantic import Field
 from assets.derived import drift, earnings_events, names, text_vectors
 from assets.derived.earnings_bundles import Event, events
 from assets.external import all_feeds
-from assets.factory import dataset_asset, shown
+from assets.factory import dagster_events, dataset_asset
 from checks.expectations import expected
 from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets, get
@@ -45,7 +45,7 @@ def names_asset() -> dg.AssetsDefinition:
         context: dg.AssetExecutionContext, lake: LakeResource
     ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
         report = names.derive(lake.open(), run_id=context.run.run_id, audits=[expected])
-        yield from shown(context, get("names"), report)
+        yield from dagster_events(context, get("names"), report)
 
     return named
 
@@ -59,7 +59,7 @@ def earnings_events_asset(on_events: OnEvents) -> dg.AssetsDefinition:
     ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
         lake_now = lake.open()
         report = earnings_events.derive(lake_now, run_id=context.run.run_id, audits=[expected])
-        yield from shown(context, get("earnings_events"), report)
+        yield from dagster_events(context, get("earnings_events"), report)
         on_events(context.instance, events(lake_now))
 
     return earnings
@@ -73,7 +73,7 @@ def text_vectors_asset() -> dg.AssetsDefinition:
         context: dg.AssetExecutionContext, lake: LakeResource
     ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
         report = text_vectors.derive(lake.open(), run_id=context.run.run_id, audits=[expected])
-        yield from shown(context, get("text_vectors"), report)
+        yield from dagster_events(context, get("text_vectors"), report)
 
     return vectors
 
@@ -88,7 +88,7 @@ def drift_asset() -> dg.AssetsDefinition:
         report = drift.derive(
             lake.open(), run_id=context.run.run_id, datasets=config.datasets, mode=config.mode, audits=[expected]
         )
-        yield from shown(context, get("drift"), report)
+        yield from dagster_events(context, get("drift"), report)
 
     return measured
 

@@ -33,7 +33,7 @@ from resources.http.capture import Capture, CaptureStore
 from resources.http.providers.sec_edgar import PROVIDER
 
 READS = ("sec_filings", "xbrl_facts", "companies")
-Said = dict[str, Any]
+NameStatement = dict[str, Any]
 
 ONE_DAY, EDGAR_BEGAN = timedelta(days=1), date(1993, 1, 1)
 FIRST_DRAFTS = date(2012, 10, 1)
@@ -82,7 +82,9 @@ def derive(
         return concluded(stage, lake, fill, lambda: moment, audits)
 
 
-def statements(snapshot: Snapshot, captures: Iterable[Capture], until: datetime) -> tuple[list[Said], list[StagedGap]]:
+def statements(
+    snapshot: Snapshot, captures: Iterable[Capture], until: datetime
+) -> tuple[list[NameStatement], list[StagedGap]]:
     """Return every statement that was public by `until`, each once and dated by the first that proves it.
 
     An answer about names that can't be read is a gap, and so is a name of which nothing says since when it was borne.
@@ -103,7 +105,7 @@ def statements(snapshot: Snapshot, captures: Iterable[Capture], until: datetime)
             name_statements += rows
             undated = {gap.locator.partition("&item=")[2]: gap for gap in unproven} | undated
         gaps += undated.values()
-    first: dict[tuple[Any, ...], Said] = {}
+    first: dict[tuple[Any, ...], NameStatement] = {}
     for statement in sorted(name_statements, key=lambda statement: (statement["available_at"], statement["evidence"])):
         if statement["available_at"] <= until:
             first.setdefault(tuple(statement[name] for name in DATASET.identity), statement)
@@ -159,13 +161,13 @@ def polled(capture: Capture) -> Poll | None:
     )
 
 
-def of_poll(poll: Poll, earlier: Sequence[Poll]) -> tuple[list[Said], list[StagedGap]]:
+def of_poll(poll: Poll, earlier: Sequence[Poll]) -> tuple[list[NameStatement], list[StagedGap]]:
     """Return what a poll states, given the polls before it: a name that one of them lacked was borne after that one."""
     rows, gaps = [], []
     for name, since, to in poll.former:
         before = [last for _, first, last in poll.former if (first, last) < (since, to)]
         begins = max(since, *(last + ONE_DAY for last in before), _unknown_until(name, earlier) + ONE_DAY)
-        day = _shown(poll, max(begins, EDGAR_BEGAN), to) if begins <= to else None
+        day = _first_shown(poll, max(begins, EDGAR_BEGAN), to) if begins <= to else None
         if day is not None:
             rows.append(_borne(poll, name, day))
         if day is None or begins > since:
@@ -173,7 +175,7 @@ def of_poll(poll: Poll, earlier: Sequence[Poll]) -> tuple[list[Said], list[Stage
     ended = max((to for _, _, to in poll.former), default=date.min)
     begins = max(ended, _unknown_until(poll.name, earlier)) + ONE_DAY
     strangers = [poll_before for poll_before in earlier if not poll_before.knows(poll.name)]
-    day = None if strangers and not poll.knows(strangers[-1].name) else _shown(poll, begins, None)
+    day = None if strangers and not poll.knows(strangers[-1].name) else _first_shown(poll, begins, None)
     if day is not None:
         rows.append(_borne(poll, poll.name, day))
     elif not earlier or earlier[-1].name != poll.name:
@@ -181,7 +183,7 @@ def of_poll(poll: Poll, earlier: Sequence[Poll]) -> tuple[list[Said], list[Stage
         gaps.append(_undated(poll, poll.name))
     fetched = clock.iso(poll.fetched_at)
     evidence = f"{poll.location}&item=tickers"
-    rows.append(_said(poll.cik, "ticker", list(poll.tickers), EDGAR_TICKERS, fetched, poll.fetched_at, evidence))
+    rows.append(_statement(poll.cik, "ticker", list(poll.tickers), EDGAR_TICKERS, fetched, poll.fetched_at, evidence))
     return rows, gaps
 
 
@@ -191,7 +193,7 @@ def _unknown_until(name: str, earlier: Sequence[Poll]) -> date:
     return max(days, default=date.min)
 
 
-def _shown(poll: Poll, since: date, until: date | None) -> date | None:
+def _first_shown(poll: Poll, since: date, until: date | None) -> date | None:
     """The first day that a filing of the company's under a name was shown; None where all of them, or none, were.
 
     since, until: the days the name was borne, which EDGAR counts by filings that it withheld at first as well.
@@ -209,17 +211,17 @@ def _undated(poll: Poll, name: str) -> StagedGap:
     return StagedGap(UNDATED_NAME.type, UNDATED_NAME.reason, f"{poll.location}&item={name}")
 
 
-def _seen(poll: Poll) -> Said:
+def _seen(poll: Poll) -> NameStatement:
     evidence, statement = f"{poll.location}&item={poll.name}", f"{poll.name}/{clock.iso(poll.fetched_at)}"
-    return _said(poll.cik, "company_name", [poll.name], EDGAR_NAME, statement, poll.fetched_at, evidence)
+    return _statement(poll.cik, "company_name", [poll.name], EDGAR_NAME, statement, poll.fetched_at, evidence)
 
 
-def of_header(capture: Capture) -> list[Said]:
+def of_header(capture: Capture) -> list[NameStatement]:
     """Return what the header of a company's own filing states of names; nothing for any other answer."""
     return list(_of_header(capture)) if capture.status == HTTPStatus.OK and _headers.is_header(capture) else []
 
 
-def _of_header(capture: Capture) -> Iterator[Said]:
+def _of_header(capture: Capture) -> Iterator[NameStatement]:
     text = capture.text()
     header = _headers.parsed(text)
     if withheld(header.form_type) or is_by_others(header.form_type):
@@ -230,47 +232,47 @@ def _of_header(capture: Capture) -> Iterator[Said]:
     for cik, name in _headers.conformed_names(text):
         evidence = f"{capture.location}&item={cik}"
         at = dating.end_of_day(filed)
-        yield _said(cik, "company_name", [name], HEADER, header.accession_no, at, evidence, header.accession_no)
+        yield _statement(cik, "company_name", [name], HEADER, header.accession_no, at, evidence, header.accession_no)
     for cik, name, since in _headers.former_names(text):
         if since <= filed:
             yield _borne_since(cik, name, since, capture.location, capture.fetched_at)
 
 
-def _borne(poll: Poll, name: str, since: date) -> Said:
+def _borne(poll: Poll, name: str, since: date) -> NameStatement:
     return _borne_since(poll.cik, name, since, poll.location, poll.fetched_at)
 
 
-def _borne_since(cik: str, name: str, since: date, location: str, fetched_at: datetime) -> Said:
+def _borne_since(cik: str, name: str, since: date, location: str, fetched_at: datetime) -> NameStatement:
     """A name that EDGAR says was borne from a day on, proven public at that day's end, or when fetched if earlier."""
     at, evidence = min(dating.end_of_day(since), fetched_at), f"{location}&item={name}"
-    statement = _said(cik, "company_name", [name], EDGAR_NAME, f"{name}/{since}", at, evidence)
+    statement = _statement(cik, "company_name", [name], EDGAR_NAME, f"{name}/{since}", at, evidence)
     return statement | {"since": since, "available_at_source": DATASET.source_tag}
 
 
-def _cover_pages(snapshot: Snapshot) -> Iterator[Said]:
+def _cover_pages(snapshot: Snapshot) -> Iterator[NameStatement]:
     for row in _rows(snapshot, "xbrl_facts", COVER_PAGES):
         ticker = row["concept"] == "dei:TradingSymbol"
         names = _symbols(row["found"]) if ticker else row["found"]
         kind, accession_no = "ticker" if ticker else "company_name", row["accession_no"]
         if names:
-            statement = _said(row["cik"], kind, names, DEI, accession_no, row["at"], row["evidence"], accession_no)
+            statement = _statement(row["cik"], kind, names, DEI, accession_no, row["at"], row["evidence"], accession_no)
             yield statement
 
 
-def _snapshots(snapshot: Snapshot) -> Iterator[Said]:
+def _snapshots(snapshot: Snapshot) -> Iterator[NameStatement]:
     for row in _rows(snapshot, "companies", SNAPSHOTS):
         for kind, name in (("ticker", row["ticker"]), ("company_name", row["name"])):
             if name:
-                yield _said(row["cik"], kind, [name], GRAPH, clock.iso(row["at"]), row["at"], row["evidence"])
+                yield _statement(row["cik"], kind, [name], GRAPH, clock.iso(row["at"]), row["at"], row["evidence"])
 
 
-def _rows(snapshot: Snapshot, dataset: str, question: str) -> list[Said]:
+def _rows(snapshot: Snapshot, dataset: str, question: str) -> list[NameStatement]:
     files = snapshot.files(dataset)
     if not files:
         return []
     snapshot.fetch(files)
     with calculator() as connection:
-        rows: list[Said] = connection.sql(question.format(rows=reading(files))).to_arrow_table().to_pylist()
+        rows: list[NameStatement] = connection.sql(question.format(rows=reading(files))).to_arrow_table().to_pylist()
     return [row | {"at": from_micros(row["at"])} for row in rows]
 
 
@@ -285,7 +287,7 @@ def _day(text: object) -> date:
     return dating.day(str(text)[:10])
 
 
-def _said(
+def _statement(
     cik: str,
     kind: str,
     names: list[str],
@@ -294,7 +296,7 @@ def _said(
     available_at: datetime,
     evidence: str,
     accession_no: str | None = None,
-) -> Said:
+) -> NameStatement:
     proven = accession_no is not None
     return {
         "cik": cik,

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from assets.extraction import Record
 from assets.feeds.feed import Fetch, Scope, Unit
-from assets.feeds.items import TWICE, told_once
+from assets.feeds.items import TWICE, mark_repeats
 from pitlake.datasets._answers import OTHER_SHAPE, REPEATED
 from pitlake.datasets._drops import UNFINISHED
 from pitlake.errors import Unparsable
@@ -44,7 +44,7 @@ def records(
         if not {*needed} <= {*header} <= {*needed, *optional} or len({*header}) != len(header):
             raise Unparsable(capture.evidence, f"the header must name {', '.join(needed)}")
         came = ((_record(header, line, number, optional), capture) for number, line in enumerate(lines, 1))
-        yield from told_once(came, lambda record: _named(record, key), _content)
+        yield from mark_repeats(came, lambda record: _key_of(record, key), _content)
 
 
 def problem(record: Record) -> str:
@@ -64,7 +64,7 @@ def _record(header: Sequence[str], line: Sequence[str], number: int, optional: M
     return {"place": number, **fields, **{name: fields.get(name) or meant for name, meant in optional.items()}}
 
 
-def _named(record: Record, key: Sequence[str]) -> tuple[str, ...]:
+def _key_of(record: Record, key: Sequence[str]) -> tuple[str, ...]:
     if "problem" in record:
         return (str(record["place"]),)
     return tuple(record.get(name, "").lower() if name == "kind" else record.get(name, "") for name in key)

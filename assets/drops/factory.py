@@ -10,7 +10,7 @@ from pydantic import Field
 
 from assets.drops import all_drops
 from assets.drops.receiving import DROPS_VARIABLE, publish, receive
-from assets.factory import dataset_asset, not_retried, shown
+from assets.factory import dagster_events, dataset_asset, not_retried
 from assets.feeds.feed import Feed
 from checks.expectations import expected
 from pitlake.errors import BadInput
@@ -52,6 +52,6 @@ def drop_asset(feed: Feed) -> dg.AssetsDefinition:
             received = receive(feed, config.path(dataset.name), store)
         context.log.info("received %d files", len(received))
         reports = list(publish(feed, store, lake_now, run_id=context.run.run_id, audits=(expected,)))
-        yield from shown(context, dataset, reports[-1])
+        yield from dagster_events(context, dataset, reports[-1])
 
     return materialise

@@ -8,7 +8,7 @@ from assets.drops.receiving import dropped
 from assets.extraction import Place, Record, RunFacts, dated, day_of, parsed
 from assets.feeds import fields
 from assets.feeds.feed import Feed, Scope, Unit
-from assets.feeds.items import named
+from assets.feeds.items import evidence_of
 from pitlake.datasets import market_quotes as contract
 from pitlake.datasets.market_quotes import DATASET, KINDS, OUTRIGHT
 from pitlake.errors import RecordRefused, Unreadable
@@ -26,7 +26,7 @@ def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, 
 def locate(record: Record, run: RunFacts) -> Place:
     """Return when the file was received."""
     name = [record.get(column, "") for column in DATASET.key] if "problem" not in record else [record["place"]]
-    evidence = named(run, record, *name)
+    evidence = evidence_of(run, record, *name)
     received = run.fetched_at or run.observed_at
     if reason := lines.problem(record):
         return Place(evidence, reason=reason)

@@ -11,7 +11,7 @@ from assets.drops.receiving import dropped
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import fields
 from assets.feeds.feed import Feed, Scope, Unit
-from assets.feeds.items import named
+from assets.feeds.items import evidence_of
 from pitlake.datasets.model_registry import DATASET
 from pitlake.errors import Unreadable
 from resources.http.capture import Capture
@@ -27,7 +27,7 @@ def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, 
 
 def locate(record: Record, run: RunFacts) -> Place:
     """Return when the file was received."""
-    evidence = named(run, record, record.get("model", record["place"]))
+    evidence = evidence_of(run, record, record.get("model", record["place"]))
     if reason := lines.problem(record):
         return Place(evidence, reason=reason)
     return dated(evidence, run.fetched_at or run.observed_at)

@@ -14,7 +14,7 @@ from assets.drops.receiving import dropped
 from assets.external.web._markup import read as read_page
 from assets.extraction import Place, Record, RunFacts, dated
 from assets.feeds.feed import Feed, Scope, Unit
-from assets.feeds.items import named
+from assets.feeds.items import evidence_of
 from pitlake.datasets import research_notes as contract
 from pitlake.datasets.research_notes import DATASET
 from resources.http.capture import Capture
@@ -56,7 +56,7 @@ def _read_pdf(body: bytes) -> NoteValues:
             if room < 0:
                 return {"problem": contract.UNREADABLE.reason}
         pdf_title = pdf.metadata.title if pdf.metadata else None
-        return _told(pdf_title, "\n".join(texts)) | {"pages": len(pdf.pages)}
+        return _note(pdf_title, "\n".join(texts)) | {"pages": len(pdf.pages)}
     except FileNotDecryptedError:
         return {"problem": contract.LOCKED.reason}
     except (PyPdfError, ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError):
@@ -66,12 +66,12 @@ def _read_pdf(body: bytes) -> NoteValues:
 def of_html(capture: Capture) -> NoteValues:
     """Return text and title of a page."""
     pages = read_page(capture, capture.url)
-    return _told(pages[0].title, pages[0].text or "") if pages else {"problem": contract.UNREADABLE.reason}
+    return _note(pages[0].title, pages[0].text or "") if pages else {"problem": contract.UNREADABLE.reason}
 
 
 def of_markdown(capture: Capture) -> NoteValues:
     """Return the text as it stands."""
-    return _told(None, capture.text())
+    return _note(None, capture.text())
 
 
 READERS: dict[str, tuple[str, Callable[[Capture], NoteValues]]] = {
@@ -83,7 +83,7 @@ READERS: dict[str, tuple[str, Callable[[Capture], NoteValues]]] = {
 
 def locate(record: Record, run: RunFacts) -> Place:
     """Return when the file was received."""
-    evidence = named(run, record, record["note"])
+    evidence = evidence_of(run, record, record["note"])
     if "problem" in record:
         return Place(evidence, reason=record["problem"])
     return dated(evidence, run.fetched_at or run.observed_at)
@@ -94,7 +94,7 @@ def values(record: Record) -> NoteValues:
     return {column.name: record[column.name] for column in DATASET.columns}
 
 
-def _told(pdf_title: str | None, text: str) -> NoteValues:
+def _note(pdf_title: str | None, text: str) -> NoteValues:
     clean = text.replace("\x00", "").strip()
     if not clean:
         return {"problem": contract.NO_TEXT.reason}

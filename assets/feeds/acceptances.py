@@ -52,7 +52,7 @@ def proven_by(texts: Iterable[str]) -> tuple[str, Dated] | None:
     return None
 
 
-def with_what_was_known(dataset: Dataset, found_outcomes: Iterable[Outcome], run: RunFacts) -> Iterator[Outcome]:
+def with_earlier_acceptances(dataset: Dataset, found_outcomes: Iterable[Outcome], run: RunFacts) -> Iterator[Outcome]:
     """Yield the outcomes of a unit, each filing with the best acceptance that its own and all earlier texts prove."""
     outcomes = list(found_outcomes)
     numbers = {outcome.values["accession_no"] for outcome, _ in outcomes if isinstance(outcome, Row)}

@@ -10,7 +10,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from assets.factory import RETRY, dataset_asset, not_retried, shown
+from assets.factory import RETRY, dagster_events, dataset_asset, not_retried
 from assets.feeds.feed import Feed, Scope
 from assets.feeds.runs import run_feed
 from checks.expectations import expected
@@ -85,6 +85,6 @@ def feed_asset(feed: Feed) -> dg.AssetsDefinition:
             lake_now = lake.open()
         with not_retried(), HttpClient(feed.provider, CaptureStore.of(lake_now.location), config.mode) as client:
             report = run_feed(feed, config.scope(), client, lake_now, run_id=context.run.run_id, audits=(expected,))
-        yield from shown(context, dataset, report)
+        yield from dagster_events(context, dataset, report)
 
     return materialise

@@ -30,7 +30,7 @@ OURS = frozenset(
 )  # fmt: skip
 
 
-def named(run: RunFacts, record: Record, *parts: Any, content: Any = None) -> str:
+def evidence_of(run: RunFacts, record: Record, *parts: Any, content: Any = None) -> str:
     """Return the evidence of one record: where its kind is asked for, the hash of its content, and its name.
 
     It is the same whatever else the answer held and whenever it was asked for. parts: the name, complete in its
@@ -47,7 +47,7 @@ def named(run: RunFacts, record: Record, *parts: Any, content: Any = None) -> st
     return f"{run.location}#sha256={digest}&item={quote(name, safe='/:', errors='replace')}"
 
 
-def read_or_spelled(parser: Callable[[Any], Hashable], value: Any) -> Hashable:
+def parsed_or_text(parser: Callable[[Any], Hashable], value: Any) -> Hashable:
     """Return the parsed value, so that two spellings of one thing are one key; its spelling where it can't be read."""
     try:
         return parser(value)
@@ -55,7 +55,7 @@ def read_or_spelled(parser: Callable[[Any], Hashable], value: Any) -> Hashable:
         return str(value)
 
 
-def told_once(
+def mark_repeats(
     came: Iterable[Came], key: Callable[[Record], Hashable], content: Callable[[Record], object] = dict
 ) -> Iterator[Came]:
     """Yield the records, marked TWICE where an earlier one has the same key but another content.

@@ -37,7 +37,7 @@ class Naming:
     id: str = ""
 
 
-def named(naming: Naming, dataset: Dataset, found_outcomes: Iterable[Outcome], run: RunFacts) -> Iterator[Outcome]:
+def name_rows(naming: Naming, dataset: Dataset, found_outcomes: Iterable[Outcome], run: RunFacts) -> Iterator[Outcome]:
     """Yield the outcomes of one unit, in their order, each row with its name."""
     outcomes = list(found_outcomes)
     rows = [outcome.values for outcome, _ in outcomes if isinstance(outcome, Row)]
@@ -68,13 +68,13 @@ def _names(naming: Naming, rows: Sequence[Values], statements: Iterable[Values])
         for place in places:
             if rows[place] not in distinct:
                 distinct.append(rows[place])
-        group_names = _given(naming, distinct, statements_of[key])
+        group_names = _choose_names(naming, distinct, statements_of[key])
         for place in places:
             names[place] = group_names[distinct.index(rows[place])]
     return names
 
 
-def _given(naming: Naming, rows: Sequence[Values], statements_of: Mapping[Any, Sequence[Values]]) -> list[Any]:
+def _choose_names(naming: Naming, rows: Sequence[Values], statements_of: Mapping[Any, Sequence[Values]]) -> list[Any]:
     """The names of one group's rows: of all pairs of a row and a known name the most alike first, then fresh ones."""
     ids = _ids(naming, rows)
     pairs = [

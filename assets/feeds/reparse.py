@@ -14,7 +14,7 @@ from assets.extraction import Row, RunFacts
 from assets.feeds.feed import Feed, Fetch, Scope
 from assets.feeds.lake_history import LakeStatements
 from assets.feeds.releases import LakeReleases
-from assets.feeds.runs import NEVER_CAPTURED, collected, earlier_captures, outcomes
+from assets.feeds.runs import NEVER_CAPTURED, collect_unit, earlier_captures, outcomes
 from assets.splits import LakeSplits
 from pitlake import clock
 from pitlake.clock import AVAILABLE_AT
@@ -63,7 +63,7 @@ def reparse(feed: Feed, run_id: str, lake: Lake, store: CaptureStore) -> Differe
             earlier=earlier_captures(feed.provider, store),
         )
         for unit in feed.units(Scope.of_json(run_facts["scope"])):
-            captures, refusal = collected(feed, unit, _captured_alone(client))
+            captures, refusal = collect_unit(feed, unit, _captured_alone(client))
             for outcome, _ in outcomes(feed, unit, captures, refusal, run):
                 if isinstance(outcome, Row):
                     rows.append(outcome)

@@ -14,7 +14,7 @@ from assets.buckets import Buckets
 from assets.extraction import Gap, Releases, Row, RunFacts, day_of
 from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole
 from assets.feeds.lake_history import LakeStatements
-from assets.feeds.naming import Outcome, named
+from assets.feeds.naming import Outcome, name_rows
 from assets.feeds.releases import LakeReleases
 from assets.feeds.replaying import SITTING, State, name, read_by, taken_at, unread_rounds
 from assets.reading import collector_paused
@@ -140,7 +140,7 @@ class _Run:
                 buckets, last, cited = Buckets(feed, stage), read_clock(), list[str]()
                 looked: list[tuple[Whole | None, str | None, int | None]] = []
                 for unit, entity in zip(units, entities, strict=True):
-                    captures, refusal = collected(feed, unit, fetch)
+                    captures, refusal = collect_unit(feed, unit, fetch)
                     last = max(last, read_clock(), *(capture.fetched_at for capture in captures))
                     cited += [capture.evidence for capture in captures]
                     if until is None:
@@ -247,7 +247,7 @@ class _Seen:
         return min(now, self._last) if self._last else now
 
 
-def collected(feed: Feed, unit: Unit, fetch: Fetch) -> tuple[list[Capture], AnswerRefused | None]:
+def collect_unit(feed: Feed, unit: Unit, fetch: Fetch) -> tuple[list[Capture], AnswerRefused | None]:
     """Return the captures of a unit, and the refusal that ended it early if one did."""
     captures: list[Capture] = []
     try:
@@ -270,7 +270,7 @@ def outcomes(
     """Return one row or gap per source record of a unit; a refused, unreadable or empty answer is a record too."""
     found_outcomes = _outcomes(feed, unit, captures, refusal, run)
     if feed.naming is not None:
-        return named(feed.naming, feed.dataset, found_outcomes, run)
+        return name_rows(feed.naming, feed.dataset, found_outcomes, run)
     if feed.among is not None:
         return feed.among(feed.dataset, found_outcomes, run)
     if feed.as_fetched and captures:

@@ -13,7 +13,7 @@ from uuid import uuid4
 from assets.external import feed
 from assets.extraction import Row, RunFacts
 from assets.feeds.feed import Feed, Scope
-from assets.feeds.runs import collected, outcomes, run_feed
+from assets.feeds.runs import collect_unit, outcomes, run_feed
 from pipelines.fetch.asking import FetchQuestion, NotAsked, patience, read
 from pipelines.fetch.claims import MARK, claimed_rows, feed_by_claims, note
 from pipelines.fetch.offline import from_file
@@ -160,7 +160,7 @@ def _addresses(source: Feed, scope: Scope, lake: Lake) -> list[str]:
     found = []
     with HttpClient(source.provider, CaptureStore.of(lake.location), "replay") as client, suppress(NotCaptured):
         for unit in source.units(scope):
-            captures, refusal = collected(source, unit, client.fetch)
+            captures, refusal = collect_unit(source, unit, client.fetch)
             told = outcomes(source, unit, captures, refusal, RunFacts(observed_at=clock.now()))
             found += [str(one.values["url"]) for one, _ in told if isinstance(one, Row)]
     return found

@@ -12,7 +12,7 @@ from typing import Any
 from assets.external.perplexity import web_results
 from assets.extraction import Gap, Row, RunFacts
 from assets.feeds.feed import Feed
-from assets.feeds.runs import collected, outcomes
+from assets.feeds.runs import collect_unit, outcomes
 from pipelines.fetch.asking import FetchQuestion, NotAsked
 from pipelines.fetch.offline import from_file, shown
 from pipelines.fetch.operations import Operation
@@ -48,7 +48,7 @@ def claimed_rows(
     found: list[Row | Gap] = []
     with HttpClient(source.provider, CaptureStore.of(lake.location), "replay") as client, suppress(NotCaptured):
         for unit in source.units(op.scope(question)):
-            captures, refusal = collected(source, unit, client.fetch)
+            captures, refusal = collect_unit(source, unit, client.fetch)
             found += [one for one, _ in outcomes(source, unit, captures, refusal, RunFacts(observed_at=clock.now()))]
     return shown(question, op, source, found)
 

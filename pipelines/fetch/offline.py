@@ -11,7 +11,7 @@ from typing import Any
 from assets.buckets import rows_table
 from assets.extraction import Gap, Row, RunFacts
 from assets.feeds.feed import Feed
-from assets.feeds.runs import collected, outcomes
+from assets.feeds.runs import collect_unit, outcomes
 from pipelines.fetch.asking import FetchQuestion, NotAsked
 from pipelines.fetch.operations import Operation
 from pitlake import clock
@@ -45,7 +45,7 @@ def from_file(
 
     found: list[Row | Gap] = []
     for unit in source.units(op.scope(question))[:1]:
-        captures, _ = collected(source, unit, fetch)
+        captures, _ = collect_unit(source, unit, fetch)
         run = RunFacts(observed_at=clock.now())
         found += [one for one, _ in outcomes(source, unit, captures, None, run)]
     return shown(question, op, source, found)

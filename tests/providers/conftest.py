@@ -11,7 +11,7 @@ from assets.edgar import Release
 from assets.external import all_feeds
 from assets.extraction import Gap, Row, RunFacts
 from assets.feeds.feed import Feed, Scope
-from assets.feeds.runs import collected, outcomes
+from assets.feeds.runs import collect_unit, outcomes
 from pitlake import clock
 from pitlake.datasets._shared import BY_FILING_DATE
 from resources.http.capture import CaptureStore
@@ -89,7 +89,7 @@ class Asker:
         store = CaptureStore(self.root)
         with HttpClient(hasty(self.feed.provider, patience), store, mode, pause=self.waited.append) as client:
             for unit in self.feed.units(self.scope):
-                captures, refusal = collected(self.feed, unit, client.fetch)
+                captures, refusal = collect_unit(self.feed, unit, client.fetch)
                 run = RunFacts(observed_at=clock.now(), releases=Accepted())
                 found += [outcome for outcome, _ in outcomes(self.feed, unit, captures, refusal, run)]
         return found

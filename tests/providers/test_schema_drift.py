@@ -17,7 +17,7 @@ import pytest
 
 from assets.external import all_feeds
 from assets.extraction import Gap, Row, RunFacts
-from assets.feeds.runs import collected, outcomes
+from assets.feeds.runs import collect_unit, outcomes
 from pitlake.errors import AnswerRefused
 from resources.http.capture import Capture
 from sample import bundled
@@ -104,7 +104,7 @@ def asked(name: str, which: int = -1, change: Change | None = None) -> tuple[lis
         return capture
 
     for unit in feed.units(SCOPES[name]):
-        captures, refusal = collected(feed, unit, fetch)
+        captures, refusal = collect_unit(feed, unit, fetch)
         run = RunFacts(observed_at=FETCHED, releases=Accepted())
         found += [outcome for outcome, _ in outcomes(feed, unit, captures, refusal, run)]
     return found, came

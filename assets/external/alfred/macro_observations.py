@@ -14,7 +14,7 @@ from assets.external.alfred._calendar import public_at, rule
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import fields
 from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole, in_order, one_entity
-from assets.feeds.items import named
+from assets.feeds.items import evidence_of
 from pitlake.datasets import _answers as answers
 from pitlake.datasets import macro_observations as contract
 from pitlake.datasets.macro_observations import DATASET
@@ -52,7 +52,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
     """
     vintages = fetch(_ask(VINTAGES, series_id=unit.name, limit=DATES_PAGE))
     yield vintages
-    for start, end in windows(_told(vintages, "vintage_dates")):
+    for start, end in windows(_list_or_empty(vintages, "vintage_dates")):
         yield from _observations(unit.name, start, end, fetch)
     release = fetch(_ask(RELEASE, series_id=unit.name))
     yield release
@@ -83,14 +83,14 @@ def _observations(series: str, start: str, end: str, fetch: Fetch) -> Iterator[C
     for _ in range(MOST_PAGES):
         capture = fetch(_ask(OBSERVATIONS, **params, offset=offset or None))
         yield capture
-        length, total = len(_told(capture, "observations")), _stated(capture, "count")
+        length, total = len(_list_or_empty(capture, "observations")), _stated_number(capture, "count")
         offset += length
-        whole_page = max(1, min(PAGE, _stated(capture, "limit") or PAGE))
+        whole_page = max(1, min(PAGE, _stated_number(capture, "limit") or PAGE))
         if length < whole_page or not _in_place(capture) or (total is not None and offset >= total):
             return
 
 
-def _stated(capture: Capture, name: str) -> int | None:
+def _stated_number(capture: Capture, name: str) -> int | None:
     """What an answer says of its list: how many there are, at most in one answer, before it; None if nothing."""
     try:
         return fields.whole(_body(capture).get(name))
@@ -100,7 +100,7 @@ def _stated(capture: Capture, name: str) -> int | None:
 
 def _in_place(capture: Capture) -> bool:
     """Whether a page begins where it was asked to; one that does not may repeat another."""
-    return _stated(capture, "offset") in (None, int(dict(capture.params).get("offset", 0)))
+    return _stated_number(capture, "offset") in (None, int(dict(capture.params).get("offset", 0)))
 
 
 def _ask(path: str, **params: object) -> Request:
@@ -124,7 +124,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
         params = dict(capture.params)
         carried = params.get("realtime_start") if params.get("realtime_start") in ends else None
         body = _body(capture)
-        for row in _listed(capture, "observations"):
+        for row in _required_list(capture, "observations"):
             # A carried row repeats what the window before this one told with its own vintage.
             if carried is None or not isinstance(row, dict) or row.get("realtime_start") != carried:
                 yield _record(row, body.get("realtime_start"), facts), capture
@@ -133,7 +133,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
     for capture in captures:
         for path, name in ((VINTAGES, "vintage_dates"), (RELEASE, "releases"), (DATES, "release_dates")):
             if _is(capture, path):
-                _listed(capture, name)
+                _required_list(capture, name)
 
 
 def _short(captures: Sequence[Capture]) -> Iterator[Capture]:
@@ -143,8 +143,8 @@ def _short(captures: Sequence[Capture]) -> Iterator[Capture]:
         if _is(capture, OBSERVATIONS):
             pages.setdefault(dict(capture.params).get("realtime_start"), []).append(capture)
     for window in pages.values():
-        met = sum(len(_told(page, "observations")) for page in window if _in_place(page))
-        if met < max(_stated(page, "count") or 0 for page in window):
+        met = sum(len(_list_or_empty(page, "observations")) for page in window if _in_place(page))
+        if met < max(_stated_number(page, "count") or 0 for page in window):
             yield window[-1]
 
 
@@ -152,7 +152,7 @@ def whole(unit: Unit, captures: Sequence[Capture]) -> Whole | None:
     """Return that every vintage of every observation was read, where all windows were read to their end."""
     pages = [capture for capture in captures if _is(capture, OBSERVATIONS)]
     read = {dict(page.params).get("realtime_start") for page in pages}
-    starts = {start for start, _ in windows(_told(captures[0], "vintage_dates"))} if captures else set()
+    starts = {start for start, _ in windows(_list_or_empty(captures[0], "vintage_dates"))} if captures else set()
     return Whole(unit.name) if read == starts and in_order(pages) and not any(_short(captures)) else None
 
 
@@ -166,7 +166,7 @@ def locate(record: Record, run: RunFacts) -> Place:
     """Return the vintage's day, at the release's clock time if its calendar names that day, else at its END."""
     if "problem" in record:
         return Place(run.evidence, reason=record["problem"])
-    evidence = named(run, record, record["series_id"], record["date"], record["realtime_start"])
+    evidence = evidence_of(run, record, record["series_id"], record["date"], record["realtime_start"])
     vintage = _day(record["realtime_start"])
     if vintage is None or vintage.year == date.max.year:
         return Place(evidence, reason=contract.NO_VINTAGE.reason)
@@ -222,16 +222,16 @@ def _day(value: Any) -> date | None:
 
 def _members(capture: Capture, name: str) -> list[dict[str, Any]]:
     """The objects of a list; none where the answer is of another shape."""
-    return [member for member in _told(capture, name) if isinstance(member, dict)]
+    return [member for member in _list_or_empty(capture, name) if isinstance(member, dict)]
 
 
-def _told(capture: Capture, name: str) -> list[Any]:
+def _list_or_empty(capture: Capture, name: str) -> list[Any]:
     """A list; empty where the answer is of another shape, which `records` tells of."""
     members = _body(capture).get(name)
     return members if isinstance(members, list) else []
 
 
-def _listed(capture: Capture, name: str) -> list[Any]:
+def _required_list(capture: Capture, name: str) -> list[Any]:
     value = _body(capture).get(name)
     if not isinstance(value, list):
         raise Unparsable(capture.evidence, f"the answer has no list {name}")

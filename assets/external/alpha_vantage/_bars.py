@@ -12,7 +12,7 @@ from assets.external.alpha_vantage._spelling import answer_about, required_numbe
 from assets.extraction import Record
 from assets.feeds import dating, fields
 from assets.feeds.feed import Scope, Unit, unit_per_ticker
-from assets.feeds.items import Came, read_or_spelled
+from assets.feeds.items import Came, parsed_or_text
 from pitlake.errors import BadInput, Unparsable, Unreadable
 from resources.http.capture import Capture
 from resources.http.csv_lines import cells
@@ -33,7 +33,7 @@ def listed_in_new_york(scope: Scope) -> Sequence[Unit]:
     return units
 
 
-def told(record: Record) -> object:
+def figures_of(record: Record) -> object:
     """Return the figures of a bar, wherever it comes from."""
     return [record.get(name) for name in FIGURES]
 
@@ -54,7 +54,7 @@ def bars(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 def days(bars: Iterable[Came]) -> set[date]:
     """Return the days of bars, as far as they can be read."""
-    read = (read_or_spelled(dating.day, str(record["stamp"])[:10]) for record, _ in bars)
+    read = (parsed_or_text(dating.day, str(record["stamp"])[:10]) for record, _ in bars)
     return {day for day in read if isinstance(day, date)}
 
 

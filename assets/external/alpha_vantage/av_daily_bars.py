@@ -8,7 +8,7 @@ from assets.external.alpha_vantage._spelling import PATH
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import dating
 from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole, one_entity
-from assets.feeds.items import TWICE, Came, named, read_or_spelled, told_once
+from assets.feeds.items import TWICE, Came, evidence_of, mark_repeats, parsed_or_text
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import av_daily_bars as contract
 from pitlake.datasets.av_daily_bars import DATASET
@@ -35,12 +35,14 @@ def whole(unit: Unit, captures: Sequence[Capture]) -> Whole:
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     """Return one record per bar."""
-    return told_once(_bars.bars(unit, captures), lambda bar: read_or_spelled(dating.day, bar["stamp"]), _bars.told)
+    return mark_repeats(
+        _bars.bars(unit, captures), lambda bar: parsed_or_text(dating.day, bar["stamp"]), _bars.figures_of
+    )
 
 
 def locate(record: Record, run: RunFacts) -> Place:
     """Return the close of the bar's day, if the answer was made after it."""
-    evidence = named(run, record, record["ticker"], record["stamp"])
+    evidence = evidence_of(run, record, record["ticker"], record["stamp"])
     try:
         day = dating.day(record["stamp"])
         dating.end_of_day(day)  # the calendar's last day has none to be filed by

@@ -15,9 +15,9 @@ from assets.external.alpha_vantage._spelling import (
 from assets.extraction import Place, Record, Releases, RunFacts, dated, parsed
 from assets.feeds import dating
 from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole, one_entity, unit_per_ticker
-from assets.feeds.items import TWICE, Came, named, read_or_spelled, told_once
+from assets.feeds.items import TWICE, Came, evidence_of, mark_repeats, parsed_or_text
 from assets.splits import DATASETS as SPLITS
-from assets.splits import a_share
+from assets.splits import per_share_since
 from pitlake.clock import start_of_new_york_day
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import av_earnings as contract
@@ -56,11 +56,11 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     """Yield one record per quarter and one per year; a year brings the quarter it ends with."""
-    return told_once(_periods(unit, captures), lambda period: (period["kind"], _end_of(period)))
+    return mark_repeats(_periods(unit, captures), lambda period: (period["kind"], _end_of(period)))
 
 
 def _end_of(period: Record) -> Hashable:
-    return read_or_spelled(dating.day, period.get("fiscalDateEnding"))
+    return parsed_or_text(dating.day, period.get("fiscalDateEnding"))
 
 
 def _periods(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
@@ -101,7 +101,7 @@ def _running(years: Sequence[Record]) -> str | None:
 
 def locate(record: Record, run: RunFacts) -> Place:
     """Return the 8-K's release, or the end of the reported day, or the fetch after a split; evidence says which."""
-    evidence = named(run, record, record["ticker"], record["kind"], record.get("fiscalDateEnding"))
+    evidence = evidence_of(run, record, record["ticker"], record["kind"], record.get("fiscalDateEnding"))
     if TWICE in record:
         return Place(evidence, reason=figures.TOLD_TWICE.reason)
     try:
@@ -122,7 +122,7 @@ def locate(record: Record, run: RunFacts) -> Place:
         return Place(evidence, day=day, reason=contract.BEFORE_PERIOD_END.reason)
     if is_absent(record.get("reportedEPS")):
         return Place(evidence, day=day, reason=contract.NOT_REPORTED.reason)
-    counted = a_share(record["ticker"], instant, run)
+    counted = per_share_since(record["ticker"], instant, run)
     return dated(f"{evidence}&dated_by={rule if counted == instant else SPLIT_SINCE}", counted)
 
 

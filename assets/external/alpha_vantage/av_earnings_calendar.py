@@ -8,7 +8,7 @@ from assets.external.alpha_vantage._spelling import PATH, number, word
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import dating
 from assets.feeds.feed import Feed, Fetch, Scope, Unit, one_entity, unit_per_ticker
-from assets.feeds.items import TWICE, Came, named, read_or_spelled, told_once
+from assets.feeds.items import TWICE, Came, evidence_of, mark_repeats, parsed_or_text
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import av_earnings_calendar as contract
 from pitlake.datasets.av_earnings_calendar import DATASET
@@ -53,11 +53,11 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     """Yield one record per line. A line of another length may be torn; it is kept for its gap."""
-    return told_once(_lines(unit, captures), _what, lambda line: [line.get(name) for name in FIELDS])
+    return mark_repeats(_lines(unit, captures), _what, lambda line: [line.get(name) for name in FIELDS])
 
 
 def _what(line: Record) -> Hashable:
-    return read_or_spelled(word, line["symbol"]), read_or_spelled(dating.day, line["fiscalDateEnding"])
+    return parsed_or_text(word, line["symbol"]), parsed_or_text(dating.day, line["fiscalDateEnding"])
 
 
 def _lines(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
@@ -72,7 +72,7 @@ def _lines(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 def locate(record: Record, run: RunFacts) -> Place:
     """Return when the answer was fetched."""
-    evidence = named(run, record, record["symbol"], record["fiscalDateEnding"])
+    evidence = evidence_of(run, record, record["symbol"], record["fiscalDateEnding"])
     if run.fetched_at is None:
         raise ValueError("a calendar without the instant it was fetched at")
     reason = figures.TOLD_TWICE.reason if TWICE in record else ""

@@ -7,7 +7,7 @@ from assets.external.alpha_vantage._spelling import PATH, answer_about, number, 
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import dating
 from assets.feeds.feed import Feed, Fetch, Scope, Unit, one_entity, unit_per_ticker
-from assets.feeds.items import TWICE, Came, named, read_or_spelled, told_once
+from assets.feeds.items import TWICE, Came, evidence_of, mark_repeats, parsed_or_text
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import av_estimates as contract
 from pitlake.datasets.av_estimates import DATASET, FIGURES
@@ -25,11 +25,11 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     """Return one record an estimate."""
-    return told_once(
+    return mark_repeats(
         _estimates(unit, captures),
         lambda estimate: (
-            read_or_spelled(word, estimate.get("horizon")),
-            read_or_spelled(dating.day, estimate.get("date")),
+            parsed_or_text(word, estimate.get("horizon")),
+            parsed_or_text(dating.day, estimate.get("date")),
         ),
     )
 
@@ -46,7 +46,7 @@ def _estimates(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 def locate(record: Record, run: RunFacts) -> Place:
     """Return when the answer was fetched."""
-    evidence = named(run, record, record["ticker"], record.get("horizon"), record.get("date"))
+    evidence = evidence_of(run, record, record["ticker"], record.get("horizon"), record.get("date"))
     if TWICE in record:
         return Place(evidence, run.fetched_at, reason=figures.TOLD_TWICE.reason)
     if run.fetched_at is None:

@@ -14,7 +14,7 @@ from assets.external.alpha_vantage._spelling import PATH
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import dating
 from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole, one_entity
-from assets.feeds.items import TWICE, Came, named, read_or_spelled, told_once
+from assets.feeds.items import TWICE, Came, evidence_of, mark_repeats, parsed_or_text
 from pitlake.clock import new_york_day
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import av_intraday_bars as contract
@@ -91,12 +91,12 @@ def _end_of(month: str) -> datetime:
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     """Return one record per bar, over all months."""
     bars = _bars.bars(unit, captures)
-    return told_once(bars, lambda bar: (bar["interval"], read_or_spelled(start_of, bar["stamp"])), _bars.told)
+    return mark_repeats(bars, lambda bar: (bar["interval"], parsed_or_text(start_of, bar["stamp"])), _bars.figures_of)
 
 
 def locate(record: Record, run: RunFacts) -> Place:
     """Return the bar's time plus its length, if the answer was made after it."""
-    evidence = named(run, record, record["ticker"], record["interval"], record["stamp"])
+    evidence = evidence_of(run, record, record["ticker"], record["interval"], record["stamp"])
     try:
         start = start_of(record["stamp"])
     except Unreadable:

@@ -10,7 +10,7 @@ from assets.external.alpha_vantage._spelling import PATH
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import dating
 from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole, one_entity
-from assets.feeds.items import TWICE, Came, named, told_once
+from assets.feeds.items import TWICE, Came, evidence_of, mark_repeats
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import av_period_bars as contract
 from pitlake.datasets.av_period_bars import DATASET
@@ -50,12 +50,12 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     """Return one record per bar."""
     period = _period(unit.scope)
     found = (({**bar, "period": period}, capture) for bar, capture in _bars.bars(unit, captures))
-    return told_once(found, _name, _bars.told)
+    return mark_repeats(found, _name, _bars.figures_of)
 
 
 def locate(record: Record, run: RunFacts) -> Place:
     """Return the end of the period's sessions, if the answer was made after it and the bar reaches the last of them."""
-    evidence = named(run, record, record["ticker"], record["period"], _name(record))
+    evidence = evidence_of(run, record, record["ticker"], record["period"], _name(record))
     try:
         day = _day(record)
     except Unreadable:

@@ -13,7 +13,7 @@ from typing import Any
 from assets.extraction import Contest, Place, Record, RunFacts, dated, parsed
 from assets.feeds import dating, fields
 from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole, in_order
-from assets.feeds.items import UNNAMED, named
+from assets.feeds.items import UNNAMED, evidence_of
 from pitlake.clock import EPOCH, new_york_day
 from pitlake.datasets import benzinga_news as contract
 from pitlake.datasets.benzinga_news import DATASET
@@ -105,8 +105,8 @@ def locate(record: Record, run: RunFacts) -> Place:
     item = record["item"]
     number = _number(item)
     if number is None:
-        return Place(named(run, record, UNNAMED), reason=contract.NOT_AN_ITEM.reason)
-    evidence = named(run, record, number)
+        return Place(evidence_of(run, record, UNNAMED), reason=contract.NOT_AN_ITEM.reason)
+    evidence = evidence_of(run, record, number)
     created = _instant(item.get("created"))
     if created is None:
         return Place(evidence, reason=contract.NO_CREATED.reason)

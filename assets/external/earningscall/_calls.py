@@ -11,7 +11,7 @@ from typing import Any
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import dating, fields
 from assets.feeds.feed import Fetch, Scope, Unit, Whole
-from assets.feeds.items import named, read_or_spelled
+from assets.feeds.items import evidence_of, parsed_or_text
 from pitlake.clock import NEW_YORK
 from pitlake.datasets import _earnings as contract
 from pitlake.errors import BadInput, Unparsable, Unreadable
@@ -126,7 +126,7 @@ def listed_starts(captures: Sequence[Capture], call: dict[str, Any]) -> list[Any
         if is_answer(capture, EVENTS)
         for event in events(capture)[1]
         if isinstance(event, dict)
-        and tuple(read_or_spelled(fields.whole, event.get(name)) for name in ("year", "quarter")) == quarter
+        and tuple(parsed_or_text(fields.whole, event.get(name)) for name in ("year", "quarter")) == quarter
     ]
 
 
@@ -157,7 +157,7 @@ def _midnight_of(value: Any, moment: datetime) -> date | None:
 
 def when_fetched(record: Record, run: RunFacts, *names: Any) -> Place:
     """Return the place of a record that counts from its download."""
-    return dated(named(run, record, *names), run.fetched_at or run.observed_at)
+    return dated(evidence_of(run, record, *names), run.fetched_at or run.observed_at)
 
 
 def when_published(record: Record, run: RunFacts) -> Place:
@@ -165,7 +165,7 @@ def when_published(record: Record, run: RunFacts) -> Place:
     without a start the 8-K of its release, some days and a day, and without that the fetch. Later where it was
     published or its file written later.
     """
-    evidence = named(run, record, record["exchange"], record["symbol"], f"{record['year']}Q{record['quarter']}")
+    evidence = evidence_of(run, record, record["exchange"], record["symbol"], f"{record['year']}Q{record['quarter']}")
     starts = (record.get("start"), *record["listed"])
     try:
         start = later(*starts)
@@ -229,7 +229,7 @@ def later(*texts: Any) -> datetime | None:
     return max(filter(None, map(instant, texts)), default=None)
 
 
-def written(capture: Capture) -> datetime | None:
+def written_by(capture: Capture) -> datetime | None:
     """Return by when the provider had surely written the answer's file; None where no header says so.
 
     It was there when fetched, and a header that lies ahead or can't be read tells no more than that.

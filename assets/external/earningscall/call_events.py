@@ -7,7 +7,7 @@ from assets.external.earningscall import _calls as calls
 from assets.extraction import Place, Record, RunFacts, parsed
 from assets.feeds import fields
 from assets.feeds.feed import Feed, Fetch, Scope, Unit
-from assets.feeds.items import UNNAMED, named
+from assets.feeds.items import UNNAMED, evidence_of
 from pitlake.datasets import _answers as answers
 from pitlake.datasets.call_events import DATASET
 from resources.http.capture import Capture
@@ -38,7 +38,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
 def locate(record: Record, run: RunFacts) -> Place:
     """Return when the list was fetched."""
     if record["problem"]:
-        return Place(named(run, record, UNNAMED, content=record.get("told")), reason=record["problem"])
+        return Place(evidence_of(run, record, UNNAMED, content=record.get("told")), reason=record["problem"])
     return calls.when_fetched(record, run, *(record.get(name) for name in ("exchange", "symbol", "year", "quarter")))
 
 

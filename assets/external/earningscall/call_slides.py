@@ -30,7 +30,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
                 "listed": calls.listed_starts(captures, call),
                 "lag": calls.listed_lag(unit.scope),
                 "modified": calls.modified(capture),
-                "written": calls.written(capture),
+                "written": calls.written_by(capture),
                 "sha256": capture.sha256,
                 "size": len(capture.body),
                 "is_pdf": capture.body.startswith(PDF),

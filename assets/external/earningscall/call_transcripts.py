@@ -44,7 +44,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
             "listed": calls.listed_starts(captures, call),
             "published": _published(body, event),
             "modified": calls.modified(capture),
-            "written": calls.written(capture),
+            "written": calls.written_by(capture),
             "lag": _lag(unit, event),
             "body": body,
         }

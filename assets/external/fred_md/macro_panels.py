@@ -8,7 +8,7 @@ from typing import Any
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import dating, fields
 from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole
-from assets.feeds.items import named
+from assets.feeds.items import evidence_of
 from pitlake.clock import start_of_new_york_day
 from pitlake.datasets import _answers as answers
 from pitlake.datasets import macro_panels as contract
@@ -112,15 +112,15 @@ def _vintage(url: str) -> str | None:
 
 def locate(record: Record, run: RunFacts) -> Place:
     """Return when the provider last wrote the file, if not before the vintage's month; else when it was fetched."""
-    evidence = named(run, record, record.get("vintage"), record["month"], record.get("series", ""))
+    evidence = evidence_of(run, record, record.get("vintage"), record["month"], record.get("series", ""))
     if "problem" in record:
         return Place(evidence, reason=record["problem"])
     if record["vintage"] is None:
         return Place(evidence, reason=contract.NO_NAME.reason)
-    return dated(evidence, _written(record["modified"], record["vintage"]) or run.fetched_at or run.observed_at)
+    return dated(evidence, _last_modified(record["modified"], record["vintage"]) or run.fetched_at or run.observed_at)
 
 
-def _written(header: str | None, vintage: str) -> datetime | None:
+def _last_modified(header: str | None, vintage: str) -> datetime | None:
     first = start_of_new_york_day(date.fromisoformat(f"{vintage}-01"))
     try:
         return dating.rfc2822(header, max(first, dating.ONLINE))

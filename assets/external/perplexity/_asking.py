@@ -62,7 +62,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
     yield fetch(request(unit.name, unit.scope))
 
 
-def asked(capture: Capture) -> tuple[str, str]:
+def question_of(capture: Capture) -> tuple[str, str]:
     """Return the operation and question a capture answers, from its request."""
     payload = capture.payload if isinstance(capture.payload, dict) else {}
     if capture.url.endswith("/search"):

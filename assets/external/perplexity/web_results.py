@@ -13,7 +13,7 @@ from assets.external.web._sources import WESTMOST
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import claimed, dating, fields
 from assets.feeds.feed import Feed, Scope, Unit
-from assets.feeds.items import UNNAMED, named
+from assets.feeds.items import UNNAMED, evidence_of
 from pitlake.clock import NEW_YORK, new_york_day
 from pitlake.datasets import _answers as answers
 from pitlake.datasets import web_results as contract
@@ -28,7 +28,7 @@ MICROSECOND = timedelta(microseconds=1)
 def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
     """Yield one record per result."""
     for capture in captures:
-        operation, query = asking.asked(capture)
+        operation, query = asking.question_of(capture)
         locator = asking.is_locator(capture)
         results = _results(capture)
         best: dict[Any, int] = {}
@@ -93,13 +93,13 @@ def _url(result: Any) -> str | None:
 def locate(record: Record, run: RunFacts) -> Place:
     """Return the later of the two claims. The first capture of the text counts if it is later still."""
     result = record["result"]
-    evidence = named(run, record, record["operation"], record["query"], UNNAMED)
+    evidence = evidence_of(run, record, record["operation"], record["query"], UNNAMED)
     if not isinstance(result, dict):
         return Place(evidence, reason=answers.OTHER_SHAPE.reason)
     url = _url(result)
     if url is None:
         return Place(evidence, reason=contract.NO_URL.reason)
-    evidence = named(run, record, record["operation"], record["query"], url)
+    evidence = evidence_of(run, record, record["operation"], record["query"], url)
     if record["repeat"]:
         return Place(evidence, reason=answers.REPEATED.reason)
     if record["locator"]:

@@ -32,7 +32,7 @@ def units(scope: Scope) -> Sequence[Unit]:
 def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
     """Yield one record per answer."""
     for capture in captures:
-        operation, query = asking.asked(capture)
+        operation, query = asking.question_of(capture)
         body = capture.json()
         yield {"answer": body, "sha256": capture.sha256, "operation": operation, "query": query}, capture
 

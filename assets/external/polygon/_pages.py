@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 from assets.extraction import Parser, Place, Record, RunFacts, dated
 from assets.feeds import dating
 from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole, in_order
-from assets.feeds.items import TWICE, Came, named, read_or_spelled, told_once
+from assets.feeds.items import TWICE, Came, evidence_of, mark_repeats, parsed_or_text
 from assets.feeds.naming import Naming, Values, first_free
 from pitlake import outside_json
 from pitlake.contract import Dataset
@@ -49,10 +49,10 @@ def ticker_feed(
     """
 
     def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
-        return told_once(items(unit, captures), key_of, content)
+        return mark_repeats(items(unit, captures), key_of, content)
 
     def key_of(record: Record) -> Hashable:
-        return tuple(read_or_spelled(parser, record.get(name)) for name, parser in key.items())
+        return tuple(parsed_or_text(parser, record.get(name)) for name, parser in key.items())
 
     return Feed(
         dataset=dataset,
@@ -139,7 +139,7 @@ def place(record: Record, run: RunFacts, *, named_by: str, dated_by: str, undate
     """
     if MORE in record:
         return Place(run.evidence, reason=figures.MORE_PAGES.reason)
-    evidence = f"{named(run, record, record.get('ticker'))}&day={quote(str(record.get(named_by)))}"
+    evidence = f"{evidence_of(run, record, record.get('ticker'))}&day={quote(str(record.get(named_by)))}"
     if TWICE in record:
         return Place(evidence, reason=figures.TOLD_TWICE.reason)
     if record["asked"] not in (EVERY, record.get("ticker")):
@@ -150,7 +150,7 @@ def place(record: Record, run: RunFacts, *, named_by: str, dated_by: str, undate
         return Place(evidence, reason=undated)
 
 
-def or_refused(parser: Callable[[Any], Any], value: Any, reason: str) -> Any:
+def parse_required(parser: Callable[[Any], Any], value: Any, reason: str) -> Any:
     """Return the parsed value, which may not be missing. Raises RecordRefused with the reason."""
     try:
         parsed_value = parser(value)

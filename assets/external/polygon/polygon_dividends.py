@@ -10,7 +10,7 @@ from assets.feeds import dating, fields
 from assets.feeds.feed import Scope
 from assets.feeds.naming import Values
 from assets.splits import DATASETS as SPLITS
-from assets.splits import a_share
+from assets.splits import per_share_since
 from pitlake.datasets import _shared as shared
 from pitlake.datasets import polygon_dividends as contract
 from pitlake.datasets.polygon_dividends import DATASET
@@ -34,19 +34,21 @@ def locate(record: Record, run: RunFacts) -> Place:
     place = _pages.place(record, run, named_by="ex_dividend_date", dated_by="declaration_date", undated=undated)
     if place.available_at is None:
         return place
-    return dated(place.evidence, a_share(str(record.get("ticker")), place.available_at, run))
+    return dated(place.evidence, per_share_since(str(record.get("ticker")), place.available_at, run))
 
 
 def values(record: Record) -> dict[str, Any]:
     """Return the business columns."""
-    ticker = _pages.or_refused(fields.word, record.get("ticker"), shared.NO_TICKER.reason)
-    amount = _pages.or_refused(fields.number, record.get("cash_amount"), contract.NO_AMOUNT.reason)
+    ticker = _pages.parse_required(fields.word, record.get("ticker"), shared.NO_TICKER.reason)
+    amount = _pages.parse_required(fields.number, record.get("cash_amount"), contract.NO_AMOUNT.reason)
     if amount < 0:
         raise RecordRefused(contract.NO_AMOUNT.reason)
     return parsed({**record, "dividend_id": record.get("id")}, PARSERS) | {
         "ticker": ticker,
         "declaration_date": dating.day(record["declaration_date"]),
-        "ex_dividend_date": _pages.or_refused(fields.day, record.get("ex_dividend_date"), contract.NO_EX_DATE.reason),
+        "ex_dividend_date": _pages.parse_required(
+            fields.day, record.get("ex_dividend_date"), contract.NO_EX_DATE.reason
+        ),
         "cash_amount": amount,
         "cash_amount_text": str(record["cash_amount"]),
     }

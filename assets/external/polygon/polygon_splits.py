@@ -29,7 +29,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 def values(record: Record) -> dict[str, Any]:
     """Return the business columns."""
     return parsed({"split_id": record.get("id")}, {"split_id": fields.word}) | {
-        "ticker": _pages.or_refused(fields.word, record.get("ticker"), shared.NO_TICKER.reason),
+        "ticker": _pages.parse_required(fields.word, record.get("ticker"), shared.NO_TICKER.reason),
         "execution_date": dating.day(record["execution_date"]),
         "split_from": _side(record.get("split_from")),
         "split_to": _side(record.get("split_to")),
@@ -37,7 +37,7 @@ def values(record: Record) -> dict[str, Any]:
 
 
 def _side(value: Any) -> float:
-    parsed_value: float = _pages.or_refused(fields.number, value, contract.NO_RATIO.reason)
+    parsed_value: float = _pages.parse_required(fields.number, value, contract.NO_RATIO.reason)
     if parsed_value <= 0:
         raise RecordRefused(contract.NO_RATIO.reason)
     return parsed_value

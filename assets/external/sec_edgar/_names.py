@@ -84,14 +84,14 @@ def whole(value: Any) -> int | None:
     return None if value is None or value == "" else fields.whole(value)
 
 
-def one_a_cik(scope: Scope) -> list[Unit]:
+def unit_per_cik(scope: Scope) -> list[Unit]:
     """Return one unit per company. Raises BadInput without CIKs, or for an invalid one."""
     if not scope.ciks:
         raise BadInput("ciks", "no company is named", "give CIKs, such as 320193")
-    return [Unit(number, scope) for number in known_ciks(scope.ciks)]
+    return [Unit(number, scope) for number in ten_digit_ciks(scope.ciks)]
 
 
-def known_ciks(spellings: Iterable[str]) -> list[str]:
+def ten_digit_ciks(spellings: Iterable[str]) -> list[str]:
     """Return CIKs as ten digits, in order and once. Raises BadInput for an invalid one."""
     try:
         return list(dict.fromkeys(cik(spelling) for spelling in spellings))

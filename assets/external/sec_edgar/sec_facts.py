@@ -12,7 +12,7 @@ from assets.external.sec_edgar import _names
 from assets.extraction import Place, Record, RunFacts, dated
 from assets.feeds import fields
 from assets.feeds.feed import Feed, Fetch, Scope, Unit, one_entity
-from assets.feeds.items import TWICE, named, told_once
+from assets.feeds.items import TWICE, evidence_of, mark_repeats
 from pitlake.datasets import sec_facts as contract
 from pitlake.datasets._shared import ACCEPTED_AT, RELEASE_RULE
 from pitlake.datasets.sec_facts import DATASET
@@ -62,7 +62,7 @@ def fact_lists(capture: Capture, cik: str, since: date | None) -> Iterator[tuple
 
 def fact_records(facts: Sequence[Record], shared: Mapping[str, str], capture: Capture) -> Iterator[Record]:
     """Yield the facts of one concept and unit as records; those stated twice by one filing say so."""
-    once = (fact for fact, _ in told_once(((fact, capture) for fact in facts), _identity))
+    once = (fact for fact, _ in mark_repeats(((fact, capture) for fact in facts), _identity))
     return ({**fact, **shared} for fact in (once if _repeated(facts) else facts))
 
 
@@ -93,7 +93,7 @@ def locate(record: Record, run: RunFacts) -> Place:
     """Return the release of the filing that reported the fact."""
     accession_no = str(record.get("accn"))
     names = (record["cik"], record["concept"], record["unit"], record.get("start"), record.get("end"), accession_no)
-    evidence = named(run, record, *names)
+    evidence = evidence_of(run, record, *names)
     try:
         filed = _names.optional_day(record.get("filed"))
     except Unreadable:
@@ -139,7 +139,7 @@ FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
     example=Scope(ciks=("1104485",)),
-    units=_names.one_a_cik,
+    units=_names.unit_per_cik,
     entity_of=one_entity,
     collect=collect,
     records=records,

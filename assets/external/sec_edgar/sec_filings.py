@@ -19,9 +19,9 @@ from assets.edgar import withheld
 from assets.external.sec_edgar import _headers, _indexes, _names
 from assets.extraction import Parser, Place, Record, RunFacts, dated, parsed
 from assets.feeds import dating, fields
-from assets.feeds.acceptances import proven_by, release, with_what_was_known
+from assets.feeds.acceptances import proven_by, release, with_earlier_acceptances
 from assets.feeds.feed import Feed, Fetch, Scope, Unit
-from assets.feeds.items import TWICE, named
+from assets.feeds.items import TWICE, evidence_of
 from pitlake.datasets import sec_filings as contract
 from pitlake.datasets._shared import RELEASE_RULE, UNPROVEN, WITHHELD
 from pitlake.datasets.sec_filings import DATASET
@@ -69,7 +69,7 @@ def units(scope: Scope) -> list[Unit]:
     """Return one unit per registrant, or one per day where only days are given. Raises BadInput when neither is."""
     _names.option(scope.options, "headers", HEADERS)
     if scope.ciks:
-        return _names.one_a_cik(scope)
+        return _names.unit_per_cik(scope)
     if scope.date_from is None or scope.date_to is None:
         raise BadInput("ciks", "neither companies nor days are named", "give CIKs, or date_from and date_to")
     days = range((scope.date_to - scope.date_from).days + 1)
@@ -87,7 +87,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
     index = fetch(_indexes.request(date.fromisoformat(unit.name.removeprefix(INDEX))))
     yield index
     lost: AnswerRefused | None = None
-    for cik in dict.fromkeys(entry.cik for entry in _wanted(index, unit.scope)):
+    for cik in dict.fromkeys(entry.cik for entry in _entries_in_scope(index, unit.scope)):
         complete = False
         try:
             for capture in _submissions(cik, unit.scope, fetch):
@@ -172,7 +172,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
             yield record, page
     for capture in captures:
         if capture.url.endswith(_indexes.SUFFIX):
-            for entry in _wanted(capture, unit.scope):
+            for entry in _entries_in_scope(capture, unit.scope):
                 if (entry.cik, entry.accession_no) not in first:
                     yield {"accession_no": entry.accession_no, "cik": entry.cik, "form_type": entry.form_type}, capture
 
@@ -188,7 +188,7 @@ def _proven(pages: Iterable[Capture]) -> dict[str, tuple[str, dating.Dated]]:
     return {number: acceptance for number, acceptance in acceptances.items() if acceptance is not None}
 
 
-def _wanted(index: Capture, scope: Scope) -> list[_indexes.IndexEntry]:
+def _entries_in_scope(index: Capture, scope: Scope) -> list[_indexes.IndexEntry]:
     """The entries of an index that the scope is about. Raises Unparsable."""
     forms = frozenset(filter(None, scope.options.get("forms", "").split(",")))
     try:
@@ -237,7 +237,7 @@ def _accepted(record: Record) -> dating.Dated | None:
 
 def locate(record: Record, run: RunFacts) -> Place:
     """Return the filing's release."""
-    evidence = named(run, record, record["cik"], record["accession_no"])
+    evidence = evidence_of(run, record, record["cik"], record["accession_no"])
     if record.get("header"):
         evidence += f"&header={quote(record['header'][0])}"
     accepted = _accepted(record)
@@ -283,5 +283,5 @@ FEED = Feed(
     records=records,
     locate=locate,
     values=values,
-    among=with_what_was_known,
+    among=with_earlier_acceptances,
 )

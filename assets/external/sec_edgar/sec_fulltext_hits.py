@@ -14,7 +14,7 @@ from assets.extraction import Parser, Place, Record, RunFacts, dated, parsed
 from assets.feeds import dating, fields
 from assets.feeds.acceptances import release
 from assets.feeds.feed import Feed, Fetch, Scope, Unit
-from assets.feeds.items import TWICE, named
+from assets.feeds.items import TWICE, evidence_of
 from pitlake.datasets import sec_fulltext_hits as contract
 from pitlake.datasets._shared import RELEASE_RULE, WITHHELD
 from pitlake.datasets.sec_fulltext_hits import DATASET
@@ -74,7 +74,7 @@ def _request(unit: Unit, start: int) -> Request:
     params = {
         "q": unit.name,
         "forms": scope.options.get("forms"),
-        "ciks": ",".join(_names.known_ciks(scope.ciks)) or None,
+        "ciks": ",".join(_names.ten_digit_ciks(scope.ciks)) or None,
     }
     return Request("/LATEST/search-index", {**params, **dates, "from": start or None}, host=SEARCH)
 
@@ -136,7 +136,7 @@ def locate(record: Record, run: RunFacts) -> Place:
     """Return the release of the hit's filing; the search's own dates count for nothing."""
     if MORE in record:
         return Place(run.evidence, reason=contract.MORE_HITS.reason)
-    evidence = named(run, record, record["query"], record["accession_no"], record["document"])
+    evidence = evidence_of(run, record, record["query"], record["accession_no"], record["document"])
     if withheld(record["form_type"]):
         return Place(evidence, reason=WITHHELD.reason)
     release = _release(record, run)

@@ -15,7 +15,7 @@ from assets.external.sec_edgar import _headers, _indexes, _names, _removals, sec
 from assets.extraction import Parser, Place, Record, RunFacts, dated, parsed
 from assets.feeds import dating, fields
 from assets.feeds.feed import Feed, Fetch, Scope, Unit
-from assets.feeds.items import TWICE, named, told_once
+from assets.feeds.items import TWICE, evidence_of, mark_repeats
 from pitlake.datasets import universe_events as contract
 from pitlake.datasets._shared import BY_FILING_DATE, RELEASE_RULE
 from pitlake.datasets.sec_filings import TOLD_OTHERWISE
@@ -73,7 +73,7 @@ def units(scope: Scope) -> list[Unit]:
     for name, choices in (("index", INDEXES), ("headers", HEADERS), ("documents", DOCUMENTS)):
         _names.option(scope.options, name, choices)
     if scope.ciks:
-        return _names.one_a_cik(scope)
+        return _names.unit_per_cik(scope)
     if scope.date_from is None or scope.date_to is None:
         raise BadInput("ciks", "neither companies nor days are named", "give CIKs, or date_from and date_to")
     days = [scope.date_from + timedelta(days=ahead) for ahead in range((scope.date_to - scope.date_from).days + 1)]
@@ -94,7 +94,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
         yield from _headers.fetched(dict.fromkeys((cik, number) for cik, number, _ in filings), fetch)
     if options.get("documents") != "none":
         removals = ((cik, number) for cik, number, form in filings if form == EXCHANGES_REMOVAL)
-        yield from _there(dict.fromkeys(removals), fetch)
+        yield from _documents(dict.fromkeys(removals), fetch)
 
 
 def _lists(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
@@ -115,7 +115,7 @@ def _first_day(scope: Scope) -> date:
     return scope.date_from
 
 
-def _there(removals: Mapping[tuple[str, str], None], fetch: Fetch) -> Iterator[Capture]:
+def _documents(removals: Mapping[tuple[str, str], None], fetch: Fetch) -> Iterator[Capture]:
     """The documents of removals. One that is not there is left out: its class is then unknown."""
     for cik, accession_no in removals:
         try:
@@ -146,15 +146,15 @@ def _filings(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, 
         if event:
             yield {**record, "event": event, "told_by": contract.SUBMISSIONS}, capture
     for capture in filter(_is_index, captures):
-        filings = ((record, capture) for record in _listed(unit.scope, capture))
-        yield from told_once(filings, lambda filing: (filing["cik"], filing["accession_no"]))
+        filings = ((record, capture) for record in _index_events(unit.scope, capture))
+        yield from mark_repeats(filings, lambda filing: (filing["cik"], filing["accession_no"]))
 
 
 def _is_index(capture: Capture) -> bool:
     return capture.url.endswith(_indexes.SUFFIX)
 
 
-def _listed(scope: Scope, index: Capture) -> Iterator[dict[str, Any]]:
+def _index_events(scope: Scope, index: Capture) -> Iterator[dict[str, Any]]:
     """The entries of an index that are events, those of the exchanges that file them left out."""
     day = _first_day(scope)
     first, last = _indexes.quarter(day) if scope.options.get("index") == "quarter" else (day, day)
@@ -201,12 +201,12 @@ def _renames(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, 
             raise Unparsable(main.evidence, "its former names have another shape")
         names = [{"name": answer.get("name")}, *former]
         for newer, older in pairwise(names):
-            rename = _names_told(newer, older, main)
+            rename = _rename(newer, older, main)
             first = next((filing for filing in filings if _follows(filing, *rename["between"])), None)
             yield {**(first or {"accession_no": None}), **rename, "cik": unit.name}, main
 
 
-def _names_told(newer: Any, older: Any, main: Capture) -> dict[str, Any]:
+def _rename(newer: Any, older: Any, main: Capture) -> dict[str, Any]:
     try:
         since = newer.get("from")
         between = dating.day(older["to"][:10]), dating.day(since[:10]) if since else None
@@ -229,11 +229,15 @@ def locate(record: Record, run: RunFacts) -> Place:
     """Return the filing's own availability; without a header, what an index lists counts at the end of its day."""
     if record["accession_no"] is None:
         return Place(
-            named(run, record, record["cik"], "renamed", record["former_name"]), reason=contract.UNDATED_NAME.reason
+            evidence_of(run, record, record["cik"], "renamed", record["former_name"]),
+            reason=contract.UNDATED_NAME.reason,
         )
     if record["told_by"] == contract.SUBMISSIONS or record["header"]:
         return sec_filings.locate(record, run)
-    evidence, by_day = named(run, record, record["cik"], record["accession_no"]), (RELEASE_RULE.name, BY_FILING_DATE)
+    evidence, by_day = (
+        evidence_of(run, record, record["cik"], record["accession_no"]),
+        (RELEASE_RULE.name, BY_FILING_DATE),
+    )
     place = dated(evidence, dating.end_of_day(record["released_by"]), by_day)
     return replace(place, reason=TOLD_OTHERWISE.reason) if TWICE in record else place
 

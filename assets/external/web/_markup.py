@@ -66,7 +66,7 @@ def _read(page: str, url: str) -> Candidate:
     claims = [*_json_ld(tree, page, url), *_tags(tree, page), *_times(tree, page)]
     heading = tree.css_first("title") or tree.css_first("h1")
     title = _squeezed(heading.text()) if heading else None
-    text = _shown(tree)
+    text = _visible_text(tree)
     if len(text) > LONGEST_TEXT:
         raise OutOfBounds(f"more than {LONGEST_TEXT} characters of text")
     return Candidate(url, title or None, text or None, (*claims, *_notes(text)))
@@ -177,7 +177,7 @@ def _closed(page: str) -> str:
     return page[: page.rfind(">") + 1]
 
 
-def _shown(tree: LexborHTMLParser) -> str:
+def _visible_text(tree: LexborHTMLParser) -> str:
     """The visible text, a line a block."""
     body = tree.body
     if body is None:

@@ -14,7 +14,7 @@ from assets.external.web._sources import ALLOWED, source_of
 from assets.extraction import Place, Record, RunFacts, dated
 from assets.feeds import fields
 from assets.feeds.feed import Feed, Fetch, Scope, Unit
-from assets.feeds.items import named
+from assets.feeds.items import evidence_of
 from pitlake import clock
 from pitlake.datasets import _answers as answers
 from pitlake.datasets import web_pages as contract
@@ -51,7 +51,7 @@ def locate(record: Record, run: RunFacts) -> Place:
     """Return when the latest proven claim says; for a page that was only seen to exist, when it was fetched."""
     candidate: claims.Candidate = record["candidate"]
     claimed = [(claim.kind, claim.text) for claim in candidate.claims if claim.kind != "served"]
-    evidence = named(run, record, candidate.url, content=[candidate.title, candidate.text, claimed])
+    evidence = evidence_of(run, record, candidate.url, content=[candidate.title, candidate.text, claimed])
     if record["repeat"]:
         return Place(evidence, reason=answers.REPEATED.reason)
     if record["source"] is None:
@@ -81,11 +81,13 @@ def values(record: Record) -> dict[str, Any]:
         "dated_at": dating.dated_at,
         "claim_method": dating.claim.method,
         "claim_quote": "date" if served else dating.claim.quote,  # a download's own time is not content
-        "claims": json.dumps([_told(claim) for claim in dating.proven], ensure_ascii=False, separators=(",", ":")),
+        "claims": json.dumps(
+            [_claim_facts(claim) for claim in dating.proven], ensure_ascii=False, separators=(",", ":")
+        ),
     }
 
 
-def _told(proven: claims.ProvenClaim) -> dict[str, str]:
+def _claim_facts(proven: claims.ProvenClaim) -> dict[str, str]:
     facts = {"kind": proven.claim.kind, "method": proven.claim.method}
     if proven.claim.kind == "served":
         return facts

@@ -9,10 +9,10 @@ from assets.external.yahoo import _answers, _dates
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import fields
 from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole, one_entity, unit_per_ticker
-from assets.feeds.items import TWICE, Came, named, read_or_spelled, told_once
+from assets.feeds.items import TWICE, Came, evidence_of, mark_repeats, parsed_or_text
 from assets.feeds.naming import first_dated
 from assets.splits import DATASETS as SPLITS
-from assets.splits import a_share
+from assets.splits import per_share_since
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import yahoo_earnings as contract
 from pitlake.datasets.yahoo_earnings import DATASET
@@ -81,15 +81,15 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
         for table in _tables(capture)
         for event in _events(table, capture)
     )
-    return told_once(
-        events, lambda event: read_or_spelled(lambda text: _dates.of_text(text).day, event["startdatetime"])
+    return mark_repeats(
+        events, lambda event: parsed_or_text(lambda text: _dates.of_text(text).day, event["startdatetime"])
     )
 
 
 def whole(unit: Unit, captures: Sequence[Capture]) -> Whole:
     """Return that every event was read; of a full answer those after the day of its last, where it may be cut."""
     events = [event for capture in captures for table in _tables(capture) for event in _events(table, capture)]
-    read = (read_or_spelled(lambda text: _dates.of_text(text).day, event["startdatetime"]) for event in events)
+    read = (parsed_or_text(lambda text: _dates.of_text(text).day, event["startdatetime"]) for event in events)
     days = [day for day in read if isinstance(day, date)]
     cut = len(events) >= MOST and days
     return Whole(unit.name, (("event_date", (min(days) + timedelta(days=1)).isoformat(), None),) if cut else ())
@@ -117,7 +117,7 @@ def _events(table: Any, capture: Capture) -> Iterator[Record]:
 def locate(record: Record, run: RunFacts) -> Place:
     """Return the end of the event's day, or the fetch after a split."""
     # The day may be corrected: what comes for a gap is known by its company alone.
-    evidence = f"{named(run, record, record['asked'])}&start={quote(str(record['startdatetime']), safe=':')}"
+    evidence = f"{evidence_of(run, record, record['asked'])}&start={quote(str(record['startdatetime']), safe=':')}"
     try:
         start = _dates.of_text(record["startdatetime"])
     except Unreadable:
@@ -126,7 +126,7 @@ def locate(record: Record, run: RunFacts) -> Place:
         return Place(evidence, day=start.day, reason=figures.OTHER_TICKER.reason)
     if TWICE in record:
         return Place(evidence, day=start.day, reason=figures.TOLD_TWICE.reason)
-    place = dated(evidence, a_share(record["asked"], start.available_at, run))
+    place = dated(evidence, per_share_since(record["asked"], start.available_at, run))
     if _answers.is_absent(record["epsactual"]) and start.available_at <= run.observed_at:
         return Place(evidence, place.available_at, place.day, contract.NOT_REPORTED.reason)
     return place

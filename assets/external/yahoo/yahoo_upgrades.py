@@ -9,10 +9,10 @@ from assets.external.yahoo import _answers, _dates
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import fields
 from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole, one_entity, unit_per_ticker
-from assets.feeds.items import TWICE, Came, named, read_or_spelled, told_once
+from assets.feeds.items import TWICE, Came, evidence_of, mark_repeats, parsed_or_text
 from assets.feeds.naming import first_dated
 from assets.splits import DATASETS as SPLITS
-from assets.splits import a_share
+from assets.splits import per_share_since
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import yahoo_upgrades as contract
 from pitlake.datasets.yahoo_upgrades import DATASET
@@ -43,11 +43,11 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     """Return one record per rating."""
-    return told_once(
+    return mark_repeats(
         _ratings(unit, captures),
         lambda rating: (
-            read_or_spelled(fields.word, rating.get("firm")),
-            read_or_spelled(_dates.instant_of_epoch, rating.get("epochGradeDate")),
+            parsed_or_text(fields.word, rating.get("firm")),
+            parsed_or_text(_dates.instant_of_epoch, rating.get("epochGradeDate")),
         ),
     )
 
@@ -65,7 +65,7 @@ def _ratings(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 def locate(record: Record, run: RunFacts) -> Place:
     """Return the end of the rating's day; with a price target, the fetch after a split."""
     # The instant may be corrected: what comes for a gap is known by its company and firm alone.
-    evidence = f"{named(run, record, record['ticker'], record.get('firm'))}&graded={record.get('epochGradeDate')}"
+    evidence = f"{evidence_of(run, record, record['ticker'], record.get('firm'))}&graded={record.get('epochGradeDate')}"
     try:
         graded = _dates.of_instant(_dates.instant_of_epoch(record.get("epochGradeDate")))
     except Unreadable:
@@ -73,7 +73,9 @@ def locate(record: Record, run: RunFacts) -> Place:
     if TWICE in record:
         return Place(evidence, day=graded.day, reason=figures.TOLD_TWICE.reason)
     targeted = any(record.get(name) for name in SPELLED.values())
-    return dated(evidence, a_share(record["ticker"], graded.available_at, run) if targeted else graded.available_at)
+    return dated(
+        evidence, per_share_since(record["ticker"], graded.available_at, run) if targeted else graded.available_at
+    )
 
 
 def values(record: Record) -> dict[str, Any]:

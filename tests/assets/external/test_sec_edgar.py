@@ -18,7 +18,7 @@ from assets.external.sec_edgar.sec_fulltext_hits import PARSERS as HIT_PARSERS
 from assets.extraction import Gap, Row, RunFacts
 from assets.feeds.feed import Scope
 from assets.feeds.releases import LakeReleases
-from assets.feeds.runs import collected, outcomes, run_feed
+from assets.feeds.runs import collect_unit, outcomes, run_feed
 from pitlake.errors import BadInput, Unreadable
 from pitlake.lake.lake import Lake
 from pitlake.session import connect
@@ -56,7 +56,9 @@ def happened(feed, scope, played=None, known=None):
     run = RunFacts(observed_at=FETCHED, releases=known)
     fetch = (played or Played(PROVIDER)).fetch
     return [
-        outcome for unit in feed.units(scope) for outcome, _ in outcomes(feed, unit, *collected(feed, unit, fetch), run)
+        outcome
+        for unit in feed.units(scope)
+        for outcome, _ in outcomes(feed, unit, *collect_unit(feed, unit, fetch), run)
     ]
 
 
@@ -163,7 +165,7 @@ def test_what_is_not_there_of_one_registrant_costs_the_others_of_its_day_nothing
     assert ("no_data", "HTTP 404") not in reasons(found)
     early = Scope(date_from=date(2000, 1, 1), date_to=date(2024, 2, 22))
     unit = next(one for one in FILINGS.units(early) if one.name.endswith(str(day)))
-    captures, refusal = collected(FILINGS, unit, NoOlderPage(PROVIDER).fetch)
+    captures, refusal = collect_unit(FILINGS, unit, NoOlderPage(PROVIDER).fetch)
     assert (len(captures), refusal.reason) == (2, "HTTP 404")
 
 
@@ -395,7 +397,7 @@ def lake(tmp_path_factory):
     played = Played(PROVIDER)
     for feed in (FILINGS, FACTS):
         for unit in feed.units(COMPANY):
-            collected(feed, unit, played.fetch)
+            collect_unit(feed, unit, played.fetch)
     played.keep(store)
     for feed in (FILINGS, FACTS):
         with HttpClient(PROVIDER, store) as client:

@@ -14,7 +14,7 @@ import pytest
 from assets.external import all_feeds
 from assets.extraction import Gap, Row, RunFacts
 from assets.feeds.feed import Scope
-from assets.feeds.runs import collected, outcomes
+from assets.feeds.runs import collect_unit, outcomes
 from pitlake.lake.lake import Lake
 from resources.http.capture import Capture, CaptureStore
 from resources.http.client import HttpClient
@@ -60,7 +60,7 @@ class Answers:
         run = RunFacts(observed_at=observed_at, releases=releases, splits=splits)
         found = []
         for unit in self.feed.units(self.scope):
-            captures, refusal = collected(self.feed, unit, fetch)
+            captures, refusal = collect_unit(self.feed, unit, fetch)
             found += outcomes(self.feed, unit, captures, refusal, run)
         return found
 
