@@ -13,7 +13,7 @@ from pathlib import Path
 from bench.figures import Figure, figure
 from forge.datasets import MEMORY, contracts
 from forge.memory import Memory, WriteCall, Writing
-from forge.memory.flush import opened, table
+from forge.memory.flush import open_session, staged_table
 from forge.memory.journal import Journal
 from pitlake.lake.lake import Lake
 
@@ -50,7 +50,7 @@ def _appends(root: Path, rounds: int) -> Figure:
 def _publish(journal: Journal, lake: Lake) -> None:
     newest = journal.rows(journal.head()[0] - 1)
     with lake.stage(contracts()[MEMORY], f"row-{newest[0].seq}") as stage:
-        stage.add(None, table(newest, journal), extracted=1)
+        stage.add(None, staged_table(newest, journal), extracted=1)
         assert lake.publish(stage).changed
 
 
@@ -66,7 +66,7 @@ def _hydrates(root: Path, records: int, rounds: int = 5) -> Figure:
     hydrated, sessions = [], []
     for _ in range(rounds):
         at = datetime.now(timezone.utc)
-        sessions.append(_seconds(lambda at=at: opened(memory.lake, at).close()))
+        sessions.append(_seconds(lambda at=at: open_session(memory.lake, at).close()))
         hydrated.append(_seconds(lambda at=at: memory.hydrate(at, session="bench")))
     ours, opening = statistics.median(hydrated), statistics.median(sessions)
     return figure(

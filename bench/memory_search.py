@@ -8,7 +8,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 from bench.figures import Figure, figure
-from forge.core.embedder import KeptVectors, instants, ranked
+from forge.core.embedder import VectorCache, instants, ranked
 
 WORDS = ("growth", "inflation", "rates", "curve", "dollar", "oil", "credit", "payrolls", "duration", "carry", "hike")
 T = datetime(2024, 5, 1, tzinfo=timezone.utc)
@@ -21,20 +21,20 @@ def run(records: int = 10_000, searches: int = 100) -> list[Figure]:
     texts = [f"record {number}: {' '.join(rng.choices(WORDS, k=100))}" for number in range(records)]
     written_at = instants(T - timedelta(hours=number) for number in range(records))
     with TemporaryDirectory() as folder:
-        kept_vectors = KeptVectors(Path(folder) / "vectors.sqlite")
+        cache = VectorCache(Path(folder) / "vectors.sqlite")
         started = time.perf_counter()
-        vectors = kept_vectors.of(texts)
+        vectors = cache.embed(texts)
         build_seconds = time.perf_counter() - started
         started = time.perf_counter()
-        kept_vectors.of(texts)
+        cache.embed(texts)
         again = time.perf_counter() - started
         seconds = []
         for number in range(searches):
             started = time.perf_counter()
-            query_vector = kept_vectors.asked(f"{rng.choice(WORDS)} and {rng.choice(WORDS)} {number}")
+            query_vector = cache.embed_query(f"{rng.choice(WORDS)} and {rng.choice(WORDS)} {number}")
             ranked(query_vector, vectors, written_at, T, count=10)
             seconds.append(time.perf_counter() - started)
-        kept_vectors.close()
+        cache.close()
     return [
         figure(f"search over {records:,} records, p50", 1000 * statistics.median(seconds), "ms", aim="≤ 50"),
         figure(f"{records:,} texts of 100 words embedded", build_seconds, "s"),

@@ -1,4 +1,4 @@
-"""Forge: a portfolio manager's agent system on the lake. A decision can be asked again as of then, and is the same.
+"""Forge: a portfolio manager's agent system on the lake. Replaying a decision gives the same result.
 
-Its memory is a dataset behind the same wall as the market's. Knows the lake, and no orchestrator.
+Its memory is a dataset, read as of an instant like the market's. It depends on the lake and on no orchestrator.
 """

@@ -1,7 +1,7 @@
-"""What a PM shares with other agents over MCP: memory and decisions, to read, as of one instant, and only by name.
+"""The tools a PM shares with other agents over MCP: memory and decisions, read-only, as of one instant.
 
-The settings name the tools, `[mcp] tools = ["read", "search", "decisions"]`; without them there is nothing to serve.
-The book, sessions' files and skills are shared by none of them.
+The settings choose the tools, `[mcp] tools = ["read", "search", "decisions"]`; none are shared by default. The book,
+sessions' files and skills are never shared.
 """
 
 import json
@@ -29,7 +29,7 @@ Filters = Annotated[str | None, Field(description="key:value, key>=N, since:date
 
 
 class SharedTools:
-    """The tools, bound to an instant. A method's docstring is what the agent reads of it."""
+    """The tools, bound to an instant. The agent reads each method's docstring."""
 
     def __init__(self, own: Desk, memory: Memory, at: datetime) -> None:
         self._own, self._memory, self._at = own, memory, at
@@ -37,7 +37,7 @@ class SharedTools:
     async def read(
         self,
         path: Annotated[str, Field(description="A folder or a record below /memory/, such as /memory/views/.")],
-        depth: Annotated[Depth | None, Field(description="How much of a record; left out: its header.")] = None,
+        depth: Annotated[Depth | None, Field(description="How much of a record to show (default: header).")] = None,
         query: Filters = None,
     ) -> CallToolResult:
         """Read the portfolio manager's Views, Expressions, observations, outcomes and lessons, as of the instant."""
@@ -45,7 +45,7 @@ class SharedTools:
 
     async def search(
         self,
-        query: Annotated[str, Field(description="What it should be about.")],
+        query: Annotated[str, Field(description="What to look for.")],
         scope: Annotated[str, Field(description="A folder below /memory/.")] = SHARED,
         filters: Filters = None,
     ) -> CallToolResult:
@@ -56,9 +56,9 @@ class SharedTools:
         )
 
     async def decisions(
-        self, name: Annotated[str | None, Field(description="One decision in full; left out: which there are.")] = None
+        self, name: Annotated[str | None, Field(description="One decision in full (default: list all).")] = None
     ) -> CallToolResult:
-        """List decisions up to the instant, or tell of one what it rested on: its receipt and its lineage."""
+        """List decisions up to the instant, or show what one was based on: its receipt and its lineage."""
 
         async def told() -> str:
             return self._decision(name) if name else "\n".join(self._known()) or "none yet"
@@ -67,13 +67,13 @@ class SharedTools:
 
     def _files(self, path: str) -> ReadFS:
         if not path.startswith(SHARED):
-            raise BadInput("path", f"{path[:80]!r} is not shared", f"give one below {SHARED}")
-        return ReadFS(self._memory.hydrate(self._memory.standing(self._at)))
+            raise BadInput("path", f"{path[:80]!r} is not shared", f"give a path below {SHARED}")
+        return ReadFS(self._memory.hydrate(self._memory.read_instant(self._at)))
 
     def _known(self) -> list[str]:
-        begun = {name: self._own.tape.begun(name) for name in self._own.tape.decisions()}
-        mine = {name: told for name, told in begun.items() if self._seen(told["clock"], told["as_of"])}
-        return [f"{name}  {told['as_of']}  {told['text'][:80]}" for name, told in mine.items()]
+        inputs = {name: self._own.tape.inputs(name) for name in self._own.tape.decisions()}
+        mine = {name: start for name, start in inputs.items() if self._seen(start["clock"], start["as_of"])}
+        return [f"{name}  {start['as_of']}  {start['text'][:80]}" for name, start in mine.items()]
 
     def _seen(self, clock: str, as_of: str) -> bool:
         return clock == self._memory.journal.clock.name and instant(as_of) <= self._at
@@ -87,12 +87,12 @@ class SharedTools:
 
 
 def server(own: Desk, memory: Memory, at: datetime) -> MCPServer[None]:
-    """A server with the tools that the settings name. Raises BadInput where they name none."""
+    """Return a server with the tools that the settings choose. Raises BadInput if they choose none."""
     names = own.config.mcp.tools
     if not names:
-        raise BadInput("mcp.tools", "names none, so nothing is shared", f"name some in {own.settings}")
+        raise BadInput("mcp.tools", "is empty, so nothing is shared", f"set it in {own.settings}")
     box = SharedTools(own, memory, at)
-    known: dict[str, Callable[..., Awaitable[CallToolResult]]] = {
+    tools: dict[str, Callable[..., Awaitable[CallToolResult]]] = {
         "read": box.read,
         "search": box.search,
         "decisions": box.decisions,
@@ -100,8 +100,8 @@ def server(own: Desk, memory: Memory, at: datetime) -> MCPServer[None]:
     return MCPServer(
         name="forge",
         title="A portfolio manager's memory",
-        instructions=f"Answers as of {iso(at)}; what was written later is not there. It only reads.",
-        tools=[strict_tool(known[name]) for name in names],
+        instructions=f"Answers as of {iso(at)}; later writes are not included. Read-only.",
+        tools=[strict_tool(tools[name]) for name in names],
         log_level="WARNING",
     )
 

@@ -12,18 +12,18 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from forge.agent.occasions import OCCASIONS, asked
+from forge.agent.occasions import OCCASIONS, occasion_text
 from forge.core.config import Schedules
 from forge.core.timetable import Slot, timetable
 from forge.desk import desk
 from forge.fs import ForgeFS
-from forge.model.budget import of_all
+from forge.model.budget import total_spent
 from forge.providers.base import At
 from forge.tracking.calibration import calibrate
 from forge.tracking.receipts import recorded_cut_offs
 from forge.tracking.settlement import settle
-from forge.tracking.trades import exits
-from forge.tracking.untaken import untaken
+from forge.tracking.trades import close_exits
+from forge.tracking.untaken import track_untaken
 from forge.walk.plan import TRIGGERS, Walk
 from forge.walk.report import page
 from forge.walk.run import run
@@ -87,7 +87,7 @@ def forge_settlements(config: Instant, lake: LakeResource, forge: ForgeResource)
 def forge_outcomes(config: Instant, lake: LakeResource, forge: ForgeResource) -> dg.MaterializeResult[None]:
     """Close what is left, and publish memory."""
     with closing(forge.opened()) as memory:
-        made, gaps = exits(memory, At(as_of=config.at, lake=lake.open().root))
+        made, gaps = close_exits(memory, At(as_of=config.at, lake=lake.open().root))
         memory.flush()
     told = [f"{one.id} {one.expression} {one.status} {one.pnl:g} %" for one in made if one.pnl is not None]
     return dg.MaterializeResult(metadata=_told(config.at, "closed", told, gaps))
@@ -102,7 +102,7 @@ def forge_outcomes(config: Instant, lake: LakeResource, forge: ForgeResource) ->
 def forge_counterfactuals(config: Instant, lake: LakeResource, forge: ForgeResource) -> dg.MaterializeResult[None]:
     """Begin and go on with what was not taken, and publish memory."""
     with closing(forge.opened()) as memory:
-        made, gaps = untaken(memory, At(as_of=config.at, lake=lake.open().root))
+        made, gaps = track_untaken(memory, At(as_of=config.at, lake=lake.open().root))
         memory.flush()
     told = [f"{one.id} {one.expression or one.view} {one.decision_type} {one.status}" for one in made]
     return dg.MaterializeResult(metadata=_told(config.at, "tracked", told, gaps))
@@ -185,7 +185,7 @@ def forge_backtest(
             "ends": dg.MetadataValue.json(dict(walked.ends)),
             "requests": walked.spent.calls,
             "tokens": walked.spent.tokens,
-            "spent": walked.spent.told(),
+            "spent": walked.spent.describe(),
             "page": dg.MetadataValue.path(str(place)),
         }
     )
@@ -196,12 +196,12 @@ def take_turn(context: dg.OpExecutionContext, config: Occasion, lake: LakeResour
     """Ask the agent what the occasion asks; a decision that was begun goes on from its tape."""
     with closing(forge.opened()) as memory:
         files = ForgeFS(memory, memory.hydrate(config.at))
-        text = asked(config.occasion, files, config.at, forge.desk.config.schedules)
+        text = occasion_text(config.occasion, files, config.at, forge.desk.config.schedules)
         decision = f"D-{config.occasion}-{config.at:%Y%m%dT%H%M%SZ}"
         agent = forge.agent(memory, lake.open())
         if decision in agent.tape.decisions():
             text = ""
-        turn = agent.ask(text, config.at, decision=decision, trigger="schedule", said=context.log.info)
+        turn = agent.ask(text, config.at, decision=decision, trigger="schedule", on_progress=context.log.info)
         decided = asyncio.run(turn)
         fetched = agent.fetched(decision)
     gaps = [f"- {one['label']}: {gap['reason']}" for one in fetched for gap in one["gaps"]]
@@ -211,7 +211,7 @@ def take_turn(context: dg.OpExecutionContext, config: Occasion, lake: LakeResour
             "as of": decided.receipt.as_of,
             "end": decided.end,
             "exposure": decided.receipt.exposure,
-            "spent": of_all(agent.tape, agent.config, decision).told(),
+            "spent": total_spent(agent.tape, agent.config, decision).describe(),
             "gaps": dg.MetadataValue.md("\n".join(gaps) or "nothing was missing"),
             "answer": dg.MetadataValue.md(decided.answer),
             "receipt": dg.MetadataValue.json(decided.receipt.__dict__),

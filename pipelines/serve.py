@@ -21,7 +21,7 @@ from pathlib import Path
 
 import requests
 
-from forge.memory.memory import JOURNAL_VARIABLE, LAKE_VARIABLE, journal_file, root_of
+from forge.memory.memory import JOURNAL_VARIABLE, LAKE_VARIABLE, journal_file, lake_root
 from local_servers.server import free_port
 from pitlake.errors import PitlakeError
 from resources.postgres import Postgres, postgres
@@ -101,7 +101,7 @@ def serving(
 
 def _journal(server: Postgres, settings: Mapping[str, str]) -> dict[str, str]:
     """Forge's journal, where none is named and none was begun in a file."""
-    if settings.get(JOURNAL_VARIABLE) or journal_file(root_of(settings.get(LAKE_VARIABLE))).exists():
+    if settings.get(JOURNAL_VARIABLE) or journal_file(lake_root(settings.get(LAKE_VARIABLE))).exists():
         return {}
     return {JOURNAL_VARIABLE: server.url}
 

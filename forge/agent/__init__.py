@@ -1,1 +1,1 @@
-"""A turn of the agent: sessions, prompt, loop, tools, tasks, and its replay."""
+"""Turns of the agent: sessions, prompt, loop, tools, sub-agent tasks, and replay."""

@@ -1,6 +1,6 @@
-"""A turn of the agent: what it starts from is pinned and kept, the loop runs over its tape, a receipt says what it was.
+"""A turn of the agent: its inputs are recorded, the loop runs over its tape, and a receipt describes the result.
 
-Run again with the same name, a decision goes on where it was killed; replayed, it writes nothing.
+Running a decision again under its name resumes it where it was killed. A replay writes nothing.
 """
 
 import json
@@ -14,16 +14,16 @@ from typing import Any
 
 from forge.agent import session as sessions
 from forge.agent.conversation import Conversation, End, LoopLimits
-from forge.agent.loop import loop, unsaid
-from forge.agent.prompt import prompt
+from forge.agent.loop import loop, no_progress
+from forge.agent.prompt import system_prompt
 from forge.agent.replay import read_only
 from forge.agent.session import SessionContext, Trigger
 from forge.agent.tasks.crew import Crew
 from forge.agent.tasks.subagent import TaskContext
 from forge.agent.tools.fetch import Asks, Shelf
-from forge.agent.tools.toolset import agents
+from forge.agent.tools.toolset import agent_tools
 from forge.core.config import Config
-from forge.core.embedder import KeptVectors, Meaning
+from forge.core.embedder import Meaning, VectorCache
 from forge.core.skill_loader import SkillLoader
 from forge.core.tape import Diverged, Lane, Mode, Tape, digest
 from forge.fs import ForgeFS
@@ -34,40 +34,41 @@ from forge.model.budget import Meter
 from forge.model.taped import Models, Taped
 from forge.providers import all_providers
 from forge.providers.base import At
-from forge.tracking.receipts import Receipt, cut_off, exposure
+from forge.tracking.receipts import DecisionReceipt, cut_off, exposure
 from pitlake.clock import instant, iso, micros, now
 from pitlake.errors import BadInput, LakeNotFound, PitlakeError
 from pitlake.lake.lake import Lake
 
-NO_MARKET = "there is no market lake: fetch finds nothing; name one with --lake or PITLAKE_LAKE, or fill one"
+NO_MARKET = "there is no market lake, so fetch finds nothing; give one with --lake or PITLAKE_LAKE"
 
 
 @dataclass(frozen=True)
 class Decided:
-    """What a turn came to."""
+    """The result of a turn."""
 
     decision: str
     answer: str
     end: End
-    receipt: Receipt
+    receipt: DecisionReceipt
 
 
 @dataclass
 class Turn:
-    """One turn at work: what it started from, its files and its conversation."""
+    """A running turn: its inputs, files and conversation."""
 
     decision: str
-    begun: dict[str, Any]
+    inputs: dict[str, Any]
     fs: ForgeFS
-    talk: Conversation
+    conversation: Conversation
     lane: Lane
     memory: Memory
 
 
 @dataclass(frozen=True)
 class Agent:
-    """The agent at a desk. models: role to model, asked only where one is needed; lake: the market's, of which version
-    (default: the newest).
+    """The agent with its memory, tape and models.
+
+    models: role to model, called only when one is needed; lake: the market's; version: of the lake (default: newest).
     """
 
     memory: Memory
@@ -77,7 +78,7 @@ class Agent:
     config: Config = field(default_factory=Config)
     limits: LoopLimits = field(default_factory=LoopLimits)
     skills: Path | None = None
-    vectors: KeptVectors = field(default_factory=KeptVectors)
+    vectors: VectorCache = field(default_factory=VectorCache)
     version: int | None = None
 
     async def ask(
@@ -89,86 +90,96 @@ class Agent:
         trigger: Trigger = "query",
         user: str = "default",
         event: str = "",
-        said: Callable[[str], None] = unsaid,
+        on_progress: Callable[[str], None] = no_progress,
     ) -> Decided:
-        """Decide as of an instant (default: now).
+        """Answer a question as of an instant.
 
-        The decision's name, its question and its turn of the session are reserved on the tape before a model is asked.
+        The decision's name, question and turn of the session are reserved on the tape before a model is called.
 
         Args:
-            text: The question; "" with the name of a decision that was begun.
-            decision: The name to decide under (default: a new one). One that was begun goes on where it stopped.
+            text: The question; "" to resume a decision.
+            as_of: The instant (default: now).
+            decision: The name to decide under (default: a new one). An interrupted decision is resumed.
+            trigger: What started the turn.
+            user: Whose conversation the turn belongs to.
+            event: What is being decided, if earlier attempts at it must not be seen.
+            on_progress: Called with a line of text for each step.
 
         Raises:
-            BadInput: That decision was begun with another question or memory, or is being decided already.
-            NoModel, ModelFailed: A model has to be asked and there is none, or it failed. The turn is kept as failed.
+            BadInput: The decision has another question or memory, or is being decided already.
+            NoModel: A model is needed and none is configured. The turn is recorded as failed.
+            ModelFailed: A model did not answer. The turn is recorded as failed.
         """
         at = instant(as_of) if as_of else self.memory.journal.clock.now()
         name = decision or f"D-{micros(at):013x}{token_hex(5)}"
         with self.tape.claim(name):
-            begun = self._reserve(name, text, at, trigger, user, event)
-            said(f"decision {name}")
-            if begun["market"] is None:
-                said(NO_MARKET)
+            inputs = self._reserve(name, text, at, trigger, user, event)
+            on_progress(f"decision {name}")
+            if inputs["market"] is None:
+                on_progress(NO_MARKET)
             try:
-                return await self._decide(name, begun, said)
+                return await self._decide(name, inputs, on_progress)
             except BaseException as problem:
                 reason = str(problem) if isinstance(problem, PitlakeError) else type(problem).__name__
                 self.tape.fail(name, reason)
                 raise
 
     def _reserve(self, name: str, text: str, at: datetime, trigger: Trigger, user: str, event: str) -> dict[str, Any]:
-        """Return what a decision starts from, kept on the tape."""
+        """Return a decision's inputs, recorded on the tape."""
         if name in self.tape.decisions():
-            begun = self.tape.begun(name)
-            if text not in ("", begun["text"]):
-                raise BadInput("decision", f"{name} was begun with another question", "ask it without that name")
+            inputs = self.tape.inputs(name)
+            if text not in ("", inputs["text"]):
+                raise BadInput("decision", f"{name} was started with another question", "ask it without that name")
         else:
             with self.tape.reserving():
-                begun = self.tape.begin(name, self._begin(text, at, trigger, user, event))
-        if begun["clock"] != self.memory.journal.clock.name:
-            raise BadInput("decision", f"was begun on the memory {begun['clock']}", "resume it with that memory")
-        return begun
+                inputs = self.tape.begin(name, self._new_inputs(text, at, trigger, user, event))
+        if inputs["clock"] != self.memory.journal.clock.name:
+            raise BadInput("decision", f"was started on the memory {inputs['clock']}", "resume it with that memory")
+        return inputs
 
-    async def _decide(self, name: str, begun: dict[str, Any], said: Callable[[str], None]) -> Decided:
-        turn = self._turn(self.memory, name, begun, "record")
-        answer, end = await self._run(turn, said)
-        context = SessionContext(begun["session"], begun["turn"])
-        told = (begun["text"], answer)
-        at, stopped = instant(begun["as_of"]), turn.talk.stopped
-        sessions.record_turn(self.memory, turn.fs, context, begun["trigger"], begun["user"], at, told, stopped)
+    async def _decide(self, name: str, inputs: dict[str, Any], on_progress: Callable[[str], None]) -> Decided:
+        turn = self._turn(self.memory, name, inputs, "record")
+        answer, end = await self._run(turn, on_progress)
+        context = SessionContext(inputs["session"], inputs["turn"])
+        exchange = (inputs["text"], answer)
+        at, stopped = instant(inputs["as_of"]), turn.conversation.stopped
+        sessions.record_turn(self.memory, turn.fs, context, inputs["trigger"], inputs["user"], at, exchange, stopped)
         self.memory.flush()
-        receipt = self.tape.keep_receipt(name, self._receipt(turn, answer, end).dumped())
-        return Decided(name, answer, end, loaded(receipt))
+        receipt = self.tape.add_receipt(name, self._receipt(turn, answer, end).to_json())
+        return Decided(name, answer, end, load_receipt(receipt))
 
-    async def replay(self, decision: str, mode: Mode = "strict", said: Callable[[str], None] = unsaid) -> Decided:
-        """Decide again from the tape, with the memory of then: strict, or with the tools asking again.
+    async def replay(
+        self, decision: str, mode: Mode = "strict", on_progress: Callable[[str], None] = no_progress
+    ) -> Decided:
+        """Replay a decision from the tape with the memory of that time. Mode `live-tools` runs its tools again.
 
-        Raises Diverged naming the step or what differs in the receipt, BadInput for a decision that is not on the tape.
+        Raises Diverged naming the step or receipt field that differs, BadInput for a decision that is not on the tape.
         """
-        begun = self.tape.begun(decision)
-        turn = self._turn(read_only(self.memory), decision, begun, mode)
-        answer, end = await self._run(turn, said)
-        turn.lane.ended()
+        inputs = self.tape.inputs(decision)
+        turn = self._turn(read_only(self.memory), decision, inputs, mode)
+        answer, end = await self._run(turn, on_progress)
+        turn.lane.check_end()
         receipt = self._receipt(turn, answer, end)
-        kept = self.tape.receipt(decision)
-        if kept is None:
-            raise BadInput("decision", "was never finished", f"go on with it: pitlake forge ask --resume {decision}")
-        return Decided(decision, answer, end, same(loaded(kept), receipt))
+        recorded = self.tape.receipt(decision)
+        if recorded is None:
+            raise BadInput("decision", "was never finished", f"resume it: pitlake forge ask --resume {decision}")
+        return Decided(decision, answer, end, check_receipt(load_receipt(recorded), receipt))
 
     def fetched(self, decision: str) -> list[dict[str, Any]]:
-        """What a decision fetched, each with its label, data, gaps and receipts: from the tape and what its calls
-        wrote, so that a resumed turn and a replay have all of it. Raises BadInput for one that is not on the tape.
+        """Return what a decision fetched, each with its label, data, gaps and receipts.
+
+        Read from the tape and memory, so that resumed turns and replays have all of it.
+
+        Raises BadInput for a decision that is not on the tape.
         """
-        session = self.tape.begun(decision)["session"]
+        session = self.tape.inputs(decision)["session"]
         wrote = {row.call_id: row.content for row in self.memory.written_by(session, decision)}
         return [json.loads(wrote[call]) for call in self.tape.calls(decision, "fetch") if call in wrote]
 
-    def _begin(self, text: str, at: datetime, trigger: Trigger, user: str, event: str) -> dict[str, Any]:
-        """All that a turn starts from."""
-        remembered = self.memory.standing(at)
+    def _new_inputs(self, text: str, at: datetime, trigger: Trigger, user: str, event: str) -> dict[str, Any]:
+        remembered = self.memory.read_instant(at)
         minutes = self.config.sessions.session_timeout_minutes
-        context = sessions.resolved(self.memory.hydrate(remembered), trigger, user, at, minutes, event)
+        context = sessions.resolve_session(self.memory.hydrate(remembered), trigger, user, at, minutes, event)
         context = self._free_turn(context, at)
         return {
             "text": text,
@@ -186,26 +197,28 @@ class Agent:
         }
 
     def _free_turn(self, context: SessionContext, at: datetime) -> SessionContext:
-        """Return the session's next turn that nobody has reserved; of a new session while one of its turns is open."""
+        """Return the session's next free turn, or a turn of a new session while one of its turns is running."""
         turn = context.turn_number
         for name in self.tape.turns(context.session_id):
-            turn = max(turn, self.tape.begun(name)["turn"] + 1)
+            turn = max(turn, self.tape.inputs(name)["turn"] + 1)
             if self.tape.receipt(name) is None and self.tape.failure(name) is None:
                 if self.tape.is_claimed(name):
                     return sessions.new(at)
                 self.tape.fail(name, "its process ended before it was answered")
         return replace(context, turn_number=turn)
 
-    def _turn(self, memory: Memory, decision: str, begun: dict[str, Any], mode: Mode) -> Turn:
-        known = memory.hydrate(begun["remembered"], session=begun["session"], event=begun["event"], turn=begun["as_of"])
-        fs = ForgeFS(memory, known, Guardrails(self.config.guardrails), self.skills)
-        system = prompt(fs, begun["turn"], sessions.prior(fs) if begun["turn"] > 1 else None)
+    def _turn(self, memory: Memory, decision: str, inputs: dict[str, Any], mode: Mode) -> Turn:
+        remembered = memory.hydrate(
+            inputs["remembered"], session=inputs["session"], event=inputs["event"], turn=inputs["as_of"]
+        )
+        fs = ForgeFS(memory, remembered, Guardrails(self.config.guardrails), self.skills)
+        system = system_prompt(fs, inputs["turn"], sessions.history_tail(fs) if inputs["turn"] > 1 else None)
         return Turn(
-            decision, begun, fs, Conversation(system, [begun["text"]]), self.tape.lane(decision, mode=mode), memory
+            decision, inputs, fs, Conversation(system, [inputs["text"]]), self.tape.lane(decision, mode=mode), memory
         )
 
-    async def _run(self, turn: Turn, said: Callable[[str], None]) -> tuple[str, End]:
-        meter = Meter(self.tape, turn.decision, instant(turn.begun["as_of"]), self.config)
+    async def _run(self, turn: Turn, on_progress: Callable[[str], None]) -> tuple[str, End]:
+        meter = Meter(self.tape, turn.decision, instant(turn.inputs["as_of"]), self.config)
         models = Models(self.tape, turn.decision, turn.lane.mode, meter.over(self.models))
 
         def compactor(call_id: str) -> Model:
@@ -213,24 +226,26 @@ class Agent:
             return Taped(models.model("compact", lane), lane)
 
         meaning = Meaning(self.vectors, (self.config.search.semantic_weight, self.config.search.recency_weight))
-        asks, known = self._sources(turn.begun), turn.fs.remembered
-        shelf = Shelf(known, turn.memory.written_by(known.session, turn.decision))
-        turns, *_, repeats = turn.begun["limits"]  # a tape may hold a third, of tokens, which budgets keep
+        asks, remembered = self._sources(turn.inputs), turn.fs.remembered
+        shelf = Shelf(remembered, turn.memory.written_by(remembered.session, turn.decision))
+        turns, *_, repeats = turn.inputs["limits"]  # a tape may hold a third, of tokens, which budgets keep
         limits = LoopLimits(turns, repeats)
-        room = TaskContext(turn.memory, known, models, meaning, asks, shelf, self.skills, self.config.executor, limits)
-        crew = Crew(room, turn.fs)
+        context = TaskContext(
+            turn.memory, remembered, models, meaning, asks, shelf, self.skills, self.config.executor, limits
+        )
+        crew = Crew(context, turn.fs)
         try:
             if turn.lane.mode == "record":
                 crew.resume(self.tape.steps(turn.decision))
-            tools = agents(turn.fs, meaning, asks, compactor, turn.talk, shelf, crew.tools)
-            model = Taped(models.model("agent", turn.lane, turn.begun["model"]), turn.lane)
-            answer, end = await loop(model, turn.lane, turn.talk, tools, limits, said)
+            tools = agent_tools(turn.fs, meaning, asks, compactor, turn.conversation, shelf, crew.tools)
+            model = Taped(models.model("agent", turn.lane, turn.inputs["model"]), turn.lane)
+            answer, end = await loop(model, turn.lane, turn.conversation, tools, limits, on_progress)
             return await crew.end(answer), end
         finally:
             await crew.executor.close(abandon=True)
 
-    def _sources(self, begun: dict[str, Any]) -> dict[str, Asks]:
-        at = At(as_of=instant(begun["as_of"]), lake=self.lake, version=begun["market"])
+    def _sources(self, inputs: dict[str, Any]) -> dict[str, Asks]:
+        at = At(as_of=instant(inputs["as_of"]), lake=self.lake, version=inputs["market"])
 
         async def asks(name: str, params: Mapping[str, Any]) -> Any:
             return await all_providers()[name].fetch(params, at)
@@ -243,20 +258,24 @@ class Agent:
         except LakeNotFound:
             return None
 
-    def _receipt(self, turn: Turn, answer: str, end: End) -> Receipt:
-        at = instant(turn.begun["as_of"])
-        cut_offs = {one: cut_off(one, self.lake, now() - timedelta(seconds=1)) for one in sorted(turn.talk.models)}
+    def _receipt(self, turn: Turn, answer: str, end: End) -> DecisionReceipt:
+        at = instant(turn.inputs["as_of"])
+        cut_offs = {
+            model: cut_off(model, self.lake, now() - timedelta(seconds=1)) for model in sorted(turn.conversation.models)
+        }
         head = turn.fs.remembered.head
-        return Receipt(
+        return DecisionReceipt(
             decision=turn.decision,
-            session=turn.begun["session"],
-            as_of=turn.begun["as_of"],
-            market=turn.begun["market"],
+            session=turn.inputs["session"],
+            as_of=turn.inputs["as_of"],
+            market=turn.inputs["market"],
             memory=head.version,
-            tools=tuple(one for told in self.fetched(turn.decision) for one in told["receipts"]),
+            tools=tuple(
+                receipt for answer_of_fetch in self.fetched(turn.decision) for receipt in answer_of_fetch["receipts"]
+            ),
             models=cut_offs,
             exposure=exposure(cut_offs.values(), at),
-            prompt=digest(turn.talk.system),
+            prompt=digest(turn.conversation.system),
             skills=SkillLoader(self.skills).sha256(),
             journal=(head.seq, head.chain),
             end=end,
@@ -264,20 +283,20 @@ class Agent:
         )
 
 
-def loaded(text: str) -> Receipt:
-    """A kept receipt."""
-    told = json.loads(text)
-    return Receipt(**{**told, "tools": tuple(told["tools"]), "journal": tuple(told["journal"])})
+def load_receipt(text: str) -> DecisionReceipt:
+    """Parse a recorded receipt."""
+    fields = json.loads(text)
+    return DecisionReceipt(**{**fields, "tools": tuple(fields["tools"]), "journal": tuple(fields["journal"])})
 
 
-def same(kept: Receipt, found: Receipt) -> Receipt:
-    """The kept receipt, when a replay came to the same one. Raises Diverged naming the field.
+def check_receipt(recorded: DecisionReceipt, replayed: DecisionReceipt) -> DecisionReceipt:
+    """Return the recorded receipt if the replay's is the same. Raises Diverged naming the field that differs.
 
-    What may differ: the memory's version, since what was in the journal then is published now; what the registry has
-    learnt of models.
+    Two fields may differ: the memory's version, since the journal has been published since, and what the registry knows
+    about models.
     """
-    then, again = asdict(kept), asdict(found)
+    then, again = asdict(recorded), asdict(replayed)
     for name in ("session", "as_of", "market", "tools", "prompt", "skills", "journal", "end", "answer"):
         if then[name] != again[name]:
-            raise Diverged("receipt", 0, name, f"{again[name]!r} where it was {then[name]!r}")
-    return kept
+            raise Diverged("receipt", 0, name, f"was {then[name]!r}, now {again[name]!r}")
+    return recorded

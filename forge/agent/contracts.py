@@ -1,4 +1,4 @@
-"""What an output must have to count: models of its machine-readable sections, read strictly, never in part."""
+"""Contracts of outputs: their machine-readable sections, parsed strictly and never in part."""
 
 import re
 from collections.abc import Callable
@@ -20,7 +20,7 @@ Text = Annotated[str, Field(min_length=1, max_length=2_000)]
 
 
 class OutputUnreadable(BadInput):
-    """An output is not what its contract says; nothing of it counts."""
+    """An output breaks its contract; none of it is used."""
 
 
 class _Contract(BaseModel):
@@ -36,7 +36,7 @@ class ScenarioChange(_Contract):
 
 
 class ViewUpdate(_Contract):
-    """What an output says of a View."""
+    """What an output says about a View."""
 
     view_id: Annotated[str, Field(pattern=r"\AV-[0-9]{3,9}\z")]
     prior_confidence: Share
@@ -47,7 +47,7 @@ class ViewUpdate(_Contract):
 
 
 class ExpressionImplication(_Contract):
-    """What an output says of an Expression."""
+    """What an output says about an Expression."""
 
     expression_id: Annotated[str, Field(pattern=r"\AE-[0-9]{3,9}\z")]
     action: Literal["hold", "adjust", "close", "review"]
@@ -67,17 +67,17 @@ _One = TypeVar("_One", bound=_Contract)
 
 
 def plain(text: str) -> Output:
-    """An output that needs a SUMMARY alone. Raises OutputUnreadable."""
+    """Parse an output that needs only a SUMMARY. Raises OutputUnreadable."""
     return Output(summary=_section(text, "SUMMARY")[:2_000])
 
 
 def view_validation(text: str) -> Output:
-    """One of view-validation: SUMMARY and VIEW UPDATES. Raises OutputUnreadable."""
+    """Parse an output of view-validation: SUMMARY and VIEW UPDATES. Raises OutputUnreadable."""
     return plain(text).model_copy(update={"view_updates": _blocks(text, "VIEW UPDATES", ViewUpdate)})
 
 
 def synthesis(text: str) -> Output:
-    """One of portfolio-synthesis: all five sections. Raises OutputUnreadable."""
+    """Parse an output of portfolio-synthesis, which needs all five sections. Raises OutputUnreadable."""
     for name in SECTIONS:
         _section(text, name)
     implied = _blocks(text, "EXPRESSION IMPLICATIONS", ExpressionImplication)
@@ -88,11 +88,11 @@ CONTRACTS: dict[str, Callable[[str], Output]] = {
     "portfolio-synthesis": synthesis,
     "view-validation": view_validation,
 }
-"""By skill; any other needs its SUMMARY."""
+"""Parsers by skill; any other skill needs only a SUMMARY."""
 
 
-def read(skill: str, text: str) -> Output:
-    """A skill's output. Raises OutputUnreadable saying what to give."""
+def read_output(skill: str, text: str) -> Output:
+    """Parse a skill's output. Raises OutputUnreadable saying what to change."""
     if len(text) > MOST_CHARACTERS:
         raise OutputUnreadable("output", f"has {len(text):,} characters", f"keep it under {MOST_CHARACTERS:,}")
     return CONTRACTS.get(skill, plain)(text)
@@ -100,56 +100,56 @@ def read(skill: str, text: str) -> Output:
 
 def _section(text: str, name: str) -> str:
     heads = re.findall(rf"^#+[ \t]+{name}[ \t]*$", text, re.MULTILINE | re.IGNORECASE)
-    found = section(text, name)
-    if len(heads) != 1 or not found:
-        said = "is given twice" if len(heads) > 1 else "is missing or empty"
-        raise OutputUnreadable(name, said, f"give one section ### {name}")
-    return found
+    body = section(text, name)
+    if len(heads) != 1 or not body:
+        problem = "appears twice" if len(heads) > 1 else "is missing or empty"
+        raise OutputUnreadable(name, problem, f"give one section ### {name}")
+    return body
 
 
 def _blocks(text: str, name: str, kind: type[_One]) -> tuple[_One, ...]:
     body = _section(text, name)
     blocks = _BLOCK.findall(body)
     if 2 * len(blocks) != len(_FENCE.findall(body)):
-        raise OutputUnreadable(name, "has a fence that is not a whole ```yaml block", "give yaml blocks alone")
+        raise OutputUnreadable(name, "has a fence that is not a whole ```yaml block", "give only yaml blocks")
     if not blocks:
         if body.strip().strip(".").lower() == NONE:
             return ()
-        raise OutputUnreadable(name, "has no ```yaml block", f"give one for each, or write {NONE}")
-    told = [_made(name, one, kind) for block in blocks for one in _loaded(name, block)]
-    keys = [next(iter(one.model_dump().values())) for one in told]
+        raise OutputUnreadable(name, "has no ```yaml block", f"give one block per item, or write {NONE}")
+    entries = [_validate(name, fields, kind) for block in blocks for fields in _load_entries(name, block)]
+    keys = [next(iter(entry.model_dump().values())) for entry in entries]
     if len(set(keys)) < len(keys):
-        raise OutputUnreadable(name, "tells of one id twice", "give one block for each")
-    return tuple(told)
+        raise OutputUnreadable(name, "has one id twice", "give one block per id")
+    return tuple(entries)
 
 
-def _loaded(name: str, block: str) -> list[Any]:
+def _load_entries(name: str, block: str) -> list[Any]:
     try:
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(block, yaml.SafeLoader)):
-            raise OutputUnreadable(name, "refers to another part of it", "write values out")
+            raise OutputUnreadable(name, "uses a YAML alias", "write the values out")
         documents = list(yaml.load_all(block, _Unique))
     except (yaml.YAMLError, ValueError, RecursionError) as problem:
         raise OutputUnreadable(name, f"is not YAML ({type(problem).__name__})", "quote texts with colons") from None
-    found = [one for document in documents for one in (document if isinstance(document, list) else [document])]
-    if not found:
+    entries = [entry for document in documents for entry in (document if isinstance(document, list) else [document])]
+    if not entries:
         raise OutputUnreadable(name, "has an empty block", f"fill it, or write {NONE} without a block")
-    return found
+    return entries
 
 
-def _made(name: str, told: Any, kind: type[_One]) -> _One:
+def _validate(name: str, fields: Any, kind: type[_One]) -> _One:
     try:
-        return kind.model_validate(told)
+        return kind.model_validate(fields)
     except ValidationError as problem:
         first = problem.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"])) or "the block"
-        raise OutputUnreadable(name, f"{where}: {first['msg']}", "keep to the template") from None
+        raise OutputUnreadable(name, f"{where}: {first['msg']}", "follow the template") from None
 
 
 class _Unique(yaml.SafeLoader):
-    """Refuses a key that is there twice."""
+    """Refuses duplicate keys."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
         if len(set(map(str, keys))) < len(keys):
-            raise yaml.YAMLError("a key is given twice")
+            raise yaml.YAMLError("duplicate key")
         return super().construct_mapping(node, deep)

@@ -1,4 +1,4 @@
-"""What a loop holds: the messages of the next request, its limits, and what it says where a model can't."""
+"""The state of a loop: the next request's messages, its limits, and the text that explains why it stopped."""
 
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -13,13 +13,13 @@ REASONS: dict[End, str] = {
     "budget": "a budget is reached",
     "repeated": "the same call was made three times",
 }
-COMPACTED = "[compacted: see what compact answered]"
+COMPACTED = "[compacted: see the answer of compact]"
 SHOWN = 12
 
 
 @dataclass(frozen=True)
 class LoopLimits:
-    """When a loop stops. turns: requests to the model; repeats: of one call."""
+    """When a loop stops. turns: requests to the model; repeats: of one identical call."""
 
     turns: int = 40
     repeats: int = 3
@@ -27,8 +27,8 @@ class LoopLimits:
 
 @dataclass
 class Conversation:
-    """What the next request says. models: the ids that answered; tokens: used so far; role: which its requests
-    bear; stopped: why it came to an end without an answer.
+    """The next request's content. models: ids of the models that answered; tokens: used so far; role: of its requests;
+    stopped: why it ended without an answer.
     """
 
     system: str
@@ -38,29 +38,34 @@ class Conversation:
     tokens: int = 0
     stopped: str = ""
 
-    def results(self) -> str:
-        """Every tool result the next request would show."""
+    def tool_results(self) -> str:
+        """Return every tool result that the next request would show."""
         return "\n\n".join(
-            f"--- {one.call.name} ---\n{one.text}"
+            f"--- {result.call.name} ---\n{result.text}"
             for message in self.messages
             if isinstance(message, Results)
-            for one in message.returned
-            if one.text != COMPACTED
+            for result in message.returned
+            if result.text != COMPACTED
         )
 
-    def compacted(self) -> None:
-        """Put a note in the place of every tool result so far, in all requests to come. The tape keeps them."""
+    def compact_results(self) -> None:
+        """Replace every tool result so far by a note in later requests. The tape keeps the results."""
         for place, message in enumerate(self.messages):
             if isinstance(message, Results):
-                told = tuple(replace(one, text=COMPACTED) for one in message.returned if one.call.name != "compact")
-                kept = {one.call.id: one for one in told}
-                self.messages[place] = Results(tuple(kept.get(one.call.id, one) for one in message.returned))
+                notes = tuple(
+                    replace(result, text=COMPACTED) for result in message.returned if result.call.name != "compact"
+                )
+                by_id = {result.call.id: result for result in notes}
+                self.messages[place] = Results(tuple(by_id.get(result.call.id, result) for result in message.returned))
 
-    def ended(self, last: str, why: End, told: str = "") -> str:
-        """What is known and what is missing, said by code. told: why it ended, where more is known than its kind."""
-        self.stopped = told or REASONS[why]
-        given = [one for message in self.messages if isinstance(message, Results) for one in message.returned]
-        known = [f"- {one.call.name}: {(one.text.splitlines() or [''])[0][:160]}" for one in given]
-        lines = [f"STOPPED: {self.stopped}.", "KNOWN:", *(known[-SHOWN:] or ["- nothing was asked"])]
+    def stop(self, last: str, why: End, reason: str = "") -> str:
+        """Stop the conversation and return a text that says why and lists what is known.
+
+        reason: why it stopped, if more is known than the kind of end.
+        """
+        self.stopped = reason or REASONS[why]
+        results = [result for message in self.messages if isinstance(message, Results) for result in message.returned]
+        facts = [f"- {result.call.name}: {(result.text.splitlines() or [''])[0][:160]}" for result in results]
+        lines = [f"STOPPED: {self.stopped}.", "KNOWN:", *(facts[-SHOWN:] or ["- no tool was called"])]
         missing = "MISSING: an answer that takes all of this into account."
         return "\n".join([*([last] if last else []), *lines, missing])

@@ -1,6 +1,6 @@
-"""Why a decision came out as it did: from the rows it was given, over what it wrote, to what became of that.
+"""The lineage of a decision: the rows it was given, what it wrote, and what became of that.
 
-Read from memory and tape alone; nothing is asked again.
+Read from memory and the tape alone; nothing is fetched again.
 """
 
 import json
@@ -15,13 +15,13 @@ from forge.records import Record, kind_of_path
 from pitlake.clock import now
 
 MOST_ROWS = 5
-"""So many pieces of evidence of one answer are named; of the rest, how many there are."""
+"""How many pieces of evidence of one answer are shown; the rest are counted."""
 _POINTERS = ("view_id", "view", "expression", "links")
 
 
 @dataclass(frozen=True)
 class Edge:
-    """One thing that rests on another. relation: what the later is to the earlier."""
+    """A dependency. relation: what the later item is to the earlier one."""
 
     earlier: str
     later: str
@@ -29,15 +29,15 @@ class Edge:
 
 
 def lineage(memory: Memory, tape: Tape, decision: str, at: datetime | None = None) -> list[Edge]:
-    """From evidence to outcome, in the order of time. at: as of when (default: now).
+    """Return the edges from evidence to outcome, in the order of time. at: as of when (default: now).
 
     Raises BadInput for a decision that is not on the tape.
     """
-    begun = tape.begun(decision)
-    written = memory.written_by(begun["session"], decision)
+    inputs = tape.inputs(decision)
+    rows = memory.written_by(inputs["session"], decision)
     calls = set(tape.calls(decision, "fetch"))  # the agent can write beside and over what they wrote
-    edges = [edge for row in written if row.call_id in calls for edge in _fetched(row, decision)]
-    records = {row.path: row.path.rpartition("/")[2].removesuffix(".md") for row in written if kind_of_path(row.path)}
+    edges = [edge for row in rows if row.call_id in calls for edge in _fetched(row, decision)]
+    records = {row.path: row.path.rpartition("/")[2].removesuffix(".md") for row in rows if kind_of_path(row.path)}
     edges += [Edge(decision, name, "wrote") for name in records.values()]
     return edges + list(_followed(_pointers(memory, at or now()), [*records.values()]))
 
@@ -45,25 +45,27 @@ def lineage(memory: Memory, tape: Tape, decision: str, at: datetime | None = Non
 def _fetched(row: Row, decision: str) -> Iterator[Edge]:
     place = CONTEXT + row.path.rpartition("/")[2]
     answer = json.loads(row.content)
-    evidence = list(dict.fromkeys(str(one["evidence"]) for one in answer["data"] if one.get("evidence")))
-    for one in evidence[:MOST_ROWS]:
-        yield Edge(one, place, "row of")
+    evidence = list(dict.fromkeys(str(data["evidence"]) for data in answer["data"] if data.get("evidence")))
+    for name in evidence[:MOST_ROWS]:
+        yield Edge(name, place, "row of")
     if len(evidence) > MOST_ROWS:
         yield Edge(f"{len(evidence) - MOST_ROWS} more", place, "rows of")
     yield Edge(place, decision, answer["label"])
 
 
 def _pointers(memory: Memory, at: datetime) -> list[tuple[str, str, str]]:
-    """Which record points at which, and by what field: (from, to, field)."""
-    known = memory.hydrate(memory.standing(at))
-    rows = [row for path in known.paths() if kind_of_path(path) and (row := known.newest(path))]
-    records: list[Record] = [known.record(row) for row in rows]
-    found = []
+    """Return links between records as (from, to, field)."""
+    remembered = memory.hydrate(memory.read_instant(at))
+    rows = [row for path in remembered.paths() if kind_of_path(path) and (row := remembered.newest(path))]
+    records: list[Record] = [remembered.record(row) for row in rows]
+    pointers = []
     for record in records:
         for field in _POINTERS:
-            told = getattr(record, field, ())
-            found += [(record.id, name, field) for name in ((told,) if isinstance(told, str) else told) if name]
-    return found
+            targets = getattr(record, field, ())
+            pointers += [
+                (record.id, name, field) for name in ((targets,) if isinstance(targets, str) else targets) if name
+            ]
+    return pointers
 
 
 def _followed(pointers: list[tuple[str, str, str]], waiting: list[str]) -> Iterator[Edge]:
@@ -78,12 +80,12 @@ def _followed(pointers: list[tuple[str, str, str]], waiting: list[str]) -> Itera
 
 
 def as_text(edges: list[Edge]) -> str:
-    """A line an edge."""
+    """Format edges as text, one per line."""
     return "\n".join(f"{edge.earlier} → {edge.later} ({edge.relation})" for edge in edges)
 
 
 def as_mermaid(edges: list[Edge]) -> str:
-    """A Mermaid flowchart."""
+    """Format edges as a Mermaid flowchart."""
     ends = dict.fromkeys(end for edge in edges for end in (edge.earlier, edge.later))
     names = {name: f"n{place}" for place, name in enumerate(ends)}
     nodes = [f"    {key}[{_quoted(name)}]" for name, key in names.items()]

@@ -1,4 +1,4 @@
-"""What Forge is asked by the clock: mornings, evenings and once a week, as of the scheduled instant."""
+"""The questions that Forge is asked on schedule: mornings, evenings and weekly, as of the scheduled instant."""
 
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -23,8 +23,8 @@ OCCASIONS = {
 }
 
 
-def asked(occasion: str, files: ForgeFS, at: datetime, settings: Schedules) -> str:
-    """The text of an occasion; what it counts is of a week and as of the instant. Raises KeyError for another name."""
+def occasion_text(occasion: str, files: ForgeFS, at: datetime, settings: Schedules) -> str:
+    """Return an occasion's question, with counts of the week up to the instant. Raises KeyError if unknown."""
     day = at.astimezone(ZoneInfo(settings.timezone)).date()
     outcomes = files.list_dir("/memory/outcomes/", f"since:{day - timedelta(days=7)}")
     completed = files.list_dir("/memory/counterfactuals/", "status:completed")

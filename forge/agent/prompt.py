@@ -1,6 +1,6 @@
-"""The system prompt: what never changes first, then skills, lessons, marks, Views, the book and the session.
+"""The system prompt: the fixed part first, then skills, lessons, calibration, Views, the book and the session.
 
-So the longest part is the same from turn to turn, and a provider's cache of prompts holds it.
+The longest part is the same in every turn, so that a provider's prompt cache can reuse it.
 """
 
 from forge.fs import ForgeFS
@@ -86,38 +86,42 @@ Record untaken decisions as counterfactuals.
 """
 
 
-def prompt(fs: ForgeFS, turn: int, prior: str | None) -> str:
-    """The system prompt of a turn. prior: the end of the session's history, None in its first turn."""
-    views = [one for one in _records(fs, "views") if isinstance(one, View) and one.status == "active"]
-    told = [
+def system_prompt(fs: ForgeFS, turn: int, prior: str | None) -> str:
+    """Return the system prompt of a turn. prior: the end of the session's history, None in its first turn."""
+    views = [record for record in _records(fs, "views") if isinstance(record, View) and record.status == "active"]
+    skills = "\n".join(f"  {entry.name.strip('/')}: {entry.meta}" for entry in fs.list_dir("/skills/"))
+    sections = [
         FIXED,
-        "SKILLS:\n"
-        + ("\n".join(f"  {one.name.strip('/')}: {one.meta}" for one in fs.list_dir("/skills/")) or "  none installed"),
+        f"SKILLS:\n{skills or '  none installed'}",
         "PROCESS KNOWLEDGE (top by weight, approved by the PM):\n"
         + "\n".join(lesson.line() for lesson in approved_lessons(fs.remembered)[:TOP_LESSONS]),
         f"CALIBRATION: {worst_calibration(fs)}",
-        f"VIEWS: {len(views)} active: " + " ".join(f"{one.id}({one_line(one.scope, MOST_SCOPE)})" for one in views),
+        f"VIEWS: {len(views)} active: " + " ".join(f"{view.id}({one_line(view.scope, MOST_SCOPE)})" for view in views),
         f"PORTFOLIO: {book_text(fs)}",
     ]
     if prior:
-        told.append(f"SESSION (turn {turn}):\n{prior}\nPrior context: read('/session/').")
-    return "\n\n".join(told) + "\n"
+        sections.append(f"SESSION (turn {turn}):\n{prior}\nPrior context: read('/session/').")
+    return "\n\n".join(sections) + "\n"
 
 
 def worst_calibration(fs: ForgeFS) -> str:
-    """The category whose forecasts are furthest off, of those that chance alone does not explain, as one line."""
-    marks = [one for one in _records(fs, "calibration") if isinstance(one, Calibration) and one.status == "measured"]
-    off = [one for one in marks if one.worst_bias and (one.ece or 0) > (one.null_ece or 0)]
+    """Return one line on the category whose forecasts are furthest off, among those that chance does not explain."""
+    marks = [
+        record
+        for record in _records(fs, "calibration")
+        if isinstance(record, Calibration) and record.status == "measured"
+    ]
+    off = [mark for mark in marks if mark.worst_bias and (mark.ece or 0) > (mark.null_ece or 0)]
     if not off:
         return "No category is further off than chance makes it." if marks else "Insufficient calibration data."
-    worst = max(off, key=lambda one: (abs(one.worst_bias or 0.0), one.id))
+    worst = max(off, key=lambda mark: (abs(mark.worst_bias or 0.0), mark.id))
     return f"⚠ {worst.id}: worst band bias {worst.worst_bias:+.2f}"
 
 
 def _records(fs: ForgeFS, kind: str) -> list[Record]:
-    known = fs.remembered
-    rows = [known.newest(path) for path in known.paths(f"/memory/{kind}/")]
-    return [known.record(row) for row in rows if row is not None]
+    remembered = fs.remembered
+    rows = [remembered.newest(path) for path in remembered.paths(f"/memory/{kind}/")]
+    return [remembered.record(row) for row in rows if row is not None]
 
 
 def book_text(fs: ForgeFS) -> str:

@@ -1,4 +1,4 @@
-"""What a replay writes: nothing. A call that wrote gets its rows again; any other finds out what it would have done."""
+"""A read-only memory for replays: a call that wrote gets its rows again, and any other write is refused."""
 
 import copy
 from collections.abc import Callable
@@ -8,17 +8,17 @@ from pitlake.errors import PitlakeError
 
 
 class WouldWrite(PitlakeError):
-    """A replay came to a write that the decision did not make."""
+    """A replay tried a write that the decision did not make."""
 
 
 class ReadOnly(Journal):
-    """A journal for replays."""
+    """A journal that refuses new rows."""
 
     def __init__(self, journal: Journal) -> None:
         self.__dict__.update(journal.__dict__)
 
     def write(self, call: WriteCall, work: Callable[[Writing], None]) -> tuple[Row, ...]:
-        """The rows the call wrote once. Raises WouldWrite, CallDiffers, and what `work` raises."""
+        """Return the rows that the call wrote. Raises WouldWrite, CallDiffers, and what `work` raises."""
 
         def tried(writing: Writing) -> None:
             work(writing)
@@ -28,7 +28,7 @@ class ReadOnly(Journal):
 
 
 def read_only(memory: Memory) -> Memory:
-    """The same memory, to which nothing can be added."""
-    shown = copy.copy(memory)
-    shown.journal = ReadOnly(memory.journal)
-    return shown
+    """Return the same memory with a read-only journal."""
+    copied = copy.copy(memory)
+    copied.journal = ReadOnly(memory.journal)
+    return copied

@@ -1,4 +1,4 @@
-"""Sessions: which conversation a trigger belongs to, by the trigger's own clock, and what is told of its past."""
+"""Sessions: which conversation a trigger belongs to, by the trigger's own clock, and what a turn sees of its past."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -9,7 +9,7 @@ from forge.fs import ForgeFS
 from forge.memory import Memory, Remembered, WriteCall, Writing
 from forge.memory.effects import CODE
 from forge.memory.journal import digest
-from forge.records import KINDS, Session, render
+from forge.records import KINDS, SessionRecord, render
 from pitlake.clock import micros
 
 HISTORY = "/session/turn_history.md"
@@ -19,26 +19,31 @@ Trigger = Literal["query", "schedule", "alert"]
 
 @dataclass(frozen=True)
 class SessionContext:
-    """A session's turn. prior_summary: the end of its history, None in the first turn."""
+    """A turn of a session."""
 
     session_id: str
     turn_number: int
     prior_summary: str | None = None
 
 
-def resolved(
-    known: Remembered, trigger: Trigger, user: str, at: datetime, minutes: float, event: str = ""
+def resolve_session(
+    remembered: Remembered, trigger: Trigger, user: str, at: datetime, minutes: float, event: str = ""
 ) -> SessionContext:
-    """The session of a trigger: the user's open one, unless it has been idle too long; schedules begin their own.
+    """Return the session of a trigger: the user's open one, unless it was idle too long.
 
-    So does whoever decides an event: an earlier try's session would tell him what it came to.
+    Schedules start their own sessions. So does a turn that decides an event: an earlier attempt's session would reveal
+    its result.
     """
-    rows = [known.newest(path) for path in known.paths(KINDS["sessions"].folder)]
-    records = [known.record(row) for row in rows if row is not None]
-    mine = [one for one in records if isinstance(one, Session) and one.user == user and one.status == "open"]
-    mine = [one for one in mine if not one.event]
+    rows = [remembered.newest(path) for path in remembered.paths(KINDS["sessions"].folder)]
+    records = [remembered.record(row) for row in rows if row is not None]
+    mine = [
+        record
+        for record in records
+        if isinstance(record, SessionRecord) and record.user == user and record.status == "open"
+    ]
+    mine = [session for session in mine if not session.event]
     if trigger == "query" and mine and not event:
-        last = max(mine, key=lambda one: (one.last_active, one.id))
+        last = max(mine, key=lambda session: (session.last_active, session.id))
         if timedelta(0) <= at - last.last_active <= timedelta(minutes=minutes):
             return SessionContext(last.id, last.turn + 1)
     return new(at)
@@ -49,8 +54,8 @@ def new(at: datetime) -> SessionContext:
     return SessionContext(f"sess_{micros(at):013x}{token_hex(5)}", 1)
 
 
-def prior(fs: ForgeFS) -> str | None:
-    """The last lines of the session's history."""
+def history_tail(fs: ForgeFS) -> str | None:
+    """Return the last lines of the session's history, or None."""
     if not fs.exists(HISTORY):
         return None
     return "\n".join(fs.read_file(HISTORY).strip().split("\n")[-PRIOR_LINES:])
@@ -68,15 +73,23 @@ def record_turn(
     trigger: Trigger,
     user: str,
     at: datetime,
-    said: tuple[str, str],
+    exchange: tuple[str, str],
     stopped: str = "",
 ) -> None:
-    """Keep what was asked and answered, and that the session is alive. Done again, it changes nothing.
+    """Record a turn's question and answer, and that the session is active. Doing it again changes nothing.
 
-    stopped: why the turn came to an end without an answer.
+    Args:
+        memory: Where the session is recorded.
+        fs: The turn's files.
+        context: The session and turn.
+        trigger: What started the turn.
+        user: Whose session it is.
+        at: The turn's instant.
+        exchange: The question and the answer.
+        stopped: Why the turn ended without an answer.
     """
     event, name = fs.remembered.event, f"{context.session_id}:{context.turn_number}"
-    query, result = said
+    query, result = exchange
     entry = f"\n## Turn {context.turn_number}\nQuery: {query[:200]}\nResult: {result[:300]}\n"
     entry += f"Stopped: {stopped}\n" if stopped else ""
     call = WriteCall(
@@ -84,14 +97,14 @@ def record_turn(
         session=context.session_id,
         call_id=f"{name}:history",
         event=event,
-        asked=digest(entry),
+        request_hash=digest(entry),
         after=micros(fs.remembered.as_of),
     )
     memory.journal.write(
         call,
         lambda writing: _append(writing, HISTORY.replace("/session/", f"/session/{context.session_id}/", 1), entry),
     )
-    record = Session(
+    record = SessionRecord(
         id=context.session_id,
         user=user,
         trigger=trigger,

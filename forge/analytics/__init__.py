@@ -1,4 +1,4 @@
-"""Figures made of figures: curves, bonds, options, scenarios, sizes. Pure functions, no lake and no clock.
+"""Financial computations: curves, bonds, options, scenarios, sizing. Pure functions without lake or clock.
 
-Units are of the caller's choice where a docstring names none; rates and probabilities are fractions, times are years.
+Units are the caller's unless a docstring says otherwise; rates and probabilities are fractions, times are years.
 """

@@ -1,4 +1,4 @@
-"""European options by Black, Scholes and Merton, and what positions of them pay at expiry."""
+"""European options by Black, Scholes and Merton, and the payoff of option positions at expiry."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ Kind = Literal["call", "put", "underlying"]
 
 @dataclass(frozen=True)
 class Greeks:
-    """Value and sensitivities: delta and gamma by spot, vega and rho by 1.00 of volatility and rate, theta a year."""
+    """Value and sensitivities: delta and gamma by spot, vega and rho per 1.00, theta per year."""
 
     price: float
     delta: float
@@ -25,7 +25,7 @@ class Greeks:
 def black_scholes(
     kind: Kind, spot: float, strike: float, years: float, volatility: float, rate: float = 0.0, dividend: float = 0.0
 ) -> Greeks:
-    """A European option's value and greeks. volatility, rate, dividend yield: fractions a year, continuous.
+    """Return a European option's value and greeks. volatility, rate, dividend: fractions per year, continuous.
 
     Raises BadInput unless spot, strike, years and volatility are above 0.
     """
@@ -35,24 +35,24 @@ def black_scholes(
         if not 0 < value < inf:
             raise BadInput(name, "must be above 0", "give a number above 0")
     sign, root = (1 if kind == "call" else -1), volatility * sqrt(years)
-    one = (log(spot / strike) + (rate - dividend + volatility**2 / 2) * years) / root
-    two = one - root
+    d1 = (log(spot / strike) + (rate - dividend + volatility**2 / 2) * years) / root
+    d2 = d1 - root
     carried, discounted = spot * exp(-dividend * years), strike * exp(-rate * years)
-    density = exp(-one * one / 2) / sqrt(2 * pi)
+    density = exp(-d1 * d1 / 2) / sqrt(2 * pi)
     return Greeks(
-        price=sign * (carried * _normal(sign * one) - discounted * _normal(sign * two)),
-        delta=sign * exp(-dividend * years) * _normal(sign * one),
+        price=sign * (carried * _normal(sign * d1) - discounted * _normal(sign * d2)),
+        delta=sign * exp(-dividend * years) * _normal(sign * d1),
         gamma=exp(-dividend * years) * density / (spot * root),
         vega=carried * density * sqrt(years),
         theta=-carried * density * volatility / (2 * sqrt(years))
-        + sign * (dividend * carried * _normal(sign * one) - rate * discounted * _normal(sign * two)),
-        rho=sign * discounted * years * _normal(sign * two),
+        + sign * (dividend * carried * _normal(sign * d1) - rate * discounted * _normal(sign * d2)),
+        rho=sign * discounted * years * _normal(sign * d2),
     )
 
 
 @dataclass(frozen=True)
 class Leg:
-    """So many options or underlyings (strike: what one cost), bought at a premium each; sold if below 0."""
+    """A quantity of options or of the underlying (strike: its cost) at a premium each; sold if negative."""
 
     kind: Kind
     strike: float
@@ -60,7 +60,7 @@ class Leg:
     premium: float = 0.0
 
     def at(self, spot: float) -> float:
-        """Profit at expiry."""
+        """Return the profit at expiry."""
         worth = {
             "call": max(spot - self.strike, 0),
             "put": max(self.strike - spot, 0),
@@ -71,7 +71,7 @@ class Leg:
 
 @dataclass(frozen=True)
 class Payoff:
-    """Of a position at expiry: its best and its worst (infinite where nothing bounds it), and where it is 0."""
+    """A position's payoff at expiry: maximum and minimum (infinite if unbounded), and breakevens."""
 
     most: float
     least: float
@@ -79,7 +79,7 @@ class Payoff:
 
 
 def payoff(legs: Sequence[Leg]) -> Payoff:
-    """What a position of one expiry can pay. Between strikes its profit is linear, so it is exact. Raises BadInput."""
+    """Return the exact payoff of a position with one expiry; it is linear between strikes. Raises BadInput."""
     if not legs or any(leg.strike < 0 for leg in legs):
         raise BadInput(
             "legs", "there are no legs, or one has a strike below 0", "give kind, strike, quantity and premium"
@@ -100,7 +100,7 @@ def payoff(legs: Sequence[Leg]) -> Payoff:
 
 
 def profit(legs: Sequence[Leg], spot: float) -> float:
-    """Profit of a position at expiry."""
+    """Return the profit of a position at expiry."""
     return sum(leg.at(spot) for leg in legs)
 
 

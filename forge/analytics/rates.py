@@ -1,4 +1,4 @@
-"""Zero curves and bonds. Rates are fractions a year; zero rates are continuously compounded."""
+"""Zero curves and bonds. Rates are fractions per year; zero rates are continuously compounded."""
 
 from bisect import bisect_right
 from collections.abc import Iterable
@@ -10,13 +10,15 @@ from pitlake.errors import BadInput
 
 @dataclass(frozen=True)
 class Curve:
-    """Zero rates by years, linear between the points and level outside of them."""
+    """Zero rates by maturity in years: linear between points, flat outside."""
 
     points: tuple[tuple[float, float], ...]
 
     @classmethod
     def of(cls, points: Iterable[tuple[float, float]]) -> "Curve":
-        """A curve through (years, zero rate). Raises BadInput without points, for years not above 0 or told twice."""
+        """Build a curve from (years, zero rate) points. Raises BadInput without points, or for repeated or non-positive
+        years.
+        """
         ordered = tuple(sorted((float(years), float(rate)) for years, rate in points))
         if not ordered or ordered[0][0] <= 0 or len({years for years, _ in ordered}) != len(ordered):
             raise BadInput(
@@ -27,7 +29,7 @@ class Curve:
         return cls(ordered)
 
     def zero(self, years: float) -> float:
-        """The zero rate to a maturity."""
+        """Return the zero rate to a maturity."""
         after = bisect_right(self.points, (years, float("inf")))
         if after in (0, len(self.points)):
             return self.points[min(after, len(self.points) - 1)][1]
@@ -35,17 +37,17 @@ class Curve:
         return low + (high - low) * (years - before) / (behind - before)
 
     def discount(self, years: float) -> float:
-        """What 1 paid then is worth now."""
+        """Return the present value of 1 paid at a maturity."""
         return exp(-self.zero(years) * years)
 
     def forward(self, start: float, end: float) -> float:
-        """The continuously compounded rate between two times. Raises BadInput unless 0 <= start < end."""
+        """Return the continuously compounded rate between two times. Raises BadInput unless 0 <= start < end."""
         if not 0 <= start < end:
             raise BadInput("end", "a forward rate needs 0 <= start < end", "give two times in years")
         return log(self.discount(start) / self.discount(end)) / (end - start)
 
     def par(self, years: float, frequency: int = 2) -> float:
-        """The coupon a year, paid so many times, at which a bond of that maturity costs 1."""
+        """Return the annual coupon, in `frequency` payments, at which a bond of that maturity is worth 1."""
         times = _times(years, frequency)
         annuity = sum(self.discount(time) for time in times) / frequency
         return (1 - self.discount(times[-1])) / annuity
@@ -53,7 +55,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class BondFigures:
-    """Price per 1 of face, Macaulay and modified duration and years convexity, and what a basis point costs."""
+    """Price per 1 of face value, Macaulay and modified duration in years, convexity, and the value of a basis point."""
 
     price: float
     macaulay: float
@@ -63,9 +65,9 @@ class BondFigures:
 
 
 def bond(coupon: float, years: float, yield_: float, frequency: int = 2) -> BondFigures:
-    """Figures of a bond with whole coupon periods left, at a yield compounded as often as it pays.
+    """Return the figures of a bond with whole coupon periods, at a yield compounded as often as it pays.
 
-    Raises BadInput for a maturity that is not whole periods and a yield of -100 % a period or less.
+    Raises BadInput for a maturity that is not whole periods, or a yield of -100 % per period or less.
     """
     times, factor = _times(years, frequency), 1 + yield_ / frequency
     if factor <= 0:

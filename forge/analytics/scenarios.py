@@ -1,4 +1,4 @@
-"""Scenario trees: branches with probabilities, down to leaves with values."""
+"""Scenario trees: branches with probabilities, and leaves with values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from pitlake.errors import BadInput
 
 @dataclass(frozen=True)
 class Branch:
-    """A scenario: its probability given that its parent happens; a value where it has no branches of its own."""
+    """A scenario. probability: given its parent; value: only of a leaf."""
 
     name: str
     probability: float
@@ -27,7 +27,7 @@ class Outlook:
 
 
 def outlook(branches: Sequence[Branch]) -> Outlook:
-    """All paths of a tree. Raises BadInput where probabilities of siblings do not sum to 1, or a leaf has no value."""
+    """Return all paths of a tree. Raises BadInput if sibling probabilities do not sum to 1, or a leaf has no value."""
     paths = tuple(_paths("", 1.0, branches))
     mean = fsum(chance * value for _, chance, value in paths)
     return Outlook(paths, mean, sqrt(fsum(chance * (value - mean) ** 2 for _, chance, value in paths)))
@@ -37,14 +37,14 @@ def _paths(above: str, chance: float, branches: Sequence[Branch]) -> list[tuple[
     if any(not 0 <= branch.probability <= 1 for branch in branches):
         raise BadInput("probability", f"one of {above or 'the tree'} is not between 0 and 1", "give fractions")
     if not isclose(fsum(branch.probability for branch in branches), 1, abs_tol=1e-9):
-        raise BadInput("probability", f"those of {above or 'the tree'} do not sum to 1", "give every case that can be")
-    found = []
+        raise BadInput("probability", f"those of {above or 'the tree'} do not sum to 1", "list all scenarios")
+    paths = []
     for branch in branches:
         name = f"{above} / {branch.name}" if above else branch.name
         if branch.branches:
-            found += _paths(name, chance * branch.probability, branch.branches)
+            paths += _paths(name, chance * branch.probability, branch.branches)
         elif branch.value is None:
             raise BadInput("value", f"{name} has neither a value nor branches", "give one of the two")
         else:
-            found.append((name, chance * branch.probability, branch.value))
-    return found
+            paths.append((name, chance * branch.probability, branch.value))
+    return paths

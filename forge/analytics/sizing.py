@@ -1,4 +1,4 @@
-"""How far a value is from its history, and how much to stake on an edge."""
+"""Distance of a value from its history, and the size of a stake."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ FEWEST = 3
 
 @dataclass(frozen=True)
 class ZScore:
-    """The newest value against the others: how many of their sample deviations from their mean, and its percentile."""
+    """The newest value against its history: its z-score and its percentile."""
 
     value: float
     mean: float
@@ -22,23 +22,23 @@ class ZScore:
 
 
 def z_score(values: Sequence[float], window: int | None = None) -> ZScore:
-    """The last value against the `window` values before it (default: all). It is not part of what it is measured by.
+    """Compare the last value with the `window` values before it (default: all).
 
-    Raises BadInput for fewer than three values before it, one that is not finite, and a history that never moved.
+    Raises BadInput for fewer than three earlier values, a value that is not finite, or a constant history.
     """
-    known = [float(value) for value in values]
-    history = known[:-1] if window is None else known[:-1][-window:]
-    if len(history) < FEWEST or not all(map(isfinite, known)) or (window is not None and window < FEWEST):
-        raise BadInput("values", f"fewer than {FEWEST} finite values stand before the last", "ask for a longer history")
+    numbers = [float(value) for value in values]
+    history = numbers[:-1] if window is None else numbers[:-1][-window:]
+    if len(history) < FEWEST or not all(map(isfinite, numbers)) or (window is not None and window < FEWEST):
+        raise BadInput("values", f"fewer than {FEWEST} finite values before the last one", "use a longer history")
     mean, deviation = fmean(history), stdev(history)
     if deviation == 0:
-        raise BadInput("values", "the history never moved, so nothing is far from it", "ask for a longer history")
-    below = sum(value < known[-1] for value in history) + sum(value == known[-1] for value in history) / 2
-    return ZScore(known[-1], mean, deviation, (known[-1] - mean) / deviation, below / len(history))
+        raise BadInput("values", "the history is constant", "use a longer history")
+    below = sum(value < numbers[-1] for value in history) + sum(value == numbers[-1] for value in history) / 2
+    return ZScore(numbers[-1], mean, deviation, (numbers[-1] - mean) / deviation, below / len(history))
 
 
 def kelly(probability: float, win: float, loss: float = 1.0, fraction: float = 1.0) -> float:
-    """The share of capital to stake on a bet that wins `win` or loses `loss` per 1 staked; 0 without an edge.
+    """Return the share of capital to stake on a bet that wins `win` or loses `loss` per 1 staked; 0 without an edge.
 
     fraction: of the full Kelly stake, such as 0.5. Raises BadInput for an invalid probability, gain, loss or fraction.
     """
@@ -46,5 +46,5 @@ def kelly(probability: float, win: float, loss: float = 1.0, fraction: float = 1
         raise BadInput("probability", "is not between 0 and 1", "give a fraction")
     for name, value, most in (("win", win, float("inf")), ("loss", loss, float("inf")), ("fraction", fraction, 1.0)):
         if not 0 < value <= most or not isfinite(value):
-            raise BadInput(name, "is not a share above 0", "give a number above 0; of fraction 1 at most")
+            raise BadInput(name, "is out of range", "give a number above 0, and a fraction up to 1")
     return fraction * max(0.0, probability / loss - (1 - probability) / win)

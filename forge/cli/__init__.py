@@ -72,7 +72,7 @@ def ask(question: str | None, as_of: str | None, resume: str | None, lake: str |
     if (question is None) == (resume is None):
         raise BadInput("QUESTION", "missing, or given together with --resume", "give either a question or --resume")
     clock = _desk().clock_of(resume) if resume else _clock(as_of)
-    decided = asyncio.run(_agent(clock, lake).ask(question or "", as_of, decision=resume or "", said=_progress))
+    decided = asyncio.run(_agent(clock, lake).ask(question or "", as_of, decision=resume or "", on_progress=_progress))
     _tell(decided, form)
     if decided.end != "answered":
         raise click.exceptions.Exit(1)
@@ -85,7 +85,7 @@ def chat(lake: str | None) -> None:
     agent = _agent(None, lake)
     agent.models("agent")
     while question := click.prompt("you", default="", show_default=False, err=True):
-        _tell(asyncio.run(agent.ask(question, said=_progress)), "text")
+        _tell(asyncio.run(agent.ask(question, on_progress=_progress)), "text")
 
 
 @command.command()
@@ -204,7 +204,7 @@ def doctor(form: str) -> None:
     told = {"settings": f"{own.settings}{'' if own.settings.exists() else ' (not found: all defaults)'}"}
     told["skills of your own"] = str(own.skills or "none")
     routing = own.routing
-    told |= {f"model of {role}": routing.missing(role) or routing.named(role) for role in ROLES}
+    told |= {f"model of {role}": routing.missing(role) or routing.model_name(role) for role in ROLES}
     told["embedder"] = "wordllama" if find_spec("wordllama") else "pip install 'pitlake[meaning]'"
     for name, place in (("market lake", None), ("memory lake", own.lake)):
         try:
@@ -236,7 +236,7 @@ def _files(as_of: str | None, simulated: bool) -> "ForgeFS":
         raise BadInput("--as-of", "missing", "give the time of `ask --as-of`")
     own = _desk()
     memory = own.memory(_clock(as_of) if simulated else None)
-    return own.files(memory, memory.hydrate(memory.standing(instant(as_of) if as_of else now())))
+    return own.files(memory, memory.hydrate(memory.read_instant(instant(as_of) if as_of else now())))
 
 
 def _agent(clock: "Clock | None", lake: str | None) -> "Agent":

@@ -222,7 +222,7 @@ def _desk() -> "Desk":
 
 def _known(memory: "Memory") -> Any:
     now: datetime = memory.journal.clock.now()
-    return memory.hydrate(memory.standing(now), session="pm")
+    return memory.hydrate(memory.read_instant(now), session="pm")
 
 
 COMMANDS = (approvals, approve, reject, views, expressions, portfolio, rebuild)

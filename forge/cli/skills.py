@@ -60,8 +60,8 @@ def test(name: str, lake: str | None) -> None:
     import asyncio
 
     from forge.desk import desk
-    from forge.evolution.again import tried
-    from forge.evolution.propose import judged, pending
+    from forge.evolution.again import run_trial
+    from forge.evolution.propose import pending, record_test
     from pitlake.errors import BadInput
 
     own = desk()
@@ -70,7 +70,7 @@ def test(name: str, lake: str | None) -> None:
     if found is None:
         raise BadInput("id", f"no proposal {name[:40]!r} waits", "see pitlake forge skills proposals")
     own.routing.model("agent")
-    done = judged(memory, found, str(asyncio.run(tried(own.agent(memory, lake), found))))
+    done = record_test(memory, found, str(asyncio.run(run_trial(own.agent(memory, lake), found))))
     memory.flush()
     click.echo(f"{done.id} {done.tested}")
 

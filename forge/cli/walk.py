@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from forge.agent.fork import Change
+    from forge.agent.fork import ForkChange
     from forge.walk.run import Ground
 
 DAY = click.DateTime(["%Y-%m-%d"])
@@ -106,20 +106,20 @@ def fork(decision: str, step: int, change: str, lake: str | None) -> None:
     click.echo(found.answer)
 
 
-def _change(step: int, text: str) -> "Change":
-    from forge.agent.fork import Change
+def _change(step: int, text: str) -> "ForkChange":
+    from forge.agent.fork import ForkChange
     from forge.core.known_models import DEFAULTS
     from forge.model.routing import Routing
     from pitlake.errors import BadInput
 
     name, _, value = text.partition("=")
     if name == "answer":
-        return Change(step=step, answer=Path(value[1:]).read_text(encoding="utf-8") if value[:1] == "@" else value)
+        return ForkChange(step=step, answer=Path(value[1:]).read_text(encoding="utf-8") if value[:1] == "@" else value)
     if name == "skills" and Path(value).is_dir():
-        return Change(skills=Path(value))
+        return ForkChange(skills=Path(value))
     routing = Routing({"agent": value})
-    if name == "model" and value and routing.named("agent") == DEFAULTS.get(value, value):
-        return Change(step=step, models=routing.model)
+    if name == "model" and value and routing.model_name("agent") == DEFAULTS.get(value, value):
+        return ForkChange(step=step, models=routing.model)
     raise BadInput(
         "set", f"{text[:60]!r} changes nothing", "give answer=…, skills=FOLDER, or a model=… that no variable names"
     )

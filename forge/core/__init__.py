@@ -1,1 +1,1 @@
-"""Settings, clocks, errors, the tape and skills: what the rest of Forge stands on."""
+"""Settings, clocks, errors, the tape and skills: what the rest of Forge is built on."""

@@ -1,6 +1,6 @@
-"""The two clocks memory is written by: the machine's, and a backtest's own. Their records never mix.
+"""The two clocks that date memory: the machine's, and a backtest's own. Their records never mix.
 
-A clock has a name, `live` or `simulated:<run>`, that every journal, record and lake of it bears.
+A clock has a name, `live` or `simulated:<run>`, which is stored in every journal, record and lake that it dates.
 """
 
 import re
@@ -17,26 +17,29 @@ _RUN = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
 @dataclass(frozen=True)
 class Clock:
-    """name: `live` or `simulated:<run>`. now: the instant, aware UTC."""
+    """A named clock. name: `live` or `simulated:<run>`; now: returns the current instant in UTC."""
 
     name: str
     now: Callable[[], datetime]
 
 
 def live() -> Clock:
-    """The machine's clock."""
+    """Return the machine's clock."""
     return Clock(LIVE, clock.now)
 
 
 class Finished(Clock):
-    """The clock of a backtest that is only looked at: its memory is read as of any instant, and takes no writes."""
+    """The clock of a finished backtest: its memory can be read as of any instant, and is not written to."""
 
     def __init__(self, run: str) -> None:
         super().__init__(f"simulated:{run}", clock.now)
 
 
 class Simulated(Clock):
-    """A backtest's clock: it shows the instant it was last moved to. Raises BadInput for a name a folder can't have."""
+    """A backtest's clock, which shows the instant it was last moved to.
+
+    Raises BadInput for a name that is not valid as a folder's name.
+    """
 
     def __init__(self, run: str, at: str | datetime) -> None:
         if not _RUN.fullmatch(run):
@@ -47,8 +50,10 @@ class Simulated(Clock):
     _at: datetime
 
     def move(self, at: str | datetime) -> None:
-        """Show a later instant. Raises BadInput for an earlier one."""
+        """Move the clock to a later instant. Raises BadInput for an earlier one."""
         moment = clock.instant(at, "at")
         if moment < self._at:
-            raise BadInput("at", "lies before the clock", "a simulated clock only goes on; start another run")
+            raise BadInput(
+                "at", "is before the clock's time", "a simulated clock only moves forward; start another run"
+            )
         object.__setattr__(self, "_at", moment)

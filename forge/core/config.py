@@ -1,4 +1,4 @@
-"""Forge's settings: frozen, with the defaults of the design. An unknown key is refused."""
+"""Forge's settings: frozen, with the design's defaults. An unknown key is refused."""
 
 import re
 import tomllib
@@ -20,7 +20,7 @@ ROUTING = dict(zip(ROLES, ("opus", "sonnet", "sonnet", "opus", "opus", "opus", "
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Guardrails, in percent of capital; duration in years."""
+    """Risk limits, in percent of capital; duration in years."""
 
     max_single_risk: float = 5.0
     max_gross: float = 200.0
@@ -30,7 +30,7 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """The most that may be spent on models, None for no limit. calls: requests; tokens: of requests and answers."""
+    """The most that may be spent on models; None means no limit. tokens: of requests and answers together."""
 
     tokens: int | None = None
     calls: int | None = None
@@ -39,7 +39,7 @@ class Budget:
 
 @dataclass(frozen=True, kw_only=True)
 class RunBudget(Budget):
-    """Of one run, its sub-agents included."""
+    """The budget of one run, including its sub-agents."""
 
     tokens: int | None = 1_000_000
     calls: int | None = 400
@@ -47,7 +47,7 @@ class RunBudget(Budget):
 
 @dataclass(frozen=True, kw_only=True)
 class Budgets:
-    """Of a run, and of all runs of a day by the clock of what triggers them."""
+    """The budget of a run, and that of all runs of a day in the settings' time zone."""
 
     run: RunBudget = field(default_factory=RunBudget)
     day: Budget = field(default_factory=Budget)
@@ -55,7 +55,7 @@ class Budgets:
 
 @dataclass(frozen=True, kw_only=True)
 class Price:
-    """Of a model, in dollars per million tokens."""
+    """What a model costs, in dollars per million tokens."""
 
     input: float
     output: float
@@ -63,7 +63,7 @@ class Price:
 
 @dataclass(frozen=True, kw_only=True)
 class ExecutorSettings:
-    """Sub-agents. Seconds a task and a model call may take, and how often a call is tried again."""
+    """Limits of sub-agents: seconds for a task and for a model call, and how often a call is retried."""
 
     task_seconds: float = 300.0
     call_seconds: float = 120.0
@@ -72,7 +72,7 @@ class ExecutorSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class Schedules:
-    """When Forge acts by itself, and how many analyses it may make."""
+    """When Forge runs on its own, and how many analyses it may make."""
 
     morning_budget: int = 8
     eod_budget: int = 6
@@ -94,19 +94,19 @@ class Schedules:
         try:
             ZoneInfo(self.timezone)
         except (ValueError, OSError, LookupError):
-            raise ValueError(f"timezone {self.timezone!r} is not known; write one such as America/New_York") from None
+            raise ValueError(f"timezone {self.timezone!r} is unknown; write one such as America/New_York") from None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sessions:
-    """After how many idle minutes a conversation is over."""
+    """How many idle minutes end a conversation."""
 
     session_timeout_minutes: float = 30.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Counterfactuals:
-    """A View of this confidence without an Expression for so many days is one; how long one is tracked."""
+    """When a View without an Expression becomes a counterfactual, and how many days one is tracked."""
 
     min_days: int = 14
     min_confidence: float = 0.6
@@ -115,7 +115,7 @@ class Counterfactuals:
 
 @dataclass(frozen=True, kw_only=True)
 class Evolution:
-    """What a skill edit takes. The PM's approval is not a setting."""
+    """What a skill edit requires. The PM's approval is always required and is not a setting."""
 
     min_corroborations: int = 5
     require_no_contradictions: bool = True
@@ -123,7 +123,7 @@ class Evolution:
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """Weights of the search's two parts; they sum to 1."""
+    """Weights of similarity and recency in a search's score. They sum to 1."""
 
     semantic_weight: float = 0.7
     recency_weight: float = 0.3
@@ -135,7 +135,7 @@ class Search:
 
 @dataclass(frozen=True, kw_only=True)
 class Mcp:
-    """Which tools other agents are given over MCP: none, unless they are named."""
+    """The tools that other agents can use over MCP: none by default."""
 
     tools: tuple[str, ...] = ()
 
@@ -146,7 +146,7 @@ class Mcp:
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """All of it. models: role to model; prices: of models, as `provider:id`, where the list has none or another."""
+    """All settings. models: role to model; prices: by `provider:id`, in addition to or instead of the built-in list."""
 
     models: dict[str, str] = field(default_factory=lambda: dict(ROUTING))
     guardrails: Limits = field(default_factory=Limits)
@@ -167,30 +167,30 @@ class Config:
 
 
 def load(place: str | Path) -> Config:
-    """The settings of a TOML file; what it does not name has its default. Raises BadInput naming the key."""
+    """Read settings from a TOML file, with defaults for what it leaves out. Raises BadInput naming the key."""
     path = Path(place)
     try:
-        return of(tomllib.loads(path.read_text()))
+        return from_mapping(tomllib.loads(path.read_text()))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
-        raise BadInput("config", f"{path} can't be read: {problem}", "give a TOML file") from None
+        raise BadInput("config", f"cannot read {path}: {problem}", "give a TOML file") from None
 
 
-def of(told: Mapping[str, Any]) -> Config:
-    """Settings from nested mappings. Raises BadInput naming the key."""
-    made: Config = _made(Config, told, "")
-    return made
+def from_mapping(settings: Mapping[str, Any]) -> Config:
+    """Build settings from nested mappings. Raises BadInput naming the key."""
+    config: Config = _build(Config, settings, "")
+    return config
 
 
-def _made(kind: Any, told: Any, at: str) -> Any:
-    if not isinstance(told, Mapping):
-        raise BadInput(at or "config", "is not a table", "write its keys below it")
-    hints, known = get_type_hints(kind), [one.name for one in fields(kind)]
-    if unknown := sorted(set(told) - set(known)):
-        raise BadInput(f"{at}{unknown[0]}", "is not a known key", choice(unknown[0], known))
-    needed = [one.name for one in fields(kind) if one.default is MISSING and one.default_factory is MISSING]
-    if missing := [name for name in needed if name not in told]:
+def _build(kind: Any, settings: Any, at: str) -> Any:
+    if not isinstance(settings, Mapping):
+        raise BadInput(at or "config", "is not a table", "write a TOML table with its keys")
+    hints, keys = get_type_hints(kind), [key.name for key in fields(kind)]
+    if unknown := sorted(set(settings) - set(keys)):
+        raise BadInput(f"{at}{unknown[0]}", "is not a known key", choice(unknown[0], keys))
+    needed = [key.name for key in fields(kind) if key.default is MISSING and key.default_factory is MISSING]
+    if missing := [name for name in needed if name not in settings]:
         raise BadInput(f"{at}{missing[0]}", "is missing", f"give {', '.join(needed)}")
-    values = {name: _value(hints[name], value, f"{at}{name}") for name, value in told.items()}
+    values = {name: _value(hints[name], value, f"{at}{name}") for name, value in settings.items()}
     try:
         return kind(**values)
     except (ValueError, LookupError) as problem:
@@ -199,19 +199,19 @@ def _made(kind: Any, told: Any, at: str) -> Any:
 
 def _value(hint: Any, value: Any, at: str) -> Any:
     if is_dataclass(hint):
-        return _made(hint, value, f"{at}.")
+        return _build(hint, value, f"{at}.")
     if get_origin(hint) is dict:
         due = get_args(hint)[1]
         if is_dataclass(due) and isinstance(value, Mapping):
-            return {name: _made(due, one, f"{at}.{name}.") for name, one in value.items()}
-        if not isinstance(value, Mapping) or not {type(one) for one in value.values()} <= {due}:
+            return {name: _build(due, table, f"{at}.{name}.") for name, table in value.items()}
+        if not isinstance(value, Mapping) or not {type(item) for item in value.values()} <= {due}:
             raise BadInput(at, "is not a table of texts", 'write role = "model"')
         return dict(value)
     if get_origin(hint) is tuple:
-        if not isinstance(value, list) or not {type(one) for one in value} <= {get_args(hint)[0]}:
+        if not isinstance(value, list) or not {type(item) for item in value} <= {get_args(hint)[0]}:
             raise BadInput(at, "is not a list of texts", 'write ["…", "…"]')
         return tuple(dict.fromkeys(value))
-    hint = next((one for one in get_args(hint) if one is not NoneType), hint)
+    hint = next((kind for kind in get_args(hint) if kind is not NoneType), hint)
     due = (int, float) if hint is float else (hint,)
     if isinstance(value, bool) != (hint is bool) or not isinstance(value, due):
         raise BadInput(at, f"{value!r} is not of type {hint.__name__}", f"give a {hint.__name__}")

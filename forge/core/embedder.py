@@ -1,7 +1,6 @@
-"""Texts of memory by meaning: vectors kept by content and model, and the order of a search.
+"""Semantic search over texts of memory: a cache of vectors by content and model, and the ranking of a search.
 
-What may be searched is the caller's: he hands in what his turn can see. Vectors are a cache, made again where they are
-missing, so that nothing depends on the file they are kept in.
+Callers pass the texts that their turn can see. Missing vectors are computed again: nothing depends on the cache file.
 """
 
 import sqlite3
@@ -24,69 +23,69 @@ Instants = npt.NDArray[np.int64]
 SIMILARITY_WEIGHT, RECENCY_WEIGHT, RECENCY_DAYS = 0.7, 0.3, 30.0
 MICROS_A_DAY = 86_400_000_000
 MANY = 500
-"""How many contents are asked for at once: SQLite binds no more than some thousands."""
+"""How many contents one query looks up; SQLite limits the number of bound values."""
 
 
 @dataclass(frozen=True)
 class TextModel:
-    """A model of texts: its name, and what makes a vector of a text."""
+    """An embedding model: its name, and the function that turns a text into a vector."""
 
     name: str = MODEL
     embed: Callable[[str], Sequence[float]] = own
 
 
-class KeptVectors:
-    """The vectors of texts by one model, in a SQLite file, or in memory. One thread at a time."""
+class VectorCache:
+    """A cache of one model's vectors, in a SQLite file or in memory. For one thread at a time."""
 
     def __init__(self, path: Path | str = ":memory:", model: TextModel | None = None) -> None:
         self.model = model or TextModel()
         self._db = sqlite3.connect(path, isolation_level=None)
         self._db.execute("PRAGMA journal_mode = WAL")
-        self._db.execute("PRAGMA synchronous = NORMAL")  # what a crash takes is made again
+        self._db.execute("PRAGMA synchronous = NORMAL")  # vectors lost in a crash are computed again
         self._db.execute(
             "CREATE TABLE IF NOT EXISTS vectors (model TEXT, content BLOB, vector BLOB, PRIMARY KEY (model, content)) "
             "WITHOUT ROWID"
         )
 
-    def of(self, texts: Sequence[str]) -> Vectors:
-        """A row a text, of length 1, or all 0 for one without words; made and kept where it is not kept yet."""
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return one row per text, normalised to length 1, or all 0 for a text without words. Fills the cache."""
         names = [sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
-        known = self._kept(list(dict.fromkeys(names)))
-        made = {}
+        vectors = self._cached(list(dict.fromkeys(names)))
+        new_vectors = {}
         for name, text in zip(names, texts, strict=True):
-            if name not in known:
-                made[name] = known[name] = _unit(self.model.embed(text))
-        self._keep(made)
-        return np.stack([known[name] for name in names]) if names else np.empty((0, 0), np.float32)
+            if name not in vectors:
+                new_vectors[name] = vectors[name] = _unit(self.model.embed(text))
+        self._store(new_vectors)
+        return np.stack([vectors[name] for name in names]) if names else np.empty((0, 0), np.float32)
 
-    def asked(self, text: str) -> Vectors:
-        """The vector of a question, which is not kept."""
+    def embed_query(self, text: str) -> Vectors:
+        """Return the vector of a search query, which is not cached."""
         return _unit(self.model.embed(text))
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the cache file."""
         self._db.close()
 
-    def _kept(self, names: Sequence[bytes]) -> dict[bytes, Vectors]:
-        found: dict[bytes, Vectors] = {}
+    def _cached(self, names: Sequence[bytes]) -> dict[bytes, Vectors]:
+        vectors: dict[bytes, Vectors] = {}
         for start in range(0, len(names), MANY):
             some = names[start : start + MANY]
             marks = ", ".join("?" * len(some))
-            asked = f"SELECT content, vector FROM vectors WHERE model = ? AND content IN ({marks})"
-            for name, vector in self._db.execute(asked, (self.model.name, *some)):
-                found[name] = np.frombuffer(vector, np.float32)
-        return found
+            query = f"SELECT content, vector FROM vectors WHERE model = ? AND content IN ({marks})"
+            for name, vector in self._db.execute(query, (self.model.name, *some)):
+                vectors[name] = np.frombuffer(vector, np.float32)
+        return vectors
 
-    def _keep(self, made: dict[bytes, Vectors]) -> None:
-        if made:
+    def _store(self, new_vectors: dict[bytes, Vectors]) -> None:
+        if new_vectors:
             self._db.execute("BEGIN IMMEDIATE")
-            rows = ((self.model.name, name, vector.tobytes()) for name, vector in made.items())
+            rows = ((self.model.name, name, vector.tobytes()) for name, vector in new_vectors.items())
             self._db.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?, ?)", rows)
             self._db.execute("COMMIT")
 
 
 class Hit(NamedTuple):
-    """One text that was found: its position among those searched, its score, and its likeness alone."""
+    """One search result: the text's position among those searched, its score, and its similarity alone."""
 
     position: int
     score: float
@@ -94,7 +93,7 @@ class Hit(NamedTuple):
 
 
 def ranked(
-    asked: Vectors,
+    query: Vectors,
     vectors: Vectors,
     written_at: Instants,
     at: datetime,
@@ -102,18 +101,27 @@ def ranked(
     count: int = 5,
     weights: tuple[float, float] = (SIMILARITY_WEIGHT, RECENCY_WEIGHT),
 ) -> list[Hit]:
-    """The best of these texts, best first: weights[0] × cosine + weights[1] / (1 + age in days at the instant / 30).
+    """Return the best matches, best first, by weights[0] × cosine + weights[1] / (1 + age in days / 30).
 
-    asked: the query's vector. vectors, written_at: those of the texts, instants as `instants` makes them, in one order,
-    which also decides between equals. A text written after the instant is not found. Raises BadInput for vectors of
-    another length or count.
+    Texts written after `at` are left out. Ties keep the order of the texts.
+
+    Args:
+        query: The query's vector.
+        vectors: One row per text.
+        written_at: When each text was written, from `instants`.
+        at: The instant to which ages are counted.
+        count: The most results to return.
+        weights: The weights of similarity and recency.
+
+    Raises:
+        BadInput: The vectors differ in length or number.
     """
     if not len(vectors):
         return []
-    if vectors.shape != (len(written_at), len(asked)):
-        raise BadInput("vectors", "are not one a text, as long as the query's", "make both with one model")
+    if vectors.shape != (len(written_at), len(query)):
+        raise BadInput("vectors", "do not match the texts or the query's length", "embed both with one model")
     ages = clock.micros(at) - written_at
-    similarity = vectors @ asked
+    similarity = vectors @ query
     score = weights[0] * similarity + weights[1] / (1 + ages / MICROS_A_DAY / RECENCY_DAYS)
     visible = np.flatnonzero(ages >= 0)
     best = visible[np.argsort(-score[visible], kind="stable")][:count]
@@ -122,21 +130,21 @@ def ranked(
 
 @dataclass(frozen=True)
 class Meaning:
-    """Puts texts in order by likeness and recency, weighed."""
+    """Ranks texts by weighted similarity and recency."""
 
-    vectors: KeptVectors
+    vectors: VectorCache
     weights: tuple[float, float] = (SIMILARITY_WEIGHT, RECENCY_WEIGHT)
 
     def rank(
         self, query: str, texts: Sequence[str], written_at: Iterable[datetime], at: datetime, count: int
     ) -> list[Hit]:
-        """The best of these texts, best first; see `ranked`."""
-        made, asked = self.vectors.of(texts), self.vectors.asked(query)
-        return ranked(asked, made, instants(written_at), at, count=count, weights=self.weights)
+        """Embed the query and the texts, and return the best matches. See `ranked`."""
+        vectors, query_vector = self.vectors.embed(texts), self.vectors.embed_query(query)
+        return ranked(query_vector, vectors, instants(written_at), at, count=count, weights=self.weights)
 
 
 def instants(moments: Iterable[datetime]) -> Instants:
-    """Aware instants as microseconds, for `ranked`; made once for what is searched often."""
+    """Convert aware instants to an array of microseconds for `ranked`."""
     return np.fromiter(map(clock.micros, moments), np.int64)
 
 

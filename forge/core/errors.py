@@ -1,18 +1,18 @@
-"""Forge's part of the error tree. What a caller got wrong is a BadInput, as in the lake: one line, exit code 2.
+"""Forge's part of the error tree. A caller's mistake is a BadInput, as in the lake: one line, exit code 2.
 
 BadInput (pitlake)
-├── PathRefused         no path of Forge's files, or one this caller may not write
+├── PathRefused         not a path of Forge's files, or one that this caller may not write
 ├── NotThere            nothing is at that path, as of the turn's instant
 ├── RecordUnreadable    a text is not the record its path promises; `line` says where
-├── ContentRefused      a text the gate would refuse, or that can't be stored; `line` says where
+├── ContentRefused      a text that the gate refuses or that can't be stored; `line` says where
 ├── Stale               a path changed since the caller read it
-├── CallDiffers         a call id was used before, for something else
-├── ApprovalNeeded      an Expression was written active; that takes the PM
+├── CallDiffers         a call id was used before with other content
+├── ApprovalNeeded      an Expression was written as active, which only the PM can do
 ├── PositionHeld        an agent wrote to an Expression that is held
 └── GuardrailsBroken    an Expression breaks risk limits; `violations` says which
 PitlakeError (pitlake)
-├── ClocksMixed         a journal or a lake of one clock, opened with another
-└── ClockBehind         the clock lies before the journal's newest write; nothing was written
+├── ClocksMixed         a journal or lake of one clock was opened with another
+└── ClockBehind         the clock is before the journal's newest write; nothing was written
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from pitlake.errors import BadInput, PitlakeError
 
 
 class PathRefused(BadInput):
-    """No path of Forge's files, or one this caller may not write."""
+    """Not a path of Forge's files, or one that this caller may not write."""
 
 
 class NotThere(BadInput):
@@ -32,7 +32,7 @@ class NotThere(BadInput):
 
 
 class _AtLine(BadInput):
-    """What is wrong in one line of a text. `line` counts from 1."""
+    """A fault in one line of a text. `line` counts from 1."""
 
     def __init__(self, line: int, problem: str, next_step: str = "") -> None:
         self.line = line
@@ -44,7 +44,7 @@ class RecordUnreadable(_AtLine):
 
 
 class ContentRefused(_AtLine):
-    """A text the gate would refuse, or that can't be stored."""
+    """A text that the gate refuses or that can't be stored."""
 
 
 class Stale(BadInput):
@@ -55,18 +55,18 @@ class Stale(BadInput):
 
 
 class CallDiffers(BadInput):
-    """A call id was used before, for something else."""
+    """A call id was used before with other content."""
 
     def __init__(self, call_id: str) -> None:
-        super().__init__("call_id", f"{call_id!r} has written something else", "give each call an id of its own")
+        super().__init__("call_id", f"{call_id!r} was used to write something else", "give each call its own id")
 
 
 class ApprovalNeeded(BadInput):
-    """An Expression was written active: the PM alone makes it that, by approving exactly what was reviewed."""
+    """An Expression was written as active. Only the PM activates one, by approving exactly what was reviewed."""
 
     def __init__(self, name: str) -> None:
         step = "write it as proposed, have it reviewed, and leave it to the PM"
-        super().__init__("status", f"{name} becomes active by the PM's approval alone", step)
+        super().__init__("status", f"{name} can only become active through the PM's approval", step)
 
 
 class PositionHeld(BadInput):
@@ -86,14 +86,14 @@ class GuardrailsBroken(BadInput):
 
 
 class ClocksMixed(PitlakeError):
-    """A journal or a lake of one clock, opened with another: what is live and what is simulated never mix."""
+    """A journal or lake of one clock was opened with another. Live and simulated records never mix."""
 
-    def __init__(self, what: str, found: str, asked: str) -> None:
-        super().__init__(f"{what} is of the clock {found!r}, not {asked!r}; give each clock a place of its own")
+    def __init__(self, what: str, actual: str, expected: str) -> None:
+        super().__init__(f"{what} belongs to the clock {actual!r}, not {expected!r}; use a separate folder per clock")
 
 
 class ClockBehind(PitlakeError):
-    """The clock lies before the journal's newest write."""
+    """The clock is before the journal's newest write."""
 
     def __init__(self, now: str, newest: str) -> None:
-        super().__init__(f"the clock shows {now}, before the journal's newest write of {newest}; set the clock right")
+        super().__init__(f"the clock shows {now}, before the journal's newest write at {newest}; correct the clock")

@@ -1,7 +1,7 @@
-"""The models that Forge asks unless told otherwise, and up to when the makers say that models were trained.
+"""Forge's default models, and the training cut-offs that their makers state.
 
-The default of each size is the newest that answers without thinking first: the answers of validators and of compaction
-are so short that thinking would use them up. Looked up on 2026-11-23; the dataset `model_registry` overrides it.
+The default of each size is the newest model that answers without thinking first: the token limit of validation and
+compaction is so low that thinking would use it up. As of 2026-11-23; the dataset `model_registry` overrides it.
 """
 
 import re
@@ -12,7 +12,7 @@ DOCS = "https://platform.claude.com/docs/en/models/{}/overview"
 
 
 class KnownModel(NamedTuple):
-    """A model. trained_to: the last day it was trained on, None where no page that was found says; source: the page."""
+    """A model. trained_to: the last day of its training data, None where the maker does not state it; source: a URL."""
 
     model: str
     released: date
@@ -36,6 +36,6 @@ _DATED = re.compile(r"-[0-9]{8}\Z")
 
 
 def trained_to(model: str) -> date | None:
-    """The last day a model was trained on; None where that is not known. model: its id, with or without its date."""
-    named = _DATED.sub("", model)
-    return next((one.trained_to for one in KNOWN if one.model == named), None)
+    """Return the last day of a model's training data, or None if unknown. model: an id, with or without its date."""
+    undated = _DATED.sub("", model)
+    return next((entry.trained_to for entry in KNOWN if entry.model == undated), None)

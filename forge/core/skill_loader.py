@@ -1,7 +1,6 @@
-"""Skills by the Agent Skills standard: folders with a SKILL.md, found by name, loaded when they are asked for.
+"""Skills by the Agent Skills standard: folders with a SKILL.md, found by name and loaded on demand.
 
-Ours come with Forge. A PM's own folder overrides them by name and adds to them. Names have hyphens; the same with
-underscores is an alias.
+Forge ships its own. A PM's folder adds to them and overrides them by name. Names have hyphens; underscores work too.
 """
 
 import ast
@@ -24,7 +23,7 @@ _FRONT = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 
 @dataclass(frozen=True)
 class SkillMeta:
-    """What is known of a skill before it is loaded."""
+    """What is known about a skill before it is loaded."""
 
     name: str
     description: str
@@ -32,14 +31,14 @@ class SkillMeta:
     allowed_tools: tuple[str, ...]
 
     @property
-    def short(self) -> str:
-        """The description's first characters, on one line."""
+    def summary(self) -> str:
+        """The start of the description, on one line."""
         return " ".join(self.description.split())[:MOST_DESCRIPTION]
 
 
 @dataclass(frozen=True)
 class LoadedSkill:
-    """All of a skill. templates, references: file name to text; scripts: file name to how it is run."""
+    """A whole skill. templates, references: file name to text; scripts: file name to how to run it."""
 
     name: str
     prompt: str
@@ -51,29 +50,25 @@ class LoadedSkill:
 
 
 class SkillLoader:
-    """The skills in force. own: the PM's folder. Raises BadInput naming the file of a skill that can't be read."""
+    """The available skills. own: the PM's folder. Raises BadInput naming the file of a skill that can't be read."""
 
     def __init__(self, own: Path | None = None, ours: Path = OURS) -> None:
-        found = [meta for folder in (ours, own) if folder and folder.is_dir() for meta in _scanned(folder)]
-        self.index = dict(sorted({meta.name: meta for meta in found}.items()))
+        skills = [meta for folder in (ours, own) if folder and folder.is_dir() for meta in _scanned(folder)]
+        self.index = dict(sorted({meta.name: meta for meta in skills}.items()))
 
-    def catalog(self) -> str:
-        """A line a skill, for the system prompt."""
-        return "\n".join(f"  {one.name}: {one.short}" for one in self.index.values())
-
-    def named(self, name: str) -> str:
-        """A skill's own name, for that or its alias with underscores."""
+    def resolve_name(self, name: str) -> str:
+        """Return a skill's name, given that or its spelling with underscores."""
         return name.replace("_", "-")
 
     def meta(self, name: str) -> SkillMeta:
-        """A skill. Raises BadInput naming those there are."""
-        found = self.index.get(self.named(name))
-        if found is None:
+        """Return what is known about a skill without loading it. Raises BadInput for an unknown name."""
+        skill = self.index.get(self.resolve_name(name))
+        if skill is None:
             raise BadInput("skill", f"there is no skill {name[:60]!r}", choice(name, self.index))
-        return found
+        return skill
 
     def load(self, name: str) -> LoadedSkill:
-        """All of a skill. Raises BadInput for one there is none of."""
+        """Load a whole skill. Raises BadInput for an unknown name."""
         meta = self.meta(name)
         scripts = {file: _doc(text) for file, text in _texts(meta.path / "scripts").items() if file.endswith(".py")}
         return LoadedSkill(
@@ -87,49 +82,51 @@ class SkillLoader:
         )
 
     def sha256(self) -> str:
-        """Of every file of the skills in force, their names included."""
-        told = sha256()
+        """Return the hash of all skills' files, including their names."""
+        digest = sha256()
         for name, meta in self.index.items():
-            for path in sorted(one for one in meta.path.rglob("*") if one.is_file() and "__pycache__" not in one.parts):
-                told.update(f"{name}/{path.relative_to(meta.path).as_posix()}\0".encode())
-                told.update(sha256(path.read_bytes()).digest())
-        return told.hexdigest()
+            for path in sorted(
+                file for file in meta.path.rglob("*") if file.is_file() and "__pycache__" not in file.parts
+            ):
+                digest.update(f"{name}/{path.relative_to(meta.path).as_posix()}\0".encode())
+                digest.update(sha256(path.read_bytes()).digest())
+        return digest.hexdigest()
 
 
 def _scanned(folder: Path) -> list[SkillMeta]:
-    places = sorted(one.parent for one in folder.glob("*/SKILL.md"))
+    places = sorted(file.parent for file in folder.glob("*/SKILL.md"))
     return [_read(place) for place in places]
 
 
 def _read(place: Path) -> SkillMeta:
     file = place / "SKILL.md"
-    found = _FRONT.match(_text(file))
+    front_matter = _FRONT.match(_text(file))
     try:
-        told: Any = yaml.safe_load(found[1]) if found else None
+        fields: Any = yaml.safe_load(front_matter[1]) if front_matter else None
     except yaml.YAMLError:
-        told = None
-    if not isinstance(told, dict):
-        raise BadInput("skills", f"{file} has no front matter", "begin it with ---, name, description and --- again")
-    name, description = told.get("name"), told.get("description")
+        fields = None
+    if not isinstance(fields, dict):
+        raise BadInput("skills", f"{file} has no front matter", "start it with ---, name, description and ---")
+    name, description = fields.get("name"), fields.get("description")
     if name != place.name or not NAME.fullmatch(place.name):
         raise BadInput("skills", f"{file}: name {str(name)[:60]!r} is not its folder's", "use letters, digits, hyphens")
     if not isinstance(description, str) or not description.strip():
         raise BadInput("skills", f"{file}: description is missing", "say what the skill does and when to use it")
-    tools = told.get("allowed-tools") or ""
+    tools = fields.get("allowed-tools") or ""
     if not isinstance(tools, str):
-        raise BadInput("skills", f"{file}: allowed-tools is not a text", "write them with blanks: read search fetch")
+        raise BadInput("skills", f"{file}: allowed-tools is not a text", "separate them by spaces: read search fetch")
     return SkillMeta(place.name, description.strip(), place, tuple(tools.replace(",", " ").split()))
 
 
 def _texts(folder: Path) -> dict[str, str]:
-    return {one.name: _text(one) for one in sorted(folder.iterdir()) if one.is_file()} if folder.is_dir() else {}
+    return {file.name: _text(file) for file in sorted(folder.iterdir()) if file.is_file()} if folder.is_dir() else {}
 
 
 def _text(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as problem:
-        raise BadInput("skills", f"{file} can't be read ({type(problem).__name__})", "mend the file") from None
+        raise BadInput("skills", f"cannot read {file} ({type(problem).__name__})", "repair the file") from None
 
 
 def _doc(source: str) -> str:

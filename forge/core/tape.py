@@ -1,7 +1,7 @@
-"""The tape: each thing a decision learns from outside, kept once, before anything follows from it.
+"""The tape: everything a decision learns from outside, recorded once, before anything depends on it.
 
-Recording, resuming after a kill, strict replay and live-tools replay are one method, `once`, keyed by lane (who asks)
-and step (as which), and by the canonical form of what is asked. SQLite, synchronous FULL, no row ever changed.
+Recording, resuming after a kill, strict replay and live-tools replay are one method, `Lane.once`. It is keyed by lane
+(who asks), step number and the canonical form of the request. SQLite, synchronous FULL; rows are never changed.
 """
 
 import fcntl
@@ -19,15 +19,15 @@ from pitlake.errors import BadInput, PitlakeError
 
 Mode = Literal["record", "strict", "live-tools"]
 Kind = Literal["model", "tool", "order"]
-"""order: what depends on when things ended."""
+"""order: a result that depends on which concurrent work ended first."""
 SHOWN = 120
 MAIN = "agent"
 """The lane of the agent itself."""
 _TABLES = """
-CREATE TABLE IF NOT EXISTS decisions (decision TEXT PRIMARY KEY, asked TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS decisions (decision TEXT PRIMARY KEY, inputs TEXT NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS receipts (decision TEXT PRIMARY KEY, receipt TEXT NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS steps (
-  decision TEXT NOT NULL, lane TEXT NOT NULL, step INTEGER NOT NULL, kind TEXT NOT NULL, asked TEXT NOT NULL,
+  decision TEXT NOT NULL, lane TEXT NOT NULL, step INTEGER NOT NULL, kind TEXT NOT NULL, request TEXT NOT NULL,
   answer TEXT NOT NULL, PRIMARY KEY (decision, lane, step)) STRICT;
 CREATE TABLE IF NOT EXISTS requests (
   request INTEGER PRIMARY KEY, decision TEXT NOT NULL, model TEXT NOT NULL, tokens INTEGER NOT NULL) STRICT;
@@ -35,24 +35,24 @@ CREATE TABLE IF NOT EXISTS ends (request INTEGER PRIMARY KEY, answered INTEGER N
 CREATE TABLE IF NOT EXISTS failures (decision TEXT NOT NULL, reason TEXT NOT NULL) STRICT;
 """
 TABLES = ("decisions", "receipts", "steps", "requests", "ends", "failures")
-_KEPT = """
+_APPEND_ONLY = """
 CREATE TRIGGER IF NOT EXISTS {0}_{1} BEFORE {1} ON {0} BEGIN SELECT RAISE(ABORT, 'a tape is never changed'); END;
 """
 
 
 _DAY = """
-      CAST(strftime('%s', json_extract(decisions.asked, '$.as_of')) AS INTEGER) >= ?
-  AND CAST(strftime('%s', json_extract(decisions.asked, '$.as_of')) AS INTEGER) < ?
+      CAST(strftime('%s', json_extract(decisions.inputs, '$.as_of')) AS INTEGER) >= ?
+  AND CAST(strftime('%s', json_extract(decisions.inputs, '$.as_of')) AS INTEGER) < ?
 """
 _SPENT = f"""
-SELECT decision, json_extract(steps.asked, '$.model'), count(*),
+SELECT decision, json_extract(steps.request, '$.model'), count(*),
   sum(json_extract(answer, '$.input_tokens')), sum(json_extract(answer, '$.output_tokens'))
 FROM decisions JOIN steps USING (decision)
 WHERE {_DAY} AND steps.rowid > ? AND steps.rowid <= ?
   AND kind = 'model' AND json_extract(answer, '$.finish') != 'budget'
 GROUP BY 1, 2
 """
-# Of one that failed nobody knows what it took; of one that has no end, what it takes at least.
+# What a failed request used is unknown and counts as 0 tokens; one without an end counts its lower bound.
 _UNANSWERED = f"""
 SELECT decision, model, count(*), sum(iif(answered IS NULL, tokens, 0)), 0
 FROM decisions JOIN requests USING (decision) LEFT JOIN ends USING (request)
@@ -62,7 +62,7 @@ GROUP BY 1, 2
 
 
 class Diverged(PitlakeError):
-    """A replay came to something else than its tape. lane, step, kind: where; change: what."""
+    """A replay differs from its tape. lane, step, kind: where; change: how."""
 
     def __init__(self, lane: str, step: int, kind: str, change: str) -> None:
         self.lane, self.step, self.kind, self.change = lane, step, kind, change
@@ -70,17 +70,17 @@ class Diverged(PitlakeError):
 
 
 class Step(NamedTuple):
-    """One kept step. asked, answer: JSON and text."""
+    """One recorded step. request: canonical JSON; answer: text."""
 
     lane: str
     step: int
     kind: str
-    asked: str
+    request: str
     answer: str
 
 
 class Used(NamedTuple):
-    """What a decision's requests to a model took. input, output: tokens."""
+    """What a decision used of one model. input, output: tokens."""
 
     decision: str
     model: str
@@ -90,7 +90,7 @@ class Used(NamedTuple):
 
 
 class Tape:
-    """Tapes of many decisions in one file. place: the SQLite file, made where there is none."""
+    """The tapes of many decisions in one SQLite file. place: the file, created if missing."""
 
     def __init__(self, place: str | Path) -> None:
         self.place = Path(place)
@@ -99,23 +99,23 @@ class Tape:
             connection.executescript(_TABLES)
             for table in TABLES:
                 for change in ("UPDATE", "DELETE"):
-                    connection.execute(_KEPT.format(table, change))
+                    connection.execute(_APPEND_ONLY.format(table, change))
 
-    def begin(self, decision: str, asked: dict[str, Any]) -> dict[str, Any]:
-        """Keep what a decision starts from; one that was begun before starts from what it did then."""
+    def begin(self, decision: str, inputs: dict[str, Any]) -> dict[str, Any]:
+        """Record a decision's inputs and return them; a decision that is on the tape keeps its first inputs."""
         with self._open() as connection:
-            connection.execute("INSERT OR IGNORE INTO decisions VALUES (?, ?)", (decision, canonical(asked)))
-        return self.begun(decision)
+            connection.execute("INSERT OR IGNORE INTO decisions VALUES (?, ?)", (decision, canonical(inputs)))
+        return self.inputs(decision)
 
-    def begun(self, decision: str) -> dict[str, Any]:
-        """What a decision started from. Raises BadInput for one that is not on the tape."""
+    def inputs(self, decision: str) -> dict[str, Any]:
+        """Return a decision's recorded inputs. Raises BadInput for a decision that is not on the tape."""
         with self._open() as connection:
-            found = connection.execute("SELECT asked FROM decisions WHERE decision = ?", (decision,)).fetchone()
-        if found is None:
-            known = ", ".join(self.decisions()[-3:]) or "none is kept"
-            raise BadInput("decision", f"{decision[:SHOWN]!r} is not on the tape", f"the newest are: {known}")
-        told: dict[str, Any] = json.loads(found[0])
-        return told
+            row = connection.execute("SELECT inputs FROM decisions WHERE decision = ?", (decision,)).fetchone()
+        if row is None:
+            newest = ", ".join(self.decisions()[-3:]) or "none"
+            raise BadInput("decision", f"{decision[:SHOWN]!r} is not on the tape", f"the newest are: {newest}")
+        inputs: dict[str, Any] = json.loads(row[0])
+        return inputs
 
     @contextmanager
     def claim(self, decision: str) -> Iterator[None]:
@@ -142,8 +142,8 @@ class Tape:
             yield
 
     def turns(self, session: str) -> list[str]:
-        """Return the decisions of a session in the order they were begun."""
-        chosen = "SELECT decision FROM decisions WHERE json_extract(asked, '$.session') = ? ORDER BY rowid"
+        """Return the decisions of a session in the order in which they started."""
+        chosen = "SELECT decision FROM decisions WHERE json_extract(inputs, '$.session') = ? ORDER BY rowid"
         with self._open() as connection:
             return [name for (name,) in connection.execute(chosen, (session,))]
 
@@ -179,38 +179,37 @@ class Tape:
                 return
 
     def decisions(self) -> list[str]:
-        """Every decision, in the order they were begun."""
+        """Return every decision, in the order in which they started."""
         with self._open() as connection:
-            return [one for (one,) in connection.execute("SELECT decision FROM decisions ORDER BY rowid")]
+            return [decision for (decision,) in connection.execute("SELECT decision FROM decisions ORDER BY rowid")]
 
     def steps(self, decision: str) -> list[Step]:
-        """A decision's steps, by lane, in their order."""
-        chosen = "SELECT lane, step, kind, asked, answer FROM steps WHERE decision = ? ORDER BY lane, step"
+        """Return a decision's steps, by lane and step number."""
+        chosen = "SELECT lane, step, kind, request, answer FROM steps WHERE decision = ? ORDER BY lane, step"
         with self._open() as connection:
-            return [Step(*one) for one in connection.execute(chosen, (decision,))]
+            return [Step(*row) for row in connection.execute(chosen, (decision,))]
 
     def spent(self, since: datetime, until: datetime, after: int = 0) -> tuple[list[Used], int]:
-        """What models were asked by decisions as of instants from `since` on and before `until`; and how far it looked,
-        which as `after` leaves out what was told before.
+        """Return what decisions as of `since` <= instant < `until` used, and the last row that was counted.
+
+        Pass that row as `after` to count only what was added since.
         """
         with self._open() as connection:
             last: int = connection.execute("SELECT coalesce(max(rowid), 0) FROM steps").fetchone()[0]
-            found = connection.execute(_SPENT, (since.timestamp(), until.timestamp(), after, last))
-            return [Used(*one) for one in found], last
+            rows = connection.execute(_SPENT, (since.timestamp(), until.timestamp(), after, last))
+            return [Used(*row) for row in rows], last
 
     def unanswered(self, since: datetime, until: datetime) -> list[Used]:
-        """What requests take at least that these decisions' processes have under way, or that failed, or whose process
-        ended before they did.
-        """
+        """Return the least that unanswered requests used: those under way, failed, or killed with their process."""
         with self._open() as connection:
-            return [Used(*one) for one in connection.execute(_UNANSWERED, (since.timestamp(), until.timestamp()))]
+            return [Used(*row) for row in connection.execute(_UNANSWERED, (since.timestamp(), until.timestamp()))]
 
     @contextmanager
     def requesting(self, decision: str, model: str, tokens: int) -> Iterator[None]:
-        """Keep that a request is under way, before it leaves, and how it ends. tokens: what it takes at least."""
+        """Record that a request is being sent, and how it ended. tokens: the least it uses."""
         with self._open() as connection:
-            made = "INSERT INTO requests (decision, model, tokens) VALUES (?, ?, ?)"
-            request = connection.execute(made, (decision, model, tokens)).lastrowid
+            insert = "INSERT INTO requests (decision, model, tokens) VALUES (?, ?, ?)"
+            request = connection.execute(insert, (decision, model, tokens)).lastrowid
         answered = False
         try:
             yield
@@ -220,33 +219,35 @@ class Tape:
                 connection.execute("INSERT INTO ends VALUES (?, ?)", (request, answered))
 
     def calls(self, decision: str, tool: str) -> list[str]:
-        """The ids of a decision's calls of a tool, by lane, in their order."""
+        """Return the ids of a decision's calls to a tool, by lane and step number."""
         steps = (step for step in self.steps(decision) if step.kind == "tool")
-        return [f"{decision}:{step.lane}:{step.step}" for step in steps if json.loads(step.asked)[0] == tool]
+        return [f"{decision}:{step.lane}:{step.step}" for step in steps if json.loads(step.request)[0] == tool]
 
-    def keep_receipt(self, decision: str, receipt: str) -> str:
-        """Keep a decision's receipt; the one that is kept, which the first one stays."""
+    def add_receipt(self, decision: str, receipt: str) -> str:
+        """Record a decision's receipt and return the one on the tape: the first is never replaced."""
         with self._open() as connection:
             connection.execute("INSERT OR IGNORE INTO receipts VALUES (?, ?)", (decision, receipt))
         return self.receipt(decision) or receipt
 
     def receipt(self, decision: str) -> str | None:
-        """A decision's receipt, None where it never ended."""
+        """Return a decision's receipt, or None if it has not finished."""
         with self._open() as connection:
-            found = connection.execute("SELECT receipt FROM receipts WHERE decision = ?", (decision,)).fetchone()
-        return found[0] if found else None
+            row = connection.execute("SELECT receipt FROM receipts WHERE decision = ?", (decision,)).fetchone()
+        return row[0] if row else None
 
     def lane(self, decision: str, name: str = MAIN, mode: Mode = "record") -> "Lane":
-        """One asker's part of a decision's tape."""
+        """Return the lane of one asker in a decision's tape."""
         return Lane(self, decision, name, mode)
 
-    def _find(self, decision: str, lane: str, step: int) -> Step | None:
-        chosen = "SELECT lane, step, kind, asked, answer FROM steps WHERE decision = ? AND lane = ? AND step = ?"
+    def find_step(self, decision: str, lane: str, step: int) -> Step | None:
+        """Return a recorded step, or None."""
+        chosen = "SELECT lane, step, kind, request, answer FROM steps WHERE decision = ? AND lane = ? AND step = ?"
         with self._open() as connection:
-            found = connection.execute(chosen, (decision, lane, step)).fetchone()
-        return Step(*found) if found else None
+            row = connection.execute(chosen, (decision, lane, step)).fetchone()
+        return Step(*row) if row else None
 
-    def _keep(self, decision: str, step: Step) -> None:
+    def add_step(self, decision: str, step: Step) -> None:
+        """Record a step."""
         with self._open() as connection:
             connection.execute("INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?)", (decision, *step))
 
@@ -258,7 +259,7 @@ class Tape:
 
 
 class Lane:
-    """One asker's steps. at: the last step that was taken."""
+    """The steps of one asker. at: the number of the last step."""
 
     def __init__(self, tape: Tape, decision: str, name: str, mode: Mode) -> None:
         self.tape, self.decision, self.name, self.mode = tape, decision, name, mode
@@ -266,66 +267,67 @@ class Lane:
 
     @property
     def next_id(self) -> str:
-        """What the step to come is called wherever it is done: the same on every resume and replay."""
+        """The id of the next step: the same on every resume and replay."""
         return f"{self.decision}:{self.name}:{self.at + 1}"
 
-    async def once(self, kind: Kind, asked: Any, do: Callable[[], Awaitable[str]]) -> str:
-        """The answer to what is asked: the tape's, else what `do` gives, which is kept first.
+    async def once(self, kind: Kind, request: Any, do: Callable[[], Awaitable[str]]) -> str:
+        """Return the recorded answer to a request, or call `do` and record its answer before returning it.
 
-        A live-tools replay does tools again and holds their answers against the tape's. Raises Diverged.
+        A live-tools replay runs tools again and compares their answers with the tape's. Raises Diverged.
         """
         self.at += 1
-        told = canonical(asked)
-        kept = self.tape._find(self.decision, self.name, self.at)  # noqa: SLF001 - a lane is part of its tape
-        if kept is None:
+        request_text = canonical(request)
+        recorded = self.tape.find_step(self.decision, self.name, self.at)
+        if recorded is None:
             if self.mode != "record":
-                raise Diverged(self.name, self.at, kind, f"the tape ends before it; asked: {told[:SHOWN]}")
+                raise Diverged(self.name, self.at, kind, f"the tape ends before it; request: {request_text[:SHOWN]}")
             answer = await do()
-            self.tape._keep(self.decision, Step(self.name, self.at, kind, told, answer))  # noqa: SLF001
+            self.tape.add_step(self.decision, Step(self.name, self.at, kind, request_text, answer))
             return answer
-        if kept.kind != kind:
-            raise Diverged(self.name, self.at, kind, f"the tape has a {kept.kind} here")
-        if kept.asked != told:
-            raise Diverged(self.name, self.at, kind, f"asked: {difference(json.loads(kept.asked), asked)}")
+        if recorded.kind != kind:
+            raise Diverged(self.name, self.at, kind, f"the tape has a {recorded.kind} here")
+        if recorded.request != request_text:
+            raise Diverged(self.name, self.at, kind, f"request: {difference(json.loads(recorded.request), request)}")
         if kind == "tool" and self.mode == "live-tools":
             answer = await do()
-            if answer != kept.answer:
-                raise Diverged(self.name, self.at, kind, f"{_name(asked)} answers: {difference(kept.answer, answer)}")
-        return kept.answer
+            if answer != recorded.answer:
+                change = f"answer of {_name(request)}: {difference(recorded.answer, answer)}"
+                raise Diverged(self.name, self.at, kind, change)
+        return recorded.answer
 
-    def told(self, asked: Any, answer: str) -> None:
-        """Keep what something came to. Raises Diverged where the tape has that it came to something else."""
+    def record(self, request: Any, answer: str) -> None:
+        """Record an outcome as the next step. Raises Diverged if the tape has another outcome there."""
         self.at += 1
-        kept = self.tape._find(self.decision, self.name, self.at)  # noqa: SLF001
-        if kept is None and self.mode == "record":
-            self.tape._keep(self.decision, Step(self.name, self.at, "order", canonical(asked), answer))  # noqa: SLF001
-        elif kept is None or kept.answer != answer:
-            change = difference(kept.answer, answer) if kept else "the tape ends before it"
+        recorded = self.tape.find_step(self.decision, self.name, self.at)
+        if recorded is None and self.mode == "record":
+            self.tape.add_step(self.decision, Step(self.name, self.at, "order", canonical(request), answer))
+        elif recorded is None or recorded.answer != answer:
+            change = difference(recorded.answer, answer) if recorded else "the tape ends before it"
             raise Diverged(self.name, self.at, "order", change)
 
-    def first(self) -> Step | None:
-        """The lane's first step, None before there is one."""
-        return self.tape._find(self.decision, self.name, 1)  # noqa: SLF001
+    def first_step(self) -> Step | None:
+        """Return the lane's first step, or None."""
+        return self.tape.find_step(self.decision, self.name, 1)
 
-    def ended(self) -> None:
-        """Raises Diverged where a replay stopped before its tape did."""
-        following = self.tape._find(self.decision, self.name, self.at + 1)  # noqa: SLF001
+    def check_end(self) -> None:
+        """Raise Diverged if the tape goes on after the replay's last step."""
+        following = self.tape.find_step(self.decision, self.name, self.at + 1)
         if following is not None:
             raise Diverged(self.name, self.at + 1, following.kind, "the tape goes on here and the replay does not")
 
 
 def canonical(value: Any) -> str:
-    """The one spelling of a JSON value, in ASCII: also a half character is kept as it came."""
+    """Return the canonical JSON text of a value. ASCII only, so that lone surrogates survive."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def digest(value: Any) -> str:
-    """sha256 of a value's canonical form, as hexadecimal."""
+    """Return the SHA-256 of a value's canonical JSON, in hexadecimal."""
     return hashlib.sha256(canonical(value).encode()).hexdigest()
 
 
 def difference(then: Any, now: Any, where: str = "") -> str:
-    """Where two JSON values first differ, and how, in a line."""
+    """Describe in one line where two JSON values first differ, and how."""
     if isinstance(then, dict) and isinstance(now, dict):
         for key in sorted({*then, *now}):
             if then.get(key) != now.get(key):
@@ -342,5 +344,5 @@ def difference(then: Any, now: Any, where: str = "") -> str:
     return f"{where.lstrip('.') or 'it'} was {then!r}, now {now!r}"
 
 
-def _name(asked: Any) -> str:
-    return str(asked[0]) if isinstance(asked, list) and asked else "it"
+def _name(request: Any) -> str:
+    return str(request[0]) if isinstance(request, list) and request else "it"

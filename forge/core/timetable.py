@@ -1,4 +1,4 @@
-"""When the settings have the agent asked: the same for schedules and for walk-forward runs."""
+"""When the settings schedule the agent: the same times for Dagster schedules and for walk-forward runs."""
 
 from dataclasses import dataclass
 from datetime import date, datetime, time
@@ -11,8 +11,9 @@ from pitlake.exchange import session
 
 @dataclass(frozen=True)
 class Slot:
-    """A time of day at which an occasion is due, on the settings' clock. trigger: what walks call it; days: weekdays, 0
-    is Monday; traded: only on days with a session.
+    """A time of day at which an occasion is due, in the settings' time zone.
+
+    trigger: its name in walks; days: weekdays, Monday is 0; traded: only on days with a trading session.
     """
 
     trigger: str
@@ -24,25 +25,25 @@ class Slot:
 
     @property
     def cron(self) -> str:
-        """It as cron has it, where 0 is Sunday."""
+        """The slot as a cron expression, in which Sunday is 0."""
         hour, minute = self.time.split(":")
         return f"{int(minute)} {int(hour)} * * {','.join(str((day + 1) % 7) for day in self.days)}"
 
     def due(self, day: date) -> bool:
-        """Whether it is due on a day of the settings' clock."""
+        """Return whether the slot is due on a day."""
         return day.weekday() in self.days and not (self.traded and session(day) is None)
 
     def day(self, at: datetime) -> date:
-        """The day of the settings' clock that an instant lies in."""
+        """Return the day of an instant in the slot's time zone."""
         return at.astimezone(ZoneInfo(self.zone)).date()
 
     def at(self, day: date) -> datetime:
-        """The instant it is due at on a day."""
+        """Return the instant at which the slot is due on a day."""
         return instant(datetime.combine(day, time.fromisoformat(self.time), ZoneInfo(self.zone)))
 
 
 def timetable(plan: Schedules) -> tuple[Slot, ...]:
-    """The slots of a week."""
+    """Return the slots of a week."""
     weekdays, retrospective = tuple(range(5)), (DAYS.index(plan.retrospective_day),)
     return (
         Slot("morning", "morning_review", plan.morning_time, weekdays, True, plan.timezone),

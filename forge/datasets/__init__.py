@@ -1,4 +1,4 @@
-"""Contracts of Forge's own datasets, and what a session needs to know of them."""
+"""Contracts of Forge's own datasets, and their views."""
 
 from functools import cache
 from importlib.resources import files
@@ -11,11 +11,11 @@ MEMORY = DATASET.name
 
 @cache
 def contracts() -> dict[str, Dataset]:
-    """Every contract of Forge, by name."""
+    """Return every contract of Forge, by name."""
     return {DATASET.name: DATASET}
 
 
 @cache
 def views() -> dict[str, str]:
-    """The text of each dataset's view, by name."""
+    """Return the SQL of each dataset's view, by name."""
     return {name: (files("forge.sql") / f"{name}.sql").read_text() for name in contracts()}

@@ -16,7 +16,7 @@ DATASET = Dataset(
         Column(name="event", type="string", required=True, meaning="What was being decided; empty of nothing."),
         Column(name="call_id", type="string", required=True, meaning="The call that wrote, unique in its session."),
         Column(name="part", type="int", required=True, meaning="Which of the call's writes this is, from 0."),
-        Column(name="asked", type="string", required=True, meaning="Hash of what the call was asked to do."),
+        Column(name="request_hash", type="string", required=True, meaning="Hash of the call's request."),
         Column(name="cause", type="string", required=True, meaning="The transition it follows from; empty of none."),
         Column(name="seq", type="int", required=True, minimum=1, strict=True, meaning="Number in the journal, from 1."),
         Column(name="prev", type="string", required=True, meaning="Hash of the row before."),
@@ -35,8 +35,8 @@ DATASET = Dataset(
     ),
     known=dict.fromkeys(
         (
-            "path", "kind", "content", "actor", "session", "event", "call_id", "part", "asked", "cause", "seq", "prev",
-            "chain", "journal", "clock",
+            "path", "kind", "content", "actor", "session", "event", "call_id", "part", "request_hash", "cause", "seq",
+            "prev", "chain", "journal", "clock",
         ),
         "lake",
     ),

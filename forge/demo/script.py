@@ -1,4 +1,4 @@
-"""What the story's models say: each role a function of what it was asked and of what its tools told it."""
+"""The scripted answers of the demo's models: each role is a function of its request and its tools' results."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -70,35 +70,35 @@ How far the next revision goes.
 Write the View; propose an Expression within the limits.
 """
 _VALUE = re.compile(r"; value=([0-9.]+)")
-Told = Sequence[Results]
-Step = Callable[[Told], Answer]
+ToolResults = Sequence[Results]
+Step = Callable[[ToolResults], Answer]
 
 
 def agent(request: Request) -> Answer:
-    """The agent: the next step of its plan for the question."""
-    told = [one for one in request.messages if isinstance(one, Results)]
-    return PLANS[str(request.messages[0])][len(told)](told)
+    """Return the agent's next step in its plan for the question."""
+    results = [message for message in request.messages if isinstance(message, Results)]
+    return PLANS[str(request.messages[0])][len(results)](results)
 
 
 def analyst(request: Request) -> Answer:
-    """An analyst. The first one on rates keeps to no form, whoever asks; the retry does."""
+    """Answer as an analyst. The first one on rates breaks its contract; the retry does not."""
     task = str(request.messages[0])
     if "OBJECTIVE:\nrates" in task and "RETRY of" not in task:
         return Answer("Yields may rise, or fall.")
-    told = [one for one in request.messages if isinstance(one, Results)]
-    if not told:
+    results = [message for message in request.messages if isinstance(message, Results)]
+    if not results:
         return _calls(("fetch", {"source": "economic", "params": {"series": [SERIES]}}))
-    return Answer(f"### SUMMARY\n{_said(value_in(told))}")
+    return Answer(f"### SUMMARY\n{_sentence(value_in(results))}")
 
 
 def synthesist(request: Request) -> Answer:
-    """The synthesis of what the analysts found."""
-    found = re.findall(r"^The newest estimate is .*$", str(request.messages[0]), re.MULTILINE)
-    return Answer(SYNTHESIS.format(found[0] if found else "The analysts say nothing of it."))
+    """Return the synthesis of the analysts' results."""
+    estimates = re.findall(r"^The newest estimate is .*$", str(request.messages[0]), re.MULTILINE)
+    return Answer(SYNTHESIS.format(estimates[0] if estimates else "The analysts say nothing of it."))
 
 
 def reviewer(request: Request) -> Answer:
-    """The reviewer: reads the book's limits, then approves what it was shown."""
+    """Answer as the reviewer: read the book's limits, then approve."""
     if len(request.messages) == 1:
         return _calls(("read", {"path": "/portfolio/state.md"}))
     return Answer(
@@ -106,24 +106,24 @@ def reviewer(request: Request) -> Answer:
     )
 
 
-def value_in(told: Told) -> float | None:
-    """The first value a tool told."""
-    texts = (one.text for results in told for one in results.returned)
-    found = next(filter(None, map(_VALUE.search, texts)), None)
-    return float(found[1]) if found else None
+def value_in(results: ToolResults) -> float | None:
+    """Return the first value in the tools' results."""
+    texts = (result.text for message in results for result in message.returned)
+    match = next(filter(None, map(_VALUE.search, texts)), None)
+    return float(match[1]) if match else None
 
 
 def view(value: float, name: str = "new") -> str:
-    """The View after a value: invalidated where the quarter did not grow."""
+    """Return the View after a value: invalidated if the quarter did not grow."""
     over = value - QUARTER_BEFORE
     likely = 0.8 if over >= CLOSE else 0.5 if over >= 0 else 0.0
     status: Literal["active", "invalidated"] = "invalidated" if over < 0 else "active"
     scenarios = (Scenario(name="grew", probability=likely), Scenario(name="shrank", probability=1 - likely))
-    body = f"## SUMMARY\n\n{_said(value)}"
+    body = f"## SUMMARY\n\n{_sentence(value)}"
     return render(replace(VIEW, id=name, status=status, confidence=likely, scenarios=scenarios, body=body))
 
 
-def _said(value: float | None) -> str:
+def _sentence(value: float | None) -> str:
     if value is None:
         return "No estimate is known."
     return f"The newest estimate is {value:,.1f}, {value - QUARTER_BEFORE:+.1f} on the quarter before."
@@ -131,7 +131,7 @@ def _said(value: float | None) -> str:
 
 def _calls(*calls: tuple[str, Mapping[str, object]]) -> Answer:
     numbers = count(1)
-    return Answer("", tuple(Call(name, dict(given), str(next(numbers))) for name, given in calls), "tools")
+    return Answer("", tuple(Call(name, dict(arguments), str(next(numbers))) for name, arguments in calls), "tools")
 
 
 def _always(*calls: tuple[str, Mapping[str, object]]) -> Step:
@@ -145,15 +145,15 @@ def _task(name: str, skill: str, **more: object) -> tuple[str, dict[str, object]
 def _writes(path: str, text: Callable[[float], str]) -> Step:
     """A write of what follows from the value; without one, that it is missing."""
 
-    def step(told: Told) -> Answer:
-        value = value_in(told)
-        return _calls(("write", {"path": path, "content": text(value)})) if value else Answer(_said(value))
+    def step(results: ToolResults) -> Answer:
+        value = value_in(results)
+        return _calls(("write", {"path": path, "content": text(value)})) if value else Answer(_sentence(value))
 
     return step
 
 
-def _ends(told: Told) -> Answer:
-    return Answer(f"{_said(value_in(told))} {told[-1].returned[-1].text}")
+def _ends(results: ToolResults) -> Answer:
+    return Answer(f"{_sentence(value_in(results))} {results[-1].returned[-1].text}")
 
 
 _FETCH = ("fetch", {"source": "economic", "params": {"series": [SERIES]}})

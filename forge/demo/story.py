@@ -1,4 +1,4 @@
-"""The story, told as it happens: each line is read from the tape, from memory, or is what a door answered."""
+"""The demo as it happens: each line is read from the tape, from memory, or from a command's answer."""
 
 import asyncio
 import json
@@ -37,7 +37,7 @@ SHOWN = 150
 BOOK = Portfolio(id="state", gross=100.0, net=20.0, duration=2.0, factor_exposures={"rates": 5.0, "equity": 10.0})
 
 
-def play(home: Path, lake: Lake, said: Callable[[str], None]) -> str:
+def play(home: Path, lake: Lake, on_line: Callable[[str], None]) -> str:
     """Play it; the last decision's name. home: an empty folder for memory and tape; lake: one with GDP of 2014.
 
     Raises BadInput for a lake without it and a folder that is in use, Diverged where a replay differs.
@@ -45,9 +45,9 @@ def play(home: Path, lake: Lake, said: Callable[[str], None]) -> str:
     tape = Tape(home / "forge-tape.sqlite")
     if tape.decisions():
         raise BadInput("into", f"{home} holds decisions already", "name an empty folder")
-    said("Forge, as a script plays it: no model is asked. It proves plumbing, not judgement.")
+    on_line("Forge, as a script plays it: no model is asked. It proves plumbing, not judgement.")
     with closing(Memory(home / "forge", clock=Simulated("demo", BEFORE))) as memory:
-        return _Story(memory, tape, lake, said).told()
+        return _Story(memory, tape, lake, on_line).play()
 
 
 @dataclass
@@ -55,9 +55,9 @@ class _Story:
     memory: Memory
     tape: Tape
     lake: Lake
-    said: Callable[[str], None]
+    on_line: Callable[[str], None]
 
-    def told(self) -> str:
+    def play(self) -> str:
         self._files(PM).write_file(PORTFOLIO, render(BOOK), call_id="book")
         self._ask(BEFORE, ASKED)
         self._approve()
@@ -70,63 +70,66 @@ class _Story:
 
     def _ask(self, at: str, question: str) -> str:
         self._clock.move(at)
-        self.said(f"\nas of {at}: {question}")
+        self.on_line(f"\nas of {at}: {question}")
         decided = asyncio.run(self._agent(self.tape).ask(question, at))
         steps = [step for step in self.tape.steps(decided.decision) if (step.lane, step.kind) == ("agent", "tool")]
         for line in (line for step in steps for line in _lines(step)):
-            self.said(f"  {line}")
-        if not any(one.startswith("Written: ") for one in (step.answer for step in steps)):
+            self.on_line(f"  {line}")
+        if not any(answer.startswith("Written: ") for answer in (step.answer for step in steps)):
             raise BadInput("lake", f"has no GDP of 2014 as of {at}", "give --lake a lake that `make demo` filled")
-        self._standing()
+        self._print_records()
         return decided.decision
 
-    def _standing(self) -> None:
-        """How Views and Expressions stand now."""
-        for one in self._records("views"):
-            view = cast("View", one)
-            self.said(f"  {view.id} {view.status}, {view.confidence:.0%}: {view.body.splitlines()[-1]}")
-        for one in self._records("expressions"):
-            expression = cast("Expression", one)
-            told = f"{expression.direction} {expression.instrument}, loss {expression.max_loss_pct:g} %"
-            self.said(f"  {expression.id} {expression.status}: {told}")
+    def _print_records(self) -> None:
+        """Print the current Views and Expressions."""
+        for record in self._records("views"):
+            view = cast("View", record)
+            self.on_line(f"  {view.id} {view.status}, {view.confidence:.0%}: {view.body.splitlines()[-1]}")
+        for record in self._records("expressions"):
+            expression = cast("Expression", record)
+            summary = f"{expression.direction} {expression.instrument}, loss {expression.max_loss_pct:g} %"
+            self.on_line(f"  {expression.id} {expression.status}: {summary}")
 
     def _approve(self) -> None:
-        """The PM's own door, which no tool leads to."""
-        self.said("\nThe portfolio manager")
-        for one in approvals.pending(self.memory, Guardrails()):
-            review = f"the review says {one.review.verdict}" if one.review else ""
-            self.said(f"  {one.expression.id} waits: {'; '.join(one.problems) or review}")
-            if not one.problems:
-                approvals.approve(self.memory, one.expression.id, one.sha256, "pm", Guardrails())
+        """Act as the PM, which no tool of a model can do."""
+        self.on_line("\nThe portfolio manager")
+        for candidate in approvals.pending(self.memory, Guardrails()):
+            review = f"the review says {candidate.review.verdict}" if candidate.review else ""
+            self.on_line(f"  {candidate.expression.id} waits: {'; '.join(candidate.problems) or review}")
+            if not candidate.problems:
+                approvals.approve(self.memory, candidate.expression.id, candidate.sha256, "pm", Guardrails())
             else:
-                approvals.reject(self.memory, one.expression.id, REASON, "pm", Guardrails())
-        self._standing()
+                approvals.reject(self.memory, candidate.expression.id, REASON, "pm", Guardrails())
+        self._print_records()
         for path in self._files().remembered.paths("/memory/counterfactuals/"):
             text = self._files().read_file(path)
             reason = next(line for line in text.splitlines() if line.startswith("reason: "))
-            self.said(f"  {path.rpartition('/')[2].removesuffix('.md')}: {reason}")
+            self.on_line(f"  {path.rpartition('/')[2].removesuffix('.md')}: {reason}")
 
     def _judge(self) -> None:
         self._clock.move(JUDGED)
-        self.said(f"\nas of {JUDGED}, the day is over")
-        for one in settle(self.memory, At(as_of=instant(JUDGED), lake=self.lake.root), lambda _: ()):
-            self.said(f"  {one.view} {one.status.replace('_', ' ')}: {one.rule} by {one.by}, and it is {one.value}")
+        self.on_line(f"\nas of {JUDGED}, the day is over")
+        for settlement in settle(self.memory, At(as_of=instant(JUDGED), lake=self.lake.root), lambda _: ()):
+            self.on_line(
+                f"  {settlement.view} {settlement.status.replace('_', ' ')}: {settlement.rule} by {settlement.by}, "
+                f"and it is {settlement.value}"
+            )
         for mark in calibrate(self.memory, instant(JUDGED)):
-            self.said(f"  calibration of {mark.id}: {mark.status}, of {mark.forecasts} settled")
+            self.on_line(f"  calibration of {mark.id}: {mark.status}, of {mark.forecasts} settled")
         self.memory.flush()
 
     def _replay(self) -> None:
-        """Raises Diverged where a decision comes to something else."""
-        self.said("\nDecided again")
-        made = self.tape.decisions()
-        steps = sum(len(self.tape.steps(decision)) for decision in made)
+        """Replay every decision. Raises Diverged if one differs."""
+        self.on_line("\nDecided again")
+        decisions = self.tape.decisions()
+        steps = sum(len(self.tape.steps(decision)) for decision in decisions)
         for mode, how in REPLAYS:
-            for decision in made:
+            for decision in decisions:
                 asyncio.run(self._agent(self.tape).replay(decision, mode))
-            self.said(f"  {how}: {len(made)} decisions, {steps} steps, 0 differences")
+            self.on_line(f"  {how}: {len(decisions)} decisions, {steps} steps, 0 differences")
 
     def _alter(self, decision: str) -> None:
-        """Alter a tool's result on a copy of the tape. Raises PitlakeError where a replay takes it for the true one."""
+        """Alter a tool's result on a copy of the tape. Raises PitlakeError if a replay does not notice."""
         copy = self.tape.place.with_name("forge-tape-altered.sqlite")
         shutil.copyfile(self.tape.place, copy)
         with closing(sqlite3.connect(copy)) as connection, connection:
@@ -134,8 +137,8 @@ class _Story:
             connection.execute(ALTERED, (decision,))
         try:
             asyncio.run(self._agent(Tape(copy)).replay(decision, "live-tools"))
-        except Diverged as found:
-            self.said(f"  a tool's result altered on a copy of the tape: {found}")
+        except Diverged as divergence:
+            self.on_line(f"  a tool's result altered on a copy of the tape: {divergence}")
         else:
             raise PitlakeError("an altered tape replayed without a difference")
         finally:
@@ -145,13 +148,13 @@ class _Story:
         return Agent(self.memory, tape, lambda role: Scripted(ROLES[role], role), self.lake.root)
 
     def _files(self, actor: str = "agent") -> ForgeFS:
-        known = self.memory.hydrate(self.memory.standing(self.memory.journal.clock.now()), session="demo")
-        return ForgeFS(self.memory, known, actor=actor)
+        remembered = self.memory.hydrate(self.memory.read_instant(self.memory.journal.clock.now()), session="demo")
+        return ForgeFS(self.memory, remembered, actor=actor)
 
     def _records(self, kind: str) -> Iterator[object]:
-        known = self._files().remembered
-        for row in filter(None, map(known.newest, known.paths(f"/memory/{kind}/"))):
-            yield known.record(row)
+        remembered = self._files().remembered
+        for row in filter(None, map(remembered.newest, remembered.paths(f"/memory/{kind}/"))):
+            yield remembered.record(row)
 
     @property
     def _clock(self) -> Simulated:
@@ -160,14 +163,14 @@ class _Story:
 
 def _lines(step: Step) -> Iterator[str]:
     """A call and what it came to."""
-    name, given = json.loads(step.asked)
-    subject = next((given[key] for key in ("id", "target", "output", "path", "source") if key in given), "")
-    told = [line for line in step.answer.splitlines() if line.strip()]
+    name, arguments = json.loads(step.request)
+    subject = next((arguments[key] for key in ("id", "target", "output", "path", "source") if key in arguments), "")
+    lines = [line for line in step.answer.splitlines() if line.strip()]
     if name == "collect":
-        told = [line for line in told if line.startswith(("── ", "FAILED", "LEDGER"))]
+        lines = [line for line in lines if line.startswith(("── ", "FAILED", "LEDGER"))]
     elif name == "review":
-        told = told[-1:]
-    elif not told[0].startswith("GUARDRAIL"):
-        told = told[:1]
-    yield f"{name} {subject}: {told[0][:SHOWN]}"
-    yield from (f"  {line.strip()[:SHOWN]}" for line in told[1:])
+        lines = lines[-1:]
+    elif not lines[0].startswith("GUARDRAIL"):
+        lines = lines[:1]
+    yield f"{name} {subject}: {lines[0][:SHOWN]}"
+    yield from (f"  {line.strip()[:SHOWN]}" for line in lines[1:])

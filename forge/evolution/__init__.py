@@ -1,1 +1,1 @@
-"""How skills change: by lessons that agree, a test on what came after them, and the PM's word on exactly one patch."""
+"""How skills change: lessons that agree, a test on later decisions, and the PM's approval of exactly one patch."""

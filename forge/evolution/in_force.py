@@ -1,4 +1,4 @@
-"""The skills in force at an instant: those of now, with every change that was approved since taken back."""
+"""The skills as of an instant: the current ones, with later changes undone."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,8 +14,8 @@ from forge.records import Proposal
 APPLIED: Final = "applied"
 
 
-class Change(NamedTuple):
-    """A skill's folder became another. before, after: its hashes; proposal: what was applied or taken back."""
+class SkillChange(NamedTuple):
+    """A change of a skill. before, after: hashes of its folder; proposal: the one that was applied or rolled back."""
 
     at: datetime
     skill: str
@@ -26,43 +26,48 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True)
 class InForce:
-    """A skill at an instant. sha256: of its folder; ours: whether it is as it comes along; change: what made it so,
-    None where no proposal did.
+    """A skill as of an instant.
+
+    sha256: of its folder; ours: whether it is as shipped; change: what made it so, None if no proposal did.
     """
 
     name: str
     description: str
     sha256: str
     ours: bool
-    change: Change | None
+    change: SkillChange | None
 
 
-def changes(known: Remembered) -> list[Change]:
-    """Every change of a skill that is remembered, oldest first."""
-    found = []
-    for path in known.paths(FOLDER):
+def changes(remembered: Remembered) -> list[SkillChange]:
+    """Return every change of a skill, oldest first."""
+    dated_changes = []
+    for path in remembered.paths(FOLDER):
         applied = False
-        for row in known.all(path):
-            one = cast("Proposal", known.record(row))
-            if applied != (one.status == APPLIED):
-                hashes = (one.sha256, one.base) if applied else (one.base, one.sha256)
-                found.append((row.seq, Change(known.written_at(row), one.skill, one.id, *hashes)))
+        for row in remembered.all(path):
+            proposal = cast("Proposal", remembered.record(row))
+            if applied != (proposal.status == APPLIED):
+                hashes = (proposal.sha256, proposal.base) if applied else (proposal.base, proposal.sha256)
+                dated_changes.append(
+                    (row.seq, SkillChange(remembered.written_at(row), proposal.skill, proposal.id, *hashes))
+                )
                 applied = not applied
-    return [change for _, change in sorted(found)]
+    return [change for _, change in sorted(dated_changes)]
 
 
-def in_force(known: Remembered, at: datetime, own: Path | None) -> list[InForce]:
-    """The skills as of an instant. known: all that is remembered now; own: the PM's folder as it is now."""
-    told = changes(known)
+def in_force(remembered: Remembered, at: datetime, own: Path | None) -> list[InForce]:
+    """Return the skills as of an instant. remembered: memory as of now; own: the PM's folder as of now."""
+    all_changes = changes(remembered)
     return [
-        _as_of(at, meta.name, meta.description, meta.path, [one for one in told if one.skill == meta.name])
+        _as_of(
+            at, meta.name, meta.description, meta.path, [change for change in all_changes if change.skill == meta.name]
+        )
         for meta in SkillLoader(own).index.values()
     ]
 
 
-def _as_of(at: datetime, name: str, description: str, place: Path, told: list[Change]) -> InForce:
-    later = [one for one in told if one.at > at]
+def _as_of(at: datetime, name: str, description: str, place: Path, own_changes: list[SkillChange]) -> InForce:
+    later = [change for change in own_changes if change.at > at]
     sha256 = later[0].before if later else folder_hash(place)
-    last = next((one for one in reversed(told) if one.at <= at and one.after == sha256), None)
+    last = next((change for change in reversed(own_changes) if change.at <= at and change.after == sha256), None)
     comes = OURS / name
     return InForce(name, description, sha256, comes.is_dir() and folder_hash(comes) == sha256, last)

@@ -1,4 +1,4 @@
-"""The test of a skill's change: the same decisions with it and without it, judged by what came true."""
+"""The statistics of a skill test: the same decisions with and without the change, judged by what came true."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from math import comb
 
 LEVEL = 0.01
-"""Chance alone, and so a harmful change too, promotes at most so many."""
+"""The share of useless or harmful changes that may pass by chance."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One decision, settled after the lessons: whether it came out right without the change, and with it."""
+    """One settled decision: whether it was right without the change, and with it."""
 
     category: str
     without: bool
@@ -20,8 +20,10 @@ class Pair:
 
 @dataclass(frozen=True)
 class Trial:
-    """better, worse: pairs that only one of them got right; p: that chance alone makes the change look so good or
-    better, exactly; worse_in: categories that got worse.
+    """The result of a test.
+
+    better, worse: pairs that only one of them got right; p: the exact probability of such a result by chance; worse_in:
+    categories that got worse.
     """
 
     pairs: int
@@ -32,7 +34,7 @@ class Trial:
 
     @property
     def passed(self) -> bool:
-        """Whether the change is shown to help, and to harm nowhere."""
+        """Whether the change is shown to help and harms no category."""
         return self.p < LEVEL and not self.worse_in
 
     def __str__(self) -> str:
@@ -44,11 +46,11 @@ class Trial:
 
 
 def trial(pairs: Iterable[Pair]) -> Trial:
-    """McNemar's exact test, one-sided."""
-    told = list(pairs)
-    gained = Counter(one.category for one in told if one.changed and not one.without)
-    lost = Counter(one.category for one in told if one.without and not one.changed)
+    """Apply McNemar's exact test, one-sided."""
+    all_pairs = list(pairs)
+    gained = Counter(pair.category for pair in all_pairs if pair.changed and not pair.without)
+    lost = Counter(pair.category for pair in all_pairs if pair.without and not pair.changed)
     better, worse = gained.total(), lost.total()
     n = better + worse
     p = sum(comb(n, k) for k in range(better, n + 1)) / 2**n
-    return Trial(len(told), better, worse, p, tuple(sorted(name for name in lost if lost[name] > gained[name])))
+    return Trial(len(all_pairs), better, worse, p, tuple(sorted(name for name in lost if lost[name] > gained[name])))

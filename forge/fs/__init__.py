@@ -1,6 +1,6 @@
 """Forge's files: one tree of paths over memory, skills, the book and a session's own files.
 
-`paths` says what a path is, `query` what a listing can be asked, `forge_fs` answers from backends.
+`paths` checks paths, `query` parses filters of listings, `forge_fs` answers from `backends`.
 """
 
 from forge.fs.entries import DirEntry

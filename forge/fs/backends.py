@@ -6,97 +6,97 @@ from pathlib import Path
 from forge.core.errors import PathRefused
 from forge.core.skill_loader import SkillLoader
 from forge.fs import paths
-from forge.fs.entries import DirEntry, meta
-from forge.fs.query import Item, parsed
+from forge.fs.entries import DirEntry, format_meta
+from forge.fs.query import Item, parse_query
 from forge.memory.chain import Row
 from forge.memory.remembered import Remembered
 from forge.records import KINDS, kind_of_path
 from pitlake.errors import BadInput
 
 _FOLDERS = {kind.folder for kind in KINDS.values()}
-_KEPT = {f"{paths.ARCHIVE}{kind.name}/" for kind in KINDS.values() if kind.kept}
+_ARCHIVES = {f"{paths.ARCHIVE}{kind.name}/" for kind in KINDS.values() if kind.archived}
 
 
 class MemoryBackend:
-    """/memory and /portfolio: records, and under /memory/.archive the earlier texts of Views and Expressions."""
+    """/memory and /portfolio: records, and in /memory/.archive the earlier texts of Views and Expressions."""
 
     def __init__(self, remembered: Remembered) -> None:
-        self._known = remembered
+        self._remembered = remembered
 
     def read(self, path: str) -> str | None:
-        """The text at a path."""
-        if at := paths.archived(path):
+        """Return the text at a path, or None."""
+        if at := paths.parse_archive_path(path):
             kind = kind_of_path(at[0])
-            earlier = self._known.all(at[0])[:-1] if kind and kind.kept else []
+            earlier = self._remembered.all(at[0])[:-1] if kind and kind.archived else []
             return next((row.content for number, row in enumerate(earlier, 1) if number == at[1]), None)
-        row = self._known.newest(path)
+        row = self._remembered.newest(path)
         return row.content if row else None
 
     def is_dir(self, path: str) -> bool:
-        """Whether a path is a folder."""
-        return path in {"/memory/", "/portfolio/", paths.ARCHIVE} | _FOLDERS | _KEPT
+        """Return whether a path is a folder."""
+        return path in {"/memory/", "/portfolio/", paths.ARCHIVE} | _FOLDERS | _ARCHIVES
 
     def entries(self, path: str, query: str) -> list[DirEntry]:
-        """What is in a folder; records may be asked for by their fields."""
+        """Return the entries of a folder. Records can be filtered by their fields."""
         if path == "/memory/":
-            return [DirEntry(f"{name}/", "") for name in _under("/memory/")]
+            return [DirEntry(f"{name}/", "") for name in _subfolders("/memory/")]
         if path == paths.ARCHIVE:
-            return [DirEntry(f"{one.removeprefix(path)}", "") for one in sorted(_KEPT)]
+            return [DirEntry(f"{folder.removeprefix(path)}", "") for folder in sorted(_ARCHIVES)]
         if path.startswith(paths.ARCHIVE):
             return self._archive(path)
         kinds = [kind for kind in KINDS.values() if kind.folder == path]
         keys = list(dict.fromkeys(name for kind in kinds for name in kind.queryable))
-        tests = parsed(query, keys)
-        rows = (self._known.newest(one) for one in self._known.paths(path))
+        tests = parse_query(query, keys)
+        rows = (self._remembered.newest(record_path) for record_path in self._remembered.paths(path))
         return [
-            DirEntry(row.path.rpartition("/")[2], meta(self._known.record(row)))
+            DirEntry(row.path.rpartition("/")[2], format_meta(self._remembered.record(row)))
             for row in rows
             if row is not None and all(test(self._item(row)) for test in tests)
         ]
 
     def _item(self, row: Row) -> Item:
-        record = self._known.record(row)
-        return Item({**vars(record)}, row.content, self._known.written_at(row))
+        record = self._remembered.record(row)
+        return Item({**vars(record)}, row.content, self._remembered.written_at(row))
 
     def _archive(self, path: str) -> list[DirEntry]:
         folder = path.replace(paths.ARCHIVE, "/memory/", 1)
         return [
-            DirEntry(paths.archive_path(row.path, number).rpartition("/")[2], meta(self._known.record(row)))
-            for one in self._known.paths(folder)
-            for number, row in enumerate(self._known.all(one)[:-1], 1)
+            DirEntry(paths.archive_path(row.path, number).rpartition("/")[2], format_meta(self._remembered.record(row)))
+            for record_path in self._remembered.paths(folder)
+            for number, row in enumerate(self._remembered.all(record_path)[:-1], 1)
         ]
 
 
 class SessionBackend:
-    """/session: this conversation's own files, whatever folders they are in."""
+    """/session: the conversation's own files, in any folders."""
 
     def __init__(self, remembered: Remembered) -> None:
-        self._known = remembered
+        self._remembered = remembered
 
     def read(self, path: str) -> str | None:
-        """The text at a path."""
-        row = self._known.newest(own(path, self._known.session))
+        """Return the text at a path, or None."""
+        row = self._remembered.newest(journal_path(path, self._remembered.session))
         return row.content if row else None
 
     def is_dir(self, path: str) -> bool:
-        """Whether a path is a folder."""
+        """Return whether a path is a folder."""
         fixed = path in ("/session/", "/session/context/", "/session/results/")
-        return fixed or next(self._known.paths(own(path, self._known.session)), None) is not None
+        return fixed or next(self._remembered.paths(journal_path(path, self._remembered.session)), None) is not None
 
     def entries(self, path: str, query: str) -> list[DirEntry]:
-        """The files and folders in a folder; a query's words are looked for in the files."""
-        tests, folder = parsed(query, ()), own(path, self._known.session)
-        found: dict[str, str] = {}
-        for one in self._known.paths(folder):
-            row = self._known.newest(one)
-            name, slash, _ = one.removeprefix(folder).partition("/")
-            if row and all(test(Item({}, row.content, self._known.written_at(row))) for test in tests):
-                found[name + slash] = "" if slash else f"{len(row.content):,} characters"
-        return [DirEntry(name, told) for name, told in sorted(found.items())]
+        """Return the files and folders in a folder. A query's words are searched in the files."""
+        tests, folder = parse_query(query, ()), journal_path(path, self._remembered.session)
+        sizes: dict[str, str] = {}
+        for file_path in self._remembered.paths(folder):
+            row = self._remembered.newest(file_path)
+            name, slash, _ = file_path.removeprefix(folder).partition("/")
+            if row and all(test(Item({}, row.content, self._remembered.written_at(row))) for test in tests):
+                sizes[name + slash] = "" if slash else f"{len(row.content):,} characters"
+        return [DirEntry(name, size) for name, size in sorted(sizes.items())]
 
 
 class SkillsBackend:
-    """/skills: the folders of the skills in force, read as they stand. Nothing outside of them, by whatever links."""
+    """/skills: the folders of the available skills. Links never lead outside of them."""
 
     def __init__(self, own: Path | None) -> None:
         self._own = own
@@ -106,38 +106,40 @@ class SkillsBackend:
         return SkillLoader(self._own)
 
     def read(self, path: str) -> str | None:
-        """The text at a path."""
-        found = self._at(path)
-        if found is None or not found.is_file():
+        """Return the text at a path, or None."""
+        file = self._at(path)
+        if file is None or not file.is_file():
             return None
         try:
-            return found.read_text(encoding="utf-8")
+            return file.read_text(encoding="utf-8")
         except UnicodeDecodeError:
             raise PathRefused("path", f"{path!r} is not text", "read another file") from None
 
     def is_dir(self, path: str) -> bool:
-        """Whether a path is a folder."""
-        found = self._at(path)
-        return path == "/skills/" or (found is not None and found.is_dir())
+        """Return whether a path is a folder."""
+        folder = self._at(path)
+        return path == "/skills/" or (folder is not None and folder.is_dir())
 
     def entries(self, path: str, query: str) -> list[DirEntry]:
-        """The files and folders in a folder; beside a skill, what it is for."""
+        """Return the files and folders in a folder, and what each skill is for."""
         if query:
             raise BadInput("query", "skills are listed whole", "leave it out")
         if path == "/skills/":
-            return [DirEntry(f"{one.name}/", one.short) for one in self._skills.index.values()]
-        found = self._at(path)
-        inside = sorted(found.iterdir()) if found else []
-        return [DirEntry(one.name + ("/" if one.is_dir() else ""), "") for one in inside if one.name[0] not in "._"]
+            return [DirEntry(f"{skill.name}/", skill.summary) for skill in self._skills.index.values()]
+        folder = self._at(path)
+        inside = sorted(folder.iterdir()) if folder else []
+        return [
+            DirEntry(entry.name + ("/" if entry.is_dir() else ""), "") for entry in inside if entry.name[0] not in "._"
+        ]
 
     def _at(self, path: str) -> Path | None:
         name, *parts = path.removeprefix("/skills/").strip("/").split("/")
-        meta = self._skills.index.get(self._skills.named(name))
+        meta = self._skills.index.get(self._skills.resolve_name(name))
         if meta is None:
             return None
         at = top = meta.path.resolve()
         for part in parts:
-            if not at.is_dir() or part not in {one.name for one in at.iterdir()}:
+            if not at.is_dir() or part not in {entry.name for entry in at.iterdir()}:
                 return None  # also where the file system would take another case for the same
             at = (at / part).resolve()
             if not at.is_relative_to(top):
@@ -145,10 +147,10 @@ class SkillsBackend:
         return at
 
 
-def own(path: str, session: str) -> str:
-    """Where the journal keeps a session's file."""
+def journal_path(path: str, session: str) -> str:
+    """Return the path of a session's file in the journal."""
     return path.replace("/session/", f"/session/{session}/", 1)
 
 
-def _under(root: str) -> list[str]:
-    return sorted(one.removeprefix(root).strip("/") for one in _FOLDERS if one.startswith(root))
+def _subfolders(root: str) -> list[str]:
+    return sorted(folder.removeprefix(root).strip("/") for folder in _FOLDERS if folder.startswith(root))

@@ -1,4 +1,4 @@
-"""One line of a listing, and what it tells of a record beside its name."""
+"""Entries of listings, and what they show of a record."""
 
 from typing import NamedTuple
 
@@ -18,13 +18,13 @@ from forge.records import (
 
 
 class DirEntry(NamedTuple):
-    """name: of a file, or of a folder with a slash; meta: what is told beside it."""
+    """An entry. name: of a file, or of a folder with a slash; meta: what is shown next to it."""
 
     name: str
     meta: str
 
 
-_TOLD: dict[type[Record], str] = {
+_FORMATS: dict[type[Record], str] = {
     View: "{0.scope} | conf:{0.confidence} | {0.status}",
     Expression: "view:{0.view_id} | {0.status}",
     Observation: "{0.scope} | {0.status}",
@@ -38,6 +38,6 @@ _TOLD: dict[type[Record], str] = {
 }
 
 
-def meta(record: Record) -> str:
-    """What a listing tells of a record."""
-    return _TOLD.get(type(record), "").format(record)
+def format_meta(record: Record) -> str:
+    """Format what a listing shows of a record."""
+    return _FORMATS.get(type(record), "").format(record)

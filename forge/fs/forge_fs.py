@@ -1,6 +1,6 @@
-"""ForgeFS: what a turn reads and writes, by path. Memory, skills, the book and the session's files, each a backend.
+"""ForgeFS: what a turn reads and writes, by path. Each root has its backend.
 
-Reads answer from what the turn remembers; writes go through the journal and are remembered at once.
+Reads see what the turn remembers. Writes go through the journal and are remembered at once.
 """
 
 from collections.abc import Sequence
@@ -19,79 +19,79 @@ from forge.memory.remembered import Remembered
 
 
 class Backend(Protocol):
-    """What answers for the paths under a root."""
+    """Answers for the paths under a root."""
 
     def read(self, path: str) -> str | None:
-        """The text at a path."""
+        """Return the text at a path, or None."""
 
     def entries(self, path: str, query: str) -> list[DirEntry]:
-        """What is in a folder."""
+        """Return the entries of a folder."""
 
     def is_dir(self, path: str) -> bool:
-        """Whether a path is a folder."""
+        """Return whether a path is a folder."""
 
 
 class Written(NamedTuple):
-    """What a write made. path: where, with the id it was given; rows: of it and of its effects."""
+    """The result of a write. path: with the assigned id; rows: of the write and its effects."""
 
     path: str
     rows: Sequence[Row]
 
 
 class ReadFS:
-    """The files of one turn, to be read alone: it holds nothing that can write. skills: the PM's folder of skills.
+    """The files of one turn, read-only. skills: the PM's folder of skills.
 
-    Paths are checked by `paths`; every method raises PathRefused for anything else.
+    Every method raises PathRefused for an invalid path.
     """
 
     def __init__(self, remembered: Remembered, skills: Path | None = None) -> None:
         self.remembered = remembered
-        known = MemoryBackend(remembered)
+        memory = MemoryBackend(remembered)
         self._backends: dict[str, Backend] = {
-            "/memory/": known,
-            "/portfolio/": known,
+            "/memory/": memory,
+            "/portfolio/": memory,
             "/skills/": SkillsBackend(skills),
             "/session/": SessionBackend(remembered),
         }
 
     def read_file(self, path: str) -> str:
-        """The text at a path. Raises NotThere."""
-        text = self._of(path).read(path)
+        """Return the text at a path. Raises NotThere."""
+        text = self._backend(path).read(path)
         if text is None:
             raise NotThere(path)
         return text
 
     def read_lines(self, path: str, start: int, end: int) -> str:
-        """Lines `start` to `end`, counted from 1, both included. Raises NotThere."""
+        """Return lines `start` to `end`, counted from 1, inclusive. Raises NotThere."""
         return "\n".join(self.read_file(path).split("\n")[start - 1 : end])
 
     def list_dir(self, path: str, query: str | None = None) -> list[DirEntry]:
-        """What is in a folder, by name. query: see `forge.fs.query`. Raises NotThere, BadInput."""
-        if paths.checked(path) == "/":
+        """Return the entries of a folder, by name. query: see `forge.fs.query`. Raises NotThere, BadInput."""
+        if paths.check_path(path) == "/":
             return [DirEntry(root.strip("/") + "/", "") for root in paths.ROOTS]
         folder = path.rstrip("/") + "/"
-        if not self._of(folder).is_dir(folder):
+        if not self._backend(folder).is_dir(folder):
             raise NotThere(path)
-        return self._of(folder).entries(folder, query or "")
+        return self._backend(folder).entries(folder, query or "")
 
     def exists(self, path: str) -> bool:
-        """Whether something is at a path: a text or a folder."""
-        return self.is_dir(path) or self._of(path).read(path) is not None
+        """Return whether a text or a folder is at a path."""
+        return self.is_dir(path) or self._backend(path).read(path) is not None
 
     def is_dir(self, path: str) -> bool:
-        """Whether a path is a folder. /memory/views/V-001 is not."""
-        return paths.checked(path) == "/" or self._of(path).is_dir(path.rstrip("/") + "/")
+        """Return whether a path is a folder. /memory/views/V-001 is not."""
+        return paths.check_path(path) == "/" or self._backend(path).is_dir(path.rstrip("/") + "/")
 
-    def _of(self, path: str) -> Backend:
-        path = paths.checked(path)
+    def _backend(self, path: str) -> Backend:
+        path = paths.check_path(path)
         for root, backend in self._backends.items():
             if f"{path}/".startswith(root):
                 return backend
-        raise PathRefused("path", f"{path!r} is not a file", f"look into one of {', '.join(paths.ROOTS)}")
+        raise PathRefused("path", f"{path!r} is not a file", f"read one of {', '.join(paths.ROOTS)}")
 
 
 class ForgeFS(ReadFS):
-    """The files of one turn, to be read and written. actor: agent, pm or code, which says what may be written."""
+    """The files of one turn, readable and writable. actor: agent, pm or code; decides what may be written."""
 
     def __init__(
         self,
@@ -105,10 +105,10 @@ class ForgeFS(ReadFS):
         self._writer = Writer(memory.journal, remembered, guardrails or Guardrails(), actor)
 
     def write_file(self, path: str, content: str, *, call_id: str) -> Written:
-        """Write a text: a record with its effects, or a session's file. call_id: of the call, unique in the session.
+        """Write a text: a record with its effects, or a session's file. call_id: unique in the session.
 
-        Raises BadInput of forge.core.errors: PathRefused, RecordUnreadable, ContentRefused, GuardrailsBroken, Stale,
-        CallDiffers; nothing was written then.
+        Raises PathRefused, RecordUnreadable, ContentRefused, GuardrailsBroken, Stale or CallDiffers; nothing is written
+        then.
         """
-        rows = self._writer.write(paths.checked(path), content, call_id)
+        rows = self._writer.write(paths.check_path(path), content, call_id)
         return Written(rows[0].path if not path.startswith("/session/") else path, rows)

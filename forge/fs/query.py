@@ -1,6 +1,6 @@
-"""What a listing can be asked: `keyword`, `key:value`, `key>=N`, `key<=N`, `since:date`, quotes around blanks.
+"""Filters of listings: `keyword`, `key:value`, `key>=N`, `key<=N`, `since:date`; quote values with spaces.
 
-All of a query's words must hold. A key that the kind does not have is refused, and those it has are named.
+All words of a query must match. A key that the kind lacks is refused, and the error lists the valid ones.
 """
 
 import re
@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?")
 
 @dataclass(frozen=True)
 class Item:
-    """What a query is held against: a record's fields, all of its text, and when it was written."""
+    """What a query is tested against: a record's fields, its whole text, and when it was written."""
 
     fields: dict[str, Any]
     text: str
@@ -32,8 +32,8 @@ class Item:
 Test = Callable[[Item], bool]
 
 
-def parsed(query: str, keys: Collection[str]) -> list[Test]:
-    """A query's words as tests. keys: the fields there are. Raises BadInput."""
+def parse_query(query: str, keys: Collection[str]) -> list[Test]:
+    """Parse a query into tests. keys: the valid fields. Raises BadInput."""
     if len(query) > MOST_CHARACTERS:
         raise BadInput("query", f"must be text of at most {MOST_CHARACTERS} characters", _help(keys))
     try:
@@ -46,54 +46,54 @@ def parsed(query: str, keys: Collection[str]) -> list[Test]:
 
 
 def _test(word: str, keys: Collection[str]) -> Test:
-    found = _WORD.fullmatch(word)
-    if found is None:
+    match = _WORD.fullmatch(word)
+    if match is None:
         return lambda item: word.casefold() in item.text.casefold()
-    key, sign, value = found["key"], found["sign"], found["value"]
+    key, sign, value = match["key"], match["sign"], match["value"]
     if key is None:
-        raise BadInput("query", f"{word[:40]!r} compares nothing", _help(keys))
+        raise BadInput("query", f"{word[:40]!r} has no field", _help(keys))
     if key == SINCE and sign == ":":
         start = _since(value)
         return lambda item: item.written_at >= start
     if key not in keys:
         raise BadInput("query", f"{key[:40]!r} is not a field here", _help(keys))
     if not value:
-        raise BadInput("query", f"{key} has no value", f"write {key}{sign}… without a blank")
+        raise BadInput("query", f"{key} has no value", f"write {key}{sign}… without a space")
     if sign == ":":
-        return lambda item: _equal(item.fields.get(key), value)
+        return lambda item: _equals(item.fields.get(key), value)
     limit = _number(key, value)
-    return lambda item: _compared(item.fields.get(key), sign, limit)
+    return lambda item: _compare(item.fields.get(key), sign, limit)
 
 
 def _since(value: str) -> datetime:
     try:
         return start_of_new_york_day(date.fromisoformat(_DAY.sub(r"\1-01", value)))
     except ValueError:
-        raise BadInput("query", f"since: {value[:40]!r} is not a day", "give one such as since:2026-01-31") from None
+        raise BadInput("query", f"since: {value[:40]!r} is not a day", "write since:2026-01-31") from None
 
 
 def _number(key: str, value: str) -> float:
     if not _NUMBER.fullmatch(value):
-        raise BadInput("query", f"{key}: {value[:40]!r} is not a number", f"give one such as {key}>=0.4")
+        raise BadInput("query", f"{key}: {value[:40]!r} is not a number", f"write {key}>=0.4")
     return float(value)
 
 
-def _equal(found: Any, value: str) -> bool:
-    if isinstance(found, tuple):
-        return any(_equal(one, value) for one in found)
-    if isinstance(found, int | float):
+def _equals(field: Any, value: str) -> bool:
+    if isinstance(field, tuple):
+        return any(_equals(part, value) for part in field)
+    if isinstance(field, int | float):
         try:
-            return found == float(value)
+            return field == float(value)
         except ValueError:
             return False
-    return found is not None and str(found).casefold() == value.casefold()
+    return field is not None and str(field).casefold() == value.casefold()
 
 
-def _compared(found: Any, sign: str, limit: float) -> bool:
-    if not isinstance(found, int | float):
+def _compare(field: Any, sign: str, limit: float) -> bool:
+    if not isinstance(field, int | float):
         return False
-    return found >= limit if sign == ">=" else found <= limit
+    return field >= limit if sign == ">=" else field <= limit
 
 
 def _help(keys: Collection[str]) -> str:
-    return f"known are {', '.join([*keys, SINCE])}: write key:value, key>=N or key<=N"
+    return f"the fields are {', '.join([*keys, SINCE])}; write key:value, key>=N or key<=N"

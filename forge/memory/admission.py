@@ -1,4 +1,4 @@
-"""What may be written at all: text that can be stored, and that the gate would let out again."""
+"""What may be written: text that can be stored and that the gate would return."""
 
 import json
 import re
@@ -14,12 +14,12 @@ _KEY = re.compile(r'"(?:[^"\\]|\\.)*"(?=\s*:)')
 
 
 def admit(content: str) -> None:
-    """Raises ContentRefused naming the line."""
+    """Raise ContentRefused naming the line, if a text may not be written."""
     if len(content) > MOST_CHARACTERS:
         raise ContentRefused(1, f"the text has {len(content):,} characters", f"keep it under {MOST_CHARACTERS:,}")
-    if found := _UNSTORED.search(content):
-        line = content.count("\n", 0, found.start()) + 1
-        raise ContentRefused(line, f"holds the character U+{ord(found[0]):04X}", "leave it out")
+    if match := _UNSTORED.search(content):
+        line = content.count("\n", 0, match.start()) + 1
+        raise ContentRefused(line, f"holds the character U+{ord(match[0]):04X}", "leave it out")
     item = {"available_at": iso(_ANY), "available_at_source": SOURCE, "content": content}
     if verdict := rules.check_item(item, None, "content"):
         raise ContentRefused(_line(content), f"the gate refuses it ({verdict.code})", "leave that field out")
@@ -29,12 +29,12 @@ _ANY = rules.parse_instant("2000-01-01T00:00:00Z")
 
 
 def _line(content: str) -> int:
-    """The line of the first key that is forbidden; 1 where it is hidden too well to be found so."""
-    for found in _KEY.finditer(content):
+    """Return the line of the first forbidden key, or 1 if it can't be located."""
+    for match in _KEY.finditer(content):
         try:
-            name = json.loads(found[0])
+            name = json.loads(match[0])
         except ValueError:
             continue
         if rules.is_forbidden_key(name):
-            return content.count("\n", 0, found.start()) + 1
+            return content.count("\n", 0, match.start()) + 1
     return 1

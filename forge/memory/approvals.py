@@ -1,7 +1,7 @@
-"""The PM's door: what waits for a decision, approving and rejecting. No tool of a model leads here.
+"""The PM's decisions: what is pending, approving and rejecting. No tool of a model leads here.
 
-An Expression becomes active only with clean guardrails, a review of exactly what it says, and the PM's word on just
-that, all looked at in the one transaction that makes it active.
+An Expression becomes active only with clean guardrails, a review of exactly its content, and the PM's approval of that
+content, all checked in the transaction that activates it.
 """
 
 import os
@@ -41,8 +41,9 @@ SESSION = "pm"
 
 @dataclass(frozen=True)
 class Pending:
-    """An Expression that waits. sha256: of what it says; review: the newest one of exactly that; problems: what stands
-    between it and an approval.
+    """A pending Expression.
+
+    sha256: of its content; review: the newest one of exactly that content; problems: what prevents an approval.
     """
 
     expression: Expression
@@ -53,58 +54,62 @@ class Pending:
 
 
 def pending(memory: Memory, guardrails: Guardrails, at: datetime | None = None) -> list[Pending]:
-    """What waits for the PM, as of an instant (default: now)."""
-    known = memory.hydrate(at or memory.standing(memory.journal.clock.now()), session=SESSION)
+    """Return the Expressions that wait for the PM, as of an instant (default: now)."""
+    remembered = memory.hydrate(at or memory.read_instant(memory.journal.clock.now()), session=SESSION)
 
-    def newest(path: str) -> Row | None:
-        return known.newest(path)
-
-    rows = [row for path in known.paths(KINDS["expressions"].folder) if (row := newest(path))]
-    reviews = [row for path in known.paths(KINDS["reviews"].folder) if (row := newest(path))]
-    found = [(row, parse(KINDS["expressions"], row.content)) for row in rows]
-    held = held_in(known)
+    rows = [row for path in remembered.paths(KINDS["expressions"].folder) if (row := remembered.newest(path))]
+    reviews = [row for path in remembered.paths(KINDS["reviews"].folder) if (row := remembered.newest(path))]
+    expressions = [(row, parse(KINDS["expressions"], row.content)) for row in rows]
+    positions = held_in(remembered)
     return [
-        _judged(row, one, reviews, {path: newest(path) for path in _beside(one)}, guardrails, held)
-        for row, one in found
-        if isinstance(one, Expression) and one.status in WAITING
+        _pending(
+            row,
+            expression,
+            reviews,
+            {path: remembered.newest(path) for path in _related_paths(expression)},
+            guardrails,
+            positions,
+        )
+        for row, expression in expressions
+        if isinstance(expression, Expression) and expression.status in WAITING
     ]
 
 
 def approve(memory: Memory, name: str, sha256: str, by: str, guardrails: Guardrails) -> None:
-    """Make an Expression active. sha256: of exactly what is approved, or its first characters, as `pending` has it.
+    """Make an Expression active. sha256: of exactly the approved content, or its first characters, as in `pending`.
 
-    Raises BadInput saying what is missing; nothing was written then.
+    Raises BadInput saying what is missing; nothing is written then.
     """
     _decide(memory, name, sha256, by, guardrails, "")
 
 
 def reject(memory: Memory, name: str, reason: str, by: str, guardrails: Guardrails) -> None:
-    """Reject an Expression that waits, which is tracked as a Counterfactual from here on. Raises BadInput."""
+    """Reject a pending Expression, which is then tracked as a Counterfactual. Raises BadInput."""
     if not reason.strip():
-        raise BadInput("reason", "is empty", "say why: it is what the Counterfactual is judged by")
+        raise BadInput("reason", "is empty", "give a reason; the Counterfactual is judged by it")
     _decide(memory, name, "", by, guardrails, " ".join(reason.split()))
 
 
 def _decide(memory: Memory, name: str, sha256: str, by: str, guardrails: Guardrails, reason: str) -> None:
     if not KINDS["expressions"].names(name):
-        raise BadInput("id", f"{name[:40]!r} is not an Expression", "give one such as E-001")
-    known = memory.hydrate(memory.standing(memory.journal.clock.now()), session=SESSION)
+        raise BadInput("id", f"{name[:40]!r} is not an Expression", "give an id such as E-001")
+    remembered = memory.hydrate(memory.read_instant(memory.journal.clock.now()), session=SESSION)
 
     def decided(writing: Writing, row: Row) -> tuple[Approval, tuple[Expression, ...]]:
         expression = cast("Expression", parse(KINDS["expressions"], row.content))
-        beside = {path: writing.newest(path) for path in _beside(expression)}
-        held = held_expressions(writing.all_of("expressions"), writing.all_of("approvals"))
-        found = _judged(row, expression, writing.all_of("reviews"), beside, guardrails, held)
-        if reason and row.path in held:
+        related = {path: writing.newest(path) for path in _related_paths(expression)}
+        positions = held_expressions(writing.all_of("expressions"), writing.all_of("approvals"))
+        candidate = _pending(row, expression, writing.all_of("reviews"), related, guardrails, positions)
+        if reason and row.path in positions:
             raise BadInput("id", f"{name} is held: a position cannot be rejected", f"pitlake forge close {name}")
         if expression.status not in WAITING:
-            raise BadInput("id", f"{name} is {expression.status} and waits for nothing", "see pitlake forge approvals")
+            raise BadInput("id", f"{name} is {expression.status}, not pending", "see pitlake forge approvals")
         if not reason:
-            _check(found, sha256)
+            _check(candidate, sha256)
         approval = Approval(
             id="new",
             subject=row.path,
-            sha256=found.sha256,
+            sha256=candidate.sha256,
             decision="rejected" if reason else "approved",
             decided_by=by,
             reason=reason,
@@ -112,12 +117,12 @@ def _decide(memory: Memory, name: str, sha256: str, by: str, guardrails: Guardra
         if reason:
             return approval, (replace(expression, status="rejected", rejection_reason=reason),)
         if expression.adjusts:
-            target = held[KINDS["expressions"].path(expression.adjusts)]
-            return approval, (replace(expression, status="applied"), adjusted(target, expression, known.as_of))
+            target = positions[KINDS["expressions"].path(expression.adjusts)]
+            return approval, (replace(expression, status="applied"), adjusted(target, expression, remembered.as_of))
         return approval, (replace(expression, status="active"),)
 
     call_id = f"decide:{os.urandom(10).hex()}"
-    Writer(memory.journal, known, guardrails, "pm").decide(KINDS["expressions"].path(name), call_id, decided)
+    Writer(memory.journal, remembered, guardrails, "pm").decide(KINDS["expressions"].path(name), call_id, decided)
 
 
 def change_held(memory: Memory, name: str, by: str, guardrails: Guardrails, terms: Mapping[str, object]) -> Expression:
@@ -176,44 +181,52 @@ def adjusted(target: Expression, proposal: Expression, at: datetime) -> Expressi
     return replace(target, status="active", expires=last_day, exit_reason=proposal.exit_reason)
 
 
-def _check(found: Pending, sha256: str) -> None:
-    if len(sha256) < SHORTEST_HASH or not found.sha256.startswith(sha256):
-        raise BadInput("hash", f"{found.expression.id} has changed", "look at it again: pitlake forge approvals")
-    if found.problems:
-        raise BadInput("id", f"{found.expression.id} can't be approved: {'; '.join(found.problems)}", "mend that first")
+def _check(candidate: Pending, sha256: str) -> None:
+    if len(sha256) < SHORTEST_HASH or not candidate.sha256.startswith(sha256):
+        raise BadInput("hash", f"{candidate.expression.id} has changed", "read it again: pitlake forge approvals")
+    if candidate.problems:
+        raise BadInput(
+            "id", f"{candidate.expression.id} can't be approved: {'; '.join(candidate.problems)}", "fix that first"
+        )
 
 
-def _beside(expression: Expression) -> tuple[str, ...]:
+def _related_paths(expression: Expression) -> tuple[str, ...]:
     return (KINDS["views"].path(expression.view_id), PORTFOLIO, CONSTRAINTS)
 
 
-def _judged(
+def _pending(
     row: Row,
     expression: Expression,
     reviews: Iterable[Row],
-    beside: dict[str, Row | None],
+    related: dict[str, Row | None],
     guardrails: Guardrails,
-    held: Mapping[str, Expression],
+    positions: Mapping[str, Expression],
 ) -> Pending:
-    view_path, book, limits = _beside(expression)
-    portfolio = with_approved(cast("Portfolio | None", _record(beside[book])), held.values())
-    constraints = _record(beside[limits])
+    view_path, book, limits = _related_paths(expression)
+    portfolio = with_approved(cast("Portfolio | None", _record(related[book])), positions.values())
+    constraints = _record(related[limits])
     active = replace(expression, status="active")
     violations = guardrails.check(active, portfolio, cast("Constraints | None", constraints))
     sha256 = content_hash(expression)
-    # What was sent back to review needs one that came after that, though its text is the same.
+    # A record that was sent back to review needs a later review, even if its text is unchanged.
     after = row.seq if expression.status == "review_required" else 0
-    told = [(one.seq, cast("Review", _record(one))) for one in reviews if one.seq > after]
-    fitting = [(seq, one) for seq, one in told if (one.subject, one.sha256) == (row.path, sha256)]
+    newer_reviews = [
+        (review_row.seq, cast("Review", _record(review_row))) for review_row in reviews if review_row.seq > after
+    ]
+    fitting = [
+        (seq, candidate)
+        for seq, candidate in newer_reviews
+        if (candidate.subject, candidate.sha256) == (row.path, sha256)
+    ]
     review = max(fitting, key=lambda pair: pair[0])[1] if fitting else None
     problems = [f"guardrail {violation}" for violation in violations]
     if review is None:
         problems.append("no review of exactly this content")
     elif review.verdict not in APPROVING:
         problems.append(f"the review says {review.verdict}")
-    if expression.adjusts and KINDS["expressions"].path(expression.adjusts) not in held:
+    if expression.adjusts and KINDS["expressions"].path(expression.adjusts) not in positions:
         problems.append(f"{expression.adjusts} is not held any more")
-    view = _record(beside[view_path])
+    view = _record(related[view_path])
     if not isinstance(view, View) or view.status not in OPEN_VIEWS:
         problems.append(f"{expression.view_id} is {getattr(view, 'status', 'missing')}")
     return Pending(expression, sha256, violations, review, tuple(problems))

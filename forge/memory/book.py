@@ -12,16 +12,16 @@ HELD = frozenset({"active", "review_required"})
 PORTFOLIO = KINDS["portfolio"].path("state")
 
 
-def remembered_book(known: Remembered) -> Portfolio | None:
+def remembered_book(remembered: Remembered) -> Portfolio | None:
     """Return the book of a turn's memory, approved Expressions included; None where the PM has given none."""
-    row = known.newest(PORTFOLIO)
-    portfolio = cast("Portfolio", known.record(row)) if row else None
-    return with_approved(portfolio, held_in(known).values())
+    row = remembered.newest(PORTFOLIO)
+    portfolio = cast("Portfolio", remembered.record(row)) if row else None
+    return with_approved(portfolio, held_in(remembered).values())
 
 
-def held_in(known: Remembered) -> dict[str, Expression]:
+def held_in(remembered: Remembered) -> dict[str, Expression]:
     """Return the held Expressions of a turn's memory by path."""
-    return held_expressions(_newest_rows(known, "expressions"), _newest_rows(known, "approvals"))
+    return held_expressions(_newest_rows(remembered, "expressions"), _newest_rows(remembered, "approvals"))
 
 
 def held_expressions(expression_rows: Iterable[Row], approval_rows: Iterable[Row]) -> dict[str, Expression]:
@@ -45,7 +45,7 @@ def position_of(expression: Expression) -> Position:
     )
 
 
-def with_approved(portfolio: Portfolio | None, held: Iterable[Expression]) -> Portfolio | None:
+def with_approved(portfolio: Portfolio | None, positions: Iterable[Expression]) -> Portfolio | None:
     """Return the PM's book plus the approved Expressions that it does not list yet.
 
     A total that the PM's book does not state stays unknown (None). An Expression without a number counts as 0 here:
@@ -53,8 +53,8 @@ def with_approved(portfolio: Portfolio | None, held: Iterable[Expression]) -> Po
     """
     if portfolio is None:
         return None
-    listed = {position.expression for position in portfolio.positions}
-    missing = [expression for expression in held if expression.id not in listed]
+    listed_ids = {position.expression for position in portfolio.positions}
+    missing = [expression for expression in positions if expression.id not in listed_ids]
     added = [position_of(expression) for expression in missing]
     factors = portfolio.factor_exposures
     if factors is not None:
@@ -76,5 +76,5 @@ def _plus(total: float | None, shares: Iterable[float]) -> float | None:
     return None if total is None else float(total + sum(shares))
 
 
-def _newest_rows(known: Remembered, kind: str) -> list[Row]:
-    return [row for path in known.paths(KINDS[kind].folder) if (row := known.newest(path))]
+def _newest_rows(remembered: Remembered, kind: str) -> list[Row]:
+    return [row for path in remembered.paths(KINDS[kind].folder) if (row := remembered.newest(path))]

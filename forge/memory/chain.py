@@ -1,7 +1,7 @@
-"""The chain: every row of a journal is hashed with the one before it, so that what was changed later shows.
+"""The chain: every row of a journal is hashed with the one before it, so that later changes are detected.
 
-A row is judged by its own hash, by the next row's word of it, and by its instant: one that was altered, or written
-back in time, is found without doubting the rows beside it.
+A row is judged by its own hash, by the next row's copy of that hash, and by its instant. So one altered or back-dated
+row is found without rejecting its neighbours.
 """
 
 import hashlib
@@ -11,14 +11,16 @@ from dataclasses import astuple, dataclass, replace
 from itertools import zip_longest
 from typing import Literal, NamedTuple
 
-Wrong = Literal["tampered", "back-dated", "lost", "forged"]
+FaultKind = Literal["tampered", "back-dated", "lost", "forged"]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One write. seq: from 1, without holes; written_at: microseconds since the epoch, strictly rising; kind: of the
-    record, "files" of a session's; event: what was being decided; call_id, part, asked: the call that wrote it, which
-    of its writes this is, and the hash of what was asked; cause: the transition it follows from, "" of none.
+    """One write.
+
+    seq: from 1, without gaps; written_at: microseconds since the epoch, strictly rising; kind: of the record, or
+    "files"; event: what was being decided; call_id, part: the call that wrote it, and which of its writes it is;
+    request_hash: of the call's request; cause: the transition it follows from, or "".
     """
 
     seq: int
@@ -31,50 +33,55 @@ class Row:
     event: str
     call_id: str
     part: int
-    asked: str
+    request_hash: str
     cause: str
     prev: str = ""
     chain: str = ""
 
 
 class Fault(NamedTuple):
-    """What is wrong with a row: altered, written back in time, gone, or in the lake and not in the journal."""
+    """A fault of a row: altered, back-dated, lost, or in the lake but not in the journal."""
 
     seq: int
-    wrong: Wrong
+    wrong: FaultKind
     path: str = ""
 
 
 def start(journal: str, clock: str) -> str:
-    """What a journal's first row follows: its name and its clock."""
+    """Return the hash that a journal's first row follows: of its name and clock."""
     return _hash([journal, clock])
 
 
-def linked(row: Row, prev: str) -> Row:
-    """The row with its place in the chain."""
-    return replace(row, prev=prev, chain=_of(row, prev))
+def link(row: Row, prev: str) -> Row:
+    """Return the row with its hashes."""
+    return replace(row, prev=prev, chain=_row_hash(row, prev))
 
 
 def judge(rows: Sequence[Row], before: Row | None, prev: str) -> tuple[list[Row], list[Fault]]:
-    """The sound rows, and what is wrong with the others. rows: in order of seq; before: the sound row that precedes
-    them, if one does; prev: its hash, or the journal's start.
+    """Return the sound rows, and the faults of the others.
+
+    rows: in order of seq; before: the sound row that precedes them, if any; prev: its hash, or the journal's start.
     """
     faults = dict(_faults(rows, before, prev))
     return [row for row in rows if row.seq not in faults], sorted(faults.values())
 
 
-def holds(row: Row) -> bool:
-    """Whether a row is what its own hash says."""
-    return _of(row, row.prev) == row.chain
+def is_intact(row: Row) -> bool:
+    """Return whether a row matches its own hash."""
+    return _row_hash(row, row.prev) == row.chain
 
 
 def _faults(rows: Sequence[Row], before: Row | None, prev: str) -> Iterator[tuple[int, Fault]]:
     last, due = before.written_at if before else -1, before.seq + 1 if before else 1
     for row, after in zip_longest(rows, rows[1:]):
         yield from ((seq, Fault(seq, "lost")) for seq in range(due, row.seq))
-        told = prev if row.seq == due else row.prev
-        believed = after is not None and after.seq == row.seq + 1 and holds(after)
-        if not holds(row) or row.prev != told or (believed and after is not None and after.prev != row.chain):
+        expected_prev = prev if row.seq == due else row.prev
+        believed = after is not None and after.seq == row.seq + 1 and is_intact(after)
+        if (
+            not is_intact(row)
+            or row.prev != expected_prev
+            or (believed and after is not None and after.prev != row.chain)
+        ):
             yield row.seq, Fault(row.seq, "tampered", row.path)
         elif row.written_at <= last:
             yield row.seq, Fault(row.seq, "back-dated", row.path)
@@ -84,7 +91,7 @@ def _faults(rows: Sequence[Row], before: Row | None, prev: str) -> Iterator[tupl
         prev = after.prev if after is not None and believed and after.seq == due else row.chain
 
 
-def _of(row: Row, prev: str) -> str:
+def _row_hash(row: Row, prev: str) -> str:
     return _hash([prev, *astuple(row)[:-2]])
 
 

@@ -1,7 +1,7 @@
-"""What a write brings with it: parse, check, then one transaction of the record and its effects.
+"""Writes and their effects: parse, check, then one transaction of the record and what follows from it.
 
-Closing an Expression makes an Outcome, rejecting one a Counterfactual, invalidating a View sends its Expressions to
-review. Each effect bears the transition it follows from, so that it happens once.
+Closing an Expression creates an Outcome, rejecting one a Counterfactual, and invalidating a View sends its Expressions
+to review. Each effect stores the transition that caused it, so that it happens once.
 """
 
 from collections.abc import Callable
@@ -52,56 +52,58 @@ CONSTRAINTS = KINDS["constraints"].path("constraints")
 
 
 class Writer:
-    """Writes for one turn. actor: who; an agent may write what it thinks, never the book, its marks or approvals."""
+    """Writes for one turn. actor: who writes; an agent may not write the book, calibration or approvals."""
 
-    def __init__(self, journal: Journal, known: Remembered, guardrails: Guardrails, actor: str) -> None:
-        self._journal, self._known, self._guardrails, self._actor = journal, known, guardrails, actor
+    def __init__(self, journal: Journal, remembered: Remembered, guardrails: Guardrails, actor: str) -> None:
+        self._journal, self._remembered, self._guardrails, self._actor = journal, remembered, guardrails, actor
 
     def write(self, path: str, content: str, call_id: str) -> tuple[Row, ...]:
-        """Write a text and what follows from it; the rows, the text's own first. See `ForgeFS.write_file`."""
+        """Write a text and its effects. Return the rows, the text's own first. See `ForgeFS.write_file`."""
         call = WriteCall(
             actor=self._actor,
-            session=self._known.session,
+            session=self._remembered.session,
             call_id=call_id,
-            event=self._known.event,
-            asked=digest(path, content),
-            after=clock.micros(self._known.as_of),
+            event=self._remembered.event,
+            request_hash=digest(path, content),
+            after=clock.micros(self._remembered.as_of),
         )
         if path.startswith("/session/"):
             rows = self._journal.write(call, lambda writing: self._file(writing, path, content))
         else:
             kind = self._allowed(path)
-            record: Record = replace(cast("Any", parse(kind, content)), updated=self._known.as_of)
+            record: Record = replace(cast("Any", parse(kind, content)), updated=self._remembered.as_of)
             self._check(record, path)
             rows = self._journal.write(call, lambda writing: self._record(writing, kind, path, record))
-        self._known.take(row for row in rows if self._is_mine(row))
+        self._remembered.take(row for row in rows if self._is_mine(row))
         return rows
 
     def decide(
-        self, path: str, call_id: str, decided: Callable[[Writing, Row], tuple[Approval, tuple[Expression, ...]]]
+        self, path: str, call_id: str, decide_from: Callable[[Writing, Row], tuple[Approval, tuple[Expression, ...]]]
     ) -> None:
-        """Write the PM's decision on an Expression and what follows from it, in one transaction.
+        """Write the PM's decision on an Expression and its effects, in one transaction.
 
         Args:
-            decided: Returns the approval and the Expressions it changes, from the newest text at `path`.
+            path: Of the Expression.
+            call_id: Unique in the session.
+            decide_from: Returns the approval and the Expressions it changes, from the newest text at `path`.
 
         Raises:
-            BadInput: There is no such Expression, or what `decided` raises.
+            BadInput: There is no such Expression, or what `decide_from` raises.
         """
-        at = clock.micros(self._known.as_of)
-        call = WriteCall(actor=PM, session=self._known.session, call_id=call_id, after=at)
+        at = clock.micros(self._remembered.as_of)
+        call = WriteCall(actor=PM, session=self._remembered.session, call_id=call_id, after=at)
 
         def work(writing: Writing) -> None:
             row = writing.newest(path)
             if row is None:
                 raise NotThere(path)
-            approval, expressions = decided(writing, row)
-            made = replace(approval, id=writing.next_id("approvals"), updated=self._known.as_of)
-            writing.put(KINDS["approvals"].path(made.id), render(made))
+            approval, expressions = decide_from(writing, row)
+            numbered = replace(approval, id=writing.next_id("approvals"), updated=self._remembered.as_of)
+            writing.put(KINDS["approvals"].path(numbered.id), render(numbered))
             for expression in expressions:
                 changed_path = KINDS["expressions"].path(expression.id)
                 before = cast("Row", writing.newest(changed_path))
-                record = replace(expression, updated=self._known.as_of)
+                record = replace(expression, updated=self._remembered.as_of)
                 writing.put(changed_path, render(record), based_on=before.seq)
                 self._effects(writing, parse(KINDS["expressions"], before.content), record)
 
@@ -110,8 +112,9 @@ class Writer:
     def _file(self, writing: Writing, path: str, content: str) -> None:
         if path.endswith("/"):
             raise PathRefused("path", f"{path!r} is a folder", "give the name of a file in it")
-        own = path.replace("/session/", f"/session/{self._known.session}/", 1)
-        twin = next((one for one in self._known.paths(f"/session/{self._known.session}/") if _twins(one, own)), None)
+        own = path.replace("/session/", f"/session/{self._remembered.session}/", 1)
+        paths = self._remembered.paths(f"/session/{self._remembered.session}/")
+        twin = next((existing for existing in paths if _differ_by_case(existing, own)), None)
         if twin:
             raise PathRefused(
                 "path", f"{path!r} already exists in another spelling", f"write to {twin.rpartition('/')[2]}"
@@ -119,8 +122,8 @@ class Writer:
         writing.put(own, content, based_on=self._seen(own))
 
     def _record(self, writing: Writing, kind: Kind, path: str, record: Record) -> None:
-        old = self._known.newest(path)
-        before = self._known.record(old) if old else None
+        old = self._remembered.newest(path)
+        before = self._remembered.record(old) if old else None
         if path.endswith(f"/{NEW}.md"):
             record = replace(record, id=writing.next_id(kind.name))
         writing.put(kind.path(record.id), render(record), based_on=old.seq if old else 0)
@@ -130,7 +133,7 @@ class Writer:
         was, status = getattr(before, "status", ""), getattr(record, "status", "")
         if status == was:
             return
-        by = f"@{self._known.session}" if self._known.event else ""
+        by = f"@{self._remembered.session}" if self._remembered.event else ""
         cause = f"{record.id}:{status}{by}"
         if isinstance(record, Expression) and status == "closed":
             self._put_new(writing, "outcomes", self._outcome(record), cause)
@@ -140,12 +143,12 @@ class Writer:
             for row in writing.all_of("expressions"):
                 linked = parse(KINDS["expressions"], row.content)
                 if isinstance(linked, Expression) and linked.view_id == record.id and linked.status in REVIEWED:
-                    flagged = replace(linked, status="review_required", updated=self._known.as_of)
+                    flagged = replace(linked, status="review_required", updated=self._remembered.as_of)
                     writing.put(row.path, render(flagged), based_on=row.seq, cause=f"{cause}:{linked.id}")
 
     def _put_new(self, writing: Writing, kind: str, record: Record, cause: str) -> None:
-        made = replace(record, id=writing.next_id(kind))
-        writing.put(KINDS[kind].path(made.id), render(made), cause=cause)
+        numbered = replace(record, id=writing.next_id(kind))
+        writing.put(KINDS[kind].path(numbered.id), render(numbered), cause=cause)
 
     def _outcome(self, closed: Expression) -> Outcome:
         pnl = "pending" if closed.pnl is None else f"{closed.pnl:g}"
@@ -155,8 +158,8 @@ class Writer:
             expression=closed.id,
             category=closed.category,
             status=closed.exit_reason or "closed",
-            closed_at=self._known.as_of,
-            updated=self._known.as_of,
+            closed_at=self._remembered.as_of,
+            updated=self._remembered.as_of,
             pnl=closed.pnl,
             body=f"Entry: {closed.entry_details or 'N/A'}\nExit: {closed.exit_details or 'N/A'}\nPnL: {pnl}",
         )
@@ -168,28 +171,30 @@ class Writer:
             expression=rejected.id,
             view=rejected.view_id,
             status="tracking",
-            reference_date=self._known.as_of,
-            updated=self._known.as_of,
+            reference_date=self._remembered.as_of,
+            updated=self._remembered.as_of,
             reason=rejected.rejection_reason or "PM rejected",
         )
 
     def _allowed(self, path: str) -> Kind:
         kind = kind_of_path(path)
         if kind is None:
-            raise PathRefused("path", f"no record can be at {path!r}", "give a folder of /memory/ and new.md, or an id")
+            raise PathRefused(
+                "path", f"{path!r} is not a path of a record", "give a folder of /memory/ and new.md, or an id"
+            )
         if self._actor == AGENT and not kind.agents:
-            raise PathRefused("path", f"{kind.folder} is not an agent's to write", "write what you think as a View")
-        known = self._known.newest(path)
-        if kind.prefix and known is None and not path.endswith(f"/{NEW}.md"):
-            raise PathRefused("path", f"there is no {path}", f"write to {kind.folder}{NEW}.md; ids are given")
+            raise PathRefused("path", f"agents may not write to {kind.folder}", "write your opinion as a View")
+        row = self._remembered.newest(path)
+        if kind.prefix and row is None and not path.endswith(f"/{NEW}.md"):
+            raise PathRefused("path", f"there is no {path}", f"write to {kind.folder}{NEW}.md; ids are assigned")
         return kind
 
     def _check(self, record: Record, path: str) -> None:
         if path.rpartition("/")[2] != f"{record.id}.md":
             due = path.rpartition("/")[2].removesuffix(".md")
-            raise RecordUnreadable(1, f"the title says {record.id}, the path {due}", f"begin with: # {due}")
-        old = self._known.newest(path)
-        was = getattr(self._known.record(old), "status", "") if old else ""
+            raise RecordUnreadable(1, f"the title is {record.id}, but the path is {due}", f"start with: # {due}")
+        old = self._remembered.newest(path)
+        was = getattr(self._remembered.record(old), "status", "") if old else ""
         status = getattr(record, "status", "")
         if was in FINAL and status != was and not isinstance(record, Outcome):
             raise RecordUnreadable(1, f"{record.id} is {was}, which is final", "write a new record")
@@ -199,7 +204,7 @@ class Writer:
             self._check_agent(record, path)
         if isinstance(record, Expression):
             self._guard(record)
-            before = self._known.record(old) if old else None
+            before = self._remembered.record(old) if old else None
             if record.status == "active" and not (
                 was == "active" and content_hash(before or record) == content_hash(record)
             ):
@@ -212,8 +217,8 @@ class Writer:
             raise RecordUnreadable(1, "the path of a Counterfactual is written by code", step)
         if not isinstance(record, Expression):
             return
-        held = held_in(self._known)
-        if before := held.get(path):
+        position = held_in(self._remembered)
+        if before := position.get(path):
             if record.status != "review_required" or content_hash(before) != content_hash(record):
                 raise PositionHeld(record.id)
             return
@@ -224,43 +229,45 @@ class Writer:
         if filled := [name for name in results if getattr(record, name) not in (None, "")]:
             raise RecordUnreadable(1, f"{filled[0]}: is written by code when a position is closed", "leave it out")
         if record.adjusts:
-            self._check_adjustment(record, held.get(KINDS["expressions"].path(record.adjusts)))
+            self._check_adjustment(record, position.get(KINDS["expressions"].path(record.adjusts)))
 
-    def _check_adjustment(self, record: Expression, held: Expression | None) -> None:
-        if held is None:
+    def _check_adjustment(self, record: Expression, position: Expression | None) -> None:
+        if position is None:
             raise RecordUnreadable(1, f"adjusts: {record.adjusts[:40]} is not held", "name an active Expression")
         for name in SAME_TRADE:
-            if getattr(record, name) != getattr(held, name):
-                problem = f"{name}: {held.id} has {getattr(held, name)!r}, which an adjustment keeps"
-                raise RecordUnreadable(1, problem, f"close {held.id} with an exit_reason and propose a new Expression")
+            if getattr(record, name) != getattr(position, name):
+                problem = f"{name}: {position.id} has {getattr(position, name)!r}, which cannot change"
+                raise RecordUnreadable(
+                    1, problem, f"close {position.id} with an exit_reason and propose a new Expression"
+                )
 
     def _guard(self, record: Expression) -> None:
-        if self._known.newest(KINDS["views"].path(record.view_id)) is None:
+        if self._remembered.newest(KINDS["views"].path(record.view_id)) is None:
             raise RecordUnreadable(1, f"view_id: there is no View {record.view_id[:40]!r}", "write the View first")
-        book, limits = remembered_book(self._known), cast("Constraints | None", self._at(CONSTRAINTS))
+        book, limits = remembered_book(self._remembered), cast("Constraints | None", self._at(CONSTRAINTS))
         violations = self._guardrails.check(record, book, limits)
         if violations:
             raise GuardrailsBroken(violations)
 
     def _at(self, path: str) -> Record | None:
-        row = self._known.newest(path)
-        return self._known.record(row) if row else None
+        row = self._remembered.newest(path)
+        return self._remembered.record(row) if row else None
 
     def _seen(self, path: str) -> int:
-        row = self._known.newest(path)
+        row = self._remembered.newest(path)
         return row.seq if row else 0
 
     def _is_mine(self, row: Row) -> bool:
-        """Whether an effect changed what this turn knew: what others wrote after its instant stays unseen."""
+        """Return whether an effect changed what this turn knew. Later writes of others stay invisible."""
         if row.part == 0 or not row.cause.endswith(row.path.rpartition("/")[2].removesuffix(".md")):
             return True
-        known = self._known.newest(row.path)
-        if known is None:
+        earlier = self._remembered.newest(row.path)
+        if earlier is None:
             return False
-        was = self._known.record(known)
+        was = self._remembered.record(earlier)
         return (
             isinstance(was, Expression)
-            and render(replace(was, status="review_required", updated=self._known.as_of)) == row.content
+            and render(replace(was, status="review_required", updated=self._remembered.as_of)) == row.content
         )
 
 
@@ -271,5 +278,5 @@ def _tracked(record: Record | None) -> bool:
     return record.status != "tracking" or any(getattr(record, name) not in (None, "", ()) for name in TRACKED)
 
 
-def _twins(one: str, other: str) -> bool:
-    return one != other and one.casefold() == other.casefold()
+def _differ_by_case(path: str, other: str) -> bool:
+    return path != other and path.casefold() == other.casefold()

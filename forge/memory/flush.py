@@ -1,6 +1,6 @@
-"""Flushing: what the journal has and the lake has not is published, by the ordinary gate and an audit of its own.
+"""Flushing: rows of the journal that the lake lacks are published, through the ordinary gate and an audit of memory.
 
-A row that is not what its journal wrote becomes a gap; the rows beside it are published.
+A row that is not as its journal wrote it becomes a gap; the other rows are published.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -28,7 +28,9 @@ _STORED = ", ".join(name for name in Row.__dataclass_fields__ if name != "writte
 
 @dataclass(frozen=True)
 class Flushed:
-    """What a flush did. version: the lake's that shows all of it; rows: how many were published; faults: the gaps."""
+    """The result of a flush. version: the lake version that contains it; rows: how many were published; faults: the
+    gaps.
+    """
 
     version: int
     rows: int
@@ -36,20 +38,20 @@ class Flushed:
 
 
 def flush(journal: Journal, lake: Lake) -> Flushed:
-    """Publish what is new. Raises ClocksMixed, BadInput where the lake is another journal's, what a publish raises."""
-    newest = newest_in(lake, journal)
+    """Publish new rows. Raises ClocksMixed, BadInput if the lake is another journal's, and what a publish raises."""
+    newest = newest_published(lake, journal)
     rows = journal.rows(newest.seq if newest else 0)
     if not rows:
         return Flushed(lake.head() if newest else 0, 0)
     sound, faults = chain.judge(rows, newest, newest.chain if newest else journal.start)
     with lake.stage(contracts()[MEMORY], f"flush-{rows[-1].seq}") as stage:
-        stage.add(None, table(sound, journal), map(gap, faults), extracted=len(sound) + len(faults))
+        stage.add(None, staged_table(sound, journal), map(gap, faults), extracted=len(sound) + len(faults))
         published = lake.publish(stage, audits=[memory_audit(newest, journal)])
     return Flushed(published.version, len(sound), tuple(faults))
 
 
-def opened(lake: Lake, as_of: datetime | None, version: int | None = None) -> Session:
-    """A session on memory; without an instant, on all of it. Raises LakeNotFound."""
+def open_session(lake: Lake, as_of: datetime | None, version: int | None = None) -> Session:
+    """Open a session on memory; without an instant, on all of it. Raises LakeNotFound."""
     return connect(
         as_of,
         version=version,
@@ -60,65 +62,65 @@ def opened(lake: Lake, as_of: datetime | None, version: int | None = None) -> Se
     )
 
 
-def stored(session: Session, where: str = "true", values: dict[str, object] | None = None) -> list[Row]:
-    """The rows a session on memory shows, in order of seq."""
-    found = session.sql(
+def stored_rows(session: Session, where: str = "true", values: dict[str, object] | None = None) -> list[Row]:
+    """Return the rows of a session on memory, in order of seq."""
+    result = session.sql(
         f"SELECT epoch_us(available_at) AS written_at, {_STORED} FROM {MEMORY}_revisions WHERE {where} ORDER BY seq",
         values or {},
     ).arrow()
-    columns = [found[name].to_pylist() for name in Row.__dataclass_fields__]
-    return [Row(*one) for one in zip(*columns, strict=True)]
+    columns = [result[name].to_pylist() for name in Row.__dataclass_fields__]
+    return [Row(*values) for values in zip(*columns, strict=True)]
 
 
-def newest_in(lake: Lake, journal: Journal) -> Row | None:
-    """The newest row the lake has; None in an empty lake. Raises ClocksMixed, BadInput for another journal's."""
+def newest_published(lake: Lake, journal: Journal) -> Row | None:
+    """Return the newest published row, or None. Raises ClocksMixed, BadInput if the lake is another journal's."""
     try:
-        session = opened(lake, None)
+        session = open_session(lake, None)
     except LakeNotFound:
         return None
     with session:
-        for name, clock in owners(session):
+        for name, clock in journals(session):
             if clock != journal.clock.name:
                 raise ClocksMixed("this lake", clock, journal.clock.name)
             if name != journal.name:
-                step = "name that one in FORGE_JOURNAL; where it is lost, `pitlake forge rebuild` makes it again"
+                step = "set FORGE_JOURNAL to that one; if it is lost, run `pitlake forge rebuild`"
                 raise BadInput("journal", "is not the one that this memory was published from", step)
-        return next(iter(stored(session, f"seq = (SELECT max(seq) FROM {MEMORY}_revisions)")), None)
+        return next(iter(stored_rows(session, f"seq = (SELECT max(seq) FROM {MEMORY}_revisions)")), None)
 
 
-def owners(session: Session) -> list[tuple[str, str]]:
-    """The journals whose rows a session on memory shows, by name and clock."""
-    found = session.sql(f"SELECT DISTINCT journal, clock FROM {MEMORY}_revisions").rows()
-    return [(str(name), str(clock)) for name, clock in found]
+def journals(session: Session) -> list[tuple[str, str]]:
+    """Return the journals of the rows in a session on memory, by name and clock."""
+    rows = session.sql(f"SELECT DISTINCT journal, clock FROM {MEMORY}_revisions").rows()
+    return [(str(name), str(clock)) for name, clock in rows]
 
 
-def table(rows: Sequence[Row], journal: Journal) -> pa.Table:
-    """Rows as they are staged."""
+def staged_table(rows: Sequence[Row], journal: Journal) -> pa.Table:
+    """Return rows as a staged table."""
     schema = staged_schema(contracts()[MEMORY])
-    told = {name: [getattr(row, name) for row in rows] for name in Row.__dataclass_fields__}
+    columns = {name: [getattr(row, name) for row in rows] for name in Row.__dataclass_fields__}
     count = len(rows)
-    told |= {
+    columns |= {
         "available_at": [from_micros(row.written_at) for row in rows],
         "available_at_source": [SOURCE] * count,
         "evidence": [locator(row.session, row.seq) for row in rows],
         "journal": [journal.name] * count,
         "clock": [journal.clock.name] * count,
     }
-    return pa.table({name: told[name] for name in schema.names}, schema=schema)
+    return pa.table({name: columns[name] for name in schema.names}, schema=schema)
 
 
 def locator(session: str, seq: int) -> str:
-    """How a row is named in the lake."""
+    """Return a row's locator in the lake."""
     return f"forge:{session}:{seq}"
 
 
 def gap(fault: Fault) -> StagedGap:
-    """What a faulty row becomes."""
+    """Return the gap for a faulty row."""
     return StagedGap("no_data" if fault.wrong == "lost" else "unverifiable", fault.wrong, locator("", fault.seq))
 
 
 def memory_audit(newest: Row | None, journal: Journal) -> Callable[[Staged, datetime], Iterable[CheckResult]]:
-    """Memory's own audit: nothing older than the newest published row, every row as the journal chained it."""
+    """Return memory's audit: no row is older than the newest published one, and every row matches its hash."""
 
     def audit(staged: Staged, _: datetime) -> Iterable[CheckResult]:
         rows = _rows(staged.rows)
@@ -126,8 +128,8 @@ def memory_audit(newest: Row | None, journal: Journal) -> Callable[[Staged, date
         older = [row for row in rows if row.written_at <= at or row.seq <= seq]
         foreign = sum(name != journal.name for name in staged.rows["journal"].to_pylist())
         foreign += sum(name != journal.clock.name for name in staged.rows["clock"].to_pylist())
-        broken = [row for row in rows if not chain.holds(row)]
-        rising = all(one.written_at < later.written_at for one, later in pairwise(rows))
+        broken = [row for row in rows if not chain.is_intact(row)]
+        rising = all(earlier.written_at < later.written_at for earlier, later in pairwise(rows))
         facts: dict[str, int | str] = {
             "older_than_published": len(older),
             "not_as_written": len(broken),
@@ -145,7 +147,7 @@ def memory_audit(newest: Row | None, journal: Journal) -> Callable[[Staged, date
 
 
 def _rows(staged: pa.Table) -> list[Row]:
-    told = {name: staged[name].to_pylist() for name in Row.__dataclass_fields__ if name != "written_at"}
-    told["written_at"] = [micros(at) for at in staged["available_at"].to_pylist()]
-    found = [Row(*one) for one in zip(*(told[name] for name in Row.__dataclass_fields__), strict=True)]
-    return sorted(found, key=lambda row: row.seq)
+    columns = {name: staged[name].to_pylist() for name in Row.__dataclass_fields__ if name != "written_at"}
+    columns["written_at"] = [micros(at) for at in staged["available_at"].to_pylist()]
+    rows = [Row(*values) for values in zip(*(columns[name] for name in Row.__dataclass_fields__), strict=True)]
+    return sorted(rows, key=lambda row: row.seq)

@@ -1,6 +1,6 @@
-"""The journal: where memory is written first. One row a write, one clock that strictly rises, one chain.
+"""The journal: where memory is written first. One row per write, with strictly rising instants in one chain.
 
-A call writes all of its rows or none, once: asked again, it gets the rows it wrote. SQLite or Postgres.
+A call writes all of its rows or none, and once: repeated, it returns the rows it wrote. SQLite or Postgres.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ from pitlake.errors import BadInput
 
 FILES = "files"
 OWN_IDS = 10**8
-"""From here on ids are of those who decide an event."""
+"""Ids from this number on belong to turns that decide an event."""
 JITTER = timedelta(seconds=1)
 _COLUMNS = [JOURNAL.c[name] for name in Row.__dataclass_fields__]
 _OF_CALL = (
@@ -39,24 +39,25 @@ _HEAD = sa.select(JOURNAL.c.seq, JOURNAL.c.written_at, JOURNAL.c.chain).order_by
 
 @dataclass(frozen=True, kw_only=True)
 class WriteCall:
-    """Who writes, and in which call. call_id: unique in its session; event: what is being decided, "" of nothing;
-    asked: the hash of what the call was asked to do; after: microseconds of the instant its turn is pinned to, which
-    none of its writes may be visible at.
+    """Who writes, and in which call.
+
+    call_id: unique in its session; event: what is being decided, or ""; request_hash: of the call's request; after: the
+    turn's instant in microseconds; all writes are later than it.
     """
 
     actor: str
     session: str
     call_id: str
     event: str = ""
-    asked: str = ""
+    request_hash: str = ""
     after: int = 0
 
 
 class Journal:
-    """One journal. Opening makes it where there is none.
+    """A journal, created on first use.
 
-    place: a file, or an SQLAlchemy URL of SQLite or Postgres. Raises ClocksMixed where it is of another clock, BadInput
-    for a place that can't be opened.
+    place: a file, or an SQLAlchemy URL of SQLite or Postgres. Raises ClocksMixed if it belongs to another clock,
+    BadInput if it can't be opened.
     """
 
     def __init__(self, place: str | Path, clock: Clock | None = None) -> None:
@@ -66,29 +67,29 @@ class Journal:
             Path(place).absolute().parent.mkdir(parents=True, exist_ok=True)
         try:
             self._engine = engine(url)
-            self.name, found = self._named()
+            self.name, clock_name = self._identity()
         except (sa.exc.ArgumentError, sa.exc.OperationalError, ModuleNotFoundError) as problem:
-            told = " ".join(str(getattr(problem, "orig", problem)).split())[:200]
+            reason = " ".join(str(getattr(problem, "orig", problem)).split())[:200]
             raise BadInput(
-                "journal", f"can't be opened: {told}", "see FORGE_JOURNAL in the page on deployment"
+                "journal", f"cannot be opened: {reason}", "see FORGE_JOURNAL in the deployment guide"
             ) from None
-        if found != self.clock.name:
-            raise ClocksMixed("this journal", found, self.clock.name)
+        if clock_name != self.clock.name:
+            raise ClocksMixed("this journal", clock_name, self.clock.name)
         self.start = chain.start(self.name, self.clock.name)
 
     def write(self, call: WriteCall, work: "Callable[[Writing], None]") -> tuple[Row, ...]:
-        """Do `work`, which says what to write, in one transaction; the rows, in the order they were put.
+        """Run `work`, which writes, in one transaction. Return the rows in order.
 
-        A call that has written gets its rows again, and `work` is not done. Raises CallDiffers, what `work` raises,
-        ClockBehind, and BadInput in the memory of a backtest that is only looked at.
+        A call that has written already gets its rows again, and `work` does not run. Raises CallDiffers, what `work`
+        raises, ClockBehind, and BadInput if the memory is read-only, as that of a finished backtest.
         """
         if isinstance(self.clock, Finished):
-            raise BadInput("memory", f"of {self.clock.name} is only read", "name the live one with FORGE_LAKE")
+            raise BadInput("memory", f"of {self.clock.name} is read-only", "select the live one with FORGE_LAKE")
         with self._engine.begin() as connection:
             before = connection.execute(_OF_CALL, {"session": call.session, "call_id": call.call_id}).all()
             if before:
-                rows = tuple(Row(*one) for one in before)
-                if {row.asked for row in rows} != {call.asked}:
+                rows = tuple(Row(*stored) for stored in before)
+                if {row.request_hash for row in rows} != {call.request_hash}:
                     raise CallDiffers(call.call_id)
                 return rows
             writing = Writing(self, connection, call)
@@ -100,39 +101,40 @@ class Journal:
 
         Raises Stale, ContentRefused and what `write` raises.
         """
-        asked = replace(call, asked=call.asked or digest(path, content))
-        return self.write(asked, lambda writing: writing.put(path, content, based_on=based_on))[0]
+        hashed_call = replace(call, request_hash=call.request_hash or digest(path, content))
+        return self.write(hashed_call, lambda writing: writing.put(path, content, based_on=based_on))[0]
 
     def head(self) -> tuple[int, str]:
-        """The newest row's seq and hash; 0 and the start of an empty journal."""
+        """Return the newest row's seq and hash; of an empty journal, 0 and its start."""
         with self._reading() as connection:
-            found = connection.execute(_HEAD).first()
-        return (found.seq, found.chain) if found else (0, self.start)
+            last = connection.execute(_HEAD).first()
+        return (last.seq, last.chain) if last else (0, self.start)
 
     def rows(self, after: int = 0, until: int | None = None) -> list[Row]:
-        """The rows with a seq over `after`, written at or before `until` (microseconds), in order, and the one that
-        follows, whose word of them counts. Not judged.
+        """Return the rows with a seq over `after`, written at or before `until` (microseconds), in order, not judged.
+
+        The row after them is included, since its copy of the last hash is evidence.
         """
         chosen = sa.select(*_COLUMNS).where(JOURNAL.c.seq > after).order_by(JOURNAL.c.seq)
         if until is not None:
             later = sa.select(sa.func.min(JOURNAL.c.seq)).where(JOURNAL.c.seq > after, JOURNAL.c.written_at > until)
             chosen = chosen.where(sa.or_(JOURNAL.c.written_at <= until, JOURNAL.c.seq == later.scalar_subquery()))
         with self._reading() as connection:
-            return [Row(*one) for one in connection.execute(chosen)]
+            return [Row(*row) for row in connection.execute(chosen)]
 
     def written_by(self, session: str, calls: str) -> list[Row]:
-        """The rows of a session's calls whose ids begin so, in order. Not judged."""
+        """Return the rows of a session's calls whose ids start with `calls`, in order, not judged."""
         chosen = sa.select(*_COLUMNS).where(
             JOURNAL.c.session == session, JOURNAL.c.call_id.startswith(calls, autoescape=True)
         )
         with self._reading() as connection:
-            return [Row(*one) for one in connection.execute(chosen.order_by(JOURNAL.c.seq))]
+            return [Row(*row) for row in connection.execute(chosen.order_by(JOURNAL.c.seq))]
 
     def refill(self, name: str, rows: Iterable[Row]) -> None:
-        """Become the journal of that name, with its rows as they were. Raises BadInput where there are rows already."""
+        """Restore the journal of that name with its rows. Raises BadInput if it has rows already."""
         with self._engine.begin() as connection:
             if connection.execute(_HEAD).first():
-                raise BadInput("journal", "holds rows", "only one that was lost is rebuilt; name an empty place")
+                raise BadInput("journal", "is not empty", "give an empty journal to rebuild into")
             TABLES.drop_all(connection)
             TABLES.create_all(connection)
             connection.execute(sa.insert(META).values(one=1, journal=name, clock=self.clock.name))
@@ -140,18 +142,18 @@ class Journal:
         self.name, self.start = name, chain.start(name, self.clock.name)
 
     def copy(self, place: Path, until: datetime) -> None:
-        """Make a journal of the same name in a new SQLite file that ends at an instant."""
-        made = engine(f"sqlite:///{place}")
+        """Copy the rows up to an instant to a journal of the same name in a new SQLite file."""
+        target = engine(f"sqlite:///{place}")
         chosen = sa.select(JOURNAL).where(JOURNAL.c.written_at <= micros(until)).order_by(JOURNAL.c.seq)
-        with made.begin() as to, self._reading() as this:
+        with target.begin() as to, self._reading() as this:
             TABLES.create_all(to)
             for table, rows in ((META, this.execute(sa.select(META))), (JOURNAL, this.execute(chosen))):
-                if told := [dict(row) for row in rows.mappings()]:
-                    to.execute(sa.insert(table), told)
-        made.dispose()
+                if values := [dict(row) for row in rows.mappings()]:
+                    to.execute(sa.insert(table), values)
+        target.dispose()
 
     def close(self) -> None:
-        """Let its connections go."""
+        """Close the journal's connections."""
         self._engine.dispose()
 
     @contextmanager
@@ -159,21 +161,21 @@ class Journal:
         with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             yield connection
 
-    def _named(self) -> tuple[str, str]:
+    def _identity(self) -> tuple[str, str]:
         with self._engine.begin() as connection:
             TABLES.create_all(connection)
-            found = connection.execute(sa.select(META.c.journal, META.c.clock)).first()
-            if found is None:
-                found = connection.execute(
+            row = connection.execute(sa.select(META.c.journal, META.c.clock)).first()
+            if row is None:
+                row = connection.execute(
                     sa.insert(META)
                     .values(one=1, journal=uuid.uuid4().hex, clock=self.clock.name)
                     .returning(META.c.journal, META.c.clock)
                 ).one()
-            return found.journal, found.clock
+            return row.journal, row.clock
 
 
 class Writing:
-    """One call's transaction: nobody else writes until it ends, and what it reads is the newest there is."""
+    """The transaction of one call: no one else writes until it ends, and reads see the newest rows."""
 
     def __init__(self, journal: Journal, connection: sa.Connection, call: WriteCall) -> None:
         self.rows: list[Row] = []
@@ -184,9 +186,9 @@ class Writing:
         self._chain: str = last.chain if last else journal.start
 
     def put(self, path: str, content: str, *, based_on: int | None = None, cause: str = "") -> None:
-        """Write a text at a path. A `cause` that has had its effect brings none again.
+        """Write a text at a path. Does nothing if `cause` already had its effect.
 
-        Raises Stale where the path's newest write is not `based_on`, ContentRefused.
+        Raises Stale if the path's newest write is not `based_on`, ContentRefused.
         """
         if cause and self._has(JOURNAL.c.cause == cause):
             return
@@ -196,7 +198,7 @@ class Writing:
             if based_on != (newest.seq if newest else 0):
                 raise Stale(path)
         kind = kind_of_path(path)
-        row = chain.linked(
+        row = chain.link(
             Row(
                 seq=self._seq + 1,
                 written_at=self._next_instant(),
@@ -208,7 +210,7 @@ class Writing:
                 event=self._call.event,
                 call_id=self._call.call_id,
                 part=len(self.rows),
-                asked=self._call.asked,
+                request_hash=self._call.request_hash,
                 cause=cause,
             ),
             self._chain,
@@ -218,27 +220,27 @@ class Writing:
         self.rows.append(row)
 
     def next_id(self, kind: str) -> str:
-        """The next id of a kind: one more than any that was ever given.
+        """Return the next id of a kind: one more than the highest ever used.
 
-        Who decides an event would read from it how much was written since: his come from his session and how many it
-        has, far above the others.
+        In a turn that decides an event, that would reveal how much was written since. Its ids are derived from its
+        session and how many it has, far above the others.
         """
-        found, session = KINDS[kind], self._call.session
+        record_kind, session = KINDS[kind], self._call.session
         if self._call.event:
             mine = self._newest((JOURNAL.c.kind == kind) & (JOURNAL.c.session == session))
-            made = (int(digest(session, kind, str(n))[:12], 16) for n in count(len({row.path for row in mine})))
-            names = (f"{found.prefix}-{OWN_IDS + number % (9 * OWN_IDS)}" for number in made)
-            return next(name for name in names if not self._has(JOURNAL.c.path == found.path(name)))
+            numbers = (int(digest(session, kind, str(n))[:12], 16) for n in count(len({row.path for row in mine})))
+            names = (f"{record_kind.prefix}-{OWN_IDS + number % (9 * OWN_IDS)}" for number in numbers)
+            return next(name for name in names if not self._has(JOURNAL.c.path == record_kind.path(name)))
         numbered = (JOURNAL.c.kind == kind) & (JOURNAL.c.number < OWN_IDS)
         most = self._connection.execute(sa.select(sa.func.max(JOURNAL.c.number)).where(numbered)).scalar_one()
-        return f"{found.prefix}-{(most or 0) + 1:03d}"
+        return f"{record_kind.prefix}-{(most or 0) + 1:03d}"
 
     def newest(self, path: str) -> Row | None:
-        """The newest write at a path; what other tries at the call's event wrote is not there."""
+        """Return the newest write at a path, except by other attempts at the call's event."""
         return next(iter(self._newest(JOURNAL.c.path == path, 1)), None)
 
     def all_of(self, kind: str) -> list[Row]:
-        """The newest write of every record of a kind."""
+        """Return the newest write of every record of a kind."""
         ranked = self._newest(JOURNAL.c.kind == kind)
         return list({row.path: row for row in reversed(ranked)}.values())
 
@@ -246,7 +248,7 @@ class Writing:
         chosen = sa.select(*_COLUMNS).where(where).order_by(JOURNAL.c.seq.desc()).limit(most)
         if self._call.event:
             chosen = chosen.where(sa.or_(JOURNAL.c.event != self._call.event, JOURNAL.c.session == self._call.session))
-        return [Row(*one) for one in self._connection.execute(chosen)]
+        return [Row(*row) for row in self._connection.execute(chosen)]
 
     def _has(self, where: sa.ColumnElement[bool]) -> bool:
         return self._connection.execute(sa.select(JOURNAL.c.seq).where(where).limit(1)).first() is not None
@@ -259,7 +261,7 @@ class Writing:
 
 
 def digest(*parts: str) -> str:
-    """The hash of what a call was asked to do."""
+    """Return the hash of a call's request."""
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -44,28 +44,28 @@ def one_line(text: str, most: int) -> str:
     return words if len(words) <= most else f"{words[: most - 1]}…"
 
 
-def lessons(known: Remembered) -> list[Lesson]:
+def lessons(remembered: Remembered) -> list[Lesson]:
     """Return the active lessons that weigh enough to be used, heaviest first."""
-    decisions = _decisions(known)
-    found = []
-    for path in known.paths(KINDS["pk"].folder):
-        row = cast("Row", known.newest(path))
-        record = cast("ProcessKnowledge", known.record(row))
+    decisions = _decisions(remembered)
+    active_lessons = []
+    for path in remembered.paths(KINDS["pk"].folder):
+        row = cast("Row", remembered.newest(path))
+        record = cast("ProcessKnowledge", remembered.record(row))
         if record.status == "active" and record.weight >= ProcessKnowledge.LEAST_WEIGHT:
             sha256 = content_hash(record)
-            found.append(Lesson(record, sha256, row.actor, decisions.get((path, sha256), "")))
-    return sorted(found, key=lambda lesson: (-lesson.record.weight, lesson.record.id))
+            active_lessons.append(Lesson(record, sha256, row.actor, decisions.get((path, sha256), "")))
+    return sorted(active_lessons, key=lambda lesson: (-lesson.record.weight, lesson.record.id))
 
 
-def approved_lessons(known: Remembered) -> list[Lesson]:
+def approved_lessons(remembered: Remembered) -> list[Lesson]:
     """Return the lessons that the PM approved exactly as they stand, heaviest first."""
-    return [lesson for lesson in lessons(known) if lesson.decision == "approved"]
+    return [lesson for lesson in lessons(remembered) if lesson.decision == "approved"]
 
 
 def waiting_lessons(memory: Memory) -> list[Lesson]:
     """Return the lessons that wait for the PM now."""
-    known = memory.hydrate(memory.standing(memory.journal.clock.now()))
-    return [lesson for lesson in lessons(known) if not lesson.decision]
+    remembered = memory.hydrate(memory.read_instant(memory.journal.clock.now()))
+    return [lesson for lesson in lessons(remembered) if not lesson.decision]
 
 
 def decide(memory: Memory, name: str, sha256: str, by: str, reason: str = "") -> None:
@@ -74,32 +74,32 @@ def decide(memory: Memory, name: str, sha256: str, by: str, reason: str = "") ->
     Raises:
         BadInput: There is no such lesson, or it says something else by now.
     """
-    known = memory.hydrate(memory.standing(memory.journal.clock.now()))
+    remembered = memory.hydrate(memory.read_instant(memory.journal.clock.now()))
     path = KINDS["pk"].path(name)
-    if not KINDS["pk"].names(name) or known.newest(path) is None:
+    if not KINDS["pk"].names(name) or remembered.newest(path) is None:
         raise NotThere(path)
-    call = WriteCall(actor="pm", session="pm", call_id=f"decide:{os.urandom(10).hex()}", after=micros(known.as_of))
+    call = WriteCall(actor="pm", session="pm", call_id=f"decide:{os.urandom(10).hex()}", after=micros(remembered.as_of))
 
     def work(writing: Writing) -> None:
         row = cast("Row", writing.newest(path))
-        held = content_hash(known.record(row))
-        if len(sha256) < SHORTEST_HASH or not held.startswith(sha256):
+        current_hash = content_hash(remembered.record(row))
+        if len(sha256) < SHORTEST_HASH or not current_hash.startswith(sha256):
             raise BadInput("hash", f"{name} has changed", "look at it again: pitlake forge approvals")
         approval = Approval(
             id=writing.next_id("approvals"),
             subject=path,
-            sha256=held,
+            sha256=current_hash,
             decision="rejected" if reason else "approved",
             decided_by=by,
             reason=reason,
-            updated=known.as_of,
+            updated=remembered.as_of,
         )
         writing.put(KINDS["approvals"].path(approval.id), render(approval))
 
     memory.journal.write(call, work)
 
 
-def _decisions(known: Remembered) -> dict[tuple[str, str], str]:
-    rows = [cast("Row", known.newest(path)) for path in known.paths(KINDS["approvals"].folder)]
-    records = (cast("Approval", known.record(row)) for row in sorted(rows, key=lambda row: row.seq))
+def _decisions(remembered: Remembered) -> dict[tuple[str, str], str]:
+    rows = [cast("Row", remembered.newest(path)) for path in remembered.paths(KINDS["approvals"].folder)]
+    records = (cast("Approval", remembered.record(row)) for row in sorted(rows, key=lambda row: row.seq))
     return {(record.subject, record.sha256): record.decision for record in records}

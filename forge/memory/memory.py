@@ -1,4 +1,4 @@
-"""Memory's door: a journal and the lake it is flushed into, as of any instant."""
+"""Memory: a journal and the lake it is flushed to, as of any instant."""
 
 import os
 import re
@@ -23,27 +23,27 @@ DEFAULT_LAKE = Path(".pitlake") / "forge"
 _ASIDE = re.compile(r"(?P<root>.+)-simulated-(?P<run>[a-z0-9][a-z0-9-]*)")
 
 
-def root_of(lake: str | Path | None) -> str:
-    """Where memory's lake is: as given, else $FORGE_LAKE, else ./.pitlake/forge."""
+def lake_root(lake: str | Path | None) -> str:
+    """Return the root of memory's lake: as given, else $FORGE_LAKE, else ./.pitlake/forge."""
     return str(lake or os.environ.get(LAKE_VARIABLE) or DEFAULT_LAKE)
 
 
-def of_backtest(root: str) -> tuple[str, str]:
-    """The live memory's root and the run of a backtest beside it that a root names, "" where it names the live one."""
-    found = _ASIDE.fullmatch(root)
-    return (found["root"], found["run"]) if found else (root, "")
+def parse_backtest_root(root: str) -> tuple[str, str]:
+    """Split a root into the live memory's root and the run of a backtest, "" for the live memory."""
+    match = _ASIDE.fullmatch(root)
+    return (match["root"], match["run"]) if match else (root, "")
 
 
 def journal_file(root: str | Path) -> Path:
-    """Where the journal of memory at this root lies by default."""
+    """Return the default journal file of the memory at a root."""
     return Path(f"{Lake(root).root}-journal.sqlite")
 
 
 class Memory:
-    """A journal and its lake. lake: a root (default $FORGE_LAKE, else ./.pitlake/forge); journal: a file or URL
-    (default $FORGE_JOURNAL, else `<lake>-journal.sqlite`). A simulated clock has places of its own beside them.
+    """A journal and its lake. A simulated clock uses a separate journal and lake next to the live ones.
 
-    Raises ClocksMixed where the journal is of another clock.
+    lake: a root (default $FORGE_LAKE, else ./.pitlake/forge); journal: a file or URL (default $FORGE_JOURNAL, else
+    `<lake>-journal.sqlite`). Raises ClocksMixed if the journal belongs to another clock.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Memory:
     ) -> None:
         clock = clock or live()
         aside = "" if clock.name == LIVE else "-" + clock.name.replace(":", "-")
-        root = f"{root_of(lake)}{aside}"
+        root = f"{lake_root(lake)}{aside}"
         place = journal or (os.environ.get(JOURNAL_VARIABLE) if clock.name == LIVE else None)
         self.lake = Lake(root)
         self.journal = Journal(place or journal_file(root), clock)
@@ -66,13 +66,21 @@ class Memory:
         version: int | None = None,
         turn: str | datetime | None = None,
     ) -> Remembered:
-        """Memory as of an instant: from the lake, and from the journal what is not flushed yet.
+        """Return memory as of an instant: from the lake, and from the journal what is not flushed yet.
 
-        session: whose files are shown; event: what is being decided, of which earlier tries are left out; version: of
-        the lake alone, for a replay. Raises BadInstant, LakeNotFound for a version there is none of.
+        Args:
+            as_of: The instant up to which rows are visible.
+            session: Whose files are visible.
+            event: What is being decided; earlier attempts at it are left out.
+            version: Read this lake version alone, for a replay.
+            turn: The turn's instant, if it differs from as_of.
+
+        Raises:
+            BadInstant: An instant is not valid.
+            LakeNotFound: There is no such version.
         """
         at = lake_clock.instant(as_of)
-        published, found = self._as_of(at, version)
+        published, lake_version = self._as_of(at, version)
         after = published[-1] if published else None
         recent: list[Row] = []
         if version is None:
@@ -82,18 +90,20 @@ class Memory:
             recent = [row for row in sound if row.written_at <= until]
         rows = [*published, *recent]
         last = rows[-1] if rows else None
-        head = Head(last.seq, last.chain, found) if last else Head(0, self.journal.start, found)
+        head = Head(last.seq, last.chain, lake_version) if last else Head(0, self.journal.start, lake_version)
         return Remembered(rows, lake_clock.instant(turn) if turn else at, session, event, head)
 
-    def standing(self, at: datetime) -> datetime:
-        """The instant to remember as of. A simulated clock stands still, so that its newest write lies after it."""
+    def read_instant(self, at: datetime) -> datetime:
+        """Return the instant to read as of. A simulated clock may stand before its newest write, which counts as
+        visible.
+        """
         newest = self.journal.rows(max(0, self.journal.head()[0] - 1))
         if self.journal.clock.name == LIVE or not newest:
             return at
         return max(at, lake_clock.from_micros(newest[-1].written_at))
 
     def written_by(self, session: str, decision: str) -> list[Row]:
-        """A decision's own writes so far, which it has to remember too when it is resumed; in order."""
+        """Return a decision's own writes so far, in order. A resumed turn must remember them."""
         return self.journal.written_by(session, f"{decision}:")
 
     def flush(self) -> Flushed:
@@ -101,41 +111,43 @@ class Memory:
         return flushing.flush(self.journal, self.lake)
 
     def audit(self) -> list[Fault]:
-        """Everything wrong with the journal, and with the lake as its copy."""
+        """Return the faults of the journal, and of the lake as its copy."""
         rows = self.journal.rows()
         _, faults = chain.judge(rows, None, self.journal.start)
-        written = {row.seq: row for row in rows}
+        rows_by_seq = {row.seq: row for row in rows}
         published, _ = self._published(None, None)
-        faults += [Fault(row.seq, "forged", row.path) for row in published if written.get(row.seq) != row]
+        faults += [Fault(row.seq, "forged", row.path) for row in published if rows_by_seq.get(row.seq) != row]
         return sorted(set(faults))
 
     def rebuild(self) -> int:
-        """Make a journal that was lost again from the lake; how many rows it has. What was never flushed is gone.
+        """Rebuild a lost journal from the lake and return its number of rows. Rows that were never flushed are lost.
 
-        Raises BadInput where the journal holds rows, the lake none, or rows that were altered; ClocksMixed.
+        Raises BadInput if the journal has rows, or the lake has none or altered ones; ClocksMixed.
         """
         try:
-            with flushing.opened(self.lake, None) as session:
-                found, rows = flushing.owners(session), flushing.stored(session)
+            with flushing.open_session(self.lake, None) as session:
+                owners, rows = flushing.journals(session), flushing.stored_rows(session)
         except LakeNotFound:
-            found, rows = [], []
-        if len(found) != 1:
-            raise BadInput("lake", f"holds memory of {len(found)} journals", "name the root of the one that was lost")
-        ((name, clock),) = found
+            owners, rows = [], []
+        if len(owners) != 1:
+            raise BadInput(
+                "lake", f"has memory of {len(owners)} journals, not 1", "give the root of the lost memory's lake"
+            )
+        ((name, clock),) = owners
         if clock != self.journal.clock.name:
             raise ClocksMixed("this lake", clock, self.journal.clock.name)
         _, faults = chain.judge(rows, None, chain.start(name, clock))
         if altered := [fault.seq for fault in faults if fault.wrong != "lost"]:
-            raise BadInput("lake", f"was altered: rows {altered[:5]} are not as they were written", "restore the lake")
+            raise BadInput("lake", f"was altered: rows {altered[:5]} do not match their hashes", "restore the lake")
         self.journal.refill(name, rows)
         return len(rows)
 
     def close(self) -> None:
-        """Let the journal's connections go."""
+        """Close the journal's connections."""
         self.journal.close()
 
     def _as_of(self, at: datetime, version: int | None) -> tuple[list[Row], int | None]:
-        """What a version of the lake has as of an instant, which never changes: kept until another is asked for."""
+        """Return the rows of a lake version as of an instant. They never change, so the last result is cached."""
         try:
             key = at, self.lake.head() if version is None else version
         except LakeNotFound:
@@ -147,8 +159,8 @@ class Memory:
 
     def _published(self, as_of: datetime | None, version: int | None) -> tuple[list[Row], int | None]:
         try:
-            with flushing.opened(self.lake, as_of, version) as session:
-                return flushing.stored(session), session.version
+            with flushing.open_session(self.lake, as_of, version) as session:
+                return flushing.stored_rows(session), session.version
         except LakeNotFound:
             if version is not None:
                 raise

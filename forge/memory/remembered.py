@@ -1,4 +1,4 @@
-"""What one turn remembers: every text as of its instant, and what it writes itself. Nothing else ever appears in it."""
+"""What one turn remembers: every text as of its instant, and its own writes. Nothing else ever appears in it."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -12,8 +12,9 @@ from pitlake.clock import from_micros
 
 @dataclass(frozen=True)
 class Head:
-    """Where the journal stood, for receipts. seq and chain of the newest row remembered; version: the memory lake's,
-    None where nothing was published yet.
+    """The state of the journal, for receipts.
+
+    seq, chain: of the newest row; version: of the memory lake, None if nothing was published.
     """
 
     seq: int
@@ -22,9 +23,9 @@ class Head:
 
 
 class Remembered:
-    """Memory as of an instant. as_of: aware UTC; session: whose files and writes these are; event: what is decided.
+    """Memory as of an instant. session: whose files and writes these are; event: what is being decided.
 
-    What other sessions wrote about `event` is left out, for it was written by tries at the same decision.
+    What other sessions wrote about `event` is left out, since they are attempts at the same decision.
     """
 
     def __init__(self, rows: Iterable[Row], as_of: datetime, session: str, event: str, head: Head) -> None:
@@ -34,34 +35,34 @@ class Remembered:
         self.take(rows)
 
     def take(self, rows: Iterable[Row]) -> None:
-        """Remember rows too: those of this turn's own writes."""
+        """Add rows: this turn's own writes."""
         for row in rows:
-            known = self._texts[row.path]
-            if self._shows(row) and not (known and row.seq <= known[-1].seq):
-                known.append(row)
+            rows_at_path = self._texts[row.path]
+            if self._shows(row) and not (rows_at_path and row.seq <= rows_at_path[-1].seq):
+                rows_at_path.append(row)
 
     def fork(self) -> "Remembered":
-        """The same as it is now; what either takes from here on, the other does not know."""
-        made = Remembered((), self.as_of, self.session, self.event, self.head)
-        made._texts.update((path, list(known)) for path, known in self._texts.items())
-        made._records.update(self._records)
-        return made
+        """Return an independent copy."""
+        copied = Remembered((), self.as_of, self.session, self.event, self.head)
+        copied._texts.update((path, list(rows)) for path, rows in self._texts.items())
+        copied._records.update(self._records)
+        return copied
 
     def newest(self, path: str) -> Row | None:
-        """The newest write at a path."""
-        known = self._texts.get(path)
-        return known[-1] if known else None
+        """Return the newest write at a path, or None."""
+        rows = self._texts.get(path)
+        return rows[-1] if rows else None
 
     def all(self, path: str) -> list[Row]:
-        """The writes at a path, oldest first."""
+        """Return the writes at a path, oldest first."""
         return list(self._texts.get(path, ()))
 
     def paths(self, folder: str = "/") -> Iterator[str]:
-        """Every path under a folder, in order."""
-        return iter(sorted(path for path, known in self._texts.items() if known and path.startswith(folder)))
+        """Return every path under a folder, in order."""
+        return iter(sorted(path for path, rows in self._texts.items() if rows and path.startswith(folder)))
 
     def record(self, row: Row) -> Record:
-        """The record a row holds. Raises RecordUnreadable, KeyError for a file."""
+        """Return a row's record. Raises RecordUnreadable, or KeyError for a file."""
         if row.seq not in self._records:
             kind = kind_of_path(row.path)
             if kind is None:
@@ -70,7 +71,7 @@ class Remembered:
         return self._records[row.seq]
 
     def written_at(self, row: Row) -> datetime:
-        """When a row was written."""
+        """Return when a row was written."""
         return from_micros(row.written_at)
 
     def _shows(self, row: Row) -> bool:

@@ -1,4 +1,4 @@
-"""The journal's tables, in SQLite or Postgres: rows can be added, and neither changed nor removed."""
+"""The journal's tables, in SQLite or Postgres. Rows are only added, never changed or removed."""
 
 import sqlite3
 import time
@@ -22,7 +22,7 @@ JOURNAL = sa.Table(
     *(sa.Column(name, sa.Text, nullable=False) for name in ("path", "kind", "content", "actor", "session", "event")),
     sa.Column("call_id", sa.Text, nullable=False),
     sa.Column("part", sa.Integer, nullable=False),
-    sa.Column("asked", sa.Text, nullable=False),
+    sa.Column("request_hash", sa.Text, nullable=False),
     sa.Column("cause", sa.Text, nullable=False),
     sa.Column("number", sa.Integer, nullable=False),
     sa.Column("prev", sa.Text, nullable=False),
@@ -34,7 +34,7 @@ JOURNAL = sa.Table(
 sa.Index("forge_journal_of_cause", JOURNAL.c.cause, unique=True, sqlite_where=JOURNAL.c.cause != "",
          postgresql_where=JOURNAL.c.cause != "")  # fmt: skip
 
-_LOCK = 0x666F726765  # Postgres: the one writer at a time holds it until its transaction ends.
+_LOCK = 0x666F726765  # Postgres: the one writer holds this lock until its transaction ends.
 _BUSY_SECONDS = 60
 
 for _table in (META, JOURNAL):
@@ -44,7 +44,7 @@ for _table in (META, JOURNAL):
             "after_create",
             sa.DDL(  # type: ignore[no-untyped-call]
                 f"CREATE TRIGGER {_table.name}_no_{_verb.lower()} BEFORE {_verb} ON {_table.name} "
-                f"BEGIN SELECT RAISE(ABORT, 'memory is only added to'); END"
+                f"BEGIN SELECT RAISE(ABORT, 'memory is append-only'); END"
             ).execute_if(dialect="sqlite"),
         )
     sa.event.listen(
@@ -52,7 +52,7 @@ for _table in (META, JOURNAL):
         "after_create",
         sa.DDL(  # type: ignore[no-untyped-call]
             f"CREATE OR REPLACE FUNCTION {_table.name}_kept() RETURNS trigger LANGUAGE plpgsql AS "
-            f"$$ BEGIN RAISE EXCEPTION 'memory is only added to'; END $$; "
+            f"$$ BEGIN RAISE EXCEPTION 'memory is append-only'; END $$; "
             f"CREATE TRIGGER {_table.name}_kept BEFORE UPDATE OR DELETE OR TRUNCATE ON {_table.name} "
             f"FOR EACH STATEMENT EXECUTE FUNCTION {_table.name}_kept()"
         ).execute_if(dialect="postgresql"),
@@ -60,14 +60,14 @@ for _table in (META, JOURNAL):
 
 
 def engine(url: str) -> sa.Engine:
-    """An engine whose transactions hold the journal alone, and are on disk when they end."""
-    made = sa.create_engine(url, **({"connect_args": {"timeout": _BUSY_SECONDS}} if "sqlite" in url else {}))
-    if made.dialect.name == "sqlite":
-        sa.event.listen(made, "connect", _safe_sqlite)
+    """Return an engine whose transactions lock the journal and are on disk when they end."""
+    created = sa.create_engine(url, **({"connect_args": {"timeout": _BUSY_SECONDS}} if "sqlite" in url else {}))
+    if created.dialect.name == "sqlite":
+        sa.event.listen(created, "connect", _safe_sqlite)
     else:
-        sa.event.listen(made, "connect", _safe_postgres)
-    sa.event.listen(made, "begin", _alone)
-    return made
+        sa.event.listen(created, "connect", _safe_postgres)
+    sa.event.listen(created, "begin", _alone)
+    return created
 
 
 def _safe_sqlite(connection: Any, _: object) -> None:
@@ -76,7 +76,7 @@ def _safe_sqlite(connection: Any, _: object) -> None:
     while connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
         try:
             connection.execute("PRAGMA journal_mode=WAL")
-        except sqlite3.OperationalError:  # another process is making it; this statement does not wait
+        except sqlite3.OperationalError:  # another process is switching; this statement does not wait for it
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
@@ -84,7 +84,7 @@ def _safe_sqlite(connection: Any, _: object) -> None:
 
 
 def _safe_postgres(connection: Any, _: object) -> None:
-    """Wait for the disk, whatever the server does by default: the one of `make serve` does not."""
+    """Wait for the disk, whatever the server's default is. The server of `make serve` does not."""
     with connection.cursor() as cursor:
         cursor.execute("SET synchronous_commit TO on")
     connection.commit()

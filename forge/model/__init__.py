@@ -1,6 +1,6 @@
-"""Models: what is asked and answered in words of our own, the one caller of pydantic-ai, and the test double.
+"""Models: requests and answers in provider-neutral types, the one caller of pydantic-ai, and the test double.
 
-No other part of Forge imports pydantic-ai, and this one only where a model is asked.
+No other part of Forge imports pydantic-ai, and this one only when a model is called.
 """
 
 from forge.model.messages import (

@@ -1,7 +1,7 @@
-"""Budgets of a run and of a day, in requests to models, tokens and dollars. What is spent is counted on the tape.
+"""Budgets of a run and of a day, in requests to models, tokens and dollars. Spending is counted on the tape.
 
-A budget is looked at before each request, with what it takes at least; sub-agents, reviewers and compaction share the
-run's. One that is reached is the model's answer, so that it is on the tape, and a replay ends where the run did.
+A budget is checked before each request against the least the request uses. Sub-agents, reviewers and compaction share
+the run's. An exceeded budget becomes the model's answer, so that it is on the tape and a replay ends where the run did.
 """
 
 import math
@@ -22,65 +22,65 @@ CHARACTERS_A_TOKEN = 4
 
 
 class Spent(NamedTuple):
-    """calls: requests to models; dollars: infinite where a price is not known."""
+    """Spending. calls: requests to models; dollars: infinite if a price is unknown."""
 
     calls: int = 0
     tokens: int = 0
     dollars: float = 0.0
 
     def plus(self, other: "Spent") -> "Spent":
-        """Both together."""
+        """Return the sum of both."""
         return Spent(self.calls + other.calls, self.tokens + other.tokens, self.dollars + other.dollars)
 
-    def told(self) -> str:
-        """In words."""
-        dollars = f"${self.dollars:,.2f}" if self.dollars != float("inf") else "at no known price"
+    def describe(self) -> str:
+        """Format the amounts as text."""
+        dollars = f"${self.dollars:,.2f}" if self.dollars != float("inf") else "price unknown"
         return f"{self.calls:,} requests, {self.tokens:,} tokens, {dollars}"
 
 
 @dataclass
 class Meter:
-    """What a run may still spend. at: the trigger's instant, whose day counts."""
+    """Checks a run's budgets. at: the trigger's instant, whose day counts."""
 
     tape: Tape
     decision: str
     at: datetime
     config: Config
-    _told: list[Used] = field(default_factory=list)
+    _counted: list[Used] = field(default_factory=list)
     _seen: int = 0
 
     def over(self, models: Callable[[str], Model]) -> Callable[[str], Model]:
-        """The same models, each asked within the budgets."""
+        """Return the same models, limited by the budgets."""
         return lambda role: Metered(models(role), self)
 
     def spent(self) -> tuple[Spent, Spent]:
-        """Of the run and of the day so far."""
+        """Return what the run and the day have spent so far."""
         day = day_of(self.at, self.config.schedules.timezone)
-        told, self._seen = self.tape.spent(*day, self._seen)
-        self._told += told
-        used = [*self._told, *self.tape.unanswered(*day)]
-        return self.priced(one for one in used if one.decision == self.decision), self.priced(used)
+        newer, self._seen = self.tape.spent(*day, self._seen)
+        self._counted += newer
+        used = [*self._counted, *self.tape.unanswered(*day)]
+        return self.priced(row for row in used if row.decision == self.decision), self.priced(used)
 
-    def reached(self, model: str, asked: Request) -> str:
-        """Which budget the next request would break and how to raise it; "" where none."""
+    def exceeded(self, model: str, request: Request) -> str:
+        """Return which budget the next request would exceed and how to raise it, or ""."""
         budgets, cost = self.config.budgets, self._price(model)
         if cost is None and (budgets.run.dollars is not None or budgets.day.dollars is not None):
             return (
-                f"a budget in dollars is set and the price of {model} is not known; give input and output, in dollars "
-                f'per million tokens, below [prices."{model}"] in Forge\'s settings'
+                f"a budget in dollars is set but the price of {model} is unknown; give input and output, in dollars "
+                f'per million tokens, in [prices."{model}"] in Forge\'s settings'
             )
-        more, (run, day) = self.least(model, asked), self.spent()
+        more, (run, day) = self.least(model, request), self.spent()
         return _broken("run", budgets.run, run, more) or _broken("day", budgets.day, day, more)
 
-    def least(self, model: str, asked: Request) -> Spent:
-        """What a request takes at least."""
-        tokens = len(canonical(asked.canonical())) // CHARACTERS_A_TOKEN
+    def least(self, model: str, request: Request) -> Spent:
+        """Return the least that a request uses."""
+        tokens = len(canonical(request.canonical())) // CHARACTERS_A_TOKEN
         cost = self._price(model)
         return Spent(1, tokens, tokens * cost.input / MILLION if cost else math.inf)
 
-    def priced(self, told: Iterable[Used]) -> Spent:
-        """What that took, in dollars too."""
-        return _sum(Spent(one.calls, one.input + one.output, self._cost(one)) for one in told)
+    def priced(self, rows: Iterable[Used]) -> Spent:
+        """Return the spending of these rows, with dollars."""
+        return _sum(Spent(row.calls, row.input + row.output, self._cost(row)) for row in rows)
 
     def _cost(self, used: Used) -> float:
         cost = self._price(used.model)
@@ -92,44 +92,44 @@ class Meter:
 
 @dataclass(frozen=True)
 class Metered:
-    """A model asked within budgets."""
+    """A model limited by budgets."""
 
     model: Model
     meter: Meter
 
     @property
     def id(self) -> str:
-        """The model's."""
+        """The model's id."""
         return self.model.id
 
     async def ask(self, request: Request) -> Answer:
-        """Its answer, or, unasked, which budget is reached. Raises ModelFailed."""
-        if why := self.meter.reached(self.id, request):
+        """Return the model's answer, or the exceeded budget without calling the model. Raises ModelFailed."""
+        if why := self.meter.exceeded(self.id, request):
             return Answer(why, finish="budget")
         least = self.meter.least(self.id, request)
         with self.meter.tape.requesting(self.meter.decision, self.id, least.tokens):
             return await self.model.ask(request)
 
 
-def of_all(tape: Tape, config: Config, decision: str = "") -> Spent:
-    """Of everything that is on a tape, or of one decision."""
-    told, _ = tape.spent(from_micros(0), instant("9999-12-30T00:00:00Z"))
-    return Meter(tape, "", from_micros(0), config).priced(one for one in told if decision in ("", one.decision))
+def total_spent(tape: Tape, config: Config, decision: str = "") -> Spent:
+    """Return the spending of everything on a tape, or of one decision."""
+    rows, _ = tape.spent(from_micros(0), instant("9999-12-30T00:00:00Z"))
+    return Meter(tape, "", from_micros(0), config).priced(row for row in rows if decision in ("", row.decision))
 
 
 def day_of(at: datetime, zone: str) -> tuple[datetime, datetime]:
-    """The instants between which an instant's day lies, there."""
+    """Return the start and end of an instant's day in a time zone."""
     local = at.astimezone(ZoneInfo(zone))
     first = datetime.combine(local.date(), time(), local.tzinfo)
     last = datetime.combine(local.date() + timedelta(days=1), time(), local.tzinfo)
     return instant(first), instant(last)
 
 
-def _sum(told: Iterable[Spent]) -> Spent:
-    made = Spent()
-    for one in told:
-        made = made.plus(one)
-    return made
+def _sum(parts: Iterable[Spent]) -> Spent:
+    total = Spent()
+    for part in parts:
+        total = total.plus(part)
+    return total
 
 
 def _broken(scope: str, budget: Budget, spent: Spent, more: Spent) -> str:
@@ -137,9 +137,9 @@ def _broken(scope: str, budget: Budget, spent: Spent, more: Spent) -> str:
     for unit in units:
         limit, used, least = getattr(budget, unit), getattr(spent, unit), getattr(more, unit)
         if limit is not None and used + least > limit:
-            told = f"{used:,.2f}" if unit == "dollars" else f"{used:,}"
+            used_text = f"{used:,.2f}" if unit == "dollars" else f"{used:,}"
             return (
-                f"the {scope}'s budget of {limit:,} {unit} is reached: {told} are spent, and the next request would go "
-                f"over it; raise {unit} below [budgets.{scope}] in Forge's settings and ask again"
+                f"the {scope}'s budget of {limit:,} {unit} is reached: {used_text} spent, and the next request would "
+                f"exceed it; raise {unit} in [budgets.{scope}] in Forge's settings and ask again"
             )
     return ""

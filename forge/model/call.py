@@ -1,7 +1,7 @@
-"""The one caller of pydantic-ai: our request becomes its messages, its response our answer.
+"""The one caller of pydantic-ai: converts our requests to its messages and its responses to our answers.
 
-Answers are streamed, so that a long one does not run into a time-out. Busy or failing providers (429, 529, 5xx) are
-asked again by their own client, with its pauses; what still fails is a ModelFailed that says what to do.
+Answers are streamed, so that a long one does not time out. Busy or failing providers (429, 529, 5xx) are retried by
+their own client, with its pauses. What still fails is a ModelFailed that says what to do.
 """
 
 import json
@@ -24,7 +24,7 @@ _FINISH: dict[str, Finish] = {
 
 
 class Provided:
-    """A provider's model. id: as configured; seconds: how long one request may take."""
+    """A provider's model. id: as configured; seconds: the time limit of one request."""
 
     def __init__(self, id: str, model: "Library", seconds: float) -> None:  # noqa: A002 - what it is
         self.id = id
@@ -32,7 +32,7 @@ class Provided:
         self._seconds = seconds
 
     async def ask(self, request: Request) -> Answer:
-        """Its answer. Raises ModelFailed."""
+        """Send a request and return the answer. Raises ModelFailed."""
         from pydantic_ai.direct import model_request_stream
         from pydantic_ai.exceptions import AgentRunError
         from pydantic_ai.models import ModelRequestParameters
@@ -43,8 +43,8 @@ class Provided:
         if request.max_tokens is not None:
             settings["max_tokens"] = request.max_tokens
         tools = [
-            ToolDefinition(name=one.name, description=one.description, parameters_json_schema=one.schema)
-            for one in request.tools
+            ToolDefinition(name=tool.name, description=tool.description, parameters_json_schema=tool.schema)
+            for tool in request.tools
         ]
         try:
             async with model_request_stream(
@@ -57,13 +57,13 @@ class Provided:
                     pass
                 response = stream.get()
         except (AgentRunError, RuntimeError, OSError, ValueError) as problem:
-            raise ModelFailed(_said(self.id, problem)) from problem
+            raise ModelFailed(_failure(self.id, problem)) from problem
         return _answer(self.id, response)
 
 
-def _said(model: str, problem: Exception) -> str:
-    told = " ".join(str(problem).split())[:300]
-    return f"{model} gave no answer ({type(problem).__name__}: {told}); go on later from the tape: ask with --resume"
+def _failure(model: str, problem: Exception) -> str:
+    reason = " ".join(str(problem).split())[:300]
+    return f"{model} gave no answer ({type(problem).__name__}: {reason}); resume later with ask --resume"
 
 
 def _messages(request: Request) -> "list[ModelMessage]":
@@ -77,34 +77,34 @@ def _messages(request: Request) -> "list[ModelMessage]":
         UserPromptPart,
     )
 
-    def one(message: Message) -> "ModelMessage":
+    def convert(message: Message) -> "ModelMessage":
         if isinstance(message, str):
             return ModelRequest(parts=[UserPromptPart(message)])
         if isinstance(message, Answer):
             called = {call.id: ToolCallPart(call.name, _object(call.arguments), call.id) for call in message.calls}
             if message.carried:
-                return ModelResponse(parts=[_part(told, called) for told in message.carried])
+                return ModelResponse(parts=[_part(part, called) for part in message.carried])
             return ModelResponse(parts=[*([TextPart(message.text)] if message.text else []), *called.values()])
         return ModelRequest(
-            parts=[ToolReturnPart(given.call.name, given.text, given.call.id) for given in message.returned]
+            parts=[ToolReturnPart(result.call.name, result.text, result.call.id) for result in message.returned]
         )
 
-    return [ModelRequest(parts=[SystemPromptPart(request.system)]), *map(one, request.messages)]
+    return [ModelRequest(parts=[SystemPromptPart(request.system)]), *map(convert, request.messages)]
 
 
-def _part(told: dict[str, Any], called: "Mapping[str, ToolCallPart]") -> "ModelResponsePart":
+def _part(fields: dict[str, Any], called: "Mapping[str, ToolCallPart]") -> "ModelResponsePart":
     from pydantic_ai.messages import TextPart, ThinkingPart
 
-    if "call" in told:
-        return called[told["call"]]
-    return TextPart(told["text"]) if "text" in told else ThinkingPart(**told)
+    if "call" in fields:
+        return called[fields["call"]]
+    return TextPart(fields["text"]) if "text" in fields else ThinkingPart(**fields)
 
 
 def _carried(response: "ModelResponse") -> tuple[dict[str, Any], ...]:
-    """The parts of a response that has thinking in it: that whole, of the others their text or their call's id."""
+    """Return the parts of a response with thinking: the thinking whole, the others as their text or call id."""
     from pydantic_ai.messages import TextPart, ThinkingPart, ToolCallPart
 
-    def told(part: "ModelResponsePart") -> dict[str, Any] | None:
+    def describe(part: "ModelResponsePart") -> dict[str, Any] | None:
         if isinstance(part, ThinkingPart):
             return {name: value for name, value in asdict(part).items() if name != "part_kind"}
         if isinstance(part, TextPart):
@@ -112,11 +112,11 @@ def _carried(response: "ModelResponse") -> tuple[dict[str, Any], ...]:
         return {"call": part.tool_call_id} if isinstance(part, ToolCallPart) else None
 
     thinks = any(isinstance(part, ThinkingPart) for part in response.parts)
-    return tuple(one for one in map(told, response.parts) if one is not None) if thinks else ()
+    return tuple(part for part in map(describe, response.parts) if part is not None) if thinks else ()
 
 
 def _object(arguments: Any) -> dict[str, Any]:
-    """Providers take back only objects, also where the model gave none."""
+    """Wrap arguments that are not an object: providers accept nothing else in a conversation."""
     return arguments if isinstance(arguments, dict) else {"unreadable": str(arguments)[:300]}
 
 
@@ -125,7 +125,7 @@ def _answer(model: str, response: "ModelResponse") -> Answer:
 
     finish = _FINISH.get(response.finish_reason or "")
     if finish is None:
-        raise ModelFailed(f"{model}'s answer broke off before its end; go on from the tape: ask with --resume")
+        raise ModelFailed(f"{model}'s answer was incomplete; resume with ask --resume")
     return Answer(
         text="".join(part.content for part in response.parts if isinstance(part, TextPart)),
         calls=tuple(
@@ -141,10 +141,10 @@ def _answer(model: str, response: "ModelResponse") -> Answer:
     )
 
 
-def _arguments(given: Any) -> Any:
-    if not isinstance(given, str):
-        return given or {}
+def _arguments(arguments: Any) -> Any:
+    if not isinstance(arguments, str):
+        return arguments or {}
     try:
-        return json.loads(given or "{}")
+        return json.loads(arguments or "{}")
     except ValueError:
-        return given
+        return arguments

@@ -1,7 +1,7 @@
-"""What a model is asked and what it answers, in words that belong to no provider, and their canonical form.
+"""Requests to models and their answers, in provider-neutral types, and their canonical form.
 
-The tape is keyed by that form alone: roles, texts, tool names, arguments, results. A library's own dump changes with
-its next release, and with it every recorded answer would be lost.
+The tape is keyed by that form alone: roles, texts, tool names, arguments and results. A library's own serialisation may
+change with its next release, which would invalidate every recorded answer.
 """
 
 import json
@@ -11,11 +11,11 @@ from typing import Any, Literal, Protocol
 from pitlake.errors import BadInput, PitlakeError
 
 Finish = Literal["stop", "tools", "length", "refused", "budget"]
-"""budget: the model was not asked, since a budget is reached; the answer's text says which."""
+"""budget: the model was not called because a budget is exceeded; the answer's text says which."""
 
 
 class ModelFailed(PitlakeError):
-    """A model could not be asked, or gave no whole answer. The turn can be resumed from its tape."""
+    """A model could not be reached, or gave no complete answer. The turn can be resumed from its tape."""
 
 
 class NoModel(BadInput):
@@ -24,7 +24,7 @@ class NoModel(BadInput):
 
 @dataclass(frozen=True)
 class Call:
-    """A tool the model wants called. arguments: what it gave, an object if it keeps to the schema."""
+    """A tool call by the model. arguments: an object if they match the schema."""
 
     name: str
     arguments: Any
@@ -33,10 +33,10 @@ class Call:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a model said. model: the id the provider names; tokens as the provider counts them.
+    """A model's answer. model: the id that the provider states; tokens as the provider counts them.
 
-    carried: its parts in their order where some, such as thinking, are for the provider alone, which wants them back
-    unchanged. They are kept on the tape, beside what was said.
+    carried: its parts in order, if some of them, such as thinking, must be sent back to the provider unchanged. The
+    tape keeps them too.
     """
 
     text: str
@@ -50,7 +50,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Returned:
-    """What one call gave."""
+    """The result of one call."""
 
     call: Call
     text: str
@@ -58,18 +58,18 @@ class Returned:
 
 @dataclass(frozen=True)
 class Results:
-    """What all calls of one answer gave, in their order."""
+    """The results of all calls of one answer, in order."""
 
     returned: tuple[Returned, ...]
 
 
 Message = str | Answer | Results
-"""A message: a person's text, a model's answer, or the results of the calls in it."""
+"""A message: a user's text, a model's answer, or the results of its calls."""
 
 
 @dataclass(frozen=True)
 class ToolSpec:
-    """A tool as a model is told of it. schema: JSON schema of an object."""
+    """A tool as a model sees it. schema: JSON schema of an object."""
 
     name: str
     description: str
@@ -78,7 +78,7 @@ class ToolSpec:
 
 @dataclass(frozen=True)
 class Request:
-    """All that a model is asked with. max_tokens: of the answer; None is the provider's own limit."""
+    """A request to a model. max_tokens: of the answer; None for the provider's limit."""
 
     system: str
     messages: tuple[Message, ...]
@@ -87,46 +87,46 @@ class Request:
     role: str = field(default="agent")
 
     def canonical(self) -> dict[str, Any]:
-        """What the request says, as JSON, without ids, stamps and anything a library adds."""
+        """Return the request as JSON without ids, timestamps and anything a library adds."""
         return {
             "role": self.role,
             "system": self.system,
-            "messages": [_told(one) for one in self.messages],
-            "tools": [asdict(one) for one in self.tools],
+            "messages": [_canonical_message(message) for message in self.messages],
+            "tools": [asdict(tool) for tool in self.tools],
             "max_tokens": self.max_tokens,
         }
 
 
 class Model(Protocol):
-    """What answers requests. id: as configured, such as `anthropic:claude-opus-4-5`."""
+    """A model. id: as configured, such as `anthropic:claude-opus-4-5`."""
 
     @property
     def id(self) -> str:
-        """Of the provider and of the model."""
+        """The provider and the model."""
 
     async def ask(self, request: Request) -> Answer:
-        """Its answer. Raises ModelFailed."""
+        """Answer a request. Raises ModelFailed."""
 
 
-def dumped(answer: Answer) -> str:
-    """An answer as the tape keeps it."""
+def dump_answer(answer: Answer) -> str:
+    """Serialise an answer for the tape."""
     return json.dumps(asdict(answer), sort_keys=True)
 
 
-def loaded(text: str) -> Answer:
-    """The answer of a tape's text."""
-    told = json.loads(text)
-    calls, carried = tuple(Call(**call) for call in told["calls"]), tuple(told.get("carried", ()))
-    return Answer(**{**told, "calls": calls, "carried": carried})
+def load_answer(text: str) -> Answer:
+    """Parse an answer from the tape."""
+    fields = json.loads(text)
+    calls, carried = tuple(Call(**call) for call in fields["calls"]), tuple(fields.get("carried", ()))
+    return Answer(**{**fields, "calls": calls, "carried": carried})
 
 
-def _told(message: Message) -> dict[str, Any]:
+def _canonical_message(message: Message) -> dict[str, Any]:
     if isinstance(message, str):
         return {"role": "user", "text": message}
     if isinstance(message, Answer):
         return {
             "role": "assistant",
             "text": message.text,
-            "calls": [[one.name, one.arguments] for one in message.calls],
+            "calls": [[call.name, call.arguments] for call in message.calls],
         }
-    return {"role": "tools", "results": [[one.call.name, one.text] for one in message.returned]}
+    return {"role": "tools", "results": [[result.call.name, result.text] for result in message.returned]}

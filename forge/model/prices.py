@@ -1,4 +1,4 @@
-"""What a model's tokens cost: as the settings say, else by genai-prices, a list that pydantic-ai's makers keep."""
+"""What tokens cost: from the settings, else from genai-prices, a list maintained by the makers of pydantic-ai."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -9,7 +9,7 @@ MILLION = 1_000_000
 
 
 def price(model: str, own: Mapping[str, Price]) -> Price | None:
-    """Dollars per million tokens of `provider:id`; None where nobody says. A price by length counts at its dearest."""
+    """Return dollars per million tokens of `provider:id`, None if unknown. Tiered prices count at the highest tier."""
     return own.get(model) or _listed(model)
 
 
@@ -20,7 +20,7 @@ def _listed(model: str) -> Price | None:
     provider, _, name = model.partition(":")
     usage = Usage(input_tokens=MILLION, output_tokens=MILLION)
     try:
-        found = calc_price(usage, name, provider_id=provider)
+        cost = calc_price(usage, name, provider_id=provider)
     except LookupError:
         return None
-    return Price(input=float(found.input_price), output=float(found.output_price))
+    return Price(input=float(cost.input_price), output=float(cost.output_price))

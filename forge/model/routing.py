@@ -1,7 +1,7 @@
-"""Which model plays which role, and how its client is made. Every role can be given another model by configuration.
+"""Which model plays which role, and how its client is created. Each role's model can be configured.
 
-A model is named `anthropic:<id>`, `openai:<id>`, or `openai:<id>@http://…/v1` for any server that speaks that API, a
-local one included; `anthropic:<id>@http://…` likewise. Keys come from the environment.
+A model is named `anthropic:<id>` or `openai:<id>`. Append `@http://…/v1` for another server with the same API,
+including a local one. Keys come from the environment.
 """
 
 import os
@@ -23,9 +23,9 @@ KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 
 @dataclass(frozen=True)
 class Routing:
-    """Role to model. chosen: what configuration says of a role, which $FORGE_MODEL_<ROLE> overrides.
+    """Role to model. chosen: the configured models, which $FORGE_MODEL_<ROLE> overrides.
 
-    seconds: of one request; retries: how often a busy provider is asked again. Raises BadInput for an unknown role.
+    seconds: the time limit of a request; retries: for a busy provider. Raises BadInput for an unknown role.
     """
 
     chosen: Mapping[str, str] = field(default_factory=dict)
@@ -37,27 +37,27 @@ class Routing:
             if role not in ROLES:
                 raise BadInput("role", f"{role!r} is not a role", f"choose from {', '.join(ROLES)}")
 
-    def named(self, role: str) -> str:
-        """The model's name for a role: `provider:id`, with `@url` where its server is another one."""
+    def model_name(self, role: str) -> str:
+        """Return the model's name for a role: `provider:id`, with `@url` for another server."""
         name = os.environ.get(VARIABLE.format(role.upper())) or self.chosen.get(role) or ROUTING[role]
         return DEFAULTS.get(name, name)
 
     def missing(self, role: str) -> str:
-        """Why the role's model can't be asked; "" where it can."""
-        provider, _, rest = self.named(role).partition(":")
+        """Return why the role's model is not available, or ""."""
+        provider, _, rest = self.model_name(role).partition(":")
         if provider not in KEYS or not rest:
-            return f"{self.named(role)!r} names no provider; write anthropic:<id> or openai:<id>"
+            return f"{self.model_name(role)!r} names no provider; write anthropic:<id> or openai:<id>"
         if "@" in rest or os.environ.get(KEYS[provider]):
             return ""
-        return f"set {KEYS[provider]}, or name another model in {VARIABLE.format(role.upper())}"
+        return f"set {KEYS[provider]}, or set another model in {VARIABLE.format(role.upper())}"
 
     def model(self, role: str) -> Model:
-        """The model for a role. Raises NoModel saying what to set."""
+        """Return the model for a role. Raises NoModel saying what to set."""
         from forge.model.call import Provided
 
         if problem := self.missing(role):
             raise NoModel("model", f"none is configured for the role {role}", problem)
-        provider, _, rest = self.named(role).partition(":")
+        provider, _, rest = self.model_name(role).partition(":")
         name, _, url = rest.partition("@")
         try:
             library = _MAKERS[provider](name, url or None, self)
@@ -85,9 +85,9 @@ def _openai(name: str, url: str | None, routing: Routing) -> "Library":
 
 
 def _client(key: str, url: str | None, routing: Routing) -> dict[str, Any]:
-    """A key is sent to its provider alone: a server that is named gets one only by what its own URL says."""
-    given = {"api_key": os.environ.get(key, ""), "max_retries": routing.retries, "timeout": routing.seconds}
-    return given | ({"base_url": url, "api_key": "none"} if url else {})
+    """Return the client's options. A provider's key is never sent to another server."""
+    options = {"api_key": os.environ.get(key, ""), "max_retries": routing.retries, "timeout": routing.seconds}
+    return options | ({"base_url": url, "api_key": "none"} if url else {})
 
 
 _MAKERS = {"anthropic": _anthropic, "openai": _openai}

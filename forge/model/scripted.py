@@ -1,6 +1,6 @@
-"""A model that says what it is told to say: for tests, and for the demo, which calls it scripted.
+"""A scripted model for tests and the demo, which labels it as scripted.
 
-It proves that the plumbing holds, and nothing about judgement.
+It shows that the plumbing works, and nothing about judgement.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ Script = Sequence[Answer] | Callable[[Request], Answer]
 
 
 class Scripted:
-    """Answers in their order, or a function of the request. asked: every request so far."""
+    """Gives prepared answers in order, or those of a function. asked: every request so far."""
 
     def __init__(self, script: Script, name: str = "1") -> None:
         self.id = f"scripted:{name}"
@@ -19,10 +19,10 @@ class Scripted:
         self._script = script
 
     async def ask(self, request: Request) -> Answer:
-        """The next answer. Raises ModelFailed at the end of the script."""
+        """Return the next answer. Raises ModelFailed at the end of the script."""
         self.asked.append(request)
         if callable(self._script):
             return self._script(request)
         if len(self.asked) > len(self._script):
-            raise ModelFailed(f"the script has {len(self._script)} answers and was asked for one more")
+            raise ModelFailed(f"the script has {len(self._script)} answers and was called once more")
         return self._script[len(self.asked) - 1]

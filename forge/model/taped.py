@@ -1,4 +1,4 @@
-"""A model on tape: what it answered once it answers again, without being asked."""
+"""Models on tape: recorded answers are returned again without calling the model."""
 
 import asyncio
 import json
@@ -7,40 +7,40 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from forge.core.tape import Lane, Mode, Tape
-from forge.model.messages import Answer, Model, ModelFailed, NoModel, Request, dumped, loaded
+from forge.model.messages import Answer, Model, ModelFailed, NoModel, Request, dump_answer, load_answer
 
 
 class Taped:
-    """A model whose answers go over a lane of the tape."""
+    """A model whose answers are recorded on a lane of the tape."""
 
     def __init__(self, model: Model, lane: Lane) -> None:
         self.id = model.id
         self._model, self._lane = model, lane
 
     async def ask(self, request: Request) -> Answer:
-        """The tape's answer, else the model's. Raises ModelFailed, Diverged."""
+        """Return the tape's answer, else the model's. Raises ModelFailed, Diverged."""
 
         async def ask() -> str:
-            return dumped(await self._model.ask(request))
+            return dump_answer(await self._model.ask(request))
 
-        return loaded(await self._lane.once("model", {"model": self.id, **request.canonical()}, ask))
+        return load_answer(await self._lane.once("model", {"model": self.id, **request.canonical()}, ask))
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """A model whose answers are on the tape alone."""
+    """A model of which there are only recorded answers."""
 
     id: str
     problem: Exception
 
     async def ask(self, request: Request) -> NoReturn:
-        """Nothing. Raises why it can't be asked."""
+        """Raise the reason why the model can't be called."""
         raise self.problem
 
 
 @dataclass(frozen=True)
-class Patient:
-    """A model that is asked again where it fails or takes too long. seconds: of one try; retries: after the first."""
+class Retrying:
+    """A model that is retried when it fails or times out. seconds: of one try; retries: after the first."""
 
     model: Model
     seconds: float
@@ -48,11 +48,11 @@ class Patient:
 
     @property
     def id(self) -> str:
-        """The model's."""
+        """The model's id."""
         return self.model.id
 
     async def ask(self, request: Request) -> Answer:
-        """Its answer. Raises ModelFailed after the last try."""
+        """Answer a request. Raises ModelFailed after the last try."""
         for left in range(self.retries, -1, -1):
             try:
                 async with asyncio.timeout(self.seconds):
@@ -68,7 +68,7 @@ class Patient:
 
 @dataclass(frozen=True)
 class Models:
-    """The models of a decision: role to model where one may be asked, the tape's own where it is replayed."""
+    """The models of a decision: real ones while it is recorded, the tape's own when it is replayed."""
 
     tape: Tape
     decision: str
@@ -76,18 +76,18 @@ class Models:
     chosen: Callable[[str], Model]
 
     def lane(self, name: str) -> Lane:
-        """A lane of this decision's tape."""
+        """Return a lane of this decision's tape."""
         return self.tape.lane(self.decision, name, self.mode)
 
-    def model(self, role: str, lane: Lane, begun: str = "") -> Model:
-        """The model of a role, not yet taped. begun: its name, where the lane has no step that tells it."""
-        first = lane.first()
-        kept = str(json.loads(first.asked)["model"]) if first and first.kind == "model" else begun
+    def model(self, role: str, lane: Lane, recorded_name: str = "") -> Model:
+        """Return the model of a role, not yet taped. recorded_name: its name if the lane has no step with it."""
+        first = lane.first_step()
+        name = str(json.loads(first.request)["model"]) if first and first.kind == "model" else recorded_name
         if self.mode != "record":
-            return Recorded(kept, AssertionError("a replay asks no model"))
+            return Recorded(name, AssertionError("a replay asks no model"))
         try:
             return self.chosen(role)
         except NoModel as absent:
-            if not kept:
+            if not name:
                 raise
-            return Recorded(kept, absent)
+            return Recorded(name, absent)

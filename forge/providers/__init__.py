@@ -1,4 +1,4 @@
-"""The providers of `fetch`: one module each, by name; each asks the lake as of the turn's instant, no further."""
+"""The providers of `fetch`, one module each. Each reads the lake as of the turn's instant."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -10,13 +10,13 @@ from pitlake.errors import BadInput, choice
 
 @cache
 def all_providers() -> Mapping[str, Provider]:
-    """Every provider by the name `fetch` knows it by."""
-    known = (economic, market, news, research, web, analytics)
-    return {module.PROVIDER.name: module.PROVIDER for module in known}
+    """Return every provider by its name in `fetch`."""
+    modules = (economic, market, news, research, web, analytics)
+    return {module.PROVIDER.name: module.PROVIDER for module in modules}
 
 
 def provider(name: str) -> Provider:
-    """A provider by name. Raises BadInput naming those there are."""
+    """Return a provider by name. Raises BadInput listing the valid names."""
     try:
         return all_providers()[name]
     except KeyError:

@@ -1,7 +1,7 @@
-"""Provider `analytics`: figures made of rows of the lake and of what the caller gives, by forge.analytics.
+"""Provider `analytics`: figures computed by forge.analytics from rows of the lake and numbers of the caller.
 
-A figure became public with the newest of the rows it is made of, and cites them; one made of the caller's numbers alone
-is of the turn's instant and cites nothing.
+A figure is public since its newest input row, and cites its rows. One computed only from the caller's numbers has the
+turn's instant and cites nothing.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from math import isinf
 from typing import Any
 
 from forge.analytics import options, rates, scenarios, sizing
-from forge.providers.base import At, FetchResult, Params, Row, ask, chosen, gated
+from forge.providers.base import At, FetchResult, Params, Row, ask, parse_params, pass_gate
 from pitlake.answers.envelope import clean_gap
 from pitlake.clock import iso
 from pitlake.errors import BadInput
@@ -24,12 +24,12 @@ MOST_BRANCHES = 500
 Figures = list[dict[str, Any]]
 
 
-class Lacking(Exception):
-    """The lake has not what a figure is made of; the gaps say what."""
+class InputsMissing(Exception):
+    """The lake lacks the inputs of a figure; the gaps say which."""
 
 
 class Inputs:
-    """What the figures of one fetch are made of: rows of the lake, with their receipts and notes."""
+    """The inputs of one fetch: rows of the lake, with their receipts and notes."""
 
     def __init__(self, at: At) -> None:
         self.at = at
@@ -38,8 +38,8 @@ class Inputs:
         self.receipts: tuple[Any, ...] = ()
         self.notes: tuple[str, ...] = ()
 
-    def of(self, query: str, **values: Any) -> tuple[Row, ...]:
-        """The rows of a named query; Lacking when there are none."""
+    def query(self, query: str, **values: Any) -> tuple[Row, ...]:
+        """Return the rows of a named query. Raises InputsMissing if there are none."""
         answer = ask(
             catalogue.get(query), {name: value for name, value in values.items() if value is not None}, self.at
         )
@@ -47,15 +47,15 @@ class Inputs:
         self.receipts += answer["receipts"]
         self.notes = tuple(dict.fromkeys((*self.notes, *answer["notes"])))
         if not answer["rows"]:
-            raise Lacking
+            raise InputsMissing
         return tuple(answer["rows"])
 
     def use(self, rows: Sequence[Row]) -> None:
-        """Take down which of them the figures are made of."""
+        """Record rows as inputs of the figures."""
         self.rows += rows
 
     def stamp(self) -> dict[str, Any]:
-        """When figures of these inputs became public, by which source, and what they are taken from."""
+        """Return when figures of these inputs became public, by which source, and their evidence."""
         if not self.rows:
             return {"available_at": iso(self.at.as_of), "available_at_source": "provider_metadata"}
         newest = max(self.rows, key=lambda row: str(row["available_at"]))
@@ -66,41 +66,43 @@ class Inputs:
 
 def curve(values: dict[str, Any], inputs: Inputs) -> Figures:
     """Zero, discount, forward and par rates of a quoted curve."""
-    rows = inputs.of(
+    rows = inputs.query(
         "quotes_latest", kind="curve", instruments=[_text(values, "instrument")], day=values.pop("day", None)
     )
     quoted = [row for row in rows if row["measure"] == "zero_rate" and row["unit"] == "percent"]
     if not quoted:
         inputs.gaps.append(clean_gap("no_data", "no quote of that curve is a zero_rate in percent"))
-        raise Lacking
+        raise InputsMissing
     inputs.use(quoted)
-    made = rates.Curve.of((tenor(str(row["tenor"])), row["value"] / 100) for row in quoted)
-    before, found = 0.0, []
-    for years, zero in made.points:
-        par = made.par(years) if years * 2 == round(years * 2) else None
-        forward = made.forward(before, years)
-        found.append({"years": years, "zero": zero, "discount": made.discount(years), "forward": forward, "par": par})
+    fitted = rates.Curve.of((tenor(str(row["tenor"])), row["value"] / 100) for row in quoted)
+    before, figures = 0.0, []
+    for years, zero in fitted.points:
+        par = fitted.par(years) if years * 2 == round(years * 2) else None
+        forward = fitted.forward(before, years)
+        figures.append(
+            {"years": years, "zero": zero, "discount": fitted.discount(years), "forward": forward, "par": par}
+        )
         before = years
-    return found
+    return figures
 
 
 def duration(values: dict[str, Any], inputs: Inputs) -> Figures:
     """A bond's price, durations, convexity and DV01."""
     if "series" in values:
-        (row,) = inputs.of("macro_latest", series=[_text(values, "series")])[:1]
+        (row,) = inputs.query("macro_latest", series=[_text(values, "series")])[:1]
         inputs.use([row])
         yield_ = row["value"] / 100
     else:
         yield_ = _number(values, "yield")
     frequency = int(_number(values, "frequency", 2))
-    made = rates.bond(_number(values, "coupon"), _number(values, "years"), yield_, frequency)
-    return [{"yield": yield_, **asdict(made)}]
+    bond = rates.bond(_number(values, "coupon"), _number(values, "years"), yield_, frequency)
+    return [{"yield": yield_, **asdict(bond)}]
 
 
 def option(values: dict[str, Any], inputs: Inputs) -> Figures:
     """A European option's value and greeks."""
     if "ticker" in values:
-        (row,) = inputs.of("entity_latest_price", ticker=_text(values, "ticker"))[:1]
+        (row,) = inputs.query("entity_latest_price", ticker=_text(values, "ticker"))[:1]
         inputs.use([row])
         spot = row["close"]
     else:
@@ -108,32 +110,32 @@ def option(values: dict[str, Any], inputs: Inputs) -> Figures:
     strike, years, volatility = (_number(values, name) for name in ("strike", "years", "volatility"))
     rate, dividend = (_number(values, name, 0.0) for name in ("rate", "dividend"))
     kind: Any = _text(values, "kind")
-    made = options.black_scholes(kind, spot, strike, years, volatility, rate, dividend)
-    return [{"spot": spot, **asdict(made)}]
+    valuation = options.black_scholes(kind, spot, strike, years, volatility, rate, dividend)
+    return [{"spot": spot, **asdict(valuation)}]
 
 
 def payoff(values: dict[str, Any], _inputs: Inputs) -> Figures:
     """Best, worst and breakevens of legs at expiry; null where nothing bounds it."""
-    legs = [_leg(one) for one in _list(values, "legs")]
-    made = options.payoff(legs)
-    bounds = {name: None if isinf(value) else value for name, value in (("most", made.most), ("least", made.least))}
-    return [{**bounds, "breakevens": list(made.breakevens)}]
+    legs = [_leg(leg) for leg in _list(values, "legs")]
+    result = options.payoff(legs)
+    bounds = {name: None if isinf(value) else value for name, value in (("most", result.most), ("least", result.least))}
+    return [{**bounds, "breakevens": list(result.breakevens)}]
 
 
 def scenario_tree(values: dict[str, Any], _inputs: Inputs) -> Figures:
     """Every path of a tree with its probability and value, then their mean."""
-    made = scenarios.outlook(_branches(_list(values, "branches"), [MOST_BRANCHES]))
-    paths = [{"path": name, "probability": chance, "value": value} for name, chance, value in made.paths]
-    return [*paths, {"path": "mean", "probability": 1.0, "value": made.mean, "deviation": made.deviation}]
+    outlook = scenarios.outlook(_branches(_list(values, "branches"), [MOST_BRANCHES]))
+    paths = [{"path": name, "probability": chance, "value": value} for name, chance, value in outlook.paths]
+    return [*paths, {"path": "mean", "probability": 1.0, "value": outlook.mean, "deviation": outlook.deviation}]
 
 
 def z_score(values: dict[str, Any], inputs: Inputs) -> Figures:
     """How far the newest value is from those before."""
     if "series" in values:
-        rows, column = inputs.of("macro_series", series=_text(values, "series")), "value"
+        rows, column = inputs.query("macro_series", series=_text(values, "series")), "value"
     else:
-        asked = {name: _text(values, name) for name in ("ticker", "start_date")}
-        rows, column = inputs.of("entity_price_range", **asked), "close"
+        params = {name: _text(values, name) for name in ("ticker", "start_date")}
+        rows, column = inputs.query("entity_price_range", **params), "close"
         rows = tuple(sorted(rows, key=lambda row: str(row["date"])))
     inputs.use(rows)
     window = int(_number(values, "window")) if "window" in values else None
@@ -142,8 +144,8 @@ def z_score(values: dict[str, Any], inputs: Inputs) -> Figures:
 
 def kelly(values: dict[str, Any], _inputs: Inputs) -> Figures:
     """The share of capital to stake."""
-    told = {"loss": _number(values, "loss", 1.0), "fraction": _number(values, "fraction", 1.0)}
-    return [{"stake": sizing.kelly(_number(values, "probability"), _number(values, "win"), **told)}]
+    limits = {"loss": _number(values, "loss", 1.0), "fraction": _number(values, "fraction", 1.0)}
+    return [{"stake": sizing.kelly(_number(values, "probability"), _number(values, "win"), **limits)}]
 
 
 @dataclass(frozen=True)
@@ -167,28 +169,28 @@ OPERATIONS: Mapping[str, Operation] = {
 
 @dataclass(frozen=True)
 class Analytics:
-    """The provider."""
+    """The provider `analytics`."""
 
     name: str = "analytics"
     summary: str = "Curve, duration, option, payoff, scenario_tree, zscore, kelly: figures of rows and of your numbers."
 
     async def fetch(self, params: Params, at: At) -> FetchResult:
         """The figures of one operation. params: `op`, and what it takes. Raises BadInput for anything else."""
-        return await asyncio.to_thread(self._fetched, params, at)
+        return await asyncio.to_thread(self._fetch, params, at)
 
-    def _fetched(self, params: Params, at: At) -> FetchResult:
-        op, values = chosen(params, OPERATIONS)
+    def _fetch(self, params: Params, at: At) -> FetchResult:
+        op, values = parse_params(params, OPERATIONS)
         inputs = Inputs(at)
         figures: Figures = []
         try:
             figures = OPERATIONS[op].figures(values, inputs)
-        except Lacking:
+        except InputsMissing:
             values.clear()
         if values:
             allowed = f"it takes {OPERATIONS[op].parameters}"
             raise BadInput(next(iter(values)), f"{op} takes no such parameter", allowed)
         stamp = inputs.stamp() if figures else {}
-        passed = gated([{**stamp, **row} for row in figures], inputs.gaps, (), at.as_of)
+        passed = pass_gate([{**stamp, **row} for row in figures], inputs.gaps, (), at.as_of)
         read = {"receipts": inputs.receipts, "notes": inputs.notes}
         return FetchResult(source=self.name, label=f"{self.name} {op}", **(passed | read))
 
@@ -197,60 +199,60 @@ PROVIDER = Analytics()
 
 
 def tenor(text: str) -> float:
-    """The years of a tenor such as 6M or 10Y. Raises BadInput."""
-    found = _TENOR.fullmatch(text.strip().upper())
-    if not found:
+    """Return the years of a tenor such as 6M or 10Y. Raises BadInput."""
+    match = _TENOR.fullmatch(text.strip().upper())
+    if not match:
         raise BadInput("tenor", f"{text!r} is not a tenor", "quote curves by tenors such as 6M or 10Y")
-    return int(found[1]) * YEARS[found[2]]
+    return int(match[1]) * YEARS[match[2]]
 
 
 def _number(values: dict[str, Any], name: str, otherwise: float | None = None) -> float:
-    found = values.pop(name, otherwise)
-    if isinstance(found, bool) or not isinstance(found, int | float) or not abs(found) < 1e15:
+    value = values.pop(name, otherwise)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e15:
         raise BadInput(name, "is missing, or not a number", "give a number; rates and probabilities as fractions")
-    return float(found)
+    return float(value)
 
 
 def _text(values: dict[str, Any], name: str) -> str:
-    found = values.pop(name, None)
-    if not isinstance(found, str) or not found.strip():
+    value = values.pop(name, None)
+    if not isinstance(value, str) or not value.strip():
         raise BadInput(name, "is missing, or not text", "give its name")
-    return found
+    return value
 
 
 def _list(values: dict[str, Any], name: str) -> list[Any]:
-    found = values.pop(name, None)
-    if not isinstance(found, list | tuple) or not 0 < len(found) <= MOST_BRANCHES:
+    items = values.pop(name, None)
+    if not isinstance(items, list | tuple) or not 0 < len(items) <= MOST_BRANCHES:
         raise BadInput(name, "is missing, or not a list", f"give 1 to {MOST_BRANCHES} objects")
-    if not all(isinstance(one, Mapping) for one in found):
+    if not all(isinstance(item, Mapping) for item in items):
         raise BadInput(name, "holds what is not an object", "give objects with names and numbers")
-    return [dict(one) for one in found]
+    return [dict(item) for item in items]
 
 
-def _leg(told: dict[str, Any]) -> options.Leg:
-    kind: Any = _text(told, "kind")
+def _leg(fields: dict[str, Any]) -> options.Leg:
+    kind: Any = _text(fields, "kind")
     if kind not in ("call", "put", "underlying"):
         raise BadInput("kind", f"{kind!r} is not a leg", "choose call, put or underlying")
-    numbers = (_number(told, "strike"), _number(told, "quantity"), _number(told, "premium", 0.0))
-    _nothing_left(told)
+    numbers = (_number(fields, "strike"), _number(fields, "quantity"), _number(fields, "premium", 0.0))
+    _refuse_rest(fields)
     return options.Leg(kind, *numbers)
 
 
-def _branches(told: Sequence[dict[str, Any]], left: list[int]) -> tuple[scenarios.Branch, ...]:
-    """left: how many branches there may still be, all over the tree, which bounds its depth too."""
-    found = []
-    for one in told:
-        left[0] -= 1
-        if left[0] < 0:
+def _branches(items: Sequence[dict[str, Any]], budget: list[int]) -> tuple[scenarios.Branch, ...]:
+    """Parse branches. budget: how many the whole tree may still have, which also limits its depth."""
+    branches = []
+    for item in items:
+        budget[0] -= 1
+        if budget[0] < 0:
             raise BadInput("branches", f"there are more than {MOST_BRANCHES}", "give a smaller tree")
-        name, probability = _text(one, "name"), _number(one, "probability")
-        value = _number(one, "value") if "value" in one else None
-        below = _branches(_list(one, "branches"), left) if "branches" in one else ()
-        _nothing_left(one)
-        found.append(scenarios.Branch(name, probability, value, below))
-    return tuple(found)
+        name, probability = _text(item, "name"), _number(item, "probability")
+        value = _number(item, "value") if "value" in item else None
+        below = _branches(_list(item, "branches"), budget) if "branches" in item else ()
+        _refuse_rest(item)
+        branches.append(scenarios.Branch(name, probability, value, below))
+    return tuple(branches)
 
 
-def _nothing_left(told: dict[str, Any]) -> None:
-    if told:
-        raise BadInput(str(next(iter(told))), "is not taken here", "leave it out")
+def _refuse_rest(fields: dict[str, Any]) -> None:
+    if fields:
+        raise BadInput(str(next(iter(fields))), "is not taken here", "leave it out")

@@ -1,7 +1,7 @@
-"""What a provider is: parameters in, rows with their gaps and receipts out, as of an instant; and those that only ask.
+"""The interface of providers, and the providers whose operations are named queries of the lake.
 
-An operation is a named query of the lake, so its parameters are checked and spelled by the catalogue. Nothing here
-knows a model; the summary is made by code.
+A provider takes parameters and an instant, and returns rows with their gaps and receipts. The catalogue checks the
+parameters of named queries. Summaries are made by code; no model is involved.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pitlake.session.result import Receipt, Result
 
 SUMMARY_CHARACTERS = 300
-"""Of figures and words mixed, three characters are a token: so much is at most 100 of them."""
+"""A limit of about 100 tokens: text mixed with figures has about three characters per token."""
 SUMMARY_CELL = 40
 DATING = ("available_at_source", "evidence")
 Params = Mapping[str, Any]
@@ -41,9 +41,9 @@ class At(Viewpoint):
 
 @dataclass(frozen=True, kw_only=True)
 class FetchResult:
-    """What a fetch found: rows and gaps that passed the lake's gate as of the instant, and what was asked for them.
+    """The result of a fetch: rows and gaps that passed the lake's gate as of the instant.
 
-    receipts: one a question; who asks it again gets the same bytes. notes: how the lake read the tickers asked for,
+    receipts: one per query; asking it again returns the same bytes. notes: how the lake read the tickers asked for,
     such as one that only a later list knows.
     """
 
@@ -56,9 +56,9 @@ class FetchResult:
 
     @cached_property
     def evidence(self) -> tuple[str, ...]:
-        """What the rows are taken from, each once, in their order."""
+        """The evidence of the rows, each once, in order."""
         cited = (row.get("evidence") or () for row in self.rows)
-        return tuple(dict.fromkeys(one for told in cited for one in ([told] if isinstance(told, str) else told)))
+        return tuple(dict.fromkeys(name for names in cited for name in ([names] if isinstance(names, str) else names)))
 
     @property
     def available_at(self) -> str | None:
@@ -66,14 +66,14 @@ class FetchResult:
         return max((str(row["available_at"]) for row in self.rows), default=None)
 
     def format_full(self) -> str:
-        """All of it as JSON, receipts without the version of the lake: it counts what was published later too."""
-        told = [{"question": one.question.sql, "answer": one.result_sha256} for one in self.receipts]
+        """Return the result as JSON. Receipts omit the lake's version, which also counts later publications."""
+        receipts = [{"question": receipt.question.sql, "answer": receipt.result_sha256} for receipt in self.receipts]
         notes = {"notes": list(self.notes)} if self.notes else {}
-        found = {"label": self.label, "data": list(self.rows), "gaps": list(self.gaps), "receipts": told}
-        return to_json(found | notes)
+        answer = {"label": self.label, "data": list(self.rows), "gaps": list(self.gaps), "receipts": receipts}
+        return to_json(answer | notes)
 
     def format_summary(self) -> str:
-        """At most 100 tokens: the label, how much was found, notes and gaps, and the first rows as far as they go."""
+        """Return a summary of at most 100 tokens: label, number of rows, notes, gaps, and as many rows as fit."""
         counted = f"{self.label}: {len(self.rows)} row{'' if len(self.rows) == 1 else 's'}"
         parts = [
             counted,
@@ -96,57 +96,57 @@ class Provider(Protocol):
     summary: str
 
     async def fetch(self, params: Params, at: At) -> FetchResult:
-        """What it has. Raises BadInput for parameters it does not take, and what the lake raises."""
+        """Fetch data. Raises BadInput for invalid parameters, and what the lake raises."""
 
 
 @dataclass(frozen=True)
-class Asking:
-    """A provider whose operations are named queries, by the name of `op`; the first one is what is meant without it."""
+class QueryProvider:
+    """A provider whose operations are named queries. operations: `op` to query; the first one is the default."""
 
     name: str
     summary: str
     operations: Mapping[str, str]
 
     async def fetch(self, params: Params, at: At) -> FetchResult:
-        """The answer of one operation. params: `op`, and what its query takes."""
-        return await asyncio.to_thread(self._fetched, params, at)
+        """Run one operation. params: `op`, and what its query takes."""
+        return await asyncio.to_thread(self._fetch, params, at)
 
-    def _fetched(self, params: Params, at: At) -> FetchResult:
-        op, values = chosen(params, self.operations)
+    def _fetch(self, params: Params, at: At) -> FetchResult:
+        op, values = parse_params(params, self.operations)
         answer = ask(catalogue.get(self.operations[op]), values, at)
-        return FetchResult(source=self.name, label=f"{self.name} {op}{_told(values)}", **answer)
+        return FetchResult(source=self.name, label=f"{self.name} {op}{_label(values)}", **answer)
 
 
-def chosen(params: Params, operations: Mapping[str, object]) -> tuple[str, dict[str, Any]]:
-    """The operation that is asked for, and its values. Raises BadInput naming those there are."""
+def parse_params(params: Params, operations: Mapping[str, object]) -> tuple[str, dict[str, Any]]:
+    """Return the requested operation and its values. Raises BadInput listing the valid operations."""
     values = {str(name): value for name, value in params.items()}
     op = values.pop("op", next(iter(operations)))
     if op not in operations:
-        raise BadInput("op", f"{op!r} is not an operation here", f"choose from {', '.join(operations)}")
+        raise BadInput("op", f"{op!r} is not an operation", f"choose from {', '.join(operations)}")
     return str(op), values
 
 
 def ask(query: catalogue.Query, values: Params, at: At) -> dict[str, Any]:
-    """Rows, gaps, receipts and notes of one named query, as FetchResult takes them.
+    """Ask one named query and return rows, gaps, receipts and notes as FetchResult takes them.
 
-    Without rows the gap says which of the datasets it reads are empty as of the instant, if it is that.
+    Without rows, a gap names the datasets of the query that are empty as of the instant, if any.
     """
     bound = query.bind(values)
     with at.open(query.reads) as session:
         result = session.ask(query, bound)
-        gaps = [] if len(result) else _nothing(session, query)
-    return gated(rows_of(result.arrow()), gaps, (result,), at.as_of)
+        gaps = [] if len(result) else _gaps_without_rows(session, query)
+    return pass_gate(rows_of(result.arrow()), gaps, (result,), at.as_of)
 
 
-def gated(rows: Iterable[Row], gaps: Iterable[Row], results: Sequence["Result"], as_of: datetime) -> dict[str, Any]:
-    """Rows and gaps past the lake's gate, with receipts and notes. Raises EnvelopeRefused for what may not leave."""
+def pass_gate(rows: Iterable[Row], gaps: Iterable[Row], results: Sequence["Result"], as_of: datetime) -> dict[str, Any]:
+    """Pass rows and gaps through the lake's gate, and add receipts and notes. Raises EnvelopeRefused."""
     passed = envelope(rows, gaps, as_of)
     receipts = tuple(result.receipt for result in results)
     notes = tuple(dict.fromkeys(note for result in results for note in result.notes))
     return {"rows": tuple(passed["data"]), "gaps": tuple(passed["gaps"]), "receipts": receipts, "notes": notes}
 
 
-def _nothing(session: "Session", query: catalogue.Query) -> list[dict[str, str]]:
+def _gaps_without_rows(session: "Session", query: catalogue.Query) -> list[dict[str, str]]:
     counted = dict(session.sql("SELECT dataset, rows FROM lake_info").rows())
     empty = [name for name in query.reads if not counted.get(name)]
     if empty:
@@ -154,9 +154,9 @@ def _nothing(session: "Session", query: catalogue.Query) -> list[dict[str, str]]
     return [clean_gap("no_data", f"no row of {', '.join(query.reads)} answers the question")]
 
 
-def _told(values: Params) -> str:
-    said = ", ".join(f"{name}={value}" for name, value in values.items())
-    return f" ({said[:80]})" if said else ""
+def _label(values: Params) -> str:
+    parts = ", ".join(f"{name}={value}" for name, value in values.items())
+    return f" ({parts[:80]})" if parts else ""
 
 
 def _line(row: Row) -> str:

@@ -1,8 +1,8 @@
 """Provider `economic`: macroeconomic series in the vintages that were public."""
 
-from forge.providers.base import Asking
+from forge.providers.base import QueryProvider
 
-PROVIDER = Asking(
+PROVIDER = QueryProvider(
     "economic",
     "Macroeconomic series in the vintage that was public: newest values, all vintages of a period, a release day.",
     {

@@ -1,8 +1,8 @@
 """Provider `market`: prices of companies, sectors and the index, Treasury yields, and a desk's own quotes."""
 
-from forge.providers.base import Asking
+from forge.providers.base import QueryProvider
 
-PROVIDER = Asking(
+PROVIDER = QueryProvider(
     "market",
     "Daily prices by ticker, Treasury yields by maturity, and the desk's quotes: curve, fx, future, vol, spread.",
     {

@@ -2,24 +2,24 @@
 
 import asyncio
 
-from forge.providers.base import Asking, At, FetchResult, Params, ask, chosen
+from forge.providers.base import At, FetchResult, Params, QueryProvider, ask, parse_params
 from pitlake.errors import BadInput
 from pitlake.questions import searches
 
 MEANING = "meaning"
 
 
-class News(Asking):
-    """The queries about articles, and the search by meaning, which embeds its text first."""
+class News(QueryProvider):
+    """The queries for articles, and the search by meaning, which embeds its text first."""
 
     async def fetch(self, params: Params, at: At) -> FetchResult:
-        """The answer of one operation. params: `op`, and what its query takes; meaning: `query`, `ticker`, `limit`."""
+        """Run one operation. params: `op`, and what its query takes; for meaning: `query`, `ticker`, `limit`."""
         if params.get("op") == MEANING:
-            return await asyncio.to_thread(self._meant, params, at)
+            return await asyncio.to_thread(self._search_by_meaning, params, at)
         return await super().fetch(params, at)
 
-    def _meant(self, params: Params, at: At) -> FetchResult:
-        _, values = chosen(params, self.operations)
+    def _search_by_meaning(self, params: Params, at: At) -> FetchResult:
+        _, values = parse_params(params, self.operations)
         if unknown := sorted(set(values) - {"query", "ticker", "limit"}):
             raise BadInput(unknown[0], "meaning takes no such parameter", "it takes query, ticker, limit")
         if not isinstance(values.get("query"), str):

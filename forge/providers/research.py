@@ -1,8 +1,8 @@
-"""Provider `research`: notes that were received, and what analysts estimated and graded."""
+"""Provider `research`: research notes as received, and analysts' estimates and grades."""
 
-from forge.providers.base import Asking
+from forge.providers.base import QueryProvider
 
-PROVIDER = Asking(
+PROVIDER = QueryProvider(
     "research",
     "Research notes as received, newest or by words; analysts' estimates and grades of a company.",
     {

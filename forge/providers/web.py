@@ -1,5 +1,5 @@
-"""Provider `web`: dated pages and search results that the lake holds; prose that retells outcomes is not among them."""
+"""Provider `web`: dated pages and search results in the lake, without text that may reveal later outcomes."""
 
-from forge.providers.base import Asking
+from forge.providers.base import QueryProvider
 
-PROVIDER = Asking("web", "Web pages and search results of the lake, by words.", {"search": "web_search"})
+PROVIDER = QueryProvider("web", "Web pages and search results of the lake, by words.", {"search": "web_search"})

@@ -1,6 +1,6 @@
-"""Records: what memory holds, one frozen dataclass a kind, and their one text form.
+"""Records: the contents of memory, one frozen dataclass per kind, and their text form.
 
-`kinds` says what a record of each kind is, `values` how its values are written, `text` reads and writes the whole.
+`kinds` defines each kind, `values` reads and writes field values, `text` reads and writes whole records.
 """
 
 from forge.records.base import Record
@@ -22,7 +22,7 @@ from forge.records.kinds import (
     Proposal,
     Review,
     Scenario,
-    Session,
+    SessionRecord,
     View,
     kind_of_path,
 )
@@ -51,7 +51,7 @@ __all__ = [
     "Record",
     "Review",
     "Scenario",
-    "Session",
+    "SessionRecord",
     "Settlement",
     "Settles",
     "View",

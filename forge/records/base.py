@@ -1,4 +1,4 @@
-"""What every kind of record has, and the types of the fields several of them share."""
+"""The base of every kind of record, and the types of shared fields."""
 
 import re
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ UNSTORED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """What every kind has. id: given by the journal, `new` until then. body: free Markdown."""
+    """The base of all records. id: assigned by the journal, `new` until then; body: free Markdown."""
 
     id: str
     body: str = ""

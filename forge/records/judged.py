@@ -1,4 +1,4 @@
-"""What judges a View, what the lake said of it, and how the forecasts of a category came out."""
+"""The question of a View, its settlement from the lake, and the calibration of a category."""
 
 import operator
 import re
@@ -15,8 +15,10 @@ _RULE = re.compile(r"([a-z][a-z0-9_]*) (<|<=|>|>=|==|!=) (?:(-?[0-9]+(?:\.[0-9]+
 
 @dataclass(frozen=True, kw_only=True)
 class Settles:
-    """What will judge a View: a named query of the lake, its values, a rule over its first row such as
-    `value < 2.0`, and the day by which it is asked.
+    """The question that judges a View.
+
+    query, params: a named query of the lake and its values; rule: over its first row, such as `value < 2.0`; by: the
+    day as of which it is asked.
     """
 
     query: str
@@ -29,29 +31,30 @@ class Settles:
 
     @property
     def column(self) -> str:
-        """The column the rule looks at."""
+        """The column that the rule reads."""
         return _parts(self.rule)[0]
 
     def holds(self, value: Any) -> bool:
-        """Whether the rule holds for a value of its column. Raises ValueError for one of another type."""
+        """Return whether the rule holds for a value of its column. Raises ValueError for a value of another type."""
         _, sign, number, word = _parts(self.rule)
         if isinstance(value, bool) or isinstance(value, str) != (number is None):
-            raise ValueError(f"{self.column} is {value!r}, which can't be held against {self.rule!r}")
+            raise ValueError(f"{self.column} is {value!r}, which can't be compared by {self.rule!r}")
         due: Any = word if number is None else Decimal(number)
         return bool(SIGNS[sign](value if number is None else Decimal(str(value)), due))
 
 
 def _parts(rule: str) -> tuple[str, str, str | None, str | None]:
-    found = _RULE.fullmatch(rule)
-    if found is None:
+    match = _RULE.fullmatch(rule)
+    if match is None:
         raise ValueError("rule: give a column, a comparison and a value, such as: value < 2.0")
-    return found[1], found[2], found[3], found[4]
+    return match[1], match[2], match[3], match[4]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Band:
-    """How forecasts of a band of confidence came out. bias: mean forecast less the share that came true; least, most:
-    the 95 % interval of that share.
+    """The forecasts of one band of confidence.
+
+    bias: mean forecast minus the share that came true; least, most: the 95 % interval of that share.
     """
 
     low: Share
@@ -64,8 +67,9 @@ class Band:
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """What a trade or a View stood at when a session was over. value: a return as a share of what was opened; of a
-    View, its rule's column.
+    """The value of a trade or a View at the end of a session.
+
+    value: a trade's return as a share of its entry price, or the column of a View's rule.
     """
 
     day: date
@@ -74,10 +78,10 @@ class Mark:
 
 @dataclass(frozen=True, kw_only=True)
 class Settlement(Record):
-    """What the lake said of a View that was due. Written by code alone; a restated figure makes a second one.
+    """The lake's answer to a View's question. Written by code only; a restated figure adds a second settlement.
 
-    probability: the View's confidence when it first stood so, at stated_at; came_true: whether its rule held.
-    value: of the rule's column, as JSON; named: what the row is about, as JSON; question, answer: SHA-256.
+    probability: the View's first confidence, at stated_at; status: whether its rule held; value: of the rule's column,
+    as JSON; row_key: what the row is about, as JSON; question, answer: SHA-256.
     """
 
     view: str
@@ -92,7 +96,7 @@ class Settlement(Record):
     exposure: Literal["clean", "partial", "exposed"] = "exposed"
     rule: str = ""
     value: str = ""
-    named: str = ""
+    row_key: str = ""
     asked_as_of: datetime
     public_at: datetime | None = None
     evidence: str = ""
@@ -105,7 +109,7 @@ class Settlement(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """Forecasts of one horizon, source and exposure. Scores are missing under 30 forecasts."""
+    """The forecasts of one horizon, source and exposure. Scores need at least 30 forecasts."""
 
     horizon: str
     source: str
@@ -120,9 +124,9 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration(Record):
-    """How forecasts of a category came out; its id is the category. Written by code alone.
+    """The scores of a category's forecasts; its id is the category. Written by code only.
 
-    Its figures are of forecasts of one exposure, the cleanest there are enough of; cells have all of them.
+    The figures are of forecasts with one exposure, the cleanest with enough forecasts; cells cover all of them.
     """
 
     forecasts: Count

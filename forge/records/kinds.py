@@ -1,7 +1,8 @@
-"""The kinds of records: their fields in the order they are written, and where they live.
+"""The kinds of records: their fields in the order of writing, and where they are stored.
 
 The first seven fields are the lines after the title, so that the first eight lines of a text are its header. A record
-that breaks a rule of its kind can't be made. Numbers that a guardrail needs may be missing: that is a violation there.
+that breaks a rule of its kind can't be created. Numbers that a guardrail needs may be missing: that is a violation
+there.
 """
 
 import re
@@ -19,7 +20,7 @@ NEW = "new"
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """One way it may go. probability: 0 to 1; those of a View sum to 1."""
+    """One possible course. probability: 0 to 1; those of a View sum to 1."""
 
     name: str
     probability: Share
@@ -27,14 +28,14 @@ class Scenario:
 
 @dataclass(frozen=True, kw_only=True)
 class Invalidation:
-    """What would kill a View."""
+    """A condition that invalidates a View."""
 
     condition: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Position:
-    """One line of the book. notional and exposures: in percent of capital, as they are counted in the totals."""
+    """A position in the book. notional, factor_exposures: in percent of capital, as they count in the totals."""
 
     expression: str
     notional: float
@@ -43,7 +44,7 @@ class Position:
 
 @dataclass(frozen=True, kw_only=True)
 class View(Record):
-    """What may come, and how likely. An active one has scenarios, and says what will judge it."""
+    """A view of the future with probabilities. An active one has scenarios and the question that judges it."""
 
     scope: str
     category: Category
@@ -58,13 +59,13 @@ class View(Record):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        total = sum(one.probability for one in self.scenarios)
+        total = sum(scenario.probability for scenario in self.scenarios)
         if self.scenarios and abs(total - 1) > SUM_OF_PROBABILITIES:
-            raise ValueError(f"scenarios: their probabilities sum to {total:g}, not to 1")
-        if len({one.name for one in self.scenarios}) < len(self.scenarios):
-            raise ValueError("scenarios: a name is given twice")
+            raise ValueError(f"scenarios: their probabilities sum to {total:g}, not 1")
+        if len({scenario.name for scenario in self.scenarios}) < len(self.scenarios):
+            raise ValueError("scenarios: a name appears twice")
         if self.status == "active" and not (self.scenarios and self.settles):
-            raise ValueError("status: an active View needs scenarios and settles, or nothing can ever judge it")
+            raise ValueError("status: an active View needs scenarios and settles, so that it can be judged")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +100,7 @@ class Expression(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Observation(Record):
-    """Something seen that may matter."""
+    """An observation that may matter."""
 
     scope: str
     category: str = ""
@@ -128,7 +129,7 @@ class ProcessKnowledge(Record):
     """A lesson about the process. skill: the skills it concerns; stance: for or against its claim."""
 
     LEAST_WEIGHT: ClassVar[float] = 0.4
-    """Under it a lesson is kept and told to nobody."""
+    """Lessons below this weight are stored but not used."""
 
     skill: tuple[str, ...]
     category: str
@@ -142,7 +143,7 @@ class ProcessKnowledge(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome(Record):
-    """What became of an Expression. status: the reason it was closed; pnl in percent of capital."""
+    """The outcome of an Expression. status: the reason it was closed; pnl: in percent of capital."""
 
     view: str
     expression: str
@@ -156,10 +157,10 @@ class Outcome(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Counterfactual(Record):
-    """A decision that was not taken, tracked from its day on. Code alone adds its path.
+    """A decision that was not taken, tracked from its day on. Only code adds its path.
 
-    marks: what the trade would have made, or what the View's question stood at, session by session; opened: USD;
-    exit_reason: target, stop or time; problem: why the path does not go on; answer: SHA-256 of what the lake said.
+    marks: the trade's return, or the value of the View's question, session by session; entry_price: USD; exit_reason:
+    target, stop or time; problem: why the path can't be followed; answer: SHA-256 of the lake's answer.
     """
 
     decision_type: Literal["rejected_expression", "expired_expression", "view_without_expression", "other"]
@@ -171,8 +172,8 @@ class Counterfactual(Record):
     links: tuple[str, ...] = ()
     reason: str = ""
     tracking_days: Count = 90
-    opened: Positive | None = None
-    made: float | None = None
+    entry_price: Positive | None = None
+    total_return: float | None = None
     exit_reason: str = ""
     problem: str = ""
     version: Count | None = None
@@ -182,10 +183,10 @@ class Counterfactual(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Proposal(Record):
-    """A change of a skill, with the lessons it rests on in `links`. Written by code, decided by the PM.
+    """A change of a skill, with its lessons in `links`. Written by code, decided by the PM.
 
-    base, sha256: of the skill's folder before and after; tested: what the test came to, or why there was none; its
-    body is the file's new text.
+    base, sha256: of the skill's folder before and after; tested: the result of the test, or why there was none; body:
+    the file's new text.
     """
 
     skill: str
@@ -201,7 +202,7 @@ class Proposal(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Portfolio(Record):
-    """The PM's book. gross, net, exposures: percent of capital; duration in years."""
+    """The PM's book. gross, net, exposures: in percent of capital; duration in years."""
 
     gross: Positive | None = None
     net: float | None = None
@@ -216,7 +217,7 @@ class Portfolio(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Constraints(Record):
-    """Limits the PM sets. They can only tighten the configuration's."""
+    """The PM's limits. They can only tighten the configuration's."""
 
     max_single_risk: Positive | None = None
     max_gross: Positive | None = None
@@ -228,8 +229,8 @@ class Constraints(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Session(Record):
-    """A conversation. turn: how many there were; last_active: the trigger's instant of the last."""
+class SessionRecord(Record):
+    """A conversation. turn: the number of turns; last_active: the instant of the last trigger."""
 
     user: str
     trigger: Literal["query", "schedule", "alert"]
@@ -243,7 +244,7 @@ class Session(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Approval(Record):
-    """What the PM decided about exactly one content. subject: its path; sha256: its hash."""
+    """The PM's decision on exactly one content. subject: its path; sha256: its hash."""
 
     subject: str
     sha256: str
@@ -257,7 +258,7 @@ class Approval(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Review(Record):
-    """What a reviewer said of exactly one content. subject: its path; sha256: its hash; reviewer: the model."""
+    """A review of exactly one content. subject: its path; sha256: its hash; reviewer: the model."""
 
     subject: str
     sha256: str
@@ -269,8 +270,10 @@ class Review(Record):
 
 
 class Kind(NamedTuple):
-    """A kind of record. folder: where it lives; prefix: of its ids, "" where ids are names. agents: whether an agent
-    may write it. kept: whether `/memory/.archive/` shows its earlier texts.
+    """A kind of record.
+
+    folder: where it is stored; prefix: of its ids, "" if ids are names; agents: whether agents may write it; archived:
+    whether `/memory/.archive/` shows its earlier texts.
     """
 
     name: str
@@ -278,20 +281,20 @@ class Kind(NamedTuple):
     folder: str
     prefix: str = ""
     agents: bool = False
-    kept: bool = False
+    archived: bool = False
     ids: str = ""
 
     @property
     def queryable(self) -> tuple[str, ...]:
-        """The fields a listing can be asked by."""
-        return ("id", *(one.name for one in fields(self.cls) if one.name not in ("id", "body")))
+        """The fields that listings can be filtered by."""
+        return ("id", *(spec.name for spec in fields(self.cls) if spec.name not in ("id", "body")))
 
     def path(self, name: str) -> str:
-        """Where a record of that id is."""
+        """Return the path of a record."""
         return f"{self.folder}{name}.md"
 
     def names(self, name: str) -> bool:
-        """Whether that is an id of this kind."""
+        """Return whether a name is an id of this kind."""
         return bool(re.fullmatch(self.ids or rf"{self.prefix}-(?!0+$)([0-9]{{3}}|[1-9][0-9]{{3,8}})", name))
 
 
@@ -299,8 +302,8 @@ _CATEGORY = "[a-z][a-z0-9_]{0,39}"
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("views", View, "/memory/views/", "V", agents=True, kept=True),
-        Kind("expressions", Expression, "/memory/expressions/", "E", agents=True, kept=True),
+        Kind("views", View, "/memory/views/", "V", agents=True, archived=True),
+        Kind("expressions", Expression, "/memory/expressions/", "E", agents=True, archived=True),
         Kind("observations", Observation, "/memory/observations/", "O", agents=True),
         Kind("linkages", Linkage, "/memory/linkages/", "L", agents=True),
         Kind("pk", ProcessKnowledge, "/memory/pk/", "PK", agents=True),
@@ -311,7 +314,7 @@ KINDS = {
         Kind("proposals", Proposal, "/memory/proposals/", "SEP"),
         Kind("portfolio", Portfolio, "/portfolio/", ids="state"),
         Kind("constraints", Constraints, "/portfolio/", ids="constraints"),
-        Kind("sessions", Session, "/sessions/", ids="sess_[0-9A-Za-z]{1,64}"),
+        Kind("sessions", SessionRecord, "/sessions/", ids="sess_[0-9A-Za-z]{1,64}"),
         Kind("approvals", Approval, "/approvals/", "A"),
         Kind("reviews", Review, "/reviews/", "R"),
     )
@@ -319,7 +322,7 @@ KINDS = {
 
 
 def kind_of_path(path: str) -> Kind | None:
-    """The kind of record that lives at a path, a `new.md` of its folder included; None where no record does."""
+    """Return the kind of record at a path, including `new.md`, or None."""
     folder, _, name = path.rpartition("/")
     name = name.removesuffix(".md")
     for kind in KINDS.values():

@@ -1,7 +1,7 @@
-"""How a record's values are written on one line and read again, by the type of their field. Nothing is guessed.
+"""How field values are written on one line and parsed, by the field's type. Nothing is guessed.
 
-Texts stand as they are, numbers as JSON spells them, instants and days in ISO 8601, lists of names with commas, what
-has parts as JSON. A value that is not there is an empty line.
+Texts are written as they are, numbers as in JSON, instants and days in ISO 8601, lists of names with commas, structures
+as JSON. A missing value is an empty line.
 """
 
 import json
@@ -30,14 +30,14 @@ _UNSTORED = {"Cc", "Cs", "Zl", "Zp"}
 
 
 class Bounds(NamedTuple):
-    """The least and the most a number may be, both included."""
+    """The smallest and the largest allowed number, inclusive."""
 
     low: float = -math.inf
     high: float = math.inf
 
 
 class Spec(NamedTuple):
-    """What a field holds: its base type, the words of an enumeration, bounds, whether it may be missing."""
+    """A field's type: base type, words of an enumeration, bounds, whether it may be missing."""
 
     base: Any
     words: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class Spec(NamedTuple):
 
 
 def specs(kind: Any) -> dict[str, Spec]:
-    """The fields of a record's dataclass, in order, without its id and body."""
+    """Return the fields of a record's dataclass, in order, without id and body."""
     return _specs(kind)
 
 
@@ -65,7 +65,7 @@ def _specs(kind: Any) -> dict[str, Spec]:
 
 def _spec(hint: Any) -> Spec:
     if get_origin(hint) is UnionType or (get_args(hint) and NoneType in get_args(hint)):
-        inner = next(one for one in get_args(hint) if one is not NoneType)
+        inner = next(kind for kind in get_args(hint) if kind is not NoneType)
         return _spec(inner)._replace(optional=True)
     if get_origin(hint) is Annotated:
         base, bounds = get_args(hint)[:2]
@@ -76,7 +76,7 @@ def _spec(hint: Any) -> Spec:
 
 
 def read(spec: Spec, text: str) -> Any:
-    """A field's value from its line. Raises ValueError saying what is wrong and what to give."""
+    """Parse a field's value. Raises ValueError saying what is wrong."""
     if not text:
         if spec.optional:
             return None
@@ -96,7 +96,7 @@ def _read(spec: Spec, text: str) -> Any:
         return text
     if base in (int, float):
         if not (_WHOLE if base is int else _NUMBER).fullmatch(text):
-            raise ValueError(f"{_shown(text)} is not a number")
+            raise ValueError(f"{_quote(text)} is not a number")
         return base(text)
     if base is datetime:
         return _instant(text)
@@ -104,11 +104,11 @@ def _read(spec: Spec, text: str) -> Any:
         return _day(text)
     if base == tuple[str, ...]:
         return tuple(part.strip() for part in text.split(","))
-    return _made(base, _json(text))
+    return _build(base, _json(text))
 
 
 def write(spec: Spec, value: Any) -> str:
-    """A field's value as its line."""
+    """Format a field's value."""
     if value is None or value == ():
         return ""
     if isinstance(value, str):
@@ -125,11 +125,11 @@ def write(spec: Spec, value: Any) -> str:
 
 
 def check(spec: Spec, value: Any) -> None:
-    """Whether a value is what its field may hold. Raises ValueError."""
+    """Raise ValueError unless the value is valid for its field."""
     if value is None and spec.optional:
         return
     if spec.words and value not in spec.words:
-        raise ValueError(f"{_shown(value)} is not one of {', '.join(spec.words)}")
+        raise ValueError(f"{_quote(value)} is not one of {', '.join(spec.words)}")
     if spec.base is str:
         one_line(value)
     elif spec.base in (int, float):
@@ -138,26 +138,26 @@ def check(spec: Spec, value: Any) -> None:
         _names(value)
     elif spec.base is datetime:
         instant(value)
-    elif spec.base is not date and _made(spec.base, json.loads(write(spec, value) or "[]")) != value:
-        raise ValueError("can't be written and read again")
+    elif spec.base is not date and _build(spec.base, json.loads(write(spec, value) or "[]")) != value:
+        raise ValueError("does not survive writing and reading")
 
 
 def one_line(text: Any) -> None:
-    """Whether a text can stand on a line. Raises ValueError."""
+    """Raise ValueError unless the text fits on one line."""
     if not isinstance(text, str):
         raise ValueError("is not text")  # noqa: TRY004 - what a record refuses is one error
     if len(text) > MOST_TEXT:
-        raise ValueError(f"is longer than {MOST_TEXT:,} characters; put it into the body")
+        raise ValueError(f"is longer than {MOST_TEXT:,} characters; move it to the body")
     if any(unicodedata.category(letter) in _UNSTORED for letter in text):
-        raise ValueError("holds a control character or a line break")
+        raise ValueError("has a control character or a line break")
     if text != text.strip():
-        raise ValueError("begins or ends with a blank")
+        raise ValueError("starts or ends with a space")
 
 
 def _number(spec: Spec, value: Any) -> None:
     kind = int if spec.base is int else int | float
     if isinstance(value, bool) or not isinstance(value, kind) or not abs(value) < TOO_LARGE:
-        raise ValueError(f"{_shown(value)} is not a number")
+        raise ValueError(f"{_quote(value)} is not a number")
     low, high = spec.bounds
     if not low <= value <= high:
         raise ValueError(f"{value} is not from {low:g} to {high:g}")
@@ -166,7 +166,7 @@ def _number(spec: Spec, value: Any) -> None:
 def _names(values: Any) -> None:
     for name in values:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise ValueError(f"{_shown(name)} is not a name; separate names by commas")
+            raise ValueError(f"{_quote(name)} is not a name; separate names by commas")
 
 
 def _instant(text: str) -> datetime:
@@ -178,7 +178,7 @@ def _instant(text: str) -> datetime:
 
 def _day(text: str) -> date:
     if not _DAY.fullmatch(text):
-        raise ValueError(f"{_shown(text)} is not a day such as 2024-02-15")
+        raise ValueError(f"{_quote(text)} is not a day such as 2024-02-15")
     try:
         return date.fromisoformat(text)
     except ValueError:
@@ -194,7 +194,7 @@ def _json(text: str) -> Any:
 
 def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(dict(pairs)) < len(pairs):
-        raise ValueError("a member is named twice")
+        raise ValueError("a key appears twice")
     return dict(pairs)
 
 
@@ -202,46 +202,46 @@ def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not a number")
 
 
-def _made(hint: Any, told: Any) -> Any:
-    """What JSON tells, in the types it must have. Raises ValueError."""
+def _build(hint: Any, data: Any) -> Any:
+    """Convert JSON data to a type. Raises ValueError."""
     spec = _spec(hint)
-    if told is None and spec.optional:
+    if data is None and spec.optional:
         return None
     if is_dataclass(spec.base):
-        return _part(spec.base, told)
+        return _part(spec.base, data)
     if get_origin(spec.base) is tuple:
-        if not isinstance(told, list):
+        if not isinstance(data, list):
             raise ValueError("is not a list")
-        return tuple(_made(get_args(spec.base)[0], one) for one in told)
+        return tuple(_build(get_args(spec.base)[0], item) for item in data)
     if get_origin(spec.base) is dict:
-        if not isinstance(told, dict):
+        if not isinstance(data, dict):
             raise ValueError("is not an object")
-        return {name: _made(get_args(spec.base)[1], one) for name, one in told.items()}
+        return {name: _build(get_args(spec.base)[1], item) for name, item in data.items()}
     if spec.base is Any:
-        return told
+        return data
     if spec.base is date:
-        return _day(told if isinstance(told, str) else "")
-    if spec.base is float and isinstance(told, int) and not isinstance(told, bool):
-        told = float(told)
-    check(spec, told)
-    return told
+        return _day(data if isinstance(data, str) else "")
+    if spec.base is float and isinstance(data, int) and not isinstance(data, bool):
+        data = float(data)
+    check(spec, data)
+    return data
 
 
-def _part(kind: Any, told: Any) -> Any:
-    if not isinstance(told, dict):
-        raise ValueError("has something else where an object is due")  # noqa: TRY004
+def _part(kind: Any, data: Any) -> Any:
+    if not isinstance(data, dict):
+        raise ValueError("has another value where an object is needed")  # noqa: TRY004
     due = specs(kind)
-    if unknown := sorted(set(told) - set(due)):
-        raise ValueError(f"{_shown(unknown[0])} is unknown; choose from {', '.join(due)}")
-    if missing := [name for name, spec in due.items() if spec.required and name not in told]:
+    if unknown := sorted(set(data) - set(due)):
+        raise ValueError(f"{_quote(unknown[0])} is unknown; choose from {', '.join(due)}")
+    if missing := [name for name, spec in due.items() if spec.required and name not in data]:
         raise ValueError(f"{missing[0]} is missing")
     hints = get_type_hints(kind, include_extras=True)
-    return kind(**{name: _made(hints[name], one) for name, one in told.items()})
+    return kind(**{name: _build(hints[name], item) for name, item in data.items()})
 
 
 def _plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date) else asdict(value)
 
 
-def _shown(value: Any) -> str:
+def _quote(value: Any) -> str:
     return repr(value)[:60]

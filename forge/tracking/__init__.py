@@ -1,1 +1,1 @@
-"""What became of what was forecast: settled by the lake, then scored. Code alone writes it, no model is asked."""
+"""What became of forecasts and trades: settled against the lake, then scored. Written by code; no model is called."""

@@ -1,4 +1,4 @@
-"""Bars as traded for paths, from the lake's named queries: prices, the splits that prove their basis, dividends."""
+"""Bars as traded, from the lake's named queries: prices, the splits that prove their basis, and dividends."""
 
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -15,23 +15,23 @@ from pitlake.questions import catalogue
 PER_SHARE = "USD per share"
 
 
-class Untold(ValueError):
-    """The lake can't say what became of a position."""
+class NotFollowable(ValueError):
+    """The lake lacks what is needed to follow a position."""
 
 
 @dataclass(frozen=True)
 class Traded:
-    """bars: by day; answer: SHA-256 of what the lake answered; version: which was asked."""
+    """Prices of one security. bars: by day; answer: SHA-256 of the lake's answers; version: of the lake."""
 
     bars: dict[date, Bar]
     answer: str
     version: int | None
 
 
-def traded(ticker: str, since: date, at: At) -> Traded:
-    """What was traded from a day on, as of an instant. A bar whose basis no split proves is left out.
+def traded_bars(ticker: str, since: date, at: At) -> Traded:
+    """Return the bars from a day on, as of an instant. Bars whose split basis is unknown are left out.
 
-    Raises Untold for a dividend in another currency, BadInput for what is no ticker.
+    Raises NotFollowable for a dividend in another currency, BadInput for an unknown ticker.
     """
     queries: dict[str, dict[str, Any]] = {
         "entity_price_range": {"ticker": ticker, "start_date": str(since)},
@@ -49,28 +49,28 @@ def traded(ticker: str, since: date, at: At) -> Traded:
     dividends = _dividends(paid, since)
     bars = {}
     for row in prices:
-        day, told = _day(row["date"]), {name: row[name] for name in ("open", "high", "low", "close")}
-        if factors.get(day) and all(told.values()):
-            bars[day] = Bar(day=day, split=splits.get(day, 1.0), dividend=dividends.get(day, 0.0), **told)
-    return Traded(bars, digest(*(one["receipts"][0].result_sha256 for one in answers.values())), at.version)
+        day, prices_of_day = _day(row["date"]), {name: row[name] for name in ("open", "high", "low", "close")}
+        if factors.get(day) and all(prices_of_day.values()):
+            bars[day] = Bar(day=day, split=splits.get(day, 1.0), dividend=dividends.get(day, 0.0), **prices_of_day)
+    return Traded(bars, digest(*(answer["receipts"][0].result_sha256 for answer in answers.values())), at.version)
 
 
 def sessions(since: datetime, until: date, now: datetime) -> list[date]:
-    """The sessions that opened at or after an instant, up to a day, and are over."""
+    """Return the sessions that opened at or after an instant, up to a day, and have closed."""
     first, last = new_york_day(since), min(until, new_york_day(now))
     days = (first + timedelta(days=number) for number in range((last - first).days + 1))
-    return [day for day in days if (held := session(day)) and held.open >= since and held.close <= now]
+    return [day for day in days if (hours := session(day)) and hours.open >= since and hours.close <= now]
 
 
 def _dividends(rows: tuple[Any, ...], since: date) -> dict[date, float]:
-    made: dict[date, float] = {}
+    dividends: dict[date, float] = {}
     for row in rows:
         if row["ex_dividend_date"] is None or (day := _day(row["ex_dividend_date"])) < since:
             continue
         if row["cash_amount"] is None or row["unit"] != PER_SHARE:
-            raise Untold(f"the dividend of {day} is not in USD")
-        made[day] = made.get(day, 0.0) + row["cash_amount"]
-    return made
+            raise NotFollowable(f"the dividend of {day} is not in USD")
+        dividends[day] = dividends.get(day, 0.0) + row["cash_amount"]
+    return dividends
 
 
 def _day(value: Any) -> date:

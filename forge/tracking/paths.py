@@ -1,8 +1,9 @@
-"""What became of a position held in a security, by its daily bars as traded, in the order that a bar allows.
+"""The path of a position in one security, followed by its daily bars as traded.
 
-A position is opened at the open of its first session. In each bar the open comes first: where it lies through the stop
-or the target, that is what was got. Where a bar touches both later, the stop counts, which is the worse. Splits move
-shares, stop and target; a dividend belongs to who held before its ex-day. Where a session has no bar, the path ends.
+A position is opened at the open of its first session. In each bar the open comes first: if it is beyond the stop or the
+target, the position is closed at the open. If a bar touches both later, the stop counts, as the worse of the two.
+Splits adjust shares, stop and target; a dividend goes to the holder before its ex-day. A session without a bar ends the
+path.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,8 +18,8 @@ Reason = Literal["target", "stop", "time"]
 
 @dataclass(frozen=True)
 class Bar:
-    """One session as traded, in USD. split: shares that one share of the eve became; dividend: USD a share, of those
-    that are ex on this day.
+    """One session as traded, in USD. split: new shares per share of the day before; dividend: USD per share, on its ex-
+    day.
     """
 
     day: date
@@ -43,8 +44,8 @@ class Terms:
 
 @dataclass(frozen=True)
 class Trade:
-    """side: 1 long, -1 short; target, stop: in USD as of the eve of the first session, None for none; until: its last
-    day; changes: later terms, in order.
+    """A trade. side: 1 long, -1 short; target, stop: in USD on the day before the first session, or None; until: its
+    last day; changes: later terms, in order.
     """
 
     side: int
@@ -56,51 +57,53 @@ class Trade:
 
 @dataclass(frozen=True)
 class Path:
-    """opened: USD at the open of the first session; marks: return at each close, in shares of what was opened; reason,
-    price: of the exit, "" and None while it is held; gap: the session that has no bar, None where none is missing.
+    """The path of a trade.
+
+    entry_price: USD at the open of the first session; marks: return at each close, as a share of the entry price;
+    reason, price: of the exit, "" and None before it; gap: the session without a bar, or None.
     """
 
-    opened: float | None
+    entry_price: float | None
     marks: tuple[Mark, ...]
     reason: Reason | Literal[""] = ""
     price: float | None = None
     gap: date | None = None
 
     @property
-    def made(self) -> float:
-        """Return so far, in shares of what was opened."""
+    def total_return(self) -> float:
+        """The return so far, as a share of the entry price."""
         return self.marks[-1].value if self.marks else 0.0
 
 
-def followed(trade: Trade, bars: Mapping[date, Bar], sessions: Iterable[date]) -> Path:
-    """The path of a trade. sessions: those it was held in and that are over, in order."""
-    opened, shares, cash, marks = None, 1.0, 0.0, list[Mark]()
+def follow(trade: Trade, bars: Mapping[date, Bar], sessions: Iterable[date]) -> Path:
+    """Follow a trade. sessions: the completed ones in which it was held, in order."""
+    entry_price, shares, cash, marks = None, 1.0, 0.0, list[Mark]()
     terms: dict[str, Any] = {"target": trade.target, "stop": trade.stop, "until": trade.until}
     changes = list(trade.changes)
     for day in sessions:
         bar = bars.get(day)
         if bar is None:
-            return Path(opened, tuple(marks), gap=day)
+            return Path(entry_price, tuple(marks), gap=day)
         while changes and changes[0].since <= day:
             terms.update(changes.pop(0).changed)
         terms |= {level: _moved(terms[level], bar.split) for level in ("target", "stop")}
-        if opened is None:
-            opened = bar.open
+        if entry_price is None:
+            entry_price = bar.open
         else:
             shares *= bar.split
             cash += shares * bar.dividend
         reason, price = _exit(trade.side, bar, **terms)
-        made = trade.side * ((bar.close if price is None else price) * shares + cash - opened) / opened
-        marks.append(Mark(day=day, value=round(made, 9)))
+        path_return = trade.side * ((bar.close if price is None else price) * shares + cash - entry_price) / entry_price
+        marks.append(Mark(day=day, value=round(path_return, 9)))
         if price is not None:
-            return Path(opened, tuple(marks), reason, price)
-    return Path(opened, tuple(marks))
+            return Path(entry_price, tuple(marks), reason, price)
+    return Path(entry_price, tuple(marks))
 
 
 def _exit(
     side: int, bar: Bar, target: float | None, stop: float | None, until: date
 ) -> tuple[Reason | Literal[""], float | None]:
-    """Why and at what price a position is left in a bar."""
+    """Return why and at what price a position is closed in a bar."""
     worst, best = (bar.low, bar.high) if side > 0 else (bar.high, bar.low)
     for price, certain in ((bar.open, True), (None, False)):
         if stop is not None and side * (bar.open if certain else worst) <= side * stop:

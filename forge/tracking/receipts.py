@@ -1,4 +1,4 @@
-"""A decision's receipt: all it stood on, so that it can be asked again, and whether its model may have known more."""
+"""A decision's receipt: everything it was based on, for replays, and whether its model may have known later events."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -17,10 +17,17 @@ Exposure = Literal["exposed", "partial", "clean"]
 
 
 @dataclass(frozen=True)
-class Receipt:
-    """as_of: T; market, memory: versions of both lakes, None where nothing was published; tools: what the lake was
-    asked and the hash of its answers; models: id to knowledge cut-off, None where it is unknown; exposure: clean only
-    where every cut-off lies before T; prompt, skills: sha256; journal: seq and chain of the newest row remembered.
+class DecisionReceipt:
+    """The receipt of a decision.
+
+    Args:
+        as_of: The decision's instant.
+        market, memory: Versions of both lakes, None if nothing was published.
+        tools: Requests to the lake and the hashes of its answers.
+        models: Model id to knowledge cut-off, None if unknown.
+        exposure: `clean` only if every cut-off is before as_of.
+        prompt, skills: SHA-256.
+        journal: seq and chain of the newest row remembered.
     """
 
     decision: str
@@ -37,44 +44,42 @@ class Receipt:
     end: str
     answer: str
 
-    def dumped(self) -> str:
-        """As JSON."""
+    def to_json(self) -> str:
+        """Return the receipt as JSON."""
         return json.dumps(asdict(self), sort_keys=True)
 
 
 def exposure(cut_offs: Iterable[str | None], as_of: datetime, judged: date | None = None) -> Exposure:
-    """Whether models may have read of what came after T. judged: the day by which that is known, if one is.
+    """Return whether models may have seen what came after an instant. judged: the day that settles the forecast.
 
-    clean: every cut-off lies before T's day; partial: one lies after it, but before the day that judges; else exposed,
-    also where a cut-off is unknown.
+    clean: every cut-off is before the instant's day; partial: one is after it, but before the day that judges; exposed:
+    otherwise, also if a cut-off is unknown.
     """
-    known = [one and date.fromisoformat(one) for one in cut_offs]
-    if not all(known):
+    days = [cut_off_day and date.fromisoformat(cut_off_day) for cut_off_day in cut_offs]
+    if not all(days):
         return "exposed"
-    newest = max(cast("list[date]", known), default=None)
+    newest = max(cast("list[date]", days), default=None)
     if newest is None or newest < as_of.date():
         return "clean" if newest else "exposed"
     return "partial" if judged and newest < judged else "exposed"
 
 
 def cut_off(model: str, lake: str | Path | None, now: datetime) -> str | None:
-    """The last day a model was trained on, by the registry's newest word, else by `forge.core.known_models`;
-    None where that is unknown.
-    """
+    """Return the last day of a model's training data, from the registry or else `known_models`, or None."""
     name = model.rpartition(":")[2]
     try:
         rows = ask(catalogue.get("model_known"), {"model": name}, At(as_of=now, lake=lake))["rows"]
     except PitlakeError:
         rows = []
-    found = [one["knowledge_cutoff"] for one in rows if one.get("knowledge_cutoff")] or [trained_to(name)]
-    return str(found[0])[:10] if found[0] else None
+    dates = [row["knowledge_cutoff"] for row in rows if row.get("knowledge_cutoff")] or [trained_to(name)]
+    return str(dates[0])[:10] if dates[0] else None
 
 
 def recorded_cut_offs(tape: Tape) -> Callable[[str], list[str | None]]:
-    """Of a decision: the cut-offs of its models as its receipt has them; none where no receipt was kept."""
+    """Return a function that gives the cut-offs of a decision's models from its receipt, or none without a receipt."""
 
     def of(decision: str) -> list[str | None]:
-        kept = tape.receipt(decision)
-        return list(json.loads(kept)["models"].values()) if kept else []
+        receipt = tape.receipt(decision)
+        return list(json.loads(receipt)["models"].values()) if receipt else []
 
     return of

@@ -1,7 +1,7 @@
-"""How good forecasts were: Brier and its parts, log score, reliability by band, and what chance alone would show.
+"""Scores of forecasts: Brier and its parts, log score, reliability by band, and what chance alone would show.
 
-An absolute bound on the calibration error judges nothing: of 500 forecasts by a perfect forecaster it has a median of
-0.044. So it is held against the errors a perfect forecaster would make with these very probabilities.
+An absolute bound on the calibration error is no test: for 500 forecasts by a perfect forecaster its median is 0.044. So
+it is compared with the errors of a perfect forecaster with the same probabilities.
 """
 
 from collections.abc import Sequence
@@ -13,19 +13,21 @@ import numpy.typing as npt
 
 BANDS = 10
 FEWEST = 30
-"""Under so many forecasts nothing is said of them."""
+"""With fewer forecasts no scores are given."""
 LEVEL = 0.05
 DRAWS = 2_000
 Z95 = 1.959963984540054
 SURE = 1e-6
-"""A probability of 0 or 1 counts as this far from it in the log score, which would be infinite."""
+"""Probabilities of 0 and 1 are moved by this much in the log score, which would be infinite."""
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Reliability:
-    """Forecasts of one band. low, high: its bounds; forecast, came_true: mean probability and share of what came true;
-    least, most: the 95 % Wilson interval of that share.
+    """The forecasts of one band.
+
+    low, high: its bounds; forecast, came_true: mean probability and share that came true; least, most: the 95 % Wilson
+    interval of that share.
     """
 
     low: float
@@ -39,10 +41,10 @@ class Reliability:
 
 @dataclass(frozen=True)
 class Scores:
-    """Of one set of forecasts, all 0 to 1 but log_score, in nats.
+    """The scores of a set of forecasts, all from 0 to 1 except log_score, in nats.
 
-    brier = reliability - resolution + uncertainty + within, which is what forecasts of one band differ in (0 where all
-    are equal). base_brier: of always saying the share that came true. ece: the mean distance of band and outcome;
+    brier = reliability - resolution + uncertainty + within, where `within` is the variation inside bands (0 if all are
+    equal). base_brier: of always forecasting the share that came true. ece: the mean distance between band and outcome;
     null_ece: its 95th percentile for a perfect forecaster; calibrated: whether chance explains ece, at a level of 5 %.
     """
 
@@ -61,7 +63,7 @@ class Scores:
 
 
 def scores(probabilities: Sequence[float], came_true: Sequence[bool], draws: int = DRAWS) -> Scores:
-    """Scores of forecasts and what came of them, in one order. Raises ValueError without any, or outside of 0 to 1."""
+    """Score forecasts against outcomes. Raises ValueError if there are none, or one is not from 0 to 1."""
     forecast, outcome = np.asarray(probabilities, float), np.asarray(came_true, float)
     if not len(forecast) or len(forecast) != len(outcome) or not ((forecast >= 0) & (forecast <= 1)).all():
         raise ValueError("give forecasts from 0 to 1, and one outcome for each")
@@ -70,29 +72,29 @@ def scores(probabilities: Sequence[float], came_true: Sequence[bool], draws: int
     count = member.sum(axis=0)
     used = count > 0
     member, count = member[:, used], count[used]
-    said, happened = forecast @ member / count, outcome @ member / count
+    mean_forecast, happened = forecast @ member / count, outcome @ member / count
     base = outcome.mean()
-    ece = float(count @ np.abs(said - happened) / len(forecast))
+    ece = float(count @ np.abs(mean_forecast - happened) / len(forecast))
     null = _null(forecast, member, draws)
-    spread = forecast - member @ said
+    spread = forecast - member @ mean_forecast
     return Scores(
         count=len(forecast),
         brier=float(np.mean((forecast - outcome) ** 2)),
         base_brier=float(base * (1 - base)),
         log_score=_log_score(forecast, outcome),
-        reliability=float(count @ (said - happened) ** 2 / len(forecast)),
+        reliability=float(count @ (mean_forecast - happened) ** 2 / len(forecast)),
         resolution=float(count @ (happened - base) ** 2 / len(forecast)),
         uncertainty=float(base * (1 - base)),
         within=float(np.mean(spread**2) - 2 * np.mean(spread * (outcome - member @ happened))),
         ece=ece,
         null_ece=float(np.quantile(null, 1 - LEVEL)),
         calibrated=bool((1 + (null >= ece).sum()) / (1 + draws) > LEVEL),
-        bands=_bands(np.flatnonzero(used), count, said, happened),
+        bands=_bands(np.flatnonzero(used), count, mean_forecast, happened),
     )
 
 
 def _null(forecast: Floats, member: Floats, draws: int) -> Floats:
-    """The calibration errors of perfect forecasters with these probabilities; the same ones for the same forecasts."""
+    """Return the calibration errors of perfect forecasters with these probabilities, reproducibly."""
     chance = np.random.default_rng(len(forecast))
     drawn = (chance.random((draws, len(forecast))) < forecast).astype(float)
     errors: Floats = np.abs(drawn @ member - forecast @ member).sum(axis=1) / len(forecast)
@@ -100,25 +102,27 @@ def _null(forecast: Floats, member: Floats, draws: int) -> Floats:
 
 
 def _log_score(forecast: Floats, outcome: Floats) -> float:
-    given = np.where(outcome > 0, forecast, 1 - forecast)
-    return float(-np.mean(np.log(np.clip(given, SURE, 1 - SURE))))
+    assigned = np.where(outcome > 0, forecast, 1 - forecast)
+    return float(-np.mean(np.log(np.clip(assigned, SURE, 1 - SURE))))
 
 
-def _bands(places: npt.NDArray[np.int64], count: Floats, said: Floats, happened: Floats) -> tuple[Reliability, ...]:
+def _bands(
+    places: npt.NDArray[np.int64], count: Floats, mean_forecast: Floats, happened: Floats
+) -> tuple[Reliability, ...]:
     return tuple(
         Reliability(place / BANDS, (place + 1) / BANDS, int(n), float(p), float(share), *wilson(float(share), int(n)))
-        for place, n, p, share in zip(places.tolist(), count, said, happened, strict=True)
+        for place, n, p, share in zip(places.tolist(), count, mean_forecast, happened, strict=True)
     )
 
 
-def seen(least: float, most: float, count: int) -> float:
-    """The share whose `wilson` this is, to the digits that it has."""
+def share_of_interval(least: float, most: float, count: int) -> float:
+    """Return the share that has this `wilson` interval, to the precision of the interval."""
     spread = Z95**2 / count
     return min(1.0, max(0.0, (least + most) / 2 * (1 + spread) - spread / 2))
 
 
-def by_chance(probability: float, count: int) -> tuple[float, float]:
-    """Between which the share of what came true lies at 95 %, where this is the probability of each: exact."""
+def chance_interval(probability: float, count: int) -> tuple[float, float]:
+    """Return the exact 95 % range of the share that comes true, if each has this probability."""
     sure = min(max(probability, SURE), 1 - SURE)
     log = np.log(np.arange(1, count + 1)).cumsum()
     ways = np.concatenate(([0.0], log))
@@ -129,7 +133,7 @@ def by_chance(probability: float, count: int) -> tuple[float, float]:
 
 
 def wilson(share: float, count: int) -> tuple[float, float]:
-    """The 95 % interval of a share that was seen in so many."""
+    """Return the 95 % interval of a share observed in `count` cases."""
     centre, wide = share + Z95**2 / (2 * count), Z95 * sqrt(share * (1 - share) / count + (Z95 / (2 * count)) ** 2)
     whole = 1 + Z95**2 / count
     return max(0.0, (centre - wide) / whole), min(1.0, (centre + wide) / whole)

@@ -1,9 +1,9 @@
-"""Settling: what a View said would be so is asked of the lake once its day is over, and kept as a record.
+"""Settlement: the question of each View is answered from the lake after its day, and recorded.
 
-Each question a View stood with while it was active is judged, with the confidence it had first, so that moving the
-question or the confidence later changes no score. What can't be answered is kept as such and asked again. It settles
-by the first answer there was, as of the instant it was public: what is asked much later may be about something else. A
-figure that is restated later makes a second settlement beside the first, which stays.
+Each question that a View had while active is judged with its first confidence, so that changing the question or the
+confidence later changes no score. A question without an answer is recorded and tried again. The first answer counts, as
+of the instant it became public, since a much later answer may be about something else. A later restatement of the
+figure adds a second settlement; the first stays.
 """
 
 import json
@@ -30,14 +30,16 @@ SESSION = "settlement"
 FOLDER = "/memory/settlements/"
 ANSWERED = ("came_true", "failed")
 CutOffs = Callable[[str], Iterable[str | None]]
-"""The knowledge cut-offs of a decision's models; None for an unknown one."""
+"""Returns the knowledge cut-offs of a decision's models; None for an unknown one."""
 Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """A question that a View stood with while it was active. view: its text when it first did; stated_at: when that
-    was; source: who wrote it; decision: in which it was written.
+    """A question that a View had while active.
+
+    view: its text when it first had it; stated_at: when that was; source: who wrote it; decision: in which it was
+    written.
     """
 
     view: View
@@ -47,182 +49,184 @@ class Forecast:
 
     @property
     def settles(self) -> Settles:
-        """What judges it."""
+        """The question."""
         return cast("Settles", self.view.settles)
 
     @property
     def question(self) -> str:
-        """SHA-256 of what judges it."""
+        """The SHA-256 of the question."""
         return digest(json.dumps(asdict(self.settles), sort_keys=True, default=str))
 
     @property
     def due(self) -> datetime:
-        """When its day is over in New York."""
+        """When the day that judges it is over in New York."""
         return end_of_new_york_day(self.settles.by)
 
 
-def forecasts(known: Remembered) -> Iterator[Forecast]:
-    """Every question of every View, each once."""
-    for path in known.paths("/memory/views/"):
+def forecasts(remembered: Remembered) -> Iterator[Forecast]:
+    """Yield every question of every View, each once."""
+    for path in remembered.paths("/memory/views/"):
         seen = set()
-        for row in known.all(path):
-            view = cast("View", known.record(row))
-            told = Forecast(view, known.written_at(row), row.actor, row.call_id.partition(":")[0])
-            if view.status == "active" and told.question not in seen:
-                seen.add(told.question)
-                yield told
+        for row in remembered.all(path):
+            view = cast("View", remembered.record(row))
+            forecast = Forecast(view, remembered.written_at(row), row.actor, row.call_id.partition(":")[0])
+            if view.status == "active" and forecast.question not in seen:
+                seen.add(forecast.question)
+                yield forecast
 
 
-def settlements(known: Remembered) -> list[Settlement]:
-    """Every settlement, in the order they were made."""
-    rows = filter(None, map(known.newest, known.paths(FOLDER)))
-    return [cast("Settlement", known.record(row)) for row in sorted(rows, key=lambda row: row.seq)]
+def settlements(remembered: Remembered) -> list[Settlement]:
+    """Return every settlement, in the order of writing."""
+    rows = filter(None, map(remembered.newest, remembered.paths(FOLDER)))
+    return [cast("Settlement", remembered.record(row)) for row in sorted(rows, key=lambda row: row.seq)]
 
 
-def hydrated(memory: Memory, at: datetime) -> Remembered:
-    """All of memory, what was settled later than the instant included."""
+def whole_memory(memory: Memory, at: datetime) -> Remembered:
+    """Return all of memory, including what was settled after the instant."""
     now = max(at, memory.journal.clock.now())
-    return memory.hydrate(memory.standing(now), session=SESSION, turn=at)
+    return memory.hydrate(memory.read_instant(now), session=SESSION, turn=at)
 
 
 def settle(memory: Memory, now: At, cut_offs: CutOffs) -> list[Settlement]:
-    """Settle what is due; what was written. now: the instant, and the lake with the version to ask. What was settled
-    after it already is not settled again.
+    """Settle what is due and return the new settlements. What was settled after `now` is not settled again.
 
-    cut_offs: of a decision's models, of nothing where there is no such decision. Raises LakeNotFound.
+    now: the instant, and the lake with the version to read; cut_offs: of a decision's models. Raises LakeNotFound.
     """
-    known = hydrated(memory, now.as_of)
-    files = ForgeFS(memory, known, actor=CODE)
+    remembered = whole_memory(memory, now.as_of)
+    files = ForgeFS(memory, remembered, actor=CODE)
     now = now.pinned()
-    made, earlier = [], defaultdict(list)
-    for one in settlements(known):
-        earlier[one.view, one.question].append(one)
+    new_settlements, earlier = [], defaultdict(list)
+    for settlement in settlements(remembered):
+        earlier[settlement.view, settlement.question].append(settlement)
     market = Market(now)
-    for told in forecasts(known):
-        if told.due > now.as_of:
+    for forecast in forecasts(remembered):
+        if forecast.due > now.as_of:
             continue
-        before = earlier[told.view.id, told.question]
-        found = _judged(told, before, market)
-        if found is not None:
-            days = told.stated_at, told.settles.by
-            live = memory.journal.clock.name == "live" and told.source == PM  # a person has no cut-off
-            found = replace(found, exposure="clean" if live else exposure(cut_offs(told.decision), *days))
-            call = f"{told.view.id}:{told.question}:{len(before)}"
-            written = files.write_file(f"{FOLDER}new.md", render(found), call_id=call)
-            made.append(cast("Settlement", known.record(written.rows[0])))
-    return made
+        before = earlier[forecast.view.id, forecast.question]
+        judgement = _next_settlement(forecast, before, market)
+        if judgement is not None:
+            days = forecast.stated_at, forecast.settles.by
+            live = memory.journal.clock.name == "live" and forecast.source == PM  # a person has no cut-off
+            judgement = replace(judgement, exposure="clean" if live else exposure(cut_offs(forecast.decision), *days))
+            call = f"{forecast.view.id}:{forecast.question}:{len(before)}"
+            write = files.write_file(f"{FOLDER}new.md", render(judgement), call_id=call)
+            new_settlements.append(cast("Settlement", remembered.record(write.rows[0])))
+    return new_settlements
 
 
 class Market:
-    """The lake at the version to ask, as of `now` or earlier. What many Views ask is asked of it once."""
+    """The lake at one version, as of `now` or earlier. Identical questions are asked once."""
 
     def __init__(self, now: At) -> None:
         self.now = now
-        self._told: dict[tuple[str, str, datetime], tuple[tuple[Row, ...], str]] = {}
+        self._answers: dict[tuple[str, str, datetime], tuple[tuple[Row, ...], str]] = {}
 
-    def asked(self, settles: Settles, as_of: datetime) -> tuple[tuple[Row, ...], str]:
-        """The rows, and the answer's SHA-256. Raises BadInput and what the lake raises."""
-        key = settles.query, _plain(settles.params), as_of
-        if key not in self._told:
+    def answer(self, settles: Settles, as_of: datetime) -> tuple[tuple[Row, ...], str]:
+        """Return the rows and the answer's SHA-256. Raises BadInput and what the lake raises."""
+        key = settles.query, _json(settles.params), as_of
+        if key not in self._answers:
             answer = ask(catalogue.get(settles.query), settles.params, self.at(as_of))
-            self._told[key] = answer["rows"], answer["receipts"][0].result_sha256
-        return self._told[key]
+            self._answers[key] = answer["rows"], answer["receipts"][0].result_sha256
+        return self._answers[key]
 
     def at(self, as_of: datetime) -> At:
-        """This lake as of another instant."""
+        """Return this lake as of another instant."""
         return replace(self.now, as_of=as_of)
 
 
-def _judged(told: Forecast, before: list[Settlement], market: Market) -> Settlement | None:
-    """The settlement that is to be written next, None where nothing has changed."""
+def _next_settlement(forecast: Forecast, before: list[Settlement], market: Market) -> Settlement | None:
+    """Return the next settlement to write, or None if nothing has changed."""
     last, now = before[-1] if before else None, market.now
     if last and last.status in ANSWERED:
-        return _restated(told, last, market)
-    if told.stated_at >= told.due:
-        return None if last else _unanswered(told, now, "it was stated after the day that judges it")
-    found = _answered(told, told.due, market)
-    if isinstance(found, str):
-        late = _answered(told, now.as_of, market)
+        return _restatement(forecast, last, market)
+    if forecast.stated_at >= forecast.due:
+        return None if last else _unanswered_settlement(forecast, now, "it was stated after the day that judges it")
+    settlement = _try_settle(forecast, forecast.due, market)
+    if isinstance(settlement, str):
+        late = _try_settle(forecast, now.as_of, market)
         if isinstance(late, str):
-            return None if last and last.reason == late else _unanswered(told, now, late)
-        found = _earliest(told, late, market)
-    return found
+            return None if last and last.reason == late else _unanswered_settlement(forecast, now, late)
+        settlement = _earliest(forecast, late, market)
+    return settlement
 
 
-def _answered(told: Forecast, as_of: datetime, market: Market) -> Settlement | str:
-    """The settlement as of an instant, or why there is none."""
+def _try_settle(forecast: Forecast, as_of: datetime, market: Market) -> Settlement | str:
+    """Return the settlement as of an instant, or why there is none."""
     try:
-        rows, answer = market.asked(told.settles, as_of)
-        return _settled(told, rows[0], market.at(as_of), answer) if rows else "the lake has no row that answers it"
+        rows, answer = market.answer(forecast.settles, as_of)
+        return (
+            _settlement(forecast, rows[0], market.at(as_of), answer) if rows else "the lake has no row that answers it"
+        )
     except (ValueError, BadInput) as refused:
         return str(refused)
 
 
-def _earliest(told: Forecast, late: Settlement, market: Market) -> Settlement:
-    """The first answer after the day that judges: rows of a publication appear at once, so that its stamp is tried
-    first, then what lies between is halved.
+def _earliest(forecast: Forecast, late: Settlement, market: Market) -> Settlement:
+    """Return the first answer after the day that judges, by bisection.
+
+    Rows of a publication appear at once, so its timestamp is tried first.
     """
-    without = told.due
+    without = forecast.due
     while late.asked_as_of - without > MICROSECOND:
         public = late.public_at or late.asked_as_of
         for tried in (public, public - MICROSECOND, without + (late.asked_as_of - without) / 2):
             if without < tried < late.asked_as_of:
-                found = _answered(told, tried, market)
-                without, late = (tried, late) if isinstance(found, str) else (without, found)
+                settlement = _try_settle(forecast, tried, market)
+                without, late = (tried, late) if isinstance(settlement, str) else (without, settlement)
     return late
 
 
-def _restated(told: Forecast, last: Settlement, market: Market) -> Settlement | None:
-    """A second settlement, where the figure that judged it has changed since."""
-    named = json.loads(last.named)
-    rows, answer = market.asked(told.settles, market.now.as_of)
-    same = [row for row in rows if named and _named(told.settles, row) == named]
-    if not same or _plain(same[0].get(told.settles.column)) in (last.value, "null"):
+def _restatement(forecast: Forecast, last: Settlement, market: Market) -> Settlement | None:
+    """Return a second settlement if the figure that judged the question has been restated, or None."""
+    row_key = json.loads(last.row_key)
+    rows, answer = market.answer(forecast.settles, market.now.as_of)
+    same = [row for row in rows if row_key and _row_key(forecast.settles, row) == row_key]
+    if not same or _json(same[0].get(forecast.settles.column)) in (last.value, "null"):
         return None
-    return replace(_settled(told, same[0], market.now, answer), restates=last.id)
+    return replace(_settlement(forecast, same[0], market.now, answer), restates=last.id)
 
 
-def _settled(told: Forecast, row: Row, at: At, answer: str) -> Settlement:
-    """Raises ValueError where the row's value can't be held against the rule."""
-    column = told.settles.column
+def _settlement(forecast: Forecast, row: Row, at: At, answer: str) -> Settlement:
+    """Build the settlement of a row. Raises ValueError if the rule can't be applied to its value."""
+    column = forecast.settles.column
     if row.get(column) is None:
         raise ValueError(f"{column} is missing in the row that answers it")
     evidence = row.get("evidence") or ""
     return replace(
-        _unanswered(told, at, ""),
-        status="came_true" if told.settles.holds(row[column]) else "failed",
-        value=_plain(row[column]),
-        named=_plain(_named(told.settles, row)),
+        _unanswered_settlement(forecast, at, ""),
+        status="came_true" if forecast.settles.holds(row[column]) else "failed",
+        value=_json(row[column]),
+        row_key=_json(_row_key(forecast.settles, row)),
         public_at=instant(str(row["available_at"])),
         evidence=evidence if isinstance(evidence, str) else ", ".join(evidence),
         answer=answer,
     )
 
 
-def _unanswered(told: Forecast, at: At, reason: str) -> Settlement:
+def _unanswered_settlement(forecast: Forecast, at: At, reason: str) -> Settlement:
     return Settlement(
         id="new",
-        view=told.view.id,
-        category=told.view.category,
-        probability=told.view.confidence,
+        view=forecast.view.id,
+        category=forecast.view.category,
+        probability=forecast.view.confidence,
         status="unanswered",
-        by=told.settles.by,
-        links=(told.view.id,),
-        stated_at=told.stated_at,
-        source=told.source,
-        rule=told.settles.rule,
+        by=forecast.settles.by,
+        links=(forecast.view.id,),
+        stated_at=forecast.stated_at,
+        source=forecast.source,
+        rule=forecast.settles.rule,
         asked_as_of=at.as_of,
-        question=told.question,
+        question=forecast.question,
         version=at.version,
         reason=reason,
     )
 
 
-def _named(settles: Settles, row: Row) -> dict[str, Any]:
-    """What a row is about: the keys of the datasets its query reads, as far as it shows them."""
+def _row_key(settles: Settles, row: Row) -> dict[str, Any]:
+    """Return a row's key: the keys of the datasets its query reads, as far as it shows them."""
     keys = {name for dataset in catalogue.get(settles.query).reads for name in datasets.get(dataset).key}
     return {name: row[name] for name in sorted(keys & row.keys())}
 
 
-def _plain(value: Any) -> str:
+def _json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, default=str)

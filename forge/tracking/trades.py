@@ -1,7 +1,7 @@
-"""Expressions as trades that daily bars can follow, and the exits of those that are held.
+"""Expressions as trades that daily bars can follow, and the exits of open ones.
 
-A trade is opened at the open of the first session after the PM's word. What an Expression says that no bar can be held
-against, as an option or a target in 32nds, is a gap with its reason, never guessed.
+A trade is opened at the open of the first session after the PM's approval. What bars can't decide, such as an option or
+a target in 32nds, becomes a gap with its reason and is never guessed.
 """
 
 import re
@@ -18,9 +18,9 @@ from forge.memory.effects import CODE
 from forge.memory.remembered import Remembered
 from forge.providers.base import At
 from forge.records import Expression, Outcome, render
-from forge.tracking.bars import Untold, sessions, traded
-from forge.tracking.paths import Path, Terms, Trade, followed
-from forge.tracking.settlement import hydrated
+from forge.tracking.bars import NotFollowable, sessions, traded_bars
+from forge.tracking.paths import Path, Terms, Trade, follow
+from forge.tracking.settlement import whole_memory
 from pitlake.clock import new_york_day
 from pitlake.errors import BadInput
 from pitlake.exchange import session
@@ -32,37 +32,36 @@ _PRICE = re.compile(r"\$?([0-9]+(?:\.[0-9]+)?)")
 
 @dataclass(frozen=True)
 class FollowedTrade:
-    """A path with where it comes from. answer: SHA-256 of what the lake said; version: which was asked."""
+    """A path and its source. answer: SHA-256 of the lake's answer; version: of the lake."""
 
     path: Path
     answer: str
     version: int | None
 
 
-def expressions(known: Remembered) -> list[tuple[str, Expression]]:
-    """Every Expression as it stands, with its path."""
-    rows = [(path, known.newest(path)) for path in known.paths("/memory/expressions/")]
-    return [(path, cast("Expression", known.record(row))) for path, row in rows if row]
+def expressions(remembered: Remembered) -> list[tuple[str, Expression]]:
+    """Return every current Expression with its path."""
+    rows = [(path, remembered.newest(path)) for path in remembered.paths("/memory/expressions/")]
+    return [(path, cast("Expression", remembered.record(row))) for path, row in rows if row]
 
 
-def told_by_bars(
+def follow_trade(
     expression: Expression, since: datetime, until: date, at: At, changes: tuple[Terms, ...] = ()
 ) -> FollowedTrade:
-    """What became, or would have become, of an Expression opened at the first session from an instant on.
+    """Follow an Expression opened at the first session from an instant on, whether it was held or not.
 
-    changes: its later terms, where the PM approved any. Raises Untold where bars can't say, with the reason; BadInput
-    for an instrument that is no ticker.
+    changes: later terms that the PM approved. Raises NotFollowable with the reason, BadInput for an unknown ticker.
     """
     side = SIDES.get(expression.direction)
     if side is None:
-        raise Untold(f"bars of one security can't follow a trade that is {expression.direction}")
+        raise NotFollowable(f"a trade that is {expression.direction} can't be followed by daily bars")
     while session(until) is None and until > new_york_day(since):
         until -= timedelta(days=1)
-    trade = Trade(side, level(expression.target, "target"), level(expression.stop, "stop"), until, changes)
+    trade = Trade(side, parse_price(expression.target, "target"), parse_price(expression.stop, "stop"), until, changes)
     last_days = [terms.changed["until"] for terms in changes if "until" in terms.changed]
     last = max([until, *cast("list[date]", last_days)])
-    found = traded(expression.instrument, new_york_day(since), at)
-    return FollowedTrade(followed(trade, found.bars, sessions(since, last, at.as_of)), found.answer, found.version)
+    prices = traded_bars(expression.instrument, new_york_day(since), at)
+    return FollowedTrade(follow(trade, prices.bars, sessions(since, last, at.as_of)), prices.answer, prices.version)
 
 
 def follow_held(texts: Sequence[tuple[datetime, Expression]], at: At) -> FollowedTrade | None:
@@ -72,23 +71,23 @@ def follow_held(texts: Sequence[tuple[datetime, Expression]], at: At) -> Followe
         texts: Every text of the Expression with the instant it was written at, oldest first.
 
     Raises:
-        Untold, BadInput: As `told_by_bars`.
+        NotFollowable, BadInput: As `follow_trade`.
     """
-    held = [(written_at, text) for written_at, text in texts if text.status == "active"]
-    if not held:
+    active = [(written_at, text) for written_at, text in texts if text.status == "active"]
+    if not active:
         return None
-    since, first = held[0]
+    since, first = active[0]
     changes = tuple(
         Terms(_next_open(written_at), _changed_terms(before, text))
-        for (_, before), (written_at, text) in pairwise(held)
+        for (_, before), (written_at, text) in pairwise(active)
     )
-    return told_by_bars(first, since, first.expires or LAST_DAY, at, changes)
+    return follow_trade(first, since, first.expires or LAST_DAY, at, changes)
 
 
 def _changed_terms(before: Expression, after: Expression) -> dict[str, float | date | None]:
     """Return the terms whose text differs: a level that stays as it was still moves with splits from its own day on."""
     changed: dict[str, float | date | None] = {
-        name: level(getattr(after, name), name)
+        name: parse_price(getattr(after, name), name)
         for name in ("target", "stop")
         if getattr(after, name) != getattr(before, name)
     }
@@ -104,58 +103,61 @@ def _next_open(moment: datetime) -> date:
     return day if exchange_session and moment <= exchange_session.open else day + timedelta(days=1)
 
 
-def exits(memory: Memory, now: At) -> tuple[list[Outcome], list[str]]:
-    """Close what reached its target, its stop or its last day; the Outcomes, and why others can't be followed."""
-    known = hydrated(memory, now.as_of)
-    files, made, gaps = ForgeFS(memory, known, actor=CODE), list[Outcome](), list[str]()
-    for path, expression in expressions(known):
+def close_exits(memory: Memory, now: At) -> tuple[list[Outcome], list[str]]:
+    """Close what reached its target, stop or last day. Return the Outcomes, and why others can't be followed."""
+    remembered = whole_memory(memory, now.as_of)
+    files, outcomes, gaps = ForgeFS(memory, remembered, actor=CODE), list[Outcome](), list[str]()
+    for path, expression in expressions(remembered):
         if expression.status not in HELD:
             continue
-        texts = [(known.written_at(row), cast("Expression", known.record(row))) for row in known.all(path)]
+        texts = [
+            (remembered.written_at(row), cast("Expression", remembered.record(row))) for row in remembered.all(path)
+        ]
         try:
             course = follow_held(texts, now)
             if course is None:
                 continue
             closed = _closed(expression, course, now)
-        except (Untold, BadInput) as problem:
+        except (NotFollowable, BadInput) as problem:
             gaps.append(f"{expression.id}: {problem}")
             continue
         if isinstance(closed, str):
             gaps.append(f"{expression.id}: {closed}")
         elif closed:
-            written = files.write_file(path, render(closed), call_id=f"{expression.id}:exit")
-            made += [cast("Outcome", known.record(row)) for row in written.rows[1:]]
-    return made, gaps
+            write = files.write_file(path, render(closed), call_id=f"{expression.id}:exit")
+            outcomes += [cast("Outcome", remembered.record(row)) for row in write.rows[1:]]
+    return outcomes, gaps
 
 
-def _closed(expression: Expression, told: FollowedTrade, now: At) -> Expression | str | None:
-    """The Expression once it is left; the reason where a bar is missing, None while it is held."""
-    path, over = told.path, expression.expires and expression.expires < new_york_day(now.as_of)
+def _closed(expression: Expression, trade: FollowedTrade, now: At) -> Expression | str | None:
+    """Return the closed Expression, the reason if a bar is missing, or None while it is open."""
+    path, over = trade.path, expression.expires and expression.expires < new_york_day(now.as_of)
     if path.reason == "" and (path.gap or not over):
         return f"there is no bar of {expression.instrument} on {path.gap}" if path.gap else None
     if expression.notional is None:
         return "its notional is missing"
-    at = f"{path.reason} at {path.price:g} on {path.marks[-1].day}" if path.reason else "no session was left to open in"
-    opened = f"opened at {path.opened:g} on {path.marks[0].day}; " if path.opened else ""
+    at = f"{path.reason} at {path.price:g} on {path.marks[-1].day}" if path.reason else "no session left to open in"
+    entry = f"opened at {path.entry_price:g} on {path.marks[0].day}; " if path.entry_price else ""
     return replace(
         expression,
         status="closed",
         exit_reason=path.reason if path.reason in ("stop", "target") else expression.exit_reason or "time",
-        exit_details=f"{opened}{at}; return {path.made:.6f}; lake version {told.version}, answer {told.answer}",
-        pnl=round(abs(expression.notional) * path.made, 9),
+        exit_details=f"{entry}{at}; return {path.total_return:.6f}; lake version {trade.version}, answer "
+        f"{trade.answer}",
+        pnl=round(abs(expression.notional) * path.total_return, 9),
     )
 
 
-def held_since(known: Remembered, path: str) -> datetime | None:
-    """When an Expression became active first."""
-    rows = (row for row in known.all(path) if cast("Expression", known.record(row)).status == "active")
+def active_since(remembered: Remembered, path: str) -> datetime | None:
+    """Return when an Expression first became active."""
+    rows = (row for row in remembered.all(path) if cast("Expression", remembered.record(row)).status == "active")
     row = next(rows, None)
-    return known.written_at(row) if row else None
+    return remembered.written_at(row) if row else None
 
 
-def level(text: str, name: str) -> float | None:
-    """A price in USD; None where none is said. Raises Untold for another text."""
-    found = _PRICE.fullmatch(text)
-    if text and not found:
-        raise Untold(f"{name} {text[:40]!r} is not a price in USD")
-    return float(found[1]) if found else None
+def parse_price(text: str, name: str) -> float | None:
+    """Parse a price in USD; None for an empty text. Raises NotFollowable for any other text."""
+    match = _PRICE.fullmatch(text)
+    if text and not match:
+        raise NotFollowable(f"{name} {text[:40]!r} is not a price in USD")
+    return float(match[1]) if match else None

@@ -1,1 +1,1 @@
-"""Walk-forward: a period decided again as of every instant a schedule would have asked, on a memory of its own."""
+"""Walk-forward runs: a period decided again as of every scheduled instant, on a separate memory."""

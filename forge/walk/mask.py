@@ -1,8 +1,8 @@
-"""The masked arm: names, tickers and years replaced in everything a model reads, and put back in what it says.
+"""The masked arm: names, tickers and years are replaced in everything a model reads, and restored in what it writes.
 
-What a run decides differently under it, it did not decide by the data. Years move by 28, after which days of the week
-and leap years are the same; a number that looks like a year moves too. Tickers of one letter are replaced only where
-they stand in quotes. Masking is one to one, so that what the tape keeps is what the tools were really asked.
+A run that decides differently under the mask did not decide by the data alone. Years move by 28, which keeps weekdays
+and leap years; a number that looks like a year moves too. One-letter tickers are replaced only in quotes. The mask is
+one to one, so that the tape has the tools' real requests.
 """
 
 import re
@@ -30,19 +30,19 @@ LEAST_NAME = 4
 
 @dataclass(frozen=True)
 class Mask:
-    """words: what is replaced, to what stands for it; each of both is there once."""
+    """A mask. words: original to replacement; both are unique."""
 
     words: Mapping[str, str]
 
     def hide(self, text: str) -> str:
-        """What a model may read."""
+        """Mask a text for a model."""
         if lone := self.words.get(f'"{text}"'):
             return lone.strip('"')
-        return _years(_replaced(text, self._hidden, self.words), YEARS)
+        return _shift_years(_replace_words(text, self._hidden, self.words), YEARS)
 
     def show(self, text: str) -> str:
-        """What it meant."""
-        return _replaced(_years(text, -YEARS), self._shown, self._back)
+        """Unmask a model's text."""
+        return _replace_words(_shift_years(text, -YEARS), self._shown, self._back)
 
     @cached_property
     def _hidden(self) -> re.Pattern[str]:
@@ -59,84 +59,88 @@ class Mask:
 
 @dataclass(frozen=True)
 class Masked:
-    """A model that reads and speaks through a mask."""
+    """A model behind a mask."""
 
     model: Model
     mask: Mask
 
     @property
     def id(self) -> str:
-        """The model's."""
+        """The model's id."""
         return self.model.id
 
     async def ask(self, request: Request) -> Answer:
-        """Its answer, unmasked. Raises ModelFailed."""
-        messages = tuple(self._hidden(one) for one in request.messages)
+        """Return the model's answer, unmasked. Raises ModelFailed."""
+        messages = tuple(self._hidden(message) for message in request.messages)
         answer = await self.model.ask(replace(request, system=self.mask.hide(request.system), messages=messages))
-        return _told(answer, self.mask.show)
+        return _map_answer(answer, self.mask.show)
 
     def _hidden(self, message: Message) -> Message:
         if isinstance(message, str):
             return self.mask.hide(message)
         if isinstance(message, Answer):
-            return _told(message, self.mask.hide)
+            return _map_answer(message, self.mask.hide)
         returned = (
-            replace(one, text=self.mask.hide(one.text), call=_told(Answer("", (one.call,)), self.mask.hide).calls[0])
-            for one in message.returned
+            replace(
+                result,
+                text=self.mask.hide(result.text),
+                call=_map_answer(Answer("", (result.call,)), self.mask.hide).calls[0],
+            )
+            for result in message.returned
         )
         return Results(tuple(returned))
 
 
-def masked(models: Callable[[str], Model], mask: Mask) -> Callable[[str], Model]:
-    """The same models, all of them behind a mask."""
+def mask_models(models: Callable[[str], Model], mask: Mask) -> Callable[[str], Model]:
+    """Return the same models behind a mask."""
     return lambda role: Masked(models(role), mask)
 
 
 def mask_of(lake: str | Path, version: int) -> Mask:
-    """A mask of every company that a version of the lake knows by now. Raises what connect raises."""
+    """Return a mask of every company in a version of the lake. Raises what connect raises."""
     with connect(now() - timedelta(seconds=1), version=version, lake=lake, datasets=["companies"]) as session:
-        found = session.sql("SELECT DISTINCT ticker, name FROM companies ORDER BY ticker").rows()
-    return mask_for([(str(ticker), str(name or "")) for ticker, name in found])
+        rows = session.sql("SELECT DISTINCT ticker, name FROM companies ORDER BY ticker").rows()
+    return mask_for([(str(ticker), str(name or "")) for ticker, name in rows])
 
 
 def mask_for(companies: Iterable[tuple[str, str]]) -> Mask:
-    """A mask of tickers and names."""
-    told = list(companies)
-    real, words = {ticker for ticker, _ in told}, dict[str, str]()
+    """Return a mask of tickers and names."""
+    pairs = list(companies)
+    real, words = {ticker for ticker, _ in pairs}, dict[str, str]()
     fresh = (f"Q{_letters(number)}Z" for number in count())
-    for number, (ticker, name) in enumerate(told, start=1):
-        made = next(one for one in fresh if one not in real)
-        words[ticker if len(ticker) > 1 else f'"{ticker}"'] = made if len(ticker) > 1 else f'"{made}"'
-        for place, known in enumerate(dict.fromkeys((name, _FORMS.sub("", name)))):
-            if len(known) >= LEAST_NAME and known not in words:
-                words[known] = f"Firm {number:04d}{' Incorporated' if place == 0 else ''}"
+    for number, (ticker, name) in enumerate(pairs, start=1):
+        stand_in = next(letters for letters in fresh if letters not in real)
+        words[ticker if len(ticker) > 1 else f'"{ticker}"'] = stand_in if len(ticker) > 1 else f'"{stand_in}"'
+        for place, spelling in enumerate(dict.fromkeys((name, _FORMS.sub("", name)))):
+            if len(spelling) >= LEAST_NAME and spelling not in words:
+                words[spelling] = f"Firm {number:04d}{' Incorporated' if place == 0 else ''}"
     return Mask(words)
 
 
-def _told(answer: Answer, change: Callable[[str], str]) -> Answer:
-    calls = tuple(replace(one, arguments=_changed(one.arguments, change)) for one in answer.calls)
+def _map_answer(answer: Answer, change: Callable[[str], str]) -> Answer:
+    calls = tuple(replace(call, arguments=_map_strings(call.arguments, change)) for call in answer.calls)
     return replace(answer, text=change(answer.text), calls=calls)
 
 
-def _changed(value: object, change: Callable[[str], str]) -> object:
+def _map_strings(value: object, change: Callable[[str], str]) -> object:
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
-        return {name: _changed(one, change) for name, one in value.items()}
-    return [_changed(one, change) for one in value] if isinstance(value, list) else value
+        return {name: _map_strings(item, change) for name, item in value.items()}
+    return [_map_strings(item, change) for item in value] if isinstance(value, list) else value
 
 
-def _years(text: str, by: int) -> str:
-    return _YEAR.sub(lambda found: str((int(found[1]) - FIRST + by) % CENTURIES + FIRST), text)
+def _shift_years(text: str, by: int) -> str:
+    return _YEAR.sub(lambda match: str((int(match[1]) - FIRST + by) % CENTURIES + FIRST), text)
 
 
-def _replaced(text: str, words: re.Pattern[str], into: Mapping[str, str]) -> str:
-    return words.sub(lambda found: into[found[0]], text) if into else text
+def _replace_words(text: str, words: re.Pattern[str], into: Mapping[str, str]) -> str:
+    return words.sub(lambda match: into[match[0]], text) if into else text
 
 
 def _any_of(words: Iterable[str]) -> re.Pattern[str]:
     longest = sorted(words, key=len, reverse=True)
-    return re.compile("|".join(rf"(?<!\w){re.escape(one)}(?!\w)" for one in longest))
+    return re.compile("|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in longest))
 
 
 def _letters(number: int) -> str:

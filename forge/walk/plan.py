@@ -1,4 +1,4 @@
-"""What a walk-forward run is: a period, the triggers that ask the agent in it, and the instants they ask as of."""
+"""The plan of a walk-forward run: a period, the triggers in it, and their instants."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -18,8 +18,9 @@ MONTHS = {"quarter": 3, "month": 1}
 
 @dataclass(frozen=True, kw_only=True)
 class Walk:
-    """One run. since, until: its first and its last day; masked: names, tickers and years replaced in all that a model
-    reads; plan: when the settings have the agent asked. Raises BadInput for a period without a trigger in it.
+    """One run. Raises BadInput for a period without a trigger.
+
+    since, until: its first and last day; masked: whether names, tickers and years are masked; plan: the schedule.
     """
 
     name: str
@@ -31,23 +32,23 @@ class Walk:
 
     def __post_init__(self) -> None:
         Simulated(self.name, end_of_new_york_day(self.until))
-        if unknown := [one for one in self.triggers if one not in TRIGGERS]:
+        if unknown := [trigger for trigger in self.triggers if trigger not in TRIGGERS]:
             raise BadInput("triggers", f"{unknown[0]!r} is not a trigger", f"choose from {', '.join(TRIGGERS)}")
         if not self.occasions():
-            raise BadInput("from", "no trigger falls into the period", "let it begin before it ends, and name triggers")
+            raise BadInput("from", "the period has no trigger", "give a start before the end, and triggers")
 
     @property
     def ends(self) -> datetime:
-        """When its last day is over in New York, and nothing is asked any more."""
+        """The end of its last day in New York, after which nothing is asked."""
         return max(end_of_new_york_day(self.until), *(at for at, _ in self.occasions()))
 
     def occasions(self) -> list[tuple[datetime, str]]:
-        """The instants it asks as of, in order, with what it asks."""
+        """Return the instants of the run in order, each with its occasion."""
         slots = [slot for slot in timetable(self.plan) if slot.trigger in self.triggers]
         return sorted((slot.at(day), slot.occasion) for day in self._days() for slot in slots if slot.due(day))
 
     def split(self, every: Every) -> list["Walk"]:
-        """Independent runs, one a month or a quarter of the calendar, each with a memory of its own."""
+        """Split into independent runs, one per calendar month or quarter, each with its own memory."""
         if every == "whole":
             return [self]
         parts: dict[str, list[date]] = {}

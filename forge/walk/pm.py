@@ -1,7 +1,7 @@
-"""The simulated PM, and all that time does between two questions: settling, exits, what was not taken, marks.
+"""The simulated PM, and the work between two questions: settlement, exits, counterfactuals, calibration.
 
-The PM approves what waits with clean guardrails and a review that approves, at the next trigger, and keeps the book to
-what is held. Everything that is done bears its instant, so that a run that was killed in the middle goes on.
+At the next trigger the PM approves what has clean guardrails and an approving review, and updates the book. Everything
+is recorded with its instant, so that a killed run can be resumed.
 """
 
 from collections import Counter
@@ -20,49 +20,53 @@ from forge.memory.lessons import waiting_lessons
 from forge.providers.base import At
 from forge.records import Expression, Portfolio, render
 from forge.tracking.calibration import calibrate
-from forge.tracking.settlement import hydrated, settle
-from forge.tracking.trades import exits, expressions, held_since
-from forge.tracking.untaken import untaken
+from forge.tracking.settlement import settle, whole_memory
+from forge.tracking.trades import active_since, close_exits, expressions
+from forge.tracking.untaken import track_untaken
 
 NAME = "simulated PM"
 
 
-def between(
+def advance(
     memory: Memory, at: At, guardrails: Guardrails, cut_offs: Callable[[str], Iterable[str | None]]
 ) -> dict[str, int]:
-    """What is done as of an instant before the agent is asked; how much of what. Raises LakeNotFound."""
-    _book(memory, at.as_of)
+    """Do what is due as of an instant before the agent is asked, and return counts. Raises LakeNotFound."""
+    _update_book(memory, at.as_of)
     for waiting in approvals.pending(memory, guardrails):
         if not waiting.problems:
             approvals.approve(memory, waiting.expression.id, waiting.sha256, NAME, guardrails)
-            _book(memory, at.as_of)
+            _update_book(memory, at.as_of)
     for lesson in waiting_lessons(memory):
         decide_lesson(memory, lesson.record.id, lesson.sha256, NAME)
     settled = settle(memory, at, cut_offs)
-    closed, gaps = exits(memory, at)
-    followed, missing = untaken(memory, at)
+    closed, gaps = close_exits(memory, at)
+    followed, missing = track_untaken(memory, at)
     calibrate(memory, at.as_of)
-    _book(memory, at.as_of)
+    _update_book(memory, at.as_of)
     memory.flush()
     return {
-        **Counter(one.status for one in settled),
+        **Counter(settlement.status for settlement in settled),
         "closed": len(closed),
         "followed": len(followed),
         "gaps": len(gaps) + len(missing),
     }
 
 
-def _book(memory: Memory, at: datetime) -> None:
-    """Keep the book to what is held, in percent of capital; nothing is written where it is that already."""
-    known = hydrated(memory, at)
-    held = [one for path, one in expressions(known) if one.status in HELD and held_since(known, path)]
-    row, book = known.newest(PORTFOLIO), _summed(held)
-    if row is None or replace(cast("Portfolio", known.record(row)), updated=None) != book:
-        files = ForgeFS(memory, known, actor=PM)
+def _update_book(memory: Memory, at: datetime) -> None:
+    """Update the book to the open positions, in percent of capital, if it changed."""
+    remembered = whole_memory(memory, at)
+    open_expressions = [
+        expression
+        for path, expression in expressions(remembered)
+        if expression.status in HELD and active_since(remembered, path)
+    ]
+    row, book = remembered.newest(PORTFOLIO), _build_book(open_expressions)
+    if row is None or replace(cast("Portfolio", remembered.record(row)), updated=None) != book:
+        files = ForgeFS(memory, remembered, actor=PM)
         files.write_file(PORTFOLIO, render(book), call_id=f"book:{row.seq if row else 0}")
 
 
-def _summed(held: list[Expression]) -> Portfolio:
+def _build_book(open_expressions: list[Expression]) -> Portfolio:
     empty = Portfolio(id="state", gross=0.0, net=0.0, duration=0.0, factor_exposures={})
-    book = cast("Portfolio", with_approved(empty, held))
+    book = cast("Portfolio", with_approved(empty, open_expressions))
     return replace(book, factor_exposures=dict(sorted((book.factor_exposures or {}).items())))

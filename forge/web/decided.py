@@ -64,7 +64,7 @@ class Decision(NamedTuple):
 
 def begun(tape: Tape, name: str) -> Begun:
     """What a decision began with."""
-    told = tape.begun(name)
+    told = tape.inputs(name)
     ended, failure = tape.receipt(name) is not None, tape.failure(name) or ""
     return Begun(name, told["text"], instant(told["as_of"]), told["clock"], told["trigger"], ended, failure)
 
@@ -77,7 +77,7 @@ def decision(tape: Tape, begun: Begun, edges: list[Edge]) -> Decision:
 
 def _line(step: Step) -> Line:
     if step.kind == "tool":
-        name, arguments = json.loads(step.asked)
+        name, arguments = json.loads(step.request)
         asked = ", ".join(f"{key}: {value}" for key, value in arguments.items()) if isinstance(arguments, dict) else ""
         return Line(step.lane, step.step, str(name), _short(asked), _short(step.answer))
     if step.kind == "model":

@@ -3,8 +3,8 @@
 from datetime import datetime
 
 from forge.records import Calibration, Counterfactual, Expression
-from forge.tracking.scores import by_chance, seen
-from forge.tracking.trades import SIDES, FollowedTrade, level
+from forge.tracking.scores import chance_interval, share_of_interval
+from forge.tracking.trades import SIDES, FollowedTrade, parse_price
 from pitlake.charts import (
     FULL_WIDTH,
     SQUARE,
@@ -24,9 +24,9 @@ def trade_charts(expression: Expression, trade: FollowedTrade, as_of: datetime) 
     returns = [(mark.day, PERCENT * mark.value) for mark in trade.path.marks]
     levels = [Level("opened", 0.0, "axis")]
     for name, css in (("target", "good"), ("stop", "bad")):
-        price = level(getattr(expression, name), name)
-        if price is not None and trade.path.opened:
-            share = SIDES[expression.direction] * (price / trade.path.opened - 1)
+        price = parse_price(getattr(expression, name), name)
+        if price is not None and trade.path.entry_price:
+            share = SIDES[expression.direction] * (price / trade.path.entry_price - 1)
             levels.append(Level(name, PERCENT * share, css))
     return line_chart(returns, as_of, FULL_WIDTH, "Return in percent", levels=levels)
 
@@ -35,9 +35,9 @@ def calibration_charts(calibration: Calibration) -> tuple[list[ForecastBand], li
     """Return a category's bands, and their reliability diagram for wide and narrow windows."""
     bands = []
     for band in calibration.bands:
-        came_true = seen(band.least, band.most, band.forecasts)
+        came_true = share_of_interval(band.least, band.most, band.forecasts)
         forecast = min(1.0, max(0.0, came_true + band.bias))
-        chance = by_chance(forecast, band.forecasts)
+        chance = chance_interval(forecast, band.forecasts)
         bands.append(ForecastBand(forecast, came_true, band.least, band.most, *chance))
     return bands, reliability_chart(bands, SQUARE)
 

@@ -31,7 +31,7 @@ from forge.records import (
     View,
     kind_of_path,
 )
-from forge.tracking.bars import Untold
+from forge.tracking.bars import NotFollowable
 from forge.tracking.trades import FollowedTrade, follow_held
 from forge.web.decided import Begun, Decision, begun, decision
 from pitlake import clock
@@ -161,7 +161,7 @@ class Day:
         """What became of an Expression by the day since it was active first; else the reason why that can't be told."""
         try:
             course = follow_held(texts, At(as_of=self.at, lake=self.lake.root))
-        except (Untold, BadInput, LakeNotFound) as problem:
+        except (NotFollowable, BadInput, LakeNotFound) as problem:
             return f"It can't be followed: {problem if not isinstance(problem, LakeNotFound) else 'there is no lake'}."
         return course or "It was never active, so there is nothing to follow."
 

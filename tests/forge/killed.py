@@ -55,9 +55,9 @@ class Mortal(Tape):
         super().__init__(place)
         self._dice = dice
 
-    def _keep(self, decision: str, step: Step) -> None:
+    def add_step(self, decision: str, step: Step) -> None:
         self._dice.roll()
-        super()._keep(decision, step)
+        super().add_step(decision, step)
         self._dice.roll()
 
 
@@ -100,7 +100,7 @@ def outcome(root: Path, journal: str | None = None) -> dict[str, Any]:
     memory = Memory(root / "forge", journal)
     rows = memory.journal.rows()
     left = {
-        "steps": [(step.step, step.kind, _undated(step.asked)) for step in Tape(root / "tape.sqlite").steps("d")],
+        "steps": [(step.step, step.kind, _undated(step.request)) for step in Tape(root / "tape.sqlite").steps("d")],
         "results": [_undated(step.answer) for step in Tape(root / "tape.sqlite").steps("d")],
         "written": [(row.path, _undated(row.content)) for row in rows],
         "faults": memory.audit(),

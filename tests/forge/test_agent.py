@@ -96,7 +96,7 @@ def test_an_altered_row_of_memory_is_named_by_its_step(desk):
             journal.execute(f"DROP TRIGGER {trigger}")
         journal.execute("UPDATE forge_journal SET content = replace(content, 'Growth', 'Grawth') WHERE kind = 'views'")
     journal.close()
-    with pytest.raises(Diverged, match=r"step 5 of agent \(tool\) differs: search answers: "):
+    with pytest.raises(Diverged, match=r"step 5 of agent \(tool\) differs: answer of search: "):
         replay(agent, decided.decision, "live-tools")
 
 
@@ -128,16 +128,16 @@ def test_the_receipt_names_what_the_decision_stood_on(desk):
 
 def test_a_tape_that_holds_a_limit_of_tokens_replays(desk):
     agent = desk([say("fine")])
-    begin = agent._begin
-    object.__setattr__(agent, "_begin", lambda *given: begin(*given) | {"limits": [40, 1_000_000, 3]})
+    begin = agent._new_inputs
+    object.__setattr__(agent, "_new_inputs", lambda *given: begin(*given) | {"limits": [40, 1_000_000, 3]})
     decided = ask(agent)
     assert replay(desk([]), decided.decision) == decided
 
 
 def test_without_a_market_lake_it_is_said_in_one_sentence(desk):
     told = []
-    assert ask(desk([say("fine")]), said=told.append).receipt.market is None
-    assert told[1] == "there is no market lake: fetch finds nothing; name one with --lake or PITLAKE_LAKE, or fill one"
+    assert ask(desk([say("fine")]), on_progress=told.append).receipt.market is None
+    assert told[1] == "there is no market lake, so fetch finds nothing; give one with --lake or PITLAKE_LAKE"
 
 
 def test_a_cut_off_is_the_registrys_or_the_tables_and_unknown_where_neither_says(tmp_path, monkeypatch):
@@ -229,12 +229,12 @@ def test_p1_every_model_answer_tool_call_and_write_is_on_the_audit_trail(desk):
     decided = ask(agent)
     steps = agent.tape.steps(decided.decision)
     assert [step.kind for step in steps] == ["model", "tool", "tool", "model", "tool", "tool", "model", "tool", "model"]
-    assert [json.loads(step.asked)[0] for step in steps if step.kind == "tool"] == [
+    assert [json.loads(step.request)[0] for step in steps if step.kind == "tool"] == [
         "read", "write", "search", "read", "fetch",
     ]  # fmt: skip
     (view,) = [row for row in agent.memory.journal.rows() if row.kind == "views"]
     number = int(view.call_id.removeprefix(f"{decided.decision}:agent:"))
-    assert json.loads(steps[number - 1].asked) == list(WRITE)
+    assert json.loads(steps[number - 1].request) == list(WRITE)
     assert (view.actor, view.session) == ("agent", decided.receipt.session)
     assert {row.actor for row in agent.memory.journal.rows() if row.kind == "sessions"} == {"code"}
 
@@ -252,7 +252,7 @@ def test_a_replay_whose_receipt_is_another_names_what_differs(desk, tmp_path):
 
 def test_the_decision_is_named_before_anything_is_asked(desk):
     told = []
-    decided = ask(desk(SCRIPT), said=told.append)
+    decided = ask(desk(SCRIPT), on_progress=told.append)
     assert told[0] == f"decision {decided.decision}"
 
 
@@ -313,7 +313,7 @@ def test_an_event_decided_again_is_told_nothing_of_earlier_tries_not_even_by_ids
             agent = Agent(memory, told, lambda role, scripted=scripted: scripted, tmp_path / "none")
             ask(agent, event="E", decision=f"try{number}" if number < tries else "last")
         memory.close()
-        return told.begun("last")["session"], told.steps("last"), [request.system for request in scripted.asked]
+        return told.inputs("last")["session"], told.steps("last"), [request.system for request in scripted.asked]
 
     first, again = tape("first", 0), tape("again", 3)
     assert first == again

@@ -9,7 +9,7 @@ from pydantic_ai import models
 
 from forge.agent.tools.read import SPEC
 from forge.model import Answer, Call, ModelFailed, NoModel, Request, Results, Returned
-from forge.model.messages import dumped, loaded
+from forge.model.messages import dump_answer, load_answer
 from forge.model.routing import ROLES, Routing
 from pitlake.errors import BadInput
 
@@ -79,7 +79,7 @@ def test_thinking_goes_back_in_its_place_as_it_came_and_is_no_part_of_what_was_s
     answer = ask(server, events(*blocks, use('{"path": "/memory/"}'), stop="tool_use"))
     assert (answer.text, [call.name for call in answer.calls]) == ("look", ["read"])
     results = Results((Returned(answer.calls[0], "Directory: /memory/ (0 items)"),))
-    kept = loaded(dumped(answer))
+    kept = load_answer(dump_answer(answer))
     assert kept == answer
     ask(server, events(text("done")), request=Request("You are Forge.", ("go", kept, results)))
     sent = server.asked[-1]["messages"][1]["content"]
@@ -93,7 +93,7 @@ def test_thinking_goes_back_in_its_place_as_it_came_and_is_no_part_of_what_was_s
 
 def test_an_answer_from_before_anything_was_carried_is_still_one():
     told = {"text": "ok", "calls": [], "finish": "stop", "model": "m", "input_tokens": 1, "output_tokens": 2}
-    assert loaded(json.dumps(told)) == Answer("ok", (), "stop", "m", 1, 2)
+    assert load_answer(json.dumps(told)) == Answer("ok", (), "stop", "m", 1, 2)
 
 
 @pytest.mark.parametrize(("status", "kind"), [(429, "rate_limit_error"), (529, "overloaded_error"), (500, "api_error")])
@@ -104,7 +104,7 @@ def test_a_busy_server_is_asked_again(server, status, kind):
 
 @pytest.mark.parametrize("status", [429, 529, 400, 401])
 def test_a_server_that_stays_so_is_one_clear_error(server, status):
-    with pytest.raises(ModelFailed, match=r"anthropic:claude-x gave no answer .*go on later from the tape"):
+    with pytest.raises(ModelFailed, match=r"anthropic:claude-x gave no answer .*resume later"):
         ask(server, (status, failure("overloaded_error"), 0), retries=1)
     assert len(server.asked) == (2 if status in (429, 529) else 1)
 
@@ -150,13 +150,13 @@ def test_no_request_leaves_the_machine():
 def test_a3_each_role_has_a_model_that_configuration_replaces(monkeypatch):
     for variable in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
         monkeypatch.delenv(variable, raising=False)
-    sizes = [Routing().named(role).split("-")[1] for role in ROLES]
+    sizes = [Routing().model_name(role).split("-")[1] for role in ROLES]
     assert sizes == ["opus", "sonnet", "sonnet", "opus", "opus", "opus", "haiku"]
     monkeypatch.setenv("FORGE_MODEL_COMPACT", "openai:tiny@http://127.0.0.1:1/v1")
-    assert Routing().named("compact") == "openai:tiny@http://127.0.0.1:1/v1"
+    assert Routing().model_name("compact") == "openai:tiny@http://127.0.0.1:1/v1"
     assert Routing().model("compact").id == "openai:tiny"
-    assert Routing({"compact": "anthropic:y"}).named("compact") == "openai:tiny@http://127.0.0.1:1/v1"
-    assert Routing({"review": "anthropic:y"}).named("review") == "anthropic:y"
+    assert Routing({"compact": "anthropic:y"}).model_name("compact") == "openai:tiny@http://127.0.0.1:1/v1"
+    assert Routing({"review": "anthropic:y"}).model_name("review") == "anthropic:y"
     with pytest.raises(NoModel, match=r"model: none is configured for the role agent; set ANTHROPIC_API_KEY"):
         Routing().model("agent")
     with pytest.raises(BadInput, match="role: 'boss' is not a role"):

@@ -83,7 +83,7 @@ def test_an_altered_row_of_the_market_is_named_by_its_step(desk):
         values = pc.if_else(pc.equal(table["value"], 17101.3), 17101.4, table["value"])
         pq.write_table(table.set_column(at, table.schema.field(at), values), place)
     assert desk.replay("strict") == desk.decided
-    with pytest.raises(Diverged, match=r"step 2 of agent \(tool\) differs: fetch answers: ") as caught:
+    with pytest.raises(Diverged, match=r"step 2 of agent \(tool\) differs: answer of fetch: ") as caught:
         desk.replay("live-tools")
     assert (caught.value.lane, caught.value.step) == ("agent", 2)
 

@@ -10,7 +10,7 @@ import pytest
 
 from forge.agent.agent import Agent
 from forge.core.clock import Simulated
-from forge.core.config import of
+from forge.core.config import from_mapping
 from forge.core.tape import Tape
 from forge.memory import Memory
 from forge.model import Answer, Call, ModelFailed
@@ -38,7 +38,7 @@ class Desk:
     def agent(self, settings, **roles):
         self.models = {role: Scripted(script, role) for role, script in roles.items()}
         tape, models = Tape(self.root / "tape.sqlite"), self.models.__getitem__
-        return Agent(self.memory, tape, models, self.root / "none", of(settings))
+        return Agent(self.memory, tape, models, self.root / "none", from_mapping(settings))
 
     def ask(self, settings, as_of=T, decision="", **roles):
         self.memory.journal.clock.move(max(self.memory.journal.clock.now(), instant(as_of)))
@@ -65,10 +65,10 @@ def test_a_run_that_reaches_a_budget_says_which_and_how_to_raise_it(desk, budget
     scope = next(iter(budget))
     assert (decided.end, desk.asked()) == ("budget", asked)
     assert f"STOPPED: the run's budget of {unit} is reached: " in decided.answer
-    assert f"raise {scope} below [budgets.run] in Forge's settings" in decided.answer
+    assert f"raise {scope} in [budgets.run] in Forge's settings" in decided.answer
     assert decided.receipt.end == "budget"
     assert '"finish": "budget"' in Tape(desk.root / "tape.sqlite").steps("D-1")[-1].answer
-    history = turn(desk.memory, decided.receipt.session, at=desk.memory.standing(instant(T)))
+    history = turn(desk.memory, decided.receipt.session, at=desk.memory.read_instant(instant(T)))
     assert f"Stopped: the run's budget of {unit} is reached" in history.read_file("/session/turn_history.md")
     again = asyncio.run(desk.agent({}, agent=[]).replay("D-1"))
     assert again == decided
@@ -98,14 +98,14 @@ def test_a_days_budget_counts_all_its_runs_by_the_triggers_clock(desk):
     assert desk.ask(settings, agent=two).end == "answered"
     late = desk.ask(settings, SAME_DAY, agent=two)
     assert (late.end, desk.asked()) == ("budget", 1)
-    assert "the day's budget of 3 calls is reached: 3 are spent" in late.answer
+    assert "the day's budget of 3 calls is reached: 3 spent" in late.answer
     assert desk.ask(settings, NEXT_DAY, agent=two).end == "answered"
     assert day_of(instant(T), "America/New_York") == (instant("2014-05-29T04:00:00Z"), instant(NEXT_DAY))
 
 
 def test_what_another_run_spends_meanwhile_counts_with_the_day(desk):
     done = [Answer("done", (), "stop", "s", 10, 10)]
-    meter = Meter(Tape(desk.root / "tape.sqlite"), "D-1", instant(T), of({}))
+    meter = Meter(Tape(desk.root / "tape.sqlite"), "D-1", instant(T), from_mapping({}))
     counted = []
     for _ in range(3):
         desk.ask({}, agent=done)
@@ -139,7 +139,7 @@ def test_what_another_process_asked_and_got_no_answer_to_counts_with_the_day(des
     program = """
 import asyncio, os, sys
 from forge.model.budget import Meter
-from forge.core.config import of
+from forge.core.config import from_mapping
 from forge.model import ModelFailed, Request
 from forge.core.tape import Tape
 from pitlake.clock import instant
@@ -153,13 +153,13 @@ class Dead:
 
 tape = Tape(sys.argv[1])
 tape.begin("D-0", {"as_of": sys.argv[2]})
-model = Meter(tape, "D-0", instant(sys.argv[2]), of({})).over(lambda role: Dead())("agent")
+model = Meter(tape, "D-0", instant(sys.argv[2]), from_mapping({})).over(lambda role: Dead())("agent")
 asyncio.run(model.ask(Request("You are Forge.", ("x" * 4_000,))))
 """
     place = str(desk.root / "tape.sqlite")
     done = subprocess.run([sys.executable, "-c", program, place, T, str(ended)], capture_output=True, check=False)
     assert done.returncode == (1 if ended else 9), done.stderr
-    run, day = Meter(Tape(place), "D-1", instant(T), of({})).spent()
+    run, day = Meter(Tape(place), "D-1", instant(T), from_mapping({})).spent()
     assert (run, day.calls, day.tokens > 1_000) == (Spent(), 1, not ended)
     late = desk.ask({"budgets": {"day": {"calls": 1}}}, SAME_DAY, agent=[Answer("done", (), "stop", "s", 10, 10)])
     assert (late.end, desk.asked()) == ("budget", 0)
@@ -169,7 +169,7 @@ asyncio.run(model.ask(Request("You are Forge.", ("x" * 4_000,))))
 def test_an_unknown_price_stops_a_budget_in_dollars_before_anything_is_asked(desk):
     decided = desk.ask({"budgets": {"day": {"dollars": 5.0}}}, agent=[Answer("done")])
     assert (decided.end, desk.asked(), decided.receipt.models) == ("budget", 0, {})
-    assert "the price of scripted:agent is not known; give input and output" in decided.answer
+    assert "the price of scripted:agent is unknown; give input and output" in decided.answer
     assert '[prices."scripted:agent"]' in decided.answer
 
 
@@ -177,23 +177,23 @@ def test_what_an_unpriced_model_took_before_counts_as_more_than_any_budget_in_do
     assert desk.ask({}, agent=[Answer("done", (), "stop", "s", 1, 1)]).end == "answered"
     with closing(sqlite3.connect(desk.root / "tape.sqlite")) as tape, tape:
         tape.execute("DROP TRIGGER steps_UPDATE")
-        tape.execute("UPDATE steps SET asked = replace(asked, 'scripted:agent', 'scripted:other')")
+        tape.execute("UPDATE steps SET request = replace(request, 'scripted:agent', 'scripted:other')")
     decided = desk.ask({"budgets": {"day": {"dollars": 5.0}}, "prices": PRICED}, agent=[Answer("done")])
     assert (decided.end, desk.asked()) == ("budget", 0)
 
 
 def test_prices_are_the_settings_or_the_lists():
-    own = of({"prices": PRICED}).prices
+    own = from_mapping({"prices": PRICED}).prices
     assert price("scripted:agent", own) == own["scripted:agent"]
     assert price("scripted:agent", {}) is None
     assert price("openai:a-local-model", {}) is None
     listed_price = price("anthropic:claude-opus-4-5", {})
     assert (listed_price.input, listed_price.output) == (5.0, 25.0)
     with pytest.raises(BadInput, match=r"prices\.x\.output: is missing"):
-        of({"prices": {"x": {"input": 1.0}}})
+        from_mapping({"prices": {"x": {"input": 1.0}}})
     with pytest.raises(BadInput, match=r"budgets\.run\.calls"):
-        of({"budgets": {"run": {"calls": "many"}}})
-    assert of({"budgets": {"run": {"dollars": 2}}}).budgets.run.tokens == 1_000_000
+        from_mapping({"budgets": {"run": {"calls": "many"}}})
+    assert from_mapping({"budgets": {"run": {"dollars": 2}}}).budgets.run.tokens == 1_000_000
     assert Spent(1, 2, 3.0).plus(Spent(1, 1, 1.0)) == Spent(2, 3, 4.0)
 
 

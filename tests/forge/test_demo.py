@@ -49,7 +49,7 @@ def memory(home, told):
 
 
 def records(memory, kind):
-    known = turn(memory, at=memory.standing(memory.journal.clock.now())).remembered
+    known = turn(memory, at=memory.read_instant(memory.journal.clock.now())).remembered
     rows = {path: known.all(path) for path in known.paths(KINDS[kind].folder)}
     return {path[-6:-3].strip("-"): [parse(KINDS[kind], row.content) for row in of] for path, of in rows.items()}
 
@@ -95,7 +95,7 @@ def test_what_is_told_is_what_happened(told):
         "  V-001 failed: value >= 17001.5 by 2014-06-30, and it is 16990.7",
         "  from the tape alone: 3 decisions, 58 steps, 0 differences",
         "  the lake asked again: 3 decisions, 58 steps, 0 differences",
-        "  a tool's result altered on a copy of the tape: step 2 of agent (tool) differs: fetch answers: ",
+        "  a tool's result altered on a copy of the tape: step 2 of agent (tool) differs: answer of fetch: ",
     ):
         assert line in text
 
@@ -117,7 +117,7 @@ def test_make_web_shows_what_the_story_left_and_takes_no_decision_on_it(home, to
         unlocked = {"origin": BASE, "cookie": f"pitlake_token={TOKEN}"}
         refused = client.post("/desk/e/E-001/reject", data={"sha256": shown, "reason": "no"}, headers=unlocked)
     assert refused.status_code == 409
-    assert "of simulated:demo is only read" in refused.text
+    assert "of simulated:demo is read-only" in refused.text
     assert memory.journal.head() == before
 
 

@@ -60,7 +60,8 @@ def made(tmp_path_factory):
     code = turn(memory, "code", actor="code")
     against = Counterfactual(
         id="new", decision_type="other", view="V-001", reason=HOSTILE, problem=HOSTILE, exit_reason=HOSTILE,
-        reference_date=now(), made=0.0125, marks=tuple(Mark(day=now().date(), value=value) for value in (0.0, 0.0125)),
+        reference_date=now(), total_return=0.0125,
+        marks=tuple(Mark(day=now().date(), value=value) for value in (0.0, 0.0125)),
     )  # fmt: skip
     wrote(code, "/memory/counterfactuals/new.md", against, "against")
     wrote(code, "/memory/outcomes/new.md", Outcome(id="new", view="V-001", expression="E-001", status=HOSTILE), "out")
@@ -180,7 +181,7 @@ def test_a_run_under_way_shows_its_steps_until_it_ends(desk):
     page = client.get("/desk/d/D-live").text
     assert 'id="run" aria-labelledby="h-s" data-live>' in page
     assert re.search(r"<b>agent 1</b><span>read</span><span>path: &lt;script", page)
-    tape.keep_receipt("D-live", json.dumps(RECEIPT))
+    tape.add_receipt("D-live", json.dumps(RECEIPT))
     assert "data-live" not in client.get("/desk/d/D-live").text
 
 
@@ -197,7 +198,7 @@ def test_a_browser_that_stays_sees_the_steps_come_and_the_run_end(desk):
         assert browser.run("return document.querySelectorAll('#run li').length") == 0
         asyncio.run(tape.lane("D-live").once("tool", ["read", {"path": HOSTILE}], lambda: answered("41 lines")))
         assert "41 lines" in browser.until("return document.querySelector('#run li')?.innerText")
-        tape.keep_receipt("D-live", json.dumps(RECEIPT))
+        tape.add_receipt("D-live", json.dumps(RECEIPT))
         browser.until("return document.querySelector('#run') && !document.querySelector('[data-live]')")
         assert browser.console() == []
 
@@ -236,7 +237,7 @@ def test_a_trade_is_drawn_beside_its_stop_and_target_up_to_the_day(desk, tmp_pat
         return told, trade_charts(held, told, day.at)[0]
 
     told, picture = drawn("2024-02-21T00:00:00Z")
-    assert (told.path.opened, len(told.path.marks), told.path.reason) == (51.0, 6, "")
+    assert (told.path.entry_price, len(told.path.marks), told.path.reason) == (51.0, 6, "")
     assert "target 17.6471, stop -1.9608" in picture
     assert str(told.path.marks[-1].day) < "2024-02-21"
     assert drawn("2024-03-05T00:00:00Z")[0].path.reason == "target"

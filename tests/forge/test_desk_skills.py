@@ -9,7 +9,7 @@ import pytest
 from forge.core.clock import Clock
 from forge.core.skill_loader import OURS
 from forge.evolution.approve import rollback
-from forge.evolution.propose import judged, propose
+from forge.evolution.propose import propose, record_test
 from forge.evolution.revisions import folder_hash
 from forge.memory import Memory
 from forge.records import KINDS, parse
@@ -119,7 +119,7 @@ def test_m1_what_is_not_exactly_that_or_has_no_reason_changes_nothing(desk, chan
 def test_m1_one_that_passed_its_test_needs_no_reason(desk):
     client, memory, own = desk
     (waiting,) = [row for row in memory.journal.rows() if row.kind == "proposals"]
-    judged(memory, memory.hydrate(clock.now()).record(waiting), "passed: 9 pairs, 9 better, 0 worse, p = 0.0039")
+    record_test(memory, memory.hydrate(clock.now()).record(waiting), "passed: 9 pairs, 9 better, 0 worse, p = 0.0039")
     assert "untested" not in client.get("/desk/skills").text
     client.post(PATH, data={"sha256": hash_of(client)}, headers=UNLOCKED)
     assert folder_hash(own / SKILL) == hash_of(client)

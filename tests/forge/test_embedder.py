@@ -5,7 +5,7 @@ from datetime import datetime, timedelta, timezone
 import numpy as np
 import pytest
 
-from forge.core.embedder import KeptVectors, TextModel, instants
+from forge.core.embedder import TextModel, VectorCache, instants
 from forge.core.embedder import ranked as ranked_by
 from pitlake.errors import BadInput
 from pitlake.questions.embedding import own
@@ -55,25 +55,25 @@ def test_a_text_is_embedded_once_by_each_model_wherever_it_stands(tmp_path):
         return [3.0, 4.0]
 
     for name, texts in (("a", ["x", "y", "x"]), ("a", ["y", "z"]), ("b", ["x"])):
-        kept = KeptVectors(tmp_path / "vectors.sqlite", TextModel(name, embed))
-        assert kept.of(texts).tolist() == [[pytest.approx(0.6), pytest.approx(0.8)]] * len(texts)
+        kept = VectorCache(tmp_path / "vectors.sqlite", TextModel(name, embed))
+        assert kept.embed(texts).tolist() == [[pytest.approx(0.6), pytest.approx(0.8)]] * len(texts)
         kept.close()
     assert asked == ["x", "y", "z", "x"]
 
 
 def test_a_thousand_texts_are_kept_and_given_back_the_same(tmp_path):
     texts = [f"record {number} about growth" for number in range(1200)]
-    first = KeptVectors(tmp_path / "vectors.sqlite")
-    made = first.of(texts)
+    first = VectorCache(tmp_path / "vectors.sqlite")
+    made = first.embed(texts)
     first.close()
-    again = KeptVectors(tmp_path / "vectors.sqlite", TextModel(embed=lambda _: pytest.fail("it is kept")))
-    assert np.array_equal(again.of(texts), made)
+    again = VectorCache(tmp_path / "vectors.sqlite", TextModel(embed=lambda _: pytest.fail("it is kept")))
+    assert np.array_equal(again.embed(texts), made)
     assert made[0] == pytest.approx(np.array(own(texts[0])), abs=1e-6)
-    assert again.of([]).shape == (0, 0)
+    assert again.embed([]).shape == (0, 0)
     again.close()
 
 
 def test_a_text_without_words_is_like_nothing():
-    kept = KeptVectors(model=TextModel("none", lambda _: [0.0, 0.0]))
-    (hit,) = ranked(EAST, kept.of(["…"]), [T], T)
+    kept = VectorCache(model=TextModel("none", lambda _: [0.0, 0.0]))
+    (hit,) = ranked(EAST, kept.embed(["…"]), [T], T)
     assert hit.similarity == 0

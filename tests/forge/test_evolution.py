@@ -13,11 +13,11 @@ from forge.core.clock import Clock, Simulated
 from forge.core.skill_loader import OURS, SkillLoader
 from forge.evolution.approve import approve
 from forge.evolution.paired import Pair, trial
-from forge.evolution.propose import claims, judged, pending, propose
-from forge.evolution.revisions import apply, back, folder_hash, patched
+from forge.evolution.propose import claims, pending, propose, record_test
+from forge.evolution.revisions import apply, folder_hash, patched_hash, undo
 from forge.memory import Memory
 from forge.records import ProcessKnowledge
-from forge.tracking.settlement import hydrated
+from forge.tracking.settlement import whole_memory
 from pitlake.clock import NEW_YORK
 from pitlake.errors import BadInput
 from tests.forge.world import turn, wrote
@@ -38,13 +38,13 @@ def memory(tmp_path):
 def learnt(memory, days=DAYS, **changed):
     for number, day in enumerate(days):
         memory.journal.clock.move(max(memory.journal.clock.now(), START + timedelta(days=day)))
-        fs = turn(memory, "s", memory.standing(memory.journal.clock.now()))
+        fs = turn(memory, "s", memory.read_instant(memory.journal.clock.now()))
         lesson = replace(LESSON, **changed)
         wrote(fs, "/memory/pk/new.md", lesson, f"pk{memory.journal.head()[0]}{number}")
 
 
 def found(memory):
-    return [(one.skill, one.lessons) for one in claims(hydrated(memory, memory.journal.clock.now()))]
+    return [(one.skill, one.lessons) for one in claims(whole_memory(memory, memory.journal.clock.now()))]
 
 
 def test_m1_five_lessons_of_three_weeks_that_agree_make_one_proposal(memory, tmp_path):
@@ -89,15 +89,15 @@ def test_m1_only_the_exact_hash_and_a_passed_test_or_a_reason_apply_it(memory, t
         with pytest.raises(BadInput, match=problem):
             approve(memory, made.id, sha256, "pm", own, reason)
     assert not own.exists()
-    failed = judged(memory, made, str(trial([Pair("thematic", True, False)])))
+    failed = record_test(memory, made, str(trial([Pair("thematic", True, False)])))
     with pytest.raises(BadInput, match="SEP-001 is failed: 1 pairs, 0 better, 1 worse"):
         approve(memory, failed.id, made.sha256, "pm", own)
-    judged(memory, made, str(trial([Pair("thematic", False, True)] * 9)))
+    record_test(memory, made, str(trial([Pair("thematic", False, True)] * 9)))
     assert approve(memory, made.id, made.sha256, "pm", own).status == "applied"
     assert folder_hash(own / "view-validation") == made.sha256
     assert CLAIM in SkillLoader(own).load("view-validation").prompt
     assert pending(memory) == []
-    with pytest.raises(BadInput, match="is applied and waits for nothing"):
+    with pytest.raises(BadInput, match="is applied, not pending"):
         approve(memory, made.id, made.sha256, "pm", own)
 
 
@@ -106,7 +106,7 @@ def test_m1_a_skill_that_changed_since_is_proposed_again(memory, tmp_path):
     own, place = tmp_path / "skills", SkillLoader().meta("view-validation").path
     (made,) = propose(memory, own)
     other = (place / "SKILL.md").read_text() + "\nOther.\n"
-    apply(place, own, "SKILL.md", other, patched(place, "SKILL.md", other))
+    apply(place, own, "SKILL.md", other, patched_hash(place, "SKILL.md", other))
     with pytest.raises(BadInput, match="has changed since SEP-001 was proposed"):
         approve(memory, made.id, made.sha256, "pm", own, "because")
 
@@ -117,14 +117,14 @@ def test_m1_each_change_is_a_revision_and_one_step_is_undone(tmp_path):
     for number in range(2):
         at = SkillLoader(own).meta("rv-analysis").path
         text = (at / "SKILL.md").read_text() + f"\nChange {number}.\n"
-        hashes.append(patched(at, "SKILL.md", text))
+        hashes.append(patched_hash(at, "SKILL.md", text))
         apply(at, own, "SKILL.md", text, hashes[-1])
     assert folder_hash(own / "rv-analysis") == hashes[1]
-    assert back(own, "rv-analysis") == hashes[0]
-    assert back(own, "rv-analysis") == "none"
+    assert undo(own, "rv-analysis") == hashes[0]
+    assert undo(own, "rv-analysis") == "none"
     assert SkillLoader(own).meta("rv-analysis").path == place
     with pytest.raises(BadInput, match="has no earlier revision"):
-        back(own, "rv-analysis")
+        undo(own, "rv-analysis")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from forge.agent.tasks.collect import CollectTool
 from forge.agent.tasks.executor import Executor
-from forge.agent.tasks.spec import Task, TaskResult, loaded
+from forge.agent.tasks.spec import Task, TaskResult, load_result
 from pitlake.errors import BadInput
 from tests.forge.graphs import Jumping, graphs
 
@@ -28,19 +28,19 @@ class NoCallback(Executor):
 
 
 class NoRequeue(Executor):
-    def _stir(self, retry):
+    def _requeue_skipped(self, retry):
         pass
 
 
 class FirstTry(Executor):
     """Dependents keep to the try they first saw."""
 
-    def _older(self, used):
+    def _is_outdated(self, used):
         return False
 
 
 class Circles(Executor):
-    def _below(self, name):
+    def _dependencies(self, name):
         return set()
 
 
@@ -188,7 +188,7 @@ def test_t4_a_retry_inherits_what_is_not_given():
 
 def test_a_result_is_kept_as_it_was():
     one = TaskResult(id="a", status="ok", summary="s", used=("b",), proposed=("p",))
-    assert loaded(one.dumped()) == one
+    assert load_result(one.to_json()) == one
 
 
 def test_a_task_that_used_what_was_retried_since_is_told():
@@ -200,4 +200,4 @@ def test_a_task_that_used_what_was_retried_since_is_told():
         executor.dispatch(task("a2", retry_of="a"))
         return await CollectTool(executor).execute("", target="all")
 
-    assert run(script).endswith(", 1 built on what was retried since (b)")
+    assert run(script).endswith(", 1 used a result that was retried since (b)")

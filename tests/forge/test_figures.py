@@ -37,14 +37,14 @@ def test_o1_a_figure_resolves_to_its_row_and_receipt(fs, text):
 @pytest.mark.parametrize("text", ["17149.7", "-17149.6", "17149.60001", "2014", "26%", "171496"])
 def test_o1_a_figure_that_no_row_has_is_unproven(fs, text):
     assert told(fs, f"It is {text}.") == {text: ""}
-    assert figures.ledger(f"It is {text}.", ReadFS(fs.remembered), ()) == f"## FIGURES\n- {text}: UNPROVEN"
+    assert figures.figure_ledger(f"It is {text}.", ReadFS(fs.remembered), ()) == f"## FIGURES\n- {text}: UNPROVEN"
 
 
 def test_o1_names_and_judgements_are_no_figures_and_only_capital_sections_count(fs):
     text = "### SUMMARY\nV-001 of 2014-05-29, 2014Q1: 3.\n\n### VIEW UPDATES\nprior_confidence: 0.6\n\n"
     text += "### NEXT ACTIONS\n7."
     assert set(told(fs, text, *figures.CAPITAL)) == {"3"}
-    assert figures.ledger("### SUMMARY\nNothing.", ReadFS(fs.remembered)) == "## FIGURES\nnone"
+    assert figures.figure_ledger("### SUMMARY\nNothing.", ReadFS(fs.remembered)) == "## FIGURES\nnone"
 
 
 @pytest.mark.parametrize("name", ["ctx_002", "ctx_001", "ctx_999999999", "ctx_x", "ctx_x/y"])

@@ -106,7 +106,7 @@ def test_f2_ids_rise_and_are_never_given_twice(memory):
     assert given_ == [f"/memory/views/V-{n:03d}.md" for n in range(1, 7)]
     with pytest.raises(PathRefused, match=r"write to /memory/views/new.md"):
         wrote(one, "/memory/views/V-100.md", replace(NEW_VIEW, id="V-100"), "x")
-    with pytest.raises(RecordUnreadable, match="the title says V-002, the path V-001"):
+    with pytest.raises(RecordUnreadable, match="the title is V-002, but the path is V-001"):
         wrote(one, "/memory/views/V-001.md", replace(NEW_VIEW, id="V-002"), "y")
 
 
@@ -133,7 +133,7 @@ def test_f3_the_query_language(tmp_path, query, found):
 
 
 def test_f3_an_unknown_key_is_refused_with_the_known_ones_named(memory):
-    with pytest.raises(BadInput, match=r"colour.*known are id, scope, category, confidence.*since"):
+    with pytest.raises(BadInput, match=r"colour.*the fields are id, scope, category, confidence.*since"):
         turn(memory).list_dir("/memory/views/", "colour:red")
 
 
@@ -232,7 +232,7 @@ def test_c1_defaults_are_the_seeds_and_unknown_keys_are_refused(tmp_path):
     ]  # fmt: skip
     for told in wrong:
         with pytest.raises(BadInput):
-            config.of(told)
+            config.from_mapping(told)
 
 
 def test_pinned_turns_of_a_simulated_clock_do_not_see_its_later_instants(tmp_path):

@@ -10,12 +10,12 @@ from click.testing import CliRunner
 
 from forge import cli
 from forge.agent.agent import Agent
-from forge.agent.fork import Change, fork
+from forge.agent.fork import ForkChange, fork
 from forge.core.clock import Simulated
 from forge.core.skill_loader import OURS
 from forge.core.tape import Tape
-from forge.evolution.again import tried
-from forge.evolution.revisions import patched
+from forge.evolution.again import run_trial
+from forge.evolution.revisions import patched_hash
 from forge.memory import Memory
 from forge.model import Answer, Call, NoModel
 from forge.model.scripted import Scripted
@@ -66,7 +66,7 @@ def agent(tmp_path):
 
 def forked(agent, **change):
     before = agent.memory.journal.head(), agent.tape.steps("d")
-    found = asyncio.run(fork(agent, "d", Change(**change)))
+    found = asyncio.run(fork(agent, "d", ForkChange(**change)))
     assert (agent.memory.journal.head(), agent.tape.steps("d")) == before
     return found
 
@@ -84,14 +84,14 @@ def test_a1_what_is_told_again_changes_nothing_and_asks_no_model(agent):
 def test_a_model_s_answer_is_replaced_by_plain_words(agent):
     found = forked(replace(agent, models=nobody), step=1, answer="Nothing follows from it.")
     assert found.answer == "Nothing follows from it."
-    assert named(found) == [(1, "model", "answers")]
+    assert named(found) == [(1, "model", "answer")]
 
 
 def test_a1_another_fact_leads_to_another_decision_and_each_step_is_named(agent):
     found = forked(agent, step=2, answer="economic series: 1 row\nvalue=1.0")
     assert found.answer == "It falls."
     assert named(found) == [
-        (2, "tool", "answers"), (3, "model", "asked"), (4, "tool", "asked"), (5, "model", "asked")
+        (2, "tool", "answer"), (3, "model", "request"), (4, "tool", "request"), (5, "model", "request")
     ]  # fmt: skip
     assert "0.9" in found.differences[2].change
     assert found.same == 1
@@ -101,7 +101,7 @@ def test_a1_another_model_answers_from_its_step_on(agent):
     other = Scripted(lambda request: Answer("No view."), "other")
     found = forked(agent, step=3, models=lambda role: other)
     assert (found.answer, len(other.asked)) == ("No view.", 1)
-    assert named(found) == [(3, "model", "answers")]
+    assert named(found) == [(3, "model", "answer")]
 
 
 def test_a1_another_skill_is_in_the_prompt_from_the_first_step_on(agent, tmp_path):
@@ -109,29 +109,29 @@ def test_a1_another_skill_is_in_the_prompt_from_the_first_step_on(agent, tmp_pat
     place = own / "rv-analysis" / "SKILL.md"
     place.write_text(place.read_text().replace("description: ", "description: Other words. ", 1))
     found = forked(agent, skills=own)
-    assert (found.answer, named(found)[0]) == ("It grows.", (1, "model", "asked"))
+    assert (found.answer, named(found)[0]) == ("It grows.", (1, "model", "request"))
     assert "Other words" in found.differences[0].change
 
 
 def test_a1_without_a_model_a_fork_ends_where_one_would_have_to_be_asked(agent):
     found = forked(replace(agent, models=nobody), step=2, answer="value=1.0")
     assert found.answer is None
-    assert found.differences[-1].change.startswith("has to be asked, and model: none is configured")
+    assert found.differences[-1].change.startswith("is needed, and model: none is configured")
 
 
 @pytest.mark.parametrize("change", [{}, {"answer": "x", "skills": OURS}])
 def test_a1_a_fork_changes_exactly_one_input(change):
-    with pytest.raises(BadInput, match="is not one change"):
-        Change(**change)
+    with pytest.raises(BadInput, match="is not exactly one change"):
+        ForkChange(**change)
 
 
 def trial_of(agent, *lessons):
     """The test of a change that makes the agent doubt."""
     place = OURS / "view-validation"
     text = (place / "SKILL.md").read_text().replace("description: ", "description: Doubt growth. ", 1)
-    sha256 = patched(place, "SKILL.md", text)
+    sha256 = patched_hash(place, "SKILL.md", text)
     made = Proposal(id="SEP-001", skill=place.name, file="SKILL.md", sha256=sha256, body=text.strip(), links=lessons)
-    return asyncio.run(tried(agent, made))
+    return asyncio.run(run_trial(agent, made))
 
 
 def test_m1_a_change_is_tested_on_decisions_after_its_lessons_made_again(agent):
@@ -139,7 +139,7 @@ def test_m1_a_change_is_tested_on_decisions_after_its_lessons_made_again(agent):
     at = At(as_of=agent.memory.journal.clock.now(), lake=agent.lake)
     assert [one.status for one in settle(agent.memory, at, lambda decision: [])] == ["failed"]
     assert str(trial_of(agent, "PK-001")) == "failed: 1 pairs, 1 better, 0 worse, p = 0.5000"
-    files = turn(agent.memory, "s", agent.memory.standing(at.as_of))
+    files = turn(agent.memory, "s", agent.memory.read_instant(at.as_of))
     wrote(files, "/memory/pk/new.md", ProcessKnowledge(id="new", skill=("x",), category="thematic", weight=0.5), "late")
     assert str(trial_of(agent, "PK-001", "PK-002")) == "failed: 0 pairs, 0 better, 0 worse, p = 1.0000"
     with pytest.raises(NoModel, match="none is configured for the role agent"):
@@ -156,7 +156,7 @@ def test_a1_the_command_tells_the_steps_that_differ(agent, tmp_path, monkeypatch
     monkeypatch.setattr("forge.model.routing.Routing.model", lambda routing, role: Scripted(brain))
     command = ["fork", "d", "--step", "2", "--set", "answer=value=1.0", "--lake", str(tmp_path / "lake")]
     told = CliRunner().invoke(cli.command, command)
-    assert told.stdout.startswith("step 2 of agent (tool): answers: it was ")
+    assert told.stdout.startswith("step 2 of agent (tool): answer: it was ")
     assert told.stdout.endswith("1 steps are the same, 4 differ\nIt falls.\n")
     refused = CliRunner().invoke(cli.command, ["fork", "d", "--set", "weather=rain"]).exception
     assert "set: 'weather=rain' changes nothing" in str(refused)

@@ -107,7 +107,7 @@ def test_nothing_a_text_orders_is_reached(tmp_path, monkeypatch, part):
     monkeypatch.setattr(socket, "getaddrinfo", lambda *told, **more: reached.append(told))
     memory = Memory(tmp_path / "forge", clock=Simulated("test", T))
     wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
-    fs = turn(memory, "seed", at=memory.standing(memory.journal.clock.now()))
+    fs = turn(memory, "seed", at=memory.read_instant(memory.journal.clock.now()))
     wrote(fs, "/memory/views/new.md", NEW_VIEW, "view")
     wrote(fs, "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="proposed"), "expression")
     before = len(memory.journal.rows())

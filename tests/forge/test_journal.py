@@ -13,7 +13,7 @@ from forge.core.errors import CallDiffers, ClockBehind, ClocksMixed, ContentRefu
 from forge.datasets import MEMORY, contracts
 from forge.memory import Journal, Memory, WriteCall, chain, flush
 from forge.memory.chain import Row
-from forge.memory.flush import memory_audit, table
+from forge.memory.flush import memory_audit, staged_table
 from pitlake.errors import BadInput, CheckFailed
 from tests.forge.world import T0, cut, now, shown
 
@@ -40,7 +40,7 @@ def test_nothing_is_changed_or_removed(memory, statement, name, column):
     fill(memory)
     with sqlite3.connect(memory.journal._engine.url.database) as db:
         assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-        with pytest.raises(sqlite3.IntegrityError, match="only added to"):
+        with pytest.raises(sqlite3.IntegrityError, match="append-only"):
             db.execute(statement.format(name, column))
 
 
@@ -144,7 +144,7 @@ def _altered_and_hashed_again(db):
     row = chain.Row(
         *db.execute(f"SELECT {', '.join(chain.Row.__dataclass_fields__)} FROM forge_journal WHERE seq = 3").fetchone()
     )
-    forged = chain.linked(replace(row, content="forged"), row.prev)
+    forged = chain.link(replace(row, content="forged"), row.prev)
     db.execute("UPDATE forge_journal SET content = 'forged', chain = ? WHERE seq = 3", (forged.chain,))
 
 
@@ -155,7 +155,7 @@ def _removed(db):
 def _back_dated(db):
     names = list(chain.Row.__dataclass_fields__)
     row = chain.Row(*db.execute(f"SELECT {', '.join(names)} FROM forge_journal ORDER BY seq DESC").fetchone())
-    forged = chain.linked(
+    forged = chain.link(
         replace(row, seq=row.seq + 1, written_at=row.written_at - 3_600_000_000, call_id="f"), row.chain
     )
     told = [getattr(forged, name) for name in names]
@@ -203,9 +203,9 @@ def test_a_write_that_collides_with_another_is_refused_and_the_rows_beside_it_ar
 def test_the_memory_audit_refuses_what_is_older_than_the_newest_published(memory):
     rows = fill(memory)
     memory.flush()
-    old = chain.linked(replace(rows[0], seq=99, path="/session/s/old.md"), rows[-1].chain)
+    old = chain.link(replace(rows[0], seq=99, path="/session/s/old.md"), rows[-1].chain)
     with memory.lake.stage(contracts()[MEMORY], "forged") as stage:
-        stage.add(None, table([old], memory.journal), extracted=1)
+        stage.add(None, staged_table([old], memory.journal), extracted=1)
         with pytest.raises(CheckFailed, match="older_than_published=1"):
             memory.lake.publish(stage, audits=[memory_audit(rows[-1], memory.journal)])
 
@@ -213,9 +213,9 @@ def test_the_memory_audit_refuses_what_is_older_than_the_newest_published(memory
 def test_a_row_that_was_published_past_the_journal_is_found(memory):
     rows = fill(memory)
     memory.flush()
-    forged = chain.linked(replace(rows[0], seq=99, path="/session/s/forged.md"), rows[-1].chain)
+    forged = chain.link(replace(rows[0], seq=99, path="/session/s/forged.md"), rows[-1].chain)
     with memory.lake.stage(contracts()[MEMORY], "forged") as stage:
-        stage.add(None, table([forged], memory.journal), extracted=1)
+        stage.add(None, staged_table([forged], memory.journal), extracted=1)
         memory.lake.publish(stage)
     assert [(fault.seq, fault.wrong) for fault in memory.audit()] == [(99, "forged")]
 
@@ -228,14 +228,14 @@ def test_a_cut_journal_is_the_whole_one_as_of_then(tmp_path, memory):
 
 
 def test_what_the_lake_has_as_of_an_instant_is_read_once_a_version(memory, monkeypatch):
-    opened, original = [], flush.opened
+    opened, original = [], flush.open_session
 
     def counted(lake, as_of, version=None):
         opened.append(version)
         return original(lake, as_of, version)
 
     fill(memory)
-    monkeypatch.setattr(flush, "opened", counted)
+    monkeypatch.setattr(flush, "open_session", counted)
     memory.flush()
     opened.clear()
     then = now()

@@ -39,7 +39,7 @@ def decided(tmp_path):
     model = Scripted([say("", ("fetch", ASKED), own, view), say("Growth slows: V-001.")])
     agent = Agent(memory, Tape(tmp_path / "tape.sqlite"), lambda role: model, lake.root)
     name = asyncio.run(agent.ask("What of growth?", T)).decision
-    later = turn(memory, "later", memory.standing(memory.journal.clock.now()))
+    later = turn(memory, "later", memory.read_instant(memory.journal.clock.now()))
     wrote(later, "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="draft"), "expression")
     yield agent, name
     memory.close()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from forge.core.config import ROLES, of
+from forge.core.config import ROLES, from_mapping
 from forge.core.skill_loader import SkillLoader
 from forge.records import KINDS, parse, render
 from pitlake import cli
@@ -33,7 +33,7 @@ def test_the_pages_record_is_one():
 
 def test_the_pages_settings_are_some():
     (told,) = blocks("configuration.md", "toml")
-    assert of(tomllib.loads(told)).budgets.day.dollars == 20.0
+    assert from_mapping(tomllib.loads(told)).budgets.day.dollars == 20.0
 
 
 def test_the_pages_skill_is_one(tmp_path):

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from forge.tracking.paths import Bar, Trade, followed
+from forge.tracking.paths import Bar, Trade, follow
 
 DAY = date(2024, 3, 1)
 FOREVER = date(2199, 12, 31)
@@ -23,7 +23,7 @@ def bars(*told, first=DAY):
 
 def path(trade, known, missing=()):
     days = sorted(known)
-    return followed(trade, {day: bar for day, bar in known.items() if day not in missing}, days)
+    return follow(trade, {day: bar for day, bar in known.items() if day not in missing}, days)
 
 
 @pytest.mark.parametrize(
@@ -46,16 +46,16 @@ def path(trade, known, missing=()):
 def test_o2_a_trade_is_left_in_the_order_a_bar_allows(side, told, reason, price, made):
     target, stop = (110.0, 95.0) if side > 0 else (95.0, 110.0)
     found = path(Trade(side, target, stop, FOREVER), bars(*told))
-    assert (found.reason, found.price, found.made) == (reason, price, made)
+    assert (found.reason, found.price, found.total_return) == (reason, price, made)
 
 
 def test_o2_a_trade_is_left_at_the_close_of_its_last_day_and_not_followed_over_a_missing_bar():
     known = bars(*[(100, 101, 99, 100 + number) for number in range(4)])
     timed = path(Trade(1, None, None, DAY + timedelta(days=2)), known)
-    assert (timed.reason, timed.price, timed.made, len(timed.marks)) == ("time", 102, 0.02, 3)
+    assert (timed.reason, timed.price, timed.total_return, len(timed.marks)) == ("time", 102, 0.02, 3)
     gone = path(Trade(1, 200.0, None, FOREVER), known, missing=[DAY + timedelta(days=1)])
     assert (gone.reason, gone.gap, len(gone.marks)) == ("", DAY + timedelta(days=1), 1)
-    assert path(Trade(1, 200.0, None, FOREVER), known, missing=[DAY]).opened is None
+    assert path(Trade(1, 200.0, None, FOREVER), known, missing=[DAY]).entry_price is None
 
 
 def oracle(trade, known, days):
@@ -118,10 +118,10 @@ def test_o2_hundreds_of_random_paths_are_those_of_the_oracle():
     tally = Counter()
     for seed in range(600):
         trade, known, days = random_world(random.Random(f"paths/{seed}"))
-        found, (first, reason, made, gap) = followed(trade, known, days), oracle(trade, known, days)
+        found, (first, reason, made, gap) = follow(trade, known, days), oracle(trade, known, days)
         assert (found.reason, found.gap) == (reason, gap), seed
-        assert found.opened == (None if first is None else float(first)), seed
+        assert found.entry_price == (None if first is None else float(first)), seed
         if made is not None:
-            assert found.made == pytest.approx(float(made), abs=2e-9), seed
+            assert found.total_return == pytest.approx(float(made), abs=2e-9), seed
         tally[reason or ("gap" if gap else "held")] += 1
     assert min(tally[one] for one in ("stop", "target", "time", "held", "gap")) >= 10

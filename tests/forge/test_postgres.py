@@ -45,7 +45,7 @@ def test_a_decision_that_is_killed_and_a_server_that_is_killed_lose_and_double_n
             "DELETE FROM forge_journal",
             "TRUNCATE forge_journal",
         ):
-            with pytest.raises(sa.exc.DBAPIError, match="memory is only added to"), journal.begin() as connection:
+            with pytest.raises(sa.exc.DBAPIError, match="memory is append-only"), journal.begin() as connection:
                 connection.exec_driver_sql(statement)
         journal.dispose()
         last = memory.journal.append(
@@ -91,6 +91,6 @@ def test_a_journal_that_cannot_be_opened_is_one_line_without_its_password(place,
     monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
     assert invoke(("forge", "views")) == 2
     said = capsys.readouterr().err
-    assert "journal: can't be opened: " in said
+    assert "journal: cannot be opened: " in said
     assert told in said
     assert ("the-secret" in said, said.count("\n")) == (False, 1)

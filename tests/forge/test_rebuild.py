@@ -49,7 +49,7 @@ def test_a_lost_journal_is_rebuilt_from_the_lake_and_memory_goes_on(place, capsy
     assert memory.flush().rows == 1
     assert memory.audit() == []
     with (
-        pytest.raises(sqlite3.IntegrityError, match="memory is only added to"),
+        pytest.raises(sqlite3.IntegrityError, match="memory is append-only"),
         closing(sqlite3.connect(memory.journal._engine.url.database)) as journal,
     ):
         journal.execute("DELETE FROM forge_journal")
@@ -58,13 +58,13 @@ def test_a_lost_journal_is_rebuilt_from_the_lake_and_memory_goes_on(place, capsy
 
 def test_a_journal_with_rows_and_a_lake_without_are_not_rebuilt(place, capsys):
     assert invoke(("forge", "rebuild")) == 2
-    assert "lake: holds memory of 0 journals" in capsys.readouterr().err
+    assert "lake: has memory of 0 journals" in capsys.readouterr().err
     memory = Memory()
     desk(memory)
     memory.flush()
     memory.close()
     assert invoke(("forge", "rebuild")) == 2
-    assert "journal: holds rows" in capsys.readouterr().err
+    assert "journal: is not empty" in capsys.readouterr().err
 
 
 def test_an_altered_lake_is_no_journal(place, monkeypatch):
@@ -73,13 +73,13 @@ def test_an_altered_lake_is_no_journal(place, monkeypatch):
     memory.flush()
     lose(memory)
     memory = Memory()
-    stored = flush.stored
+    stored = flush.stored_rows
 
     def altered(session):
         first, *rest = stored(session)
         return [replace(first, actor="somebody"), *rest]
 
-    monkeypatch.setattr(flush, "stored", altered)
+    monkeypatch.setattr(flush, "stored_rows", altered)
     with pytest.raises(BadInput, match=r"lake: was altered: rows \[1"):
         memory.rebuild()
     assert memory.journal.rows() == []

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from forge.core.errors import RecordUnreadable
-from forge.fs.entries import meta
+from forge.fs.entries import format_meta
 from forge.records import HEADER_LINES, KINDS, Scenario, parse, render
 from forge.records.values import Spec, specs
 from pitlake.clock import from_micros
@@ -119,12 +119,12 @@ def test_f2_ids_have_their_prefixes_and_may_grow_past_999():
 
 
 def test_f4_listings_tell_of_each_kind():
-    assert meta(NEW_VIEW) == "us_growth | conf:0.6 | active"
-    assert meta(NEW_EXPRESSION) == "view:V-001 | active"
+    assert format_meta(NEW_VIEW) == "us_growth | conf:0.6 | active"
+    assert format_meta(NEW_EXPRESSION) == "view:V-001 | active"
     pk = KINDS["pk"].cls(id="PK-001", skill=("rv-analysis",), category="rates", weight=0.5)
-    assert meta(pk) == "w:0.5 | rates"
+    assert format_meta(pk) == "w:0.5 | rates"
     counterfactual = KINDS["counterfactuals"].cls(id="CF-001", decision_type="rejected_expression")
-    assert meta(counterfactual) == "rejected_expression | tracking"
+    assert format_meta(counterfactual) == "rejected_expression | tracking"
 
 
 TEXT = render(NEW_VIEW)
@@ -133,16 +133,16 @@ TEXT = render(NEW_VIEW)
 @pytest.mark.parametrize(
     ("text", "line", "told"),
     [
-        ("", 1, "begins with its id"),
-        (TEXT.replace("# new", "# E-001"), 1, "begins with its id"),
+        ("", 1, "starts with its id"),
+        (TEXT.replace("# new", "# E-001"), 1, "starts with its id"),
         (TEXT.replace("confidence: 0.6", "confidence: high"), 4, "'high' is not a number"),
         (TEXT.replace("confidence: 0.6", "confidence: 1.5"), 4, "not from 0 to 1"),
         (TEXT.replace("confidence: 0.6", "confidence: NaN"), 4, "not a number"),
         (TEXT.replace("confidence: 0.6", "confidence:"), 4, "is empty"),
         (TEXT.replace("confidence: 0.6\n", ""), 1, "confidence: missing"),
         (TEXT.replace("status: active", "status: open"), 5, "not one of draft, active"),
-        (TEXT.replace("horizon: 3m", "horizon: 3m\nhorizon: 6m"), 7, "horizon is given twice"),
-        (TEXT.replace("horizon: 3m", "horizont: 3m"), 6, "known are scope"),
+        (TEXT.replace("horizon: 3m", "horizon: 3m\nhorizon: 6m"), 7, "horizon appears twice"),
+        (TEXT.replace("horizon: 3m", "horizont: 3m"), 6, "the fields are scope"),
         (TEXT.replace("updated:", "updated: 2014-05-01"), 7, "date"),
         (TEXT.replace("links:", "links: a b"), 8, "separate names by commas"),
         (TEXT.replace("0.7}", "0.8}"), 9, "sum to 1.1"),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forge.tracking.scores import LEVEL, by_chance, scores, seen, wilson
+from forge.tracking.scores import LEVEL, chance_interval, scores, share_of_interval, wilson
 from tests.every import every
 
 FEW = 200
@@ -62,7 +62,7 @@ def test_o2_a_perfect_forecaster_is_seldom_accused_and_a_biased_one_found():
 @pytest.mark.parametrize("count", [1, 30, 500])
 def test_a_share_is_found_again_from_its_interval(count):
     for came in {0, 1, count // 2, count}:
-        assert seen(*wilson(came / count, count), count) == pytest.approx(came / count, abs=1e-9)
+        assert share_of_interval(*wilson(came / count, count), count) == pytest.approx(came / count, abs=1e-9)
 
 
 @pytest.mark.parametrize(("probability", "count"), [(0.55, 40), (0.0, 30), (1.0, 30), (0.05, 400), (0.5, 1)])
@@ -70,6 +70,6 @@ def test_what_chance_allows_is_the_exact_quantiles_of_the_binomial(probability, 
     def under(came):
         return sum(math.comb(count, k) * probability**k * (1 - probability) ** (count - k) for k in range(came + 1))
 
-    low, high = (round(count * share) for share in by_chance(probability, count))
+    low, high = (round(count * share) for share in chance_interval(probability, count))
     assert under(low) >= LEVEL / 2 > (under(low - 1) if low else 0.0)
     assert under(high) >= 1 - LEVEL / 2 > (under(high - 1) if high else 0.0)

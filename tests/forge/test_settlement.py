@@ -18,7 +18,7 @@ from forge.core.clock import Simulated
 from forge.memory import Memory
 from forge.providers.base import At, ask
 from forge.records import KINDS, Calibration, Settlement, Settles, parse, render
-from forge.tracking.calibration import calibrate, measured
+from forge.tracking.calibration import calibrate, measure_category
 from forge.tracking.settlement import settle, settlements
 from pitlake.clock import NEW_YORK
 from pitlake.lake.lake import Lake
@@ -55,7 +55,7 @@ def lake(tmp_path_factory):
 
 
 def standing(memory):
-    return turn(memory, "s", memory.standing(memory.journal.clock.now()))
+    return turn(memory, "s", memory.read_instant(memory.journal.clock.now()))
 
 
 def view(memory, **settles):
@@ -83,7 +83,7 @@ def test_o2_a_restated_figure_is_a_second_settlement_beside_the_first(memory, la
     (first,) = settled(memory, lake, 2014, 6, 2)
     (second,) = settled(memory, lake, 2014, 7, 1)
     assert (first.status, second.status, second.value, second.restates) == ("came_true", "failed", "17016.0", "S-001")
-    assert settlements(memory.hydrate(memory.standing(END), session="s")) == [first, second]
+    assert settlements(memory.hydrate(memory.read_instant(END), session="s")) == [first, second]
     assert settled(memory, lake, 2014, 8, 1) == []
     (mark,) = calibrate(memory, END)
     assert mark.forecasts == 1
@@ -120,7 +120,7 @@ def test_o2_moving_the_question_or_the_confidence_changes_no_score(memory, lake)
     [
         ({"params": {"series": "NONE", "limit": 1}}, "the lake has no row that answers it"),
         ({"rule": "price < 2"}, "price is missing in the row that answers it"),
-        ({"rule": "value == 'up'"}, "value is 17101.3, which can't be held against \"value == 'up'\""),
+        ({"rule": "value == 'up'"}, "value is 17101.3, which can't be compared by \"value == 'up'\""),
         ({"by": date(2014, 5, 1)}, "it was stated after the day that judges it"),
     ],
 )
@@ -202,7 +202,7 @@ def test_o2_a_category_is_scored_by_its_cleanest_forecasts_and_warned_of_beyond_
 
     clean = [settlement(number, number % 2, "clean") for number in range(40)]
     known = [settlement(number, True, "exposed") for number in range(100)]
-    found = measured("thematic", clean + known)
+    found = measure_category("thematic", clean + known)
     assert (found.status, found.exposure, found.forecasts) == ("measured", "clean", 40)
     assert (found.brier, found.base_brier, found.worst_bias) == (0.41, 0.25, 0.4)
     assert found.ece > found.null_ece
@@ -211,7 +211,7 @@ def test_o2_a_category_is_scored_by_its_cleanest_forecasts_and_warned_of_beyond_
         ("exposed", 100, 0.01),
     ]
     assert [cell.horizon for cell in found.cells] == ["to 1 month"] * 2
-    assert measured("thematic", clean[:29] + known).exposure == "exposed"
+    assert measure_category("thematic", clean[:29] + known).exposure == "exposed"
     assert parse(KINDS["calibration"], render(found)) == found
 
 
@@ -219,7 +219,10 @@ def test_o2_the_prompt_warns_of_what_chance_does_not_explain(memory):
     def told(ece):
         mark = Calibration(id="thematic", forecasts=40, status="measured", worst_bias=0.4, ece=ece, null_ece=0.2)
         wrote(
-            turn(memory, "s", memory.standing(STATED), actor="code"), "/memory/calibration/thematic.md", mark, f"c{ece}"
+            turn(memory, "s", memory.read_instant(STATED), actor="code"),
+            "/memory/calibration/thematic.md",
+            mark,
+            f"c{ece}",
         )
         return worst_calibration(standing(memory))
 
@@ -278,7 +281,7 @@ def campaign(count, seed=0):
             if (made.value, made.status) != (due or ("", "unanswered")):
                 wrong.append((made, due))
         tally = Counter(made.status for made in first)
-        kept = settlements(memory.hydrate(memory.standing(END), session="s"))
+        kept = settlements(memory.hydrate(memory.read_instant(END), session="s"))
         again = settle(memory, asking(lake), nobody)
         memory.close()
         assert [one for one in kept if not one.restates] == first

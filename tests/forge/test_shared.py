@@ -8,7 +8,7 @@ import anyio
 import pytest
 from mcp import Client
 
-from forge.core.config import of
+from forge.core.config import from_mapping
 from forge.desk import desk as found
 from forge.model import Answer, Call
 from forge.model.scripted import Scripted
@@ -43,7 +43,7 @@ def told(place, at, settings, *calls):
             names = [tool.name for tool in (await client.list_tools()).tools]
             return names, [await client.call_tool(name, arguments) for name, arguments in calls]
 
-    own = replace(place[0], config=of(settings))
+    own = replace(place[0], config=from_mapping(settings))
     with closing(own.memory()) as memory:
         names, results = anyio.run(conversation, server(own, memory, at))
     return names, [(result.is_error, result.content[0].text) for result in results]
@@ -59,7 +59,7 @@ def test_only_what_the_settings_name_is_there(place):
         told(place, now(), {})
     for settings in ({"mcp": {"tools": ["write"]}}, {"mcp": {"tools": "read"}}):
         with pytest.raises(BadInput, match="mcp"):
-            of(settings)
+            from_mapping(settings)
 
 
 def test_what_came_later_is_not_there(place):
@@ -84,4 +84,4 @@ def test_book_sessions_and_skills_are_not_shared(place, path):
 def test_the_command_shares_nothing_by_itself(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
     assert invoke(("forge", "mcp")) == 2
-    assert "mcp.tools: names none, so nothing is shared" in capsys.readouterr().err
+    assert "mcp.tools: is empty, so nothing is shared" in capsys.readouterr().err

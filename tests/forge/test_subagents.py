@@ -8,8 +8,13 @@ import pytest
 
 from forge.agent.agent import Agent
 from forge.agent.conversation import LoopLimits
-from forge.agent.tasks.review import REVIEW_PROMPT, VERDICTS, verdict
-from forge.agent.tasks.validation import CONTRASTIVE_VALIDATION_PROMPT, STANDARD_VALIDATION_PROMPT, UNREADABLE, parsed
+from forge.agent.tasks.review import REVIEW_PROMPT, VERDICTS, parse_review
+from forge.agent.tasks.validation import (
+    CONTRASTIVE_VALIDATION_PROMPT,
+    STANDARD_VALIDATION_PROMPT,
+    UNREADABLE,
+    parse_verdict,
+)
 from forge.core.clock import Simulated
 from forge.core.tape import Tape
 from forge.memory import Memory
@@ -84,7 +89,7 @@ def desk(tmp_path):
 
 
 def standing(desk, session):
-    return turn(desk.memory, session, at=desk.memory.standing(instant(T)))
+    return turn(desk.memory, session, at=desk.memory.read_instant(instant(T)))
 
 
 def dispatch(name, skill="rv-analysis", **more):
@@ -110,7 +115,7 @@ SCRIPT = [
 def answers(desk, decision, name):
     steps = Tape(desk.root / "tape.sqlite").steps(decision)
     return [
-        one.answer for one in steps if one.lane == "agent" and one.kind == "tool" and json.loads(one.asked)[0] == name
+        one.answer for one in steps if one.lane == "agent" and one.kind == "tool" and json.loads(one.request)[0] == name
     ]
 
 
@@ -122,7 +127,7 @@ def test_a_turn_dispatches_collects_and_replays_the_same(desk):
     (told,) = answers(desk, decided.decision, "collect")
     assert "── one (ok) ──\nSeen alone.\n[full: /session/results/one.md]" in told
     assert "── two (ok) ──\nSeen with a prior." in told
-    assert "── bad (failed) ──\nFAILED: its output can't be read: SUMMARY: is missing or empty" in told
+    assert "── bad (failed) ──\nFAILED: unreadable output: SUMMARY: is missing or empty" in told
     assert told.endswith("LEDGER: 2 ok, 1 failed (bad: failed), 0 running, 0 never collected")
     for mode in ("strict", "live-tools"):
         before = desk.memory.journal.head()
@@ -156,7 +161,7 @@ def test_a_killed_turn_asks_no_model_again_for_what_ended(desk):
 
 def test_what_was_never_collected_is_said_in_the_answer(desk):
     decided = desk.ask(agent=[SCRIPT[0], say("done")], subagent=analyst)
-    assert decided.answer.startswith("done\n\nSub-agents were started whose results were never collected.\nLEDGER: ")
+    assert decided.answer.startswith("done\n\nThe results of some sub-agents were never collected.\nLEDGER: ")
     assert decided.answer.endswith("3 never collected (one, bad, two)")
 
 
@@ -189,7 +194,7 @@ def test_sub_agents_have_no_tool_and_no_file_that_writes(desk):
     ],
 )
 def test_x2_a_verdict_is_read_strictly(said, contrastive, due):
-    found = parsed(said, contrastive=contrastive)
+    found = parse_verdict(said, contrastive=contrastive)
     assert (found.verdict, found.feedback) == due
 
 
@@ -225,7 +230,7 @@ def test_o1_a_synthesis_is_repaired_once_and_its_writes_are_proposed(desk):
     proposed = parse(KINDS["views"], texts["proposed/s/V-001.md"])
     assert (proposed.confidence, proposed.status) == (0.5, "active")
     assert "- 17149.6: UNPROVEN" in texts["results/s.md"]
-    assert "can't be read" not in told
+    assert "unreadable" not in told
     assert "VIEW UPDATES: updated_confidence" in desk.models["synthesis"].asked[1].messages[-1]
 
 
@@ -263,7 +268,7 @@ def test_t6_a_reviewer_is_given_the_marks_of_the_category_and_the_lessons_of_the
         wrote(standing(desk, "first"), "/memory/pk/new.md", lesson, name)
     for lesson in waiting_lessons(desk.memory):
         decide(desk.memory, lesson.record.id, lesson.sha256, "pm")
-    code = turn(desk.memory, "code", at=desk.memory.standing(instant(T)), actor="code")
+    code = turn(desk.memory, "code", at=desk.memory.read_instant(instant(T)), actor="code")
     for category in ("macro_regime", "thematic"):
         marks = Calibration(id=category, forecasts=40, brier=0.21, status="measured")
         wrote(code, f"/memory/calibration/{category}.md", marks, category)
@@ -285,8 +290,8 @@ def test_t6_a_reviewer_is_given_the_marks_of_the_category_and_the_lessons_of_the
     "said", ["", "I approve", "VERDICT: sure", "VERDICT: approve\nVERDICT: revise", "verdict approve"]
 )
 def test_t6_what_cannot_be_read_is_escalated(said):
-    assert verdict(said) == "escalate"
-    assert [verdict(f"x\nVERDICT: {one}\nmore") for one in VERDICTS] == list(VERDICTS)
+    assert parse_review(said) == "escalate"
+    assert [parse_review(f"x\nVERDICT: {one}\nmore") for one in VERDICTS] == list(VERDICTS)
 
 
 def test_t6_a_reviewer_that_never_comes_to_an_end_is_stopped_after_twelve_turns(desk):

@@ -10,7 +10,7 @@ from forge.agent.loop import loop
 from forge.agent.tools.base import schema
 from forge.core.tape import Diverged, Tape, difference
 from forge.model import Answer, Call, Results
-from forge.model.messages import ToolSpec, dumped, loaded
+from forge.model.messages import ToolSpec, dump_answer, load_answer
 from forge.model.scripted import Scripted
 from forge.model.taped import Taped
 from pitlake.errors import BadInput
@@ -39,7 +39,7 @@ def run(tape, script, tools=(), mode="record", limits=None, decision="d", system
     known = {tool.spec.name: tool for tool in tools}
     told = asyncio.run(loop(Taped(model, lane), lane, talk, known, limits or LoopLimits(), lambda line: None))
     if mode != "record":
-        lane.ended()
+        lane.check_end()
     return told, model, talk
 
 
@@ -69,13 +69,13 @@ def test_a_replay_with_live_tools_asks_the_tools_again(tape):
 
 def test_a_changed_tool_result_names_its_step_and_what_changed(tape):
     run(tape, SCRIPT, [Echo()])
-    with pytest.raises(Diverged, match=r"step 2 of agent \(tool\) differs: echo answers: .*17149.6.*, now .*17149.7"):
+    with pytest.raises(Diverged, match=r"step 2 of agent \(tool\) differs: answer of echo: .*17149.6.*, now .*17149.7"):
         run(tape, [], [Echo("GDP 17149.7")], mode="live-tools")
 
 
 def test_a_changed_prompt_names_the_first_step(tape):
     run(tape, SCRIPT, [Echo()])
-    with pytest.raises(Diverged, match=r"step 1 of agent \(model\) differs: asked: system was 'You are Forge.', now"):
+    with pytest.raises(Diverged, match=r"step 1 of agent \(model\) differs: request: system was 'You are Forge.', now"):
         run(tape, [], [Echo()], mode="strict", system="You are Force.")
 
 
@@ -127,13 +127,13 @@ def test_no_row_of_a_tape_can_be_changed(tape, statement):
 def test_a_decision_starts_from_what_it_started_from(tape):
     assert tape.begin("d", {"a": 1}) == tape.begin("d", {"a": 2}) == {"a": 1}
     with pytest.raises(BadInput, match="decision: 'x' is not on the tape; the newest are: d"):
-        tape.begun("x")
+        tape.inputs("x")
 
 
 def test_half_characters_and_any_json_survive_the_tape(tape):
     odd = {"text": "\ud800 ü \x00", "n": [None, 1.5, {"a": True}]}
     answer = say("\ud83d", ("echo", odd))
-    assert loaded(dumped(answer)) == answer
+    assert load_answer(dump_answer(answer)) == answer
     told, _, _ = run(tape, [answer, say("done")], [Echo()])
     assert run(tape, [], [Echo()], mode="strict")[0] == told
 
@@ -167,8 +167,8 @@ def test_a1_unknown_tools_bad_arguments_and_exceptions_are_answers_in_one_reques
         "['nothing' FAILED] there is no such tool. Available: echo",
         "[echo FAILED] text: is missing; give text",
         "[echo FAILED] arguments: give an object, not 'text'",
-        "[echo FAILED] RuntimeError; try it in another way, or say that it is missing",
-        "[echo FAILED] 'b': no such argument; known are text",
+        "[echo FAILED] RuntimeError; try another way, or report it as missing",
+        "[echo FAILED] 'b': unknown argument; use text",
     ]
     assert len(model.asked[1].messages) == 3
 

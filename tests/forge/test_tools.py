@@ -16,10 +16,10 @@ import pytest
 from forge.agent.conversation import Conversation
 from forge.agent.tasks.crew import Crew
 from forge.agent.tasks.subagent import TaskContext
-from forge.agent.tools.base import FAILED, MOST_CHARACTERS, run
+from forge.agent.tools.base import FAILED, MOST_CHARACTERS, run_tool
 from forge.agent.tools.fetch import FetchTool, Shelf
-from forge.agent.tools.toolset import agents
-from forge.core.embedder import KeptVectors, Meaning, TextModel
+from forge.agent.tools.toolset import agent_tools
+from forge.core.embedder import Meaning, TextModel, VectorCache
 from forge.core.tape import Tape
 from forge.fs import ForgeFS
 from forge.memory import Memory
@@ -86,7 +86,7 @@ async def economic(params):
     return Found()
 
 
-ALIKE = Meaning(KeptVectors(model=TextModel("alike", lambda text: [1.0])))
+ALIKE = Meaning(VectorCache(model=TextModel("alike", lambda text: [1.0])))
 
 
 def told(text="in short"):
@@ -105,11 +105,11 @@ def toolset(memory, model=None, source=economic):
     tape = Tape(Path(f"{memory.lake.root}-tape.sqlite"))
     models = Models(tape, uuid.uuid4().hex, "record", lambda role: model or told())
     crew = Crew(TaskContext(memory, fs.remembered, models, ALIKE, asks, shelf), fs)
-    return agents(fs, ALIKE, asks, lambda call_id: model or told(), talk, shelf, crew.tools), fs, talk
+    return agent_tools(fs, ALIKE, asks, lambda call_id: model or told(), talk, shelf, crew.tools), fs, talk
 
 
 def call(tools, name, arguments, call_id="c"):
-    return asyncio.run(run(tools, Call(name, arguments, "id"), call_id))
+    return asyncio.run(run_tool(tools, Call(name, arguments, "id"), call_id))
 
 
 def test_t1_to_t8_have_the_designs_names_arguments_and_required_fields(tools):
@@ -228,7 +228,7 @@ def test_an_unexpected_fault_is_an_answer_by_its_kind_alone(memory):
 
     tools, *_ = toolset(memory, source=broken)
     answer = call(tools, "fetch", {"source": "economic", "params": {}})
-    assert answer == f"[fetch{FAILED}RuntimeError; try it in another way, or say that it is missing"
+    assert answer == f"[fetch{FAILED}RuntimeError; try another way, or report it as missing"
 
 
 def fuzzed(memory, name, calls, seed):

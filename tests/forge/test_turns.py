@@ -55,7 +55,7 @@ def test_the_question_after_a_failed_one_gets_its_own_answer(memory, tmp_path):
     failed = ok.tape.decisions()[-1]
     assert "unreachable" in ok.tape.failure(failed)
     assert asyncio.run(ok.ask("third", T)).answer == "answer to third"
-    assert [ok.tape.begun(name)["turn"] for name in ok.tape.decisions()] == [1, 2, 3]
+    assert [ok.tape.inputs(name)["turn"] for name in ok.tape.decisions()] == [1, 2, 3]
     assert asyncio.run(ok.ask("", decision=failed)).answer == "answer to second"
     assert ok.tape.failure(failed) is None
     assert asyncio.run(ok.ask("fourth", T)).answer == "answer to fourth"
@@ -117,6 +117,6 @@ def test_killed_and_concurrent_processes_answer_their_own_questions(memory, tmp_
     assert len(lines) >= 12
     assert [line for line in lines if line.split("|")[1] != f"answer to {line.split('|')[0]}"] == []
     tape = Tape(tmp_path / "tape.sqlite")
-    turns = [(tape.begun(name)["session"], tape.begun(name)["turn"]) for name in tape.decisions()]
+    turns = [(tape.inputs(name)["session"], tape.inputs(name)["turn"]) for name in tape.decisions()]
     assert len(turns) == len(set(turns))
     assert asyncio.run(agent(memory, tmp_path).ask("last", T)).answer == "answer to last"

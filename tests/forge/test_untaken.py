@@ -13,9 +13,9 @@ from forge.memory.approvals import approve
 from forge.memory.guardrails import Guardrails
 from forge.providers.base import At
 from forge.records import KINDS, Expression, Settles, content_hash, parse
-from forge.tracking.settlement import hydrated
-from forge.tracking.trades import exits
-from forge.tracking.untaken import untaken
+from forge.tracking.settlement import whole_memory
+from forge.tracking.trades import close_exits
+from forge.tracking.untaken import track_untaken
 from pitlake.clock import NEW_YORK, end_of_new_york_day
 from pitlake.exchange import session
 from pitlake.lake.lake import Lake
@@ -63,7 +63,7 @@ def memory(tmp_path):
 
 
 def standing(memory, actor="agent"):
-    return turn(memory, "s", memory.standing(memory.journal.clock.now()), actor=actor)
+    return turn(memory, "s", memory.read_instant(memory.journal.clock.now()), actor=actor)
 
 
 def at(memory, lake, day, hour=20):
@@ -89,26 +89,26 @@ def held(memory, **changed):
 
 def test_o2_what_is_held_is_closed_at_its_target_over_a_split_and_a_dividend(memory, lake):
     name = held(memory)
-    assert exits(memory, at(memory, lake, DAYS[4])) == ([], [])
-    (made,), _ = exits(memory, at(memory, lake, DAYS[6]))
+    assert close_exits(memory, at(memory, lake, DAYS[4])) == ([], [])
+    (made,), _ = close_exits(memory, at(memory, lake, DAYS[6]))
     assert (made.expression, made.status, made.pnl) == (name, "target", pytest.approx(10 * (2 * 55 + 0.5 - 100) / 100))
     assert f"target at 55 on {DAYS[5]}" in made.body
-    assert exits(memory, at(memory, lake, DAYS[7]))[0] == []
-    row = hydrated(memory, memory.journal.clock.now()).newest(f"/memory/expressions/{name}.md")
+    assert close_exits(memory, at(memory, lake, DAYS[7]))[0] == []
+    row = whole_memory(memory, memory.journal.clock.now()).newest(f"/memory/expressions/{name}.md")
     assert "status: closed" in row.content
 
 
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"direction": "option"}, "bars of one security can't follow a trade that is option"),
+        ({"direction": "option"}, "a trade that is option can't be followed by daily bars"),
         ({"target": "115-00"}, "target '115-00' is not a price in USD"),
         ({"instrument": "TY"}, f"there is no bar of TY on {DAYS[0]}"),
     ],
 )
 def test_o2_what_bars_cant_say_is_a_gap_with_its_reason(memory, lake, changed, reason):
     name = held(memory, **changed)
-    made, gaps = exits(memory, at(memory, lake, DAYS[9]))
+    made, gaps = close_exits(memory, at(memory, lake, DAYS[9]))
     assert made == []
     assert [one for one in gaps if one.startswith(f"{name}: {reason}")]
 
@@ -129,15 +129,15 @@ def test_a_raised_stop_counts_from_the_next_open_on_and_not_before(memory, lake)
     name = held(memory)
     at(memory, lake, DAYS[3])
     adjust(memory, name, stop="50.8", target="")
-    assert exits(memory, at(memory, lake, DAYS[4])) == ([], [])
-    assert exits(memory, at(memory, lake, DAYS[6])) == ([], [])
+    assert close_exits(memory, at(memory, lake, DAYS[4])) == ([], [])
+    assert close_exits(memory, at(memory, lake, DAYS[6])) == ([], [])
 
 
 def test_a_lowered_stop_does_not_undo_an_exit_that_was_due(memory, lake):
     name = held(memory, stop="$100", target="")
     at(memory, lake, DAYS[3])
     adjust(memory, name, stop="1")
-    (outcome,), gaps = exits(memory, at(memory, lake, DAYS[6]))
+    (outcome,), gaps = close_exits(memory, at(memory, lake, DAYS[6]))
     assert (outcome.expression, outcome.status, outcome.pnl, gaps) == (name, "stop", 0.0, [])
 
 
@@ -145,7 +145,7 @@ def test_an_approved_closing_is_done_at_the_next_close(memory, lake):
     name = held(memory)
     at(memory, lake, DAYS[3])
     adjust(memory, name, exit_reason="thesis_broken")
-    (made,), gaps = exits(memory, at(memory, lake, DAYS[6]))
+    (made,), gaps = close_exits(memory, at(memory, lake, DAYS[6]))
     assert (made.expression, made.status, gaps) == (name, "thesis_broken", [])
     assert made.pnl == pytest.approx(10 * (2 * 51 + 0.5 - 100) / 100)
 
@@ -158,22 +158,22 @@ def rejected(memory, name):
 
 def test_o2_a_rejected_trade_is_followed_as_it_would_have_been_held(memory, lake):
     rejected(memory, proposed(memory))
-    (early,), gaps = untaken(memory, at(memory, lake, DAYS[1]))
+    (early,), gaps = track_untaken(memory, at(memory, lake, DAYS[1]))
     assert (early.status, early.opened, len(early.marks), gaps) == ("tracking", 100.0, 2, [])
-    assert untaken(memory, at(memory, lake, DAYS[1], 21)) == ([], [])
-    (made,), _ = untaken(memory, at(memory, lake, DAYS[8]))
+    assert track_untaken(memory, at(memory, lake, DAYS[1], 21)) == ([], [])
+    (made,), _ = track_untaken(memory, at(memory, lake, DAYS[8]))
     assert (made.status, made.exit_reason, made.made) == ("completed", "target", pytest.approx(0.105))
     assert [mark.day for mark in made.marks] == DAYS[:6]
-    assert untaken(memory, at(memory, lake, DAYS[9]))[0] == []
+    assert track_untaken(memory, at(memory, lake, DAYS[9]))[0] == []
 
 
 def test_o2_a_view_that_nobody_traded_is_followed_by_what_judges_it(memory, lake):
     wrote(standing(memory), "/memory/views/new.md", replace(NEW_VIEW, settles=ASKED), "second")
-    assert untaken(memory, at(memory, lake, date(2024, 3, 15), 7)) == ([], [])
-    (made,), gaps = untaken(memory, at(memory, lake, date(2024, 3, 19)), SHORT)
+    assert track_untaken(memory, at(memory, lake, date(2024, 3, 15), 7)) == ([], [])
+    (made,), gaps = track_untaken(memory, at(memory, lake, date(2024, 3, 19)), SHORT)
     assert (made.decision_type, made.view, made.expression, gaps) == ("view_without_expression", "V-002", "", [])
     assert [(mark.day.day, mark.value) for mark in made.marks] == [(15, 54.0), (18, 54.0), (19, 54.0)]
-    (done,), _ = untaken(memory, at(memory, lake, date(2024, 3, 27)), SHORT)
+    (done,), _ = track_untaken(memory, at(memory, lake, date(2024, 3, 27)), SHORT)
     assert (done.status, len(done.marks), done.marks[:3]) == ("completed", 8, made.marks)
 
 
@@ -204,7 +204,7 @@ def coverage(memory, lake, rng):
     end = memory.journal.clock.now().date() + timedelta(days=15)
     while session(end) is None:
         end += timedelta(days=1)
-    found, _ = untaken(memory, at(memory, lake, end))
+    found, _ = track_untaken(memory, at(memory, lake, end))
     return due, {(one.decision_type, one.expression or one.view) for one in found}
 
 

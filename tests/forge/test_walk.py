@@ -16,7 +16,7 @@ from forge import cli
 from forge.cli import walk as cli_walk
 from forge.desk import desk
 from forge.records import KINDS
-from forge.tracking.settlement import hydrated, settlements
+from forge.tracking.settlement import settlements, whole_memory
 from forge.walk.plan import Walk
 from forge.walk.report import EXPOSURES, page
 from forge.walk.run import Ground, run, run_all
@@ -75,11 +75,11 @@ def test_a_walk_decides_settles_and_trades_on_a_memory_of_its_own(walked):
     assert (found.decisions, found.ends) == (7, {"answered": 7})
     assert told[-1].startswith("days 7/7 D-weekly_retrospective-20140509T210000Z: answered, ")
     with_clock = ground.memory(DAYS, DAYS.ends)
-    known = hydrated(with_clock, DAYS.ends)
+    known = whole_memory(with_clock, DAYS.ends)
     told_of = page([DAYS], ground)
     counted = {name: re.search(f'row">{name}<.*?>(\\d+)<.*?>(\\d+)<', told_of).groups() for name in EXPOSURES}
     assert counted == {"clean": ("0", "0"), "partial": ("0", "0"), "exposed": ("7", "3")}
-    assert f"spent: {found.spent.calls} requests, {found.spent.tokens:,} tokens, at no known price</p>" in told_of
+    assert f"spent: {found.spent.calls} requests, {found.spent.tokens:,} tokens, price unknown</p>" in told_of
     assert "D-end_of_day-20140508T203000Z" in told_of
     kinds = {name: len(list(known.paths(kind.folder))) for name, kind in KINDS.items()}
     with_clock.close()
@@ -151,7 +151,7 @@ def test_a_walk_goes_on_only_as_it_was_begun(walked):
     before = json.dumps(transcript(ground.place(DAYS)))
     run(DAYS, replace(ground, models=None))
     assert json.dumps(transcript(ground.place(DAYS))) == before
-    with pytest.raises(BadInput, match="until: the run days was begun with another value"):
+    with pytest.raises(BadInput, match="until: the run days was started with another value"):
         run(replace(DAYS, until=date(2014, 5, 12)), ground)
 
 

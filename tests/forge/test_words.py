@@ -19,7 +19,7 @@ from forge.core.skill_loader import LoadedSkill, SkillLoader, SkillMeta
 from forge.memory.guardrails import Guardrails, Violation
 from forge.model import Answer, ModelFailed
 from forge.model.messages import Request
-from forge.model.taped import Patient
+from forge.model.taped import Retrying
 from forge.records import KINDS, Portfolio
 from tests.forge.graphs import Jumping
 from tests.forge.world import NEW_EXPRESSION, NEW_VIEW, turn, wrote
@@ -79,7 +79,7 @@ def test_what_others_build_on_has_the_designs_fields(made, named):
     ("made", "words"),
     [
         pytest.param(get_args(spec.State), "queued running ok failed timeout skipped cancelled", id="X1"),
-        pytest.param(get_args(spec.Verdict), "accept reject", id="X2"),
+        pytest.param(get_args(spec.ValidationVerdict), "accept reject", id="X2"),
         pytest.param(review.VERDICTS, "approve approve_with_notes revise escalate", id="T6"),
         pytest.param(read.DEPTHS, "header summary full", id="T1"),
         pytest.param(spec.TARGETS, "all ready", id="T5"),
@@ -117,15 +117,17 @@ def test_x1_a_sub_agent_is_told_under_the_designs_headers(memory):
     used = {"one": spec.TaskResult(id="one", status="ok", summary="Seen.", validation=rejected)}
     fs = turn(memory)
     header = "\n".join(fs.read_file("/memory/views/V-001.md").split("\n")[:8])
-    told = brief.message(task, used, fs).split("\n\n---\n\n")
+    told = brief.first_message(task, used, fs).split("\n\n---\n\n")
     assert told[0] == "OBJECTIVE:\nLook."
     assert told[1].startswith(f"CONTEXT:\n[V-001:header]\n{header}")
     assert told[1].endswith("[ctx_009]\n(ref 'ctx_009' not found)")
     assert told[2:] == ["PRIOR ANALYSIS:\n[From one]\n[REJECTED by validation: thin]\nSeen.", "NOTES:\nSoon."]
-    system = brief.system(LOADER.load("expression-design"))
+    system = brief.system_prompt(LOADER.load("expression-design"))
     assert "\n\n## Output Templates\n\n### expression_output.yaml\n```\n" in system
     assert "\n## Available Scripts\n  - kelly_sizing.py: " in system
-    assert "\n\n## Reference Materials\n\n### calibration_usage.md\n" in brief.system(LOADER.load("view-validation"))
+    assert "\n\n## Reference Materials\n\n### calibration_usage.md\n" in brief.system_prompt(
+        LOADER.load("view-validation")
+    )
 
 
 def test_t4_a_ref_is_resolved_to_its_file(memory):
@@ -144,7 +146,7 @@ def test_t4_a_ref_is_resolved_to_its_file(memory):
     for name, folder in named.items():
         fs.write_file(f"/session/{folder}{name}.md", f"{name} has this", call_id=name)
     for ref, path in refs.items():
-        assert brief.resolved(ref, fs) == fs.read_file(path) == brief.resolved(path, fs)
+        assert brief.resolve_ref(ref, fs) == fs.read_file(path) == brief.resolve_ref(path, fs)
 
 
 def test_g1_a_violation_reads_as_the_design_has_it():
@@ -179,7 +181,7 @@ def test_x3_a_call_is_tried_twice_more_and_each_limit_is_a_setting():
 
     def asked(retries):
         with asyncio.Runner(loop_factory=Jumping) as runner:
-            return runner.run(Patient(model, 30.0, retries).ask(Request("", ("x",))))
+            return runner.run(Retrying(model, 30.0, retries).ask(Request("", ("x",))))
 
     assert (asked(2).text, model.asked) == ("here", 3)
     model.asked = 0

@@ -139,8 +139,8 @@ def canaries(place):
     tape, seen, late = Tape(Path(place) / "tape.sqlite"), 0, []
     decisions = [one for one in tape.decisions() if not one.startswith(WORK)]
     for one in decisions:
-        at = micros(instant(tape.begun(one)["as_of"]))
-        found = [int(stamp) for step in tape.steps(one) for stamp in CANARY.findall(step.asked + step.answer)]
+        at = micros(instant(tape.inputs(one)["as_of"]))
+        found = [int(stamp) for step in tape.steps(one) for stamp in CANARY.findall(step.request + step.answer)]
         seen, late = seen + len(found), late + [(one, stamp) for stamp in found if stamp > at]
     return len(decisions), seen, late
 

@@ -18,9 +18,9 @@ import pytest
 from dagster._utils.schedules import cron_string_iterator
 
 import pipelines.schedules
-from forge.agent.occasions import OCCASIONS, asked
+from forge.agent.occasions import OCCASIONS, occasion_text
 from forge.core.clock import Clock
-from forge.core.config import Schedules, of
+from forge.core.config import Schedules, from_mapping
 from forge.core.timetable import timetable
 from forge.memory import Memory
 from forge.records import Settles
@@ -150,7 +150,7 @@ NO_TIMES = (
 @pytest.mark.parametrize(("key", "value"), NO_TIMES)
 def test_a_setting_that_is_no_time_is_refused_by_its_name(key, value):
     with pytest.raises(BadInput, match=f"schedules: {key}.*write"):
-        of({"schedules": {key: value}})
+        from_mapping({"schedules": {key: value}})
 
 
 def test_h1_every_schedule_of_forge_is_stopped_until_somebody_starts_it(definitions):
@@ -163,7 +163,7 @@ def test_h1_without_a_model_a_schedule_skips_and_says_what_to_set(monkeypatch):
         monkeypatch.delenv(name, raising=False)
     with dg.build_schedule_context(scheduled_execution_time=datetime(2024, 7, 3, 7, tzinfo=NEW_YORK)) as context:
         skipped = MORNING(context)
-    assert skipped.skip_message == "no model: set ANTHROPIC_API_KEY, or name another model in FORGE_MODEL_AGENT"
+    assert skipped.skip_message == "no model: set ANTHROPIC_API_KEY, or set another model in FORGE_MODEL_AGENT"
 
 
 def test_h1_the_config_of_a_run_is_one_its_job_takes(definitions, monkeypatch, tmp_path):
@@ -187,7 +187,7 @@ def test_h1_the_config_of_a_run_is_one_its_job_takes(definitions, monkeypatch, t
 )
 def test_h1_what_is_asked_is_the_design_s(forge_home, occasion, said):
     with closing(forge_home.opened()) as memory:
-        told = asked(occasion, turn(memory), instant("2024-07-05T21:00:00Z"), Schedules())
+        told = occasion_text(occasion, turn(memory), instant("2024-07-05T21:00:00Z"), Schedules())
     assert told.startswith(said)
     assert "(>14 days)" in OCCASIONS["morning_review"].format(day="", settings=Schedules())
 

@@ -36,7 +36,7 @@ from forge.records import (
     View,
     parse,
 )
-from forge.tracking.calibration import measured
+from forge.tracking.calibration import measure_category
 from forge.web import room
 from pitlake.clock import instant, iso
 from tests.forge.world import activated, reviewed, turn, wrote
@@ -145,7 +145,7 @@ def _judged(memory):
         said = round(chance.uniform(0.05, 0.95), 2)
         status = "came_true" if chance.random() < 0.15 + 0.7 * said else "failed"
         found.append(replace(SETTLED, id=f"S-{number + 1:03d}", probability=said, status=status))
-    wrote(code, "/memory/calibration/macro_regime.md", measured("macro_regime", found), "measured")
+    wrote(code, "/memory/calibration/macro_regime.md", measure_category("macro_regime", found), "measured")
     wrote(code, "/memory/counterfactuals/new.md", UNTAKEN, "untaken")
     wrote(code, "/memory/outcomes/new.md", CLOSED, "closed")
     wrote(code, "/memory/proposals/new.md", CHANGE, "change")

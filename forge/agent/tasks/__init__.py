@@ -1,1 +1,1 @@
-"""Sub-agents: what a task is, when it runs, what runs in it, and how its output is judged."""
+"""Sub-agents: tasks, when they run, what runs in them, and how their output is judged."""

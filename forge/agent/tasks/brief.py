@@ -1,9 +1,9 @@
-"""What a sub-agent is told: its skill as the system prompt, its task and what it rests on as the first message."""
+"""A sub-agent's prompts: its skill as the system prompt, its task and context as the first message."""
 
 from collections.abc import Mapping
 
 from forge.agent.tasks.spec import Task, TaskResult
-from forge.agent.tools.text import shown
+from forge.agent.tools.text import excerpt
 from forge.core.skill_loader import LoadedSkill
 from forge.fs import ReadFS
 from forge.records import KINDS
@@ -14,8 +14,8 @@ SUFFIXES = (":summary", ":header")
 REJECTED = "REJECTED by validation"
 
 
-def system(skill: LoadedSkill) -> str:
-    """The system prompt of a sub-agent."""
+def system_prompt(skill: LoadedSkill) -> str:
+    """Return the system prompt of a sub-agent."""
     parts = [skill.prompt]
     if skill.templates:
         parts.append("\n## Output Templates")
@@ -25,15 +25,15 @@ def system(skill: LoadedSkill) -> str:
         parts += [f"\n### {name}\n{text.rstrip()}" for name, text in skill.references.items()]
     if skill.scripts:
         parts.append("\n## Available Scripts")
-        parts += [f"  - {name}: {' '.join(told.split())}" for name, told in skill.scripts.items()]
+        parts += [f"  - {name}: {' '.join(usage.split())}" for name, usage in skill.scripts.items()]
     return "\n".join(parts)
 
 
-def message(task: Task, used: Mapping[str, TaskResult], fs: ReadFS) -> str:
-    """A sub-agent's first message."""
+def first_message(task: Task, used: Mapping[str, TaskResult], fs: ReadFS) -> str:
+    """Return the first message of a sub-agent. used: the results of the tasks it depends on."""
     sections = [f"OBJECTIVE:\n{task.objective}"]
     if task.context:
-        sections.append("CONTEXT:\n" + "\n\n".join(f"[{ref}]\n{resolved(ref, fs)}" for ref in task.context))
+        sections.append("CONTEXT:\n" + "\n\n".join(f"[{ref}]\n{resolve_ref(ref, fs)}" for ref in task.context))
     if used:
         sections.append("PRIOR ANALYSIS:\n" + "\n\n".join(_prior(need, result) for need, result in used.items()))
     if task.notes:
@@ -41,12 +41,12 @@ def message(task: Task, used: Mapping[str, TaskResult], fs: ReadFS) -> str:
     return "\n\n---\n\n".join(sections)
 
 
-def resolved(ref: str, fs: ReadFS) -> str:
-    """What a ref of dispatch's context names, as much of it as its suffix says."""
+def resolve_ref(ref: str, fs: ReadFS) -> str:
+    """Return the text that a context reference names, to the depth of its suffix."""
     depth = next((suffix[1:] for suffix in SUFFIXES if ref.endswith(suffix)), "full")
     base = ref.removesuffix(f":{depth}")
     try:
-        return shown(fs.read_file(_path(base, fs)), depth)
+        return excerpt(fs.read_file(_path(base, fs)), depth)
     except PitlakeError:
         return f"(ref '{ref}' not found)"
 
@@ -65,7 +65,7 @@ def _path(ref: str, fs: ReadFS) -> str:
 
 
 def _prior(need: str, result: TaskResult) -> str:
-    told = f"[From {need}]" if result.id == need else f"[From {result.id}, the retry of {need}]"
+    heading = f"[From {need}]" if result.id == need else f"[From {result.id}, the retry of {need}]"
     if result.rejected and result.validation:
-        told += f"\n[{REJECTED}: {result.validation.feedback}]"
-    return f"{told}\n{result.summary}"
+        heading += f"\n[{REJECTED}: {result.validation.feedback}]"
+    return f"{heading}\n{result.summary}"

@@ -1,4 +1,4 @@
-"""collect: what tasks came to. Every answer ends with the ledger, so that nothing is dropped in silence."""
+"""The tool `collect`: results of tasks. Every answer ends with a ledger, so that no task is dropped silently."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -21,42 +21,46 @@ SPEC = ToolSpec(
     "dispatch(retry_of='failed_id').",
     schema({"target": {"type": "string"}}, "target"),
 )
-Kept = Callable[[str, Callable[[], str]], Awaitable[str]]
-"""Keeps what depends on when things ended, for a call id, so that a replay sees the same."""
+RecordChoice = Callable[[str, Callable[[], str]], Awaitable[str]]
+"""Records a choice that depends on which task ended first, by call id, so that a replay makes the same one."""
 
 
 async def _now(_call_id: str, choose: Callable[[], str]) -> str:
     return choose()
 
 
-def _unseen(_name: str) -> None:
-    """Tell nobody."""
+def _ignore(_name: str) -> None:
+    """Do nothing."""
 
 
 class CollectTool:
-    """collect over an executor's tasks. shown: told of each task whose result is."""
+    """The tool `collect` over an executor's tasks. on_collect: called with the id of each task that is shown."""
 
     spec = SPEC
 
-    def __init__(self, executor: Executor, kept: Kept = _now, shown: Callable[[str], None] = _unseen) -> None:
-        self._executor, self._kept, self._shown = executor, kept, shown
+    def __init__(
+        self, executor: Executor, record: RecordChoice = _now, on_collect: Callable[[str], None] = _ignore
+    ) -> None:
+        self._executor, self._record_choice, self._on_collect = executor, record, on_collect
 
     async def execute(self, call_id: str, /, target: str) -> str:
-        """The results, how many still run, and the ledger. Raises BadInput for a task that was never dispatched."""
+        """Return the results, how many tasks still run, and the ledger. Raises BadInput if unknown."""
         executor = self._executor
         if target == "all":
             await executor.wait(executor.tasks)
         elif target != "ready":
             if target not in executor.tasks:
-                known = ", ".join(executor.tasks) or "none"
-                raise BadInput("target", f"{target[:60]!r} was never dispatched", f"dispatched are: {known[:200]}")
+                dispatched = ", ".join(executor.tasks) or "none"
+                raise BadInput(
+                    "target", f"{target[:60]!r} was never dispatched", f"dispatched tasks: {dispatched[:200]}"
+                )
             await executor.wait([target])
-        choice = json.loads(await self._kept(call_id, lambda: self._choice(target)))
+        choice = json.loads(await self._record_choice(call_id, lambda: self._choice(target)))
         await executor.wait(choice["shown"])
-        parts = [formatted(executor.results[name]) for name in choice["shown"]]
+        parts = [format_result(executor.results[name]) for name in choice["shown"]]
         for name in choice["shown"]:
             executor.collected.add(name)
-            self._shown(name)
+            self._on_collect(name)
         if choice["running"]:
             parts.append(f"({choice['running']} tasks still running)")
         elif not parts:
@@ -66,16 +70,16 @@ class CollectTool:
     def _choice(self, target: str) -> str:
         executor = self._executor
         ended = [name for name in executor.tasks if name in executor.results]
-        shown = {"all": ended, "ready": [name for name in ended if name not in executor.collected]}.get(
+        names = {"all": ended, "ready": [name for name in ended if name not in executor.collected]}.get(
             target, [target]
         )
         running = len(executor.tasks) - len(ended)
-        told = ledger(executor, executor.collected | set(shown))
-        return json.dumps({"shown": shown, "running": running, "ledger": told})
+        ledger_line = task_ledger(executor, executor.collected | set(names))
+        return json.dumps({"shown": names, "running": running, "ledger": ledger_line})
 
 
-def formatted(result: TaskResult) -> str:
-    """One task's result as collect shows it."""
+def format_result(result: TaskResult) -> str:
+    """Format one task's result for the model."""
     head = f"── {result.id} ({result.status}"
     if result.validation:
         kind = "contrastive" if result.validation.contrastive else "validated"
@@ -87,17 +91,17 @@ def formatted(result: TaskResult) -> str:
         lines += [f"FAILED: {result.error or result.status}", f"[retry: dispatch(retry_of='{result.id}')]"]
     if result.validation and result.validation.feedback:
         lines.append(f"[feedback: {result.validation.feedback}]")
-    lines += [f"[proposed: {one}]" for one in result.proposed]
+    lines += [f"[proposed: {write}]" for write in result.proposed]
     return "\n".join(lines)
 
 
-def ledger(executor: Executor, collected: set[str]) -> str:
-    """How many tasks are at what, in a line; those one has to know of are named."""
+def task_ledger(executor: Executor, collected: set[str]) -> str:
+    """Summarise tasks by state in one line, naming those that failed, were rejected or not collected."""
     states = {name: executor.state(name) for name in executor.tasks}
     bad = [name for name, state in states.items() if state not in ("ok", "queued", "running")]
     running = [name for name, state in states.items() if state in ("queued", "running")]
     lost = [name for name in states if name not in collected]
-    told = [
+    parts = [
         f"{sum(state == 'ok' for state in states.values())} ok",
         _named(len(bad), "failed", [f"{name}: {states[name]}{_retry(executor, name)}" for name in bad]),
         f"{len(running)} running",
@@ -105,9 +109,9 @@ def ledger(executor: Executor, collected: set[str]) -> str:
     ]
     rejected = [name for name in states if name in executor.results and executor.results[name].rejected]
     outdated = [name for name in states if executor.outdated(name)]
-    told += [_named(len(rejected), "rejected", rejected)] if rejected else []
-    told += [_named(len(outdated), "built on what was retried since", outdated)] if outdated else []
-    return "LEDGER: " + ", ".join(told)
+    parts += [_named(len(rejected), "rejected", rejected)] if rejected else []
+    parts += [_named(len(outdated), "used a result that was retried since", outdated)] if outdated else []
+    return "LEDGER: " + ", ".join(parts)
 
 
 def _named(count: int, what: str, names: list[str]) -> str:

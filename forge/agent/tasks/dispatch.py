@@ -1,4 +1,4 @@
-"""dispatch: a sub-agent is started, and the agent goes on at once."""
+"""The tool `dispatch`: start a sub-agent and go on at once."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -54,23 +54,26 @@ SPEC = ToolSpec(
 
 
 class DispatchTool:
-    """dispatch over an executor. skill: gives a skill's own name, or raises BadInput; started: told of each task."""
+    """The tool `dispatch` over an executor.
+
+    skill: returns a skill's name or raises BadInput; on_dispatch: called with each task.
+    """
 
     spec = SPEC
 
     def __init__(
-        self, executor: Executor, fs: Files, skill: Callable[[str], str], started: Callable[[Task], None]
+        self, executor: Executor, fs: Files, skill: Callable[[str], str], on_dispatch: Callable[[Task], None]
     ) -> None:
-        self._executor, self._fs, self._skill, self._started = executor, fs, skill, started
+        self._executor, self._fs, self._skill, self._on_dispatch = executor, fs, skill, on_dispatch
 
-    async def execute(self, call_id: str, /, **given: Any) -> str:
-        """Which task was started and what it waits for. Raises BadInput for what can't be."""
-        task = self.task(given)
+    async def execute(self, call_id: str, /, **arguments: Any) -> str:
+        """Start the task and say what it waits for. Raises BadInput for arguments that are not valid."""
+        task = self.task(arguments)
         self._executor.check(task)
         if self._fs.exists(f"{TASKS}{task.id}.md"):
             raise BadInput("id", f"{task.id} was dispatched in an earlier turn", "choose another id")
-        self._fs.write_file(f"{TASKS}{task.id}.md", described(task), call_id=call_id)
-        self._started(task)
+        self._fs.write_file(f"{TASKS}{task.id}.md", describe_task(task), call_id=call_id)
+        self._on_dispatch(task)
         self._executor.dispatch(task)
         waits = f" | waits for: {', '.join(task.depends_on)}" if task.depends_on else ""
         return (
@@ -78,24 +81,24 @@ class DispatchTool:
             f"Use collect('{task.id}') or collect('all') for results."
         )
 
-    def task(self, given: dict[str, Any]) -> Task:
-        """The task that arguments tell of. Raises BadInput for a retry of nothing, an unknown skill."""
-        retried = given.get("retry_of")
+    def task(self, arguments: dict[str, Any]) -> Task:
+        """Build the task from the arguments. Raises BadInput for an unknown skill or a retry of an unknown task."""
+        retried = arguments.get("retry_of")
         original = self._executor.tasks.get(retried) if retried else None
         if retried and original is None:
-            raise BadInput("retry_of", f"{retried[:60]!r} was never dispatched", "name a task that was")
-        told = {name: value for name, value in given.items() if value or name not in ("id", "skill", "objective")}
-        if original and "id" not in told:
+            raise BadInput("retry_of", f"{retried[:60]!r} was never dispatched", "give the id of a dispatched task")
+        fields = {name: value for name, value in arguments.items() if value or name not in ("id", "skill", "objective")}
+        if original and "id" not in fields:
             tries = (f"{original.id[:36]}-r{number}" for number in range(2, len(self._executor.tasks) + 3))
-            told["id"] = next(one for one in tries if one not in self._executor.tasks)
-        if missing := [name for name in ("id", "skill", "objective") if name not in told and original is None]:
-            raise BadInput(missing[0], "is empty", "say which")
-        task = Task.of(told, original)
+            fields["id"] = next(name for name in tries if name not in self._executor.tasks)
+        if missing := [name for name in ("id", "skill", "objective") if name not in fields and original is None]:
+            raise BadInput(missing[0], "is empty", "give a value")
+        task = Task.of(fields, original)
         return replace(task, skill=self._skill(task.skill))
 
 
-def described(task: Task) -> str:
-    """A task as a file of the session."""
+def describe_task(task: Task) -> str:
+    """Format a task as a file of the session."""
     waits = ", ".join(task.depends_on)
     lines = [f"# {task.id}", f"skill: {task.skill}", f"depends_on: {waits}", f"retry_of: {task.retry_of}"]
     return "\n".join([*(line.rstrip() for line in lines), "---", "", task.objective, "", task.notes]).rstrip() + "\n"

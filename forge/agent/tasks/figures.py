@@ -1,4 +1,4 @@
-"""Every figure where capital is decided: the row it stands in, and what was asked for that, or that it is unproven."""
+"""The figures in an output: for each the fetched row that proves it, or that it is unproven."""
 
 import json
 import re
@@ -20,37 +20,37 @@ _FIGURE = re.compile(r"(?<![\w.,])[-+−]?\d[\d,]*(?:\.\d+)?%?(?![\w]|\.\d)")
 
 
 class Figure(NamedTuple):
-    """A figure as it is written, and where it stands; "" where nothing that was fetched holds it."""
+    """A figure as written, and where it comes from; "" if no fetched row contains it."""
 
     text: str
     where: str
 
 
-def ledger(text: str, fs: ReadFS, sections: tuple[str, ...] = CAPITAL) -> str:
-    """A line for each figure of the sections; of the whole text where none is named."""
-    told = [f"- {one.text}: {one.where or 'UNPROVEN'}" for one in figures(text, fs, sections)]
-    return "\n".join([HEADING, *(told or ["none"])])
+def figure_ledger(text: str, fs: ReadFS, sections: tuple[str, ...] = CAPITAL) -> str:
+    """List the figures of the sections, one per line, with their sources. No sections: the whole text."""
+    lines = [f"- {figure.text}: {figure.where or 'UNPROVEN'}" for figure in figures(text, fs, sections)]
+    return "\n".join([HEADING, *(lines or ["none"])])
 
 
 def figures(text: str, fs: ReadFS, sections: tuple[str, ...] = CAPITAL) -> list[Figure]:
-    """The figures of the sections, each once, in their order. Judgements, such as a confidence, are none."""
-    told = "\n".join(section(text, name) for name in sections) if sections else text
-    told = _NAMES.sub(" ", _JUDGED.sub(" ", told))
+    """Return the figures of the sections, each once, in order. Judgements such as a confidence do not count."""
+    prose = "\n".join(section(text, name) for name in sections) if sections else text
+    prose = _NAMES.sub(" ", _JUDGED.sub(" ", prose))
     rows = list(_rows(fs))
-    return [Figure(one, _where(one, rows)) for one in dict.fromkeys(_FIGURE.findall(told))]
+    return [Figure(figure, _where(figure, rows)) for figure in dict.fromkeys(_FIGURE.findall(prose))]
 
 
 def _rows(fs: ReadFS) -> Iterator[tuple[str, str, Any]]:
-    """Every row that was fetched: where it stands, the receipt of its answer, and the row."""
+    """Yield every fetched row, with its place and the receipts of its answer."""
     if not fs.exists(CONTEXT):
         return
     for entry in fs.list_dir(CONTEXT):
         if not entry.name.startswith("ctx_"):
             continue
         try:
-            told = json.loads(fs.read_file(CONTEXT + entry.name))
-            receipts = ", ".join(str(one["answer"])[:12] for one in told["receipts"])
-            rows = [row for row in told["data"] if isinstance(row, dict)]
+            answer = json.loads(fs.read_file(CONTEXT + entry.name))
+            receipts = ", ".join(str(receipt["answer"])[:12] for receipt in answer["receipts"])
+            rows = [row for row in answer["data"] if isinstance(row, dict)]
         except (ValueError, KeyError, TypeError):
             continue  # not every source's answer has rows
         name = entry.name.removesuffix(".md")
@@ -60,14 +60,14 @@ def _rows(fs: ReadFS) -> Iterator[tuple[str, str, Any]]:
 def _where(figure: str, rows: list[tuple[str, str, Any]]) -> str:
     plain = figure.replace(",", "").replace("−", "-").rstrip("%")
     decimals = len(plain.partition(".")[2])
-    asked = float(plain)
+    target = float(plain)
     for place, receipt, row in rows:
         for name, value in row.items():
             if isinstance(value, bool) or not isinstance(value, int | float):
                 continue
             values = (value, value * 100) if figure.endswith("%") else (value,)
-            if any(isclose(round(one, decimals), asked, rel_tol=0, abs_tol=1e-12) for one in values):
+            if any(isclose(round(candidate, decimals), target, rel_tol=0, abs_tol=1e-12) for candidate in values):
                 evidence = row.get("evidence")
                 cited = f", evidence {evidence}" if evidence else ""
-                return f"{place}, {name}{cited}, receipt {receipt or 'none: made of numbers that were given'}"
+                return f"{place}, {name}{cited}, receipt {receipt or 'none: computed from given numbers'}"
     return ""

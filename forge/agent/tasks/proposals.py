@@ -1,4 +1,4 @@
-"""The memory writes an output implies, made by code. An agent confirms them by writing them."""
+"""The memory writes that an output implies, built by code. An agent confirms them by writing them."""
 
 from dataclasses import replace
 from typing import NamedTuple, cast
@@ -9,11 +9,11 @@ from forge.records import KINDS, Expression, Scenario, View, parse, render
 from forge.records.kinds import NEW
 
 SLACK = 0.005
-"""How far a prior may be from what memory has: outputs give two decimals."""
+"""How far a prior may be from the value in memory: outputs have two decimals."""
 
 
 class ProposedWrite(NamedTuple):
-    """A write to confirm: where, and the whole text; or the problem why there is none."""
+    """A write to confirm: its path and whole text, or the problem that prevents it."""
 
     path: str
     text: str = ""
@@ -21,9 +21,10 @@ class ProposedWrite(NamedTuple):
 
 
 def proposals(fs: ReadFS, output: Output) -> list[ProposedWrite]:
-    """What memory should hold by an output. What does not fit memory is told and not made."""
-    views = [_view(fs, one) for one in output.view_updates]
-    return [one for one in (*views, *(_expression(fs, one) for one in output.expression_implications)) if one]
+    """Return the writes that an output implies, or why one of them is not possible."""
+    views = [_view(fs, update) for update in output.view_updates]
+    expressions = (_expression(fs, implied) for implied in output.expression_implications)
+    return [*views, *(write for write in expressions if write)]
 
 
 def _view(fs: ReadFS, update: ViewUpdate) -> ProposedWrite:
@@ -35,7 +36,7 @@ def _view(fs: ReadFS, update: ViewUpdate) -> ProposedWrite:
         return ProposedWrite(
             path, problem=f"prior_confidence is {update.prior_confidence:g}, memory has {view.confidence:g}"
         )
-    before = {one.name: one.probability for one in view.scenarios}
+    before = {scenario.name: scenario.probability for scenario in view.scenarios}
     for change in update.scenario_changes:
         if abs(before.get(change.scenario, 2) - change.prior_probability) > SLACK:
             return ProposedWrite(
@@ -43,7 +44,7 @@ def _view(fs: ReadFS, update: ViewUpdate) -> ProposedWrite:
             )
         before[change.scenario] = change.updated_probability
     try:
-        made = replace(
+        updated = replace(
             view,
             confidence=update.updated_confidence,
             status="invalidated" if update.direction == "invalidated" else view.status,
@@ -52,7 +53,7 @@ def _view(fs: ReadFS, update: ViewUpdate) -> ProposedWrite:
         )
     except ValueError as problem:
         return ProposedWrite(path, problem=str(problem))
-    return ProposedWrite(path, render(made))
+    return ProposedWrite(path, render(updated))
 
 
 def _expression(fs: ReadFS, implied: ExpressionImplication) -> ProposedWrite | None:
@@ -63,7 +64,7 @@ def _expression(fs: ReadFS, implied: ExpressionImplication) -> ProposedWrite | N
         return ProposedWrite(path, problem=f"there is no Expression {implied.expression_id}")
     if implied.action == "adjust":
         return ProposedWrite(
-            path, problem=f"to be adjusted by you: {implied.adjustment[:200] or 'nothing is said how'}"
+            path, problem=f"to be adjusted by you: {implied.adjustment[:200] or 'no adjustment was stated'}"
         )
     expression = cast("Expression", parse(KINDS["expressions"], fs.read_file(path)))
     if implied.action == "close":

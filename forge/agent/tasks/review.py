@@ -1,14 +1,14 @@
-"""review: a fresh look at an output, by a model that did not write it, with tools of its own.
+"""The tool `review`: an output judged by a model that did not write it, with tools of its own.
 
-Of an Expression, named by its id or path, the verdict is kept for exactly what it says now: it is what the PM's
-approval rests on.
+The verdict on an Expression, given by id or path, is stored for exactly its current content. The PM's approval is based
+on it.
 """
 
 import re
 from typing import Literal, get_args
 
 from forge.agent.conversation import Conversation, LoopLimits
-from forge.agent.loop import loop, unsaid
+from forge.agent.loop import loop, no_progress
 from forge.agent.prompt import book_text
 from forge.agent.tasks import figures
 from forge.agent.tasks.subagent import TaskContext
@@ -27,8 +27,8 @@ from pitlake.errors import PitlakeError
 MOST_TURNS = 12
 MOST_LESSONS = 5
 SHORTEST_WORD = 4
-Verdict = Literal["approve", "approve_with_notes", "revise", "escalate"]
-VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+ReviewVerdict = Literal["approve", "approve_with_notes", "revise", "escalate"]
+VERDICTS: tuple[ReviewVerdict, ...] = get_args(ReviewVerdict)
 REVIEW_PROMPT = """\
 You are reviewing a proposed output before capital is committed.
 Your job is adversarial — find what's wrong, missing, or overconfident.
@@ -54,40 +54,40 @@ _VERDICT = re.compile(r"^[ \t*]*VERDICT[ \t*]*:(.*)$", re.MULTILINE)
 _NAMED = re.compile(r"(?:/memory/expressions/)?(E-[0-9]{3,9})(?:\.md)?")
 
 
-def verdict(text: str) -> Verdict:
-    """The verdict of a review; one that is missing, unknown or there twice is `escalate`."""
-    told = [one.strip(" \t*.").lower() for one in _VERDICT.findall(text)]
-    return next((one for one in VERDICTS if told == [one]), "escalate")
+def parse_review(text: str) -> ReviewVerdict:
+    """Parse the verdict of a review. A missing, unknown or repeated one is `escalate`."""
+    words = [match.strip(" \t*.").lower() for match in _VERDICT.findall(text)]
+    return next((candidate for candidate in VERDICTS if words == [candidate]), "escalate")
 
 
 class ReviewTool:
-    """review, for a turn."""
+    """The tool `review` of a turn."""
 
     spec = SPEC
 
-    def __init__(self, room: TaskContext) -> None:
-        self._room = room
+    def __init__(self, context: TaskContext) -> None:
+        self._context = context
 
     async def execute(self, call_id: str, /, output: str, focus: str) -> str:
-        """What the reviewer says, and the verdict as it is kept. Raises ModelFailed, Diverged."""
-        room, fs = self._room, self._room.files()
+        """Return the review and its verdict as recorded. Raises ModelFailed, Diverged."""
+        context, fs = self._context, self._context.files()
         subject = _subject(output, fs)
         text = render(subject) if subject else output
-        lane = room.models.lane(f"review {call_id}")
-        talk = Conversation(REVIEW_PROMPT, [self._message(text, focus, subject, fs)], "review")
-        tools = room.tools(fs, ("search", "fetch"))
-        limits = LoopLimits(MOST_TURNS, room.limits.repeats)
-        answer, end = await loop(room.patient("review", lane), lane, talk, tools, limits, unsaid)
-        found: Verdict = verdict(answer) if end == "answered" else "escalate"
-        why = "" if end == "answered" else f" ({talk.stopped})"
-        kept = f" of {subject.id}, content {content_hash(subject)[:12]}" if subject else ""
-        proof = figures.ledger(text, fs, () if subject else figures.CAPITAL)
+        lane = context.models.lane(f"review {call_id}")
+        conversation = Conversation(REVIEW_PROMPT, [self._message(text, focus, subject, fs)], "review")
+        tools = context.tools(fs, ("search", "fetch"))
+        limits = LoopLimits(MOST_TURNS, context.limits.repeats)
+        answer, end = await loop(context.retrying_model("review", lane), lane, conversation, tools, limits, no_progress)
+        outcome: ReviewVerdict = parse_review(answer) if end == "answered" else "escalate"
+        why = "" if end == "answered" else f" ({conversation.stopped})"
+        subject_note = f" of {subject.id}, content {content_hash(subject)[:12]}" if subject else ""
+        proof = figures.figure_ledger(text, fs, () if subject else figures.CAPITAL)
         if subject:
-            reviewer = ", ".join(sorted(talk.models)) or "none"
-            self._keep(call_id, subject, found, reviewer, f"{answer}\n\n{proof}")
-        written = room.memory.journal.written_by(room.known.session, f"{lane.decision}:{lane.name}:")
-        room.known.take(written)
-        return f"{answer}\n\n{proof}\n\n[review{kept}: {found}{why}]"
+            reviewer = ", ".join(sorted(conversation.models)) or "none"
+            self._keep(call_id, subject, outcome, reviewer, f"{answer}\n\n{proof}")
+        rows = context.memory.journal.written_by(context.remembered.session, f"{lane.decision}:{lane.name}:")
+        context.remembered.take(rows)
+        return f"{answer}\n\n{proof}\n\n[review{subject_note}: {outcome}{why}]"
 
     def _message(self, text: str, focus: str, subject: Expression | None, fs: ForgeFS) -> str:
         parts = [f"OUTPUT TO REVIEW:\n{text}", f"REVIEW FOCUS:\n{focus}"]
@@ -106,40 +106,42 @@ class ReviewTool:
         ]
         return [text for text in texts if any(word in text.lower() for word in words)][:MOST_LESSONS]
 
-    def _keep(self, call_id: str, subject: Expression, found: Verdict, reviewer: str, body: str) -> None:
-        known = self._room.known
-        call = WriteCall(actor=CODE, session=known.session, call_id=f"{call_id}:verdict", after=micros(known.as_of))
+    def _keep(self, call_id: str, subject: Expression, outcome: ReviewVerdict, reviewer: str, body: str) -> None:
+        remembered = self._context.remembered
+        call = WriteCall(
+            actor=CODE, session=remembered.session, call_id=f"{call_id}:verdict", after=micros(remembered.as_of)
+        )
 
         def put(body: str) -> None:
             def work(writing: Writing) -> None:
-                made = Review(
+                review = Review(
                     id=writing.next_id("reviews"),
                     subject=KINDS["expressions"].path(subject.id),
                     sha256=content_hash(subject),
-                    verdict=found,
+                    verdict=outcome,
                     reviewer=reviewer[:200],
-                    updated=known.as_of,
+                    updated=remembered.as_of,
                     body=body,
                 )
-                writing.put(KINDS["reviews"].path(made.id), render(made))
+                writing.put(KINDS["reviews"].path(review.id), render(review))
 
-            self._room.memory.journal.write(call, work)
+            self._context.memory.journal.write(call, work)
 
         try:
             put(UNSTORED.sub("", body).strip("\n"))
         except (ContentRefused, ValueError):
-            put("The reviewer's words can't be stored.")
+            put("The review's text can't be stored.")
 
 
 def _subject(output: str, fs: ForgeFS) -> Expression | None:
-    """The Expression an output names, or is the text of, as memory has it."""
-    named, kind = _NAMED.fullmatch(output.strip()), KINDS["expressions"]
+    """Return the stored Expression that an output names or quotes in full, or None."""
+    id_match, kind = _NAMED.fullmatch(output.strip()), KINDS["expressions"]
     try:
-        told = parse(kind, fs.read_file(kind.path(named[1])) if named else output)
-        held = parse(kind, fs.read_file(kind.path(told.id)))
+        subject = parse(kind, fs.read_file(kind.path(id_match[1])) if id_match else output)
+        stored = parse(kind, fs.read_file(kind.path(subject.id)))
     except PitlakeError:
         return None
-    return told if isinstance(told, Expression) and content_hash(held) == content_hash(told) else None
+    return subject if isinstance(subject, Expression) and content_hash(stored) == content_hash(subject) else None
 
 
 def _read(fs: ForgeFS, path: str) -> str:

@@ -1,4 +1,4 @@
-"""A task for a sub-agent, and what became of it."""
+"""A sub-agent's task and its result."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 State = Literal["queued", "running", "ok", "failed", "timeout", "skipped", "cancelled"]
-Verdict = Literal["accept", "reject"]
+ValidationVerdict = Literal["accept", "reject"]
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 TARGETS = ("all", "ready")
 MOST_DEPENDENCIES = 50
@@ -15,9 +15,7 @@ MOST_DEPENDENCIES = 50
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """What a sub-agent is asked. context: refs such as ctx_001, V-001:summary; retry_of: the task it takes the place
-    of.
-    """
+    """A task. context: references such as ctx_001, V-001:summary; retry_of: the task it replaces."""
 
     id: str
     skill: str
@@ -30,25 +28,25 @@ class Task:
     retry_of: str = ""
 
     @classmethod
-    def of(cls, given: Mapping[str, Any], original: "Task | None" = None) -> "Task":
-        """From the arguments of dispatch. A retry takes what is not given from the task it retries."""
-        told = dict(given)
+    def of(cls, arguments: Mapping[str, Any], original: "Task | None" = None) -> "Task":
+        """Build a task from the arguments of dispatch. A retry inherits what is missing from the original."""
+        values = dict(arguments)
         for name in ("context", "depends_on"):
-            if name in told:
-                told[name] = tuple(dict.fromkeys(told[name]))
+            if name in values:
+                values[name] = tuple(dict.fromkeys(values[name]))
         if original is None:
-            return cls(**told)
+            return cls(**values)
         note = f"RETRY of {original.id}. Simplified context."
-        kept = {**asdict(original), "context": tuple(map(_summary, original.context))}
-        told["notes"] = "\n".join(one for one in (note, told.get("notes", original.notes)) if one)
-        return cls(**{**kept, **told})
+        inherited = {**asdict(original), "context": tuple(map(_summary, original.context))}
+        values["notes"] = "\n".join(text for text in (note, values.get("notes", original.notes)) if text)
+        return cls(**{**inherited, **values})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Validation:
-    """What a validator said of an output. counterargument: of a contrastive one."""
+    """A validator's judgement of an output. counterargument: only from a contrastive one."""
 
-    verdict: Verdict
+    verdict: ValidationVerdict
     feedback: str = ""
     contrastive: bool = False
     counterargument: str = ""
@@ -56,8 +54,10 @@ class Validation:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskResult:
-    """How a task ended. used: the tasks whose summaries it was given; proposed: the memory writes its output implies,
-    as files to confirm, or why one could not be made.
+    """The result of a task.
+
+    used: the tasks whose summaries it was given; proposed: the memory writes its output implies, as files to
+    confirm, or why one is not possible.
     """
 
     id: str
@@ -71,20 +71,20 @@ class TaskResult:
 
     @property
     def rejected(self) -> bool:
-        """Whether a validator rejected it."""
+        """Whether a validator rejected the output."""
         return self.validation is not None and self.validation.verdict == "reject"
 
-    def dumped(self) -> str:
-        """As the tape keeps it."""
+    def to_json(self) -> str:
+        """Return the result as JSON for the tape."""
         return json.dumps(asdict(self), sort_keys=True)
 
 
-def loaded(text: str) -> TaskResult:
-    """The result of a tape's text."""
-    told = json.loads(text)
-    validation = Validation(**told["validation"]) if told["validation"] else None
-    lists = {name: tuple(told[name]) for name in ("used", "proposed")}
-    return TaskResult(**{**told, **lists, "validation": validation})
+def load_result(text: str) -> TaskResult:
+    """Parse a result from the tape."""
+    fields = json.loads(text)
+    validation = Validation(**fields["validation"]) if fields["validation"] else None
+    lists = {name: tuple(fields[name]) for name in ("used", "proposed")}
+    return TaskResult(**{**fields, **lists, "validation": validation})
 
 
 def _summary(ref: str) -> str:

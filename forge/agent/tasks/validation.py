@@ -1,4 +1,4 @@
-"""A validator's word on an output: accept or reject, and what can't be read is a rejection."""
+"""Validation of an output: accept or reject. An unreadable answer counts as a rejection."""
 
 import re
 
@@ -24,23 +24,23 @@ _LABELS = ("VERDICT", "COUNTERARGUMENT", "FEEDBACK")
 _LABEL = re.compile(rf"^[ \t*]*({'|'.join(_LABELS)})[ \t*]*:[ \t*]*", re.MULTILINE)
 
 
-async def validated(model: Model, objective: str, criteria: str, output: str, *, contrastive: bool) -> Validation:
-    """What a validator says of an output. Raises ModelFailed."""
-    asked = f"OBJECTIVE:\n{objective}\n\nCRITERIA:\n{criteria}\n\nOUTPUT:\n{output}"
+async def validate_output(model: Model, objective: str, criteria: str, output: str, *, contrastive: bool) -> Validation:
+    """Ask a validator to judge an output. Raises ModelFailed."""
+    message = f"OBJECTIVE:\n{objective}\n\nCRITERIA:\n{criteria}\n\nOUTPUT:\n{output}"
     prompt = CONTRASTIVE_VALIDATION_PROMPT if contrastive else STANDARD_VALIDATION_PROMPT
     role = "contrastive_validation" if contrastive else "validation"
-    answer = await model.ask(Request(prompt, (asked,), max_tokens=MOST_TOKENS, role=role))
+    answer = await model.ask(Request(prompt, (message,), max_tokens=MOST_TOKENS, role=role))
     if answer.finish == "budget":
         return Validation(verdict="reject", feedback=answer.text, contrastive=contrastive, counterargument="")
-    return parsed(answer.text if answer.finish == "stop" else "", contrastive=contrastive)
+    return parse_verdict(answer.text if answer.finish == "stop" else "", contrastive=contrastive)
 
 
-def parsed(text: str, *, contrastive: bool) -> Validation:
-    """The verdict in a validator's answer. One that is missing, unknown or there twice is a rejection."""
-    told = labelled(text, _LABEL)
-    words = [one.strip(" \t*.").lower() for one in told.get("VERDICT", [])]
-    counter = " ".join(told.get("COUNTERARGUMENT", []))[:MOST_CHARACTERS]
-    feedback = " ".join(told.get("FEEDBACK", []))[:MOST_CHARACTERS]
+def parse_verdict(text: str, *, contrastive: bool) -> Validation:
+    """Parse a validator's answer. A missing, unknown or repeated verdict is a rejection."""
+    sections = labelled_sections(text, _LABEL)
+    words = [word.strip(" \t*.").lower() for word in sections.get("VERDICT", [])]
+    counter = " ".join(sections.get("COUNTERARGUMENT", []))[:MOST_CHARACTERS]
+    feedback = " ".join(sections.get("FEEDBACK", []))[:MOST_CHARACTERS]
     readable = len(words) == 1 and words[0] in ("accept", "reject") and (counter or not contrastive)
     if not readable:
         return Validation(verdict="reject", feedback=UNREADABLE, contrastive=contrastive, counterargument=counter)
@@ -53,11 +53,11 @@ def parsed(text: str, *, contrastive: bool) -> Validation:
     )
 
 
-def labelled(text: str, label: re.Pattern[str]) -> dict[str, list[str]]:
-    """What follows each label at the beginning of a line, up to the next one."""
-    found = list(label.finditer(text))
-    ends = [*(one.start() for one in found[1:]), len(text)][: len(found)]
-    told: dict[str, list[str]] = {}
-    for one, end in zip(found, ends, strict=True):
-        told.setdefault(one[1], []).append(" ".join(text[one.end() : end].split()))
-    return told
+def labelled_sections(text: str, label: re.Pattern[str]) -> dict[str, list[str]]:
+    """Return the texts after each label at the start of a line, up to the next label."""
+    matches = list(label.finditer(text))
+    ends = [*(match.start() for match in matches[1:]), len(text)][: len(matches)]
+    sections: dict[str, list[str]] = {}
+    for match, end in zip(matches, ends, strict=True):
+        sections.setdefault(match[1], []).append(" ".join(text[match.end() : end].split()))
+    return sections

@@ -1,1 +1,1 @@
-"""The agent's tools, one module each: name, description and schema as the model sees them, and what they do."""
+"""The agent's tools, one module each: what the model sees of them, and what they do."""

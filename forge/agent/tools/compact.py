@@ -1,6 +1,6 @@
-"""compact: a text said again in few words, for one purpose; of the conversation, it takes the place of older results.
+"""The tool `compact`: a text in few words, for one purpose. For the conversation, it replaces older results.
 
-What was compacted stays on the tape.
+The tape keeps what was compacted.
 """
 
 from collections.abc import Callable
@@ -30,15 +30,15 @@ SPEC = ToolSpec(
 
 
 class CompactTool:
-    """compact over a turn's files and its conversation. model: for a call id, on a lane of the tape of its own."""
+    """The tool `compact` over a turn's files and conversation. model: returns a call's model, on its own lane."""
 
     spec = SPEC
 
-    def __init__(self, model: Callable[[str], Model], fs: Readable, talk: Conversation) -> None:
-        self._model, self._fs, self._talk = model, fs, talk
+    def __init__(self, model: Callable[[str], Model], fs: Readable, conversation: Conversation) -> None:
+        self._model, self._fs, self._conversation = model, fs, conversation
 
     async def execute(self, call_id: str, /, target: str, focus: str) -> str:
-        """The source in 50 to 100 words. Raises ModelFailed, BadInput, also where a budget is reached."""
+        """Return the source in 50 to 100 words. Raises ModelFailed, and BadInput when a budget is reached."""
         source = self._source(target)
         if source is None:
             return f"(target '{target[:80]}' not found)"
@@ -50,13 +50,13 @@ class CompactTool:
 
     def _source(self, target: str) -> str | None:
         if target == "conversation":
-            return self._talk.results()
+            return self._conversation.tool_results()
         if target == "session_history":
             return self._text("/session/turn_history.md")
         if target == "all_results":
             return self._results()
-        found = None if "/" in target else self._text(f"/session/results/{target}.md")
-        return found if found is not None else self._text(target)
+        result = None if "/" in target else self._text(f"/session/results/{target}.md")
+        return result if result is not None else self._text(target)
 
     def _results(self) -> str | None:
         if not self._fs.exists("/session/results/"):

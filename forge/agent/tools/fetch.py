@@ -1,4 +1,4 @@
-"""fetch: data of a source as of the turn's instant. A summary is the answer, all of it a file of the session."""
+"""The tool `fetch`: a source's data as of the turn's instant, summarised in the answer and stored whole in a file."""
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -11,41 +11,43 @@ from pitlake.errors import LakeError, PitlakeError, for_agents
 
 CONTEXT = "/session/context/"
 FETCHED = f"{CONTEXT}ctx_"
-"""What the paths of kept answers begin with. Figures are proven by them, so nobody else writes there."""
+"""The start of the paths of fetched data. They prove figures, so that nothing else may be written there."""
 _NAME = re.compile(r"/context/(ctx_[0-9]{3,9})\.md$")
 
 
 class Fetched(Protocol):
-    """What a source gave."""
+    """The answer of a source."""
 
     @property
     def label(self) -> str:
-        """What was asked."""
+        """What was fetched."""
 
     def format_full(self) -> str:
-        """All of it."""
+        """Return the whole answer."""
 
     def format_summary(self) -> str:
-        """At most 100 tokens."""
+        """Return a summary of at most 100 tokens."""
 
 
 Asks = Callable[[Mapping[str, Any]], Awaitable[Fetched]]
-"""A source: parameters in, what it has as of the turn's instant out. Raises PitlakeError."""
+"""A source: takes parameters, returns what it has as of the turn's instant. Raises PitlakeError."""
 
 
 class Shelf:
-    """Where what was fetched is kept. The files of one session are numbered through, whoever fetches.
+    """Stores fetched data. The files of a session are numbered consecutively, whoever fetches.
 
-    written: what the decision wrote before, so that a call that is done again keeps its number.
+    earlier_rows: what the decision wrote before, so that a repeated call keeps its number.
     """
 
-    def __init__(self, known: Remembered, written: Iterable[Row] = ()) -> None:
-        self._of_call = {row.call_id: found[1] for row in written if (found := _NAME.search(row.path))}
-        names = [found[1] for path in known.paths(f"/session/{known.session}/") if (found := _NAME.search(path))]
+    def __init__(self, remembered: Remembered, earlier_rows: Iterable[Row] = ()) -> None:
+        self._of_call = {row.call_id: match[1] for row in earlier_rows if (match := _NAME.search(row.path))}
+        names = [
+            match[1] for path in remembered.paths(f"/session/{remembered.session}/") if (match := _NAME.search(path))
+        ]
         self._last = max((int(name[4:]) for name in (*names, *self._of_call.values())), default=0)
 
     def keep(self, fs: Files, call_id: str, text: str) -> str:
-        """Keep a text; the name of its file."""
+        """Store a text and return the name of its file."""
         name = self._of_call.get(call_id)
         if name is None:
             self._last += 1
@@ -55,14 +57,14 @@ class Shelf:
 
 
 class FetchTool:
-    """fetch over a turn's sources. keep: of a call id and a text, keeps it and gives the name of its file."""
+    """The tool `fetch` over a turn's sources. keep: stores a text for a call id and returns the name of its file."""
 
     def __init__(self, keep: Callable[[str, str], str], sources: Mapping[str, Asks]) -> None:
         self._keep, self._sources = keep, sources
-        known = ", ".join(sources)
+        names = ", ".join(sources)
         self.spec = ToolSpec(
             "fetch",
-            f"Fetch external data.\nSources: {known}\n\n"
+            f"Fetch external data.\nSources: {names}\n\n"
             "Returns a summary. Full content stored at "
             "/session/context/ctx_NNN.md — use read(depth='full').",
             schema(
@@ -71,13 +73,13 @@ class FetchTool:
         )
 
     async def execute(self, call_id: str, /, source: str, params: dict[str, Any]) -> str:
-        """A line that names the file, and the summary; what failed is said in one line."""
+        """Fetch, store the data and return its file and summary, or one line that says what failed."""
         try:
-            found = await self._sources[source](params)
+            result = await self._sources[source](params)
         except PitlakeError as problem:
-            told = for_agents(problem)
-            kind = type(problem) if told == str(problem) else LakeError
-            return f"[FETCH FAILED | {source}] {kind.__name__}: {told}"
-        full = found.format_full()
+            message = for_agents(problem)
+            kind = type(problem) if message == str(problem) else LakeError
+            return f"[FETCH FAILED | {source}] {kind.__name__}: {message}"
+        full = result.format_full()
         name = self._keep(call_id, full)
-        return f"[{name} | {source} | {found.label} | {tokens(full)} tok]\n{found.format_summary()}"
+        return f"[{name} | {source} | {result.label} | {tokens(full)} tok]\n{result.format_summary()}"

@@ -1,9 +1,9 @@
-"""read: an exact path, as much of it as one needs."""
+"""The tool `read`: the text at an exact path, to a depth."""
 
 from typing import Any
 
 from forge.agent.tools.base import Readable, schema
-from forge.agent.tools.text import DEPTHS, default_depth, shown
+from forge.agent.tools.text import DEPTHS, default_depth, excerpt
 from forge.model.messages import ToolSpec
 
 SPEC = ToolSpec(
@@ -28,7 +28,7 @@ SPEC = ToolSpec(
 
 
 class ReadTool:
-    """read over a turn's files."""
+    """The tool `read` over a turn's files."""
 
     spec = SPEC
 
@@ -36,8 +36,8 @@ class ReadTool:
         self._fs = fs
 
     async def execute(self, call_id: str, /, path: str, depth: str | None = None, query: str | None = None) -> str:
-        """A text to a depth, or a folder's listing. Raises BadInput for an invalid path."""
+        """Return a text to a depth, or a folder's listing. Raises BadInput for an invalid path."""
         if self._fs.is_dir(path):
             entries: Any = self._fs.list_dir(path, query)
             return "\n".join([f"Directory: {path} ({len(entries)} items)", *(f"  {e.name}  {e.meta}" for e in entries)])
-        return shown(self._fs.read_file(path), depth or default_depth(path))
+        return excerpt(self._fs.read_file(path), depth or default_depth(path))

@@ -1,6 +1,6 @@
-"""search: records and files of a scope by meaning and recency, as of the turn's instant.
+"""The tool `search`: records and files of a scope, ranked by meaning and recency as of the turn's instant.
 
-Only what the turn remembers is looked at, and ages count to its instant, so that a replay finds the same.
+It only looks at what the turn remembers, and counts ages to its instant, so that a replay finds the same.
 """
 
 from forge.agent.tools.base import schema
@@ -37,7 +37,7 @@ SPEC = ToolSpec(
 
 
 class SearchTool:
-    """search over a turn's files."""
+    """The tool `search` over a turn's files."""
 
     spec = SPEC
 
@@ -47,42 +47,42 @@ class SearchTool:
     async def execute(
         self, call_id: str, /, scope: str, query: str, filters: str | None = None, max_results: int = 5
     ) -> str:
-        """Ranked headers. Raises BadInput for a scope that is not a folder, and for filters that a folder refuses."""
+        """Return ranked headers. Raises BadInput for a scope that is not a folder and for filters a folder refuses."""
         if not self._fs.is_dir(scope):
             raise BadInput("scope", f"{scope[:80]!r} is not a folder", "give one such as /memory/views/")
         paths, without = self._files(scope.rstrip("/") + "/", filters)
-        known = self._fs.remembered
-        rows = [known.newest(path.replace("/session/", f"/session/{known.session}/", 1)) for path in paths]
+        remembered = self._fs.remembered
+        rows = [remembered.newest(path.replace("/session/", f"/session/{remembered.session}/", 1)) for path in paths]
         dated = [(path, row) for path, row in zip(paths, rows, strict=True) if row is not None]
         texts = [row.content for _, row in dated]
-        written = [known.written_at(row) for _, row in dated]
-        newest = max([known.as_of, *written])
-        found = self._meaning.rank(query, texts, written, newest, max_results)
-        parts = [f"Search: '{query}' in {scope} ({len(found)} results)"]
-        for one in found:
-            path = dated[one.position][0]
-            parts.append(f"\n  [{one.score:.2f}] {path}\n{self._fs.read_lines(path, 1, HEADER_LINES)}")
-        if not found:
+        written_at = [remembered.written_at(row) for _, row in dated]
+        newest = max([remembered.as_of, *written_at])
+        hits = self._meaning.rank(query, texts, written_at, newest, max_results)
+        parts = [f"Search: '{query}' in {scope} ({len(hits)} results)"]
+        for hit in hits:
+            path = dated[hit.position][0]
+            parts.append(f"\n  [{hit.score:.2f}] {path}\n{self._fs.read_lines(path, 1, HEADER_LINES)}")
+        if not hits:
             parts = [f"No results found in {scope} for '{query}'"]
         if without:
             parts.append(f"\n[left out, since they do not have these fields: {', '.join(without)}]")
         return "\n".join(parts)
 
     def _files(self, top: str, filters: str | None) -> tuple[list[str], list[str]]:
-        """The files below a folder that the filters let through, and the folders without the fields they name."""
-        found, without, folders, problem = [], [], [top], None
+        """Return the files below a folder that match the filters, and the folders that lack the filters' fields."""
+        files, without, folders, problem = [], [], [top], None
         while folders:
             folder = folders.pop(0)
             entries = self._fs.list_dir(folder)
             inner = [entry.name for entry in entries if entry.name.endswith("/")]
             folders += [folder + name for name in inner if not name.startswith(".")]
             try:
-                found += [
+                files += [
                     folder + entry.name for entry in self._fs.list_dir(folder, filters) if entry.name not in inner
                 ]
             except BadInput as refused:
                 problem = refused
                 without += [folder] if len(entries) > len(inner) else []
-        if problem and not found:
+        if problem and not files:
             raise problem
-        return found, without
+        return files, without

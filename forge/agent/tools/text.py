@@ -1,4 +1,4 @@
-"""How much of a text is shown: its header, that with its summary, or all of it."""
+"""How much of a text is shown: its header, the header with the summary, or all of it."""
 
 import re
 
@@ -14,12 +14,12 @@ DEFAULT_DEPTHS = {
 
 
 def default_depth(path: str) -> str:
-    """How much of a path is shown when nothing is said: all, where no rule says less."""
+    """Return a path's default depth: full, unless a rule says less."""
     return next((depth for prefix, depth in DEFAULT_DEPTHS.items() if path.startswith(prefix)), "full")
 
 
-def shown(content: str, depth: str) -> str:
-    """As much of a text as a depth says."""
+def excerpt(content: str, depth: str) -> str:
+    """Return the part of a text that a depth shows."""
     if depth == "full":
         return content
     lines = content.split("\n")
@@ -31,7 +31,7 @@ def shown(content: str, depth: str) -> str:
 
 
 def section(content: str, name: str) -> str:
-    """The text under a heading of that name, to the next heading of its level or a higher one; "" without one."""
+    """Return the text under a heading, up to the next heading of the same or a higher level; "" without one."""
     heading = re.search(rf"^(#+)[ \t]+{re.escape(name)}[ \t]*$", content, re.MULTILINE | re.IGNORECASE)
     if heading is None:
         return ""

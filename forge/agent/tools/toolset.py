@@ -1,4 +1,4 @@
-"""Which tools a role has, by construction: what is not in its set it cannot call."""
+"""Which tools a role has: it cannot call what is not in its set."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -16,7 +16,7 @@ from forge.model.messages import Model, ToolSpec
 
 
 class Writes:
-    """write, as the loop calls it."""
+    """The tool `write`, in the form that the loop calls."""
 
     spec = ToolSpec(WriteTool.TOOL_DEF["name"], WriteTool.TOOL_DEF["description"], WriteTool.TOOL_DEF["input_schema"])
 
@@ -24,26 +24,26 @@ class Writes:
         self._tool = WriteTool(fs)
 
     async def execute(self, call_id: str, /, path: str, content: str) -> str:
-        """Where it was written, or why not."""
+        """Write, and return the path or what is wrong."""
         return self._tool.execute(path, content, call_id=call_id)
 
 
-def agents(
+def agent_tools(
     fs: ForgeFS,
     meaning: Meaning,
     asks: Mapping[str, Asks],
     model: Callable[[str], Model],
-    talk: Conversation,
+    conversation: Conversation,
     shelf: Shelf,
     crew: tuple[Tool, ...],
 ) -> dict[str, Tool]:
-    """The eight tools of the agent. model: of compact, for a call id; crew: dispatch, collect and review."""
-    made: tuple[Tool, ...] = (
+    """Return the agent's eight tools. model: returns compact's model for a call; crew: dispatch, collect, review."""
+    tools: tuple[Tool, ...] = (
         ReadTool(fs),
         SearchTool(fs, meaning),
         Writes(fs),
         FetchTool(partial(shelf.keep, fs), asks),
         *crew,
-        CompactTool(model, fs, talk),
+        CompactTool(model, fs, conversation),
     )
-    return {tool.spec.name: tool for tool in made}
+    return {tool.spec.name: tool for tool in tools}

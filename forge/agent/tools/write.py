@@ -1,4 +1,4 @@
-"""Tool `write`: memory and session files. The path says what it is; what is wrong is the answer, never an exception."""
+"""The tool `write`: memory and session files, distinguished by path. Errors are returned, never raised."""
 
 from typing import Any, ClassVar
 
@@ -9,7 +9,7 @@ from pitlake.errors import BadInput, PitlakeError, for_agents
 
 
 class WriteTool:
-    """Writes for one turn."""
+    """The tool `write` of a turn."""
 
     TOOL_DEF: ClassVar[dict[str, Any]] = {
         "name": "write",
@@ -36,7 +36,7 @@ class WriteTool:
         self._fs = fs
 
     def execute(self, path: Any, content: Any, *, call_id: str) -> str:
-        """Write, once for each call_id, and say where; or what is wrong."""
+        """Write once per call_id, and return the path or what is wrong."""
         try:
             if not isinstance(content, str):
                 raise BadInput("content", f"is a {type(content).__name__}, not a text", "give the whole text")
@@ -44,6 +44,6 @@ class WriteTool:
                 raise BadInput("path", f"{path[:60]!r} is for what was fetched", "use fetch, or another name")
             return f"Written: {self._fs.write_file(path, content, call_id=call_id).path}"
         except GuardrailsBroken as broken:
-            return "\n".join(["GUARDRAIL VIOLATIONS:", *(f"  {one}" for one in broken.violations)])
+            return "\n".join(["GUARDRAIL VIOLATIONS:", *(f"  {violation}" for violation in broken.violations)])
         except PitlakeError as refused:
             return f"Not written. {for_agents(refused)}"

@@ -9,4 +9,4 @@ from dataclasses import asdict
 from forge.analytics.options import Leg, payoff
 
 if __name__ == "__main__":
-    print(json.dumps(asdict(payoff([Leg(**one) for one in json.loads(sys.argv[1])["legs"]]))))
+    print(json.dumps(asdict(payoff([Leg(**leg) for leg in json.loads(sys.argv[1])["legs"]]))))

@@ -10,10 +10,10 @@ from typing import Any
 from forge.analytics.scenarios import Branch, outlook
 
 
-def _branch(told: dict[str, Any]) -> Branch:
-    below = tuple(_branch(one) for one in told.get("branches", ()))
-    return Branch(told["name"], told["probability"], told.get("value"), below)
+def _branch(fields: dict[str, Any]) -> Branch:
+    below = tuple(_branch(item) for item in fields.get("branches", ()))
+    return Branch(fields["name"], fields["probability"], fields.get("value"), below)
 
 
 if __name__ == "__main__":
-    print(json.dumps(asdict(outlook([_branch(one) for one in json.loads(sys.argv[1])["branches"]]))))
+    print(json.dumps(asdict(outlook([_branch(item) for item in json.loads(sys.argv[1])["branches"]]))))
