@@ -155,7 +155,7 @@ def test_an_adjustment_passes_review_and_approval_like_an_entry(memory, held):
 @pytest.mark.parametrize("changed", [{"notional": 90.0}, {"direction": "short"}, {"instrument": "AAPL"}])
 def test_an_adjustment_keeps_the_trade(memory, held, changed):
     change = replace(held, id="new", adjusts="E-001", status="proposed", **changed)
-    with pytest.raises(BadInput, match="which an adjustment keeps"):
+    with pytest.raises(BadInput, match="which cannot change"):
         wrote(turn(memory), "/memory/expressions/new.md", change, "adjust")
 
 
