@@ -45,7 +45,7 @@ FINAL = frozenset({"closed", "rejected", "invalidated", "expired", "retired", "c
 AGENT_STATUSES = frozenset({"draft", "proposed", "review_required", "active"})
 """What an agent may write an Expression as; `active` is refused with a next step of its own."""
 RESULTS = ("pnl", "exit_reason", "exit_details", "rejection_reason")
-TRACKED = ("opened", "made", "exit_reason", "problem", "version", "answer", "marks")
+TRACKED = ("entry_price", "total_return", "exit_reason", "problem", "version", "answer", "marks")
 SAME_TRADE = ("view_id", "instrument", "direction", "notional")
 REVIEWED = frozenset({"proposed", "active"})
 CONSTRAINTS = KINDS["constraints"].path("constraints")

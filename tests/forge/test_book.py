@@ -126,7 +126,9 @@ def test_an_agent_writes_no_result_of_its_own(memory, changed):
         wrote(turn(memory), "/memory/expressions/new.md", replace(LONG, **changed), "result")
 
 
-@pytest.mark.parametrize("changed", [{"made": 1.2}, {"status": "completed"}, {"opened": 10.0}, {"exit_reason": "time"}])
+@pytest.mark.parametrize(
+    "changed", [{"total_return": 1.2}, {"status": "completed"}, {"entry_price": 10.0}, {"exit_reason": "time"}]
+)
 def test_an_agent_writes_no_path_of_a_trade_that_was_not_taken(memory, changed):
     record = Counterfactual(id="new", decision_type="other", view="V-001", **changed)
     with pytest.raises(BadInput, match="written by code"):

@@ -64,7 +64,7 @@ def test_the_question_after_a_failed_one_gets_its_own_answer(memory, tmp_path):
 def test_a_named_decision_does_not_answer_another_question(memory, tmp_path):
     ok = agent(memory, tmp_path)
     asyncio.run(ok.ask("first", T, decision="D-1"))
-    with pytest.raises(BadInput, match="begun with another question"):
+    with pytest.raises(BadInput, match="started with another question"):
         asyncio.run(ok.ask("second", T, decision="D-1"))
 
 

@@ -167,7 +167,7 @@ def test_g1_a_text_for_a_number_is_refused_with_its_line_and_closing_is_never_bl
         "  [hard] max_single_risk: missing (limit: 5)",
         "  [hard] max_gross_exposure: 1.0001e+06 (limit: 200)",
     ]
-    assert "approval alone" in written(fs, AT, replace(OPEN, body="other"), "5")
+    assert "only become active through" in written(fs, AT, replace(OPEN, body="other"), "5")
     for number, status in enumerate(("draft", "closed"), start=3):
         assert written(fs, AT, replace(broken, status=status), str(number)) == f"Written: {AT}"
 
