@@ -137,7 +137,7 @@ def test_an_agent_writes_no_path_of_a_trade_that_was_not_taken(memory, changed):
 
 def test_an_agent_writes_no_outcome(memory, held):
     record = Outcome(id="new", view="V-001", expression="E-001", pnl=119.0)
-    with pytest.raises(BadInput, match="not an agent's to write"):
+    with pytest.raises(BadInput, match="agents may not write to"):
         wrote(turn(memory), "/memory/outcomes/new.md", record, "outcome")
 
 
