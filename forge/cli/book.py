@@ -70,7 +70,7 @@ def constrain(**limits: float | None) -> None:
 
     own = _desk()
     memory = own.memory()
-    fs = own.files(memory, memory.hydrate(memory.standing(memory.journal.clock.now()), session="pm"), PM)
+    fs = own.files(memory, memory.hydrate(memory.read_instant(memory.journal.clock.now()), session="pm"), PM)
     row = fs.remembered.newest(CONSTRAINTS)
     current = cast("Constraints", fs.remembered.record(row)) if row else Constraints(id="constraints")
     changed = {name: limit for name, limit in limits.items() if limit is not None}

@@ -136,7 +136,7 @@ def change_held(memory: Memory, name: str, by: str, guardrails: Guardrails, term
     """
     if not KINDS["expressions"].names(name):
         raise BadInput("id", f"{name[:40]!r} is not an Expression", "give one such as E-001")
-    known = memory.hydrate(memory.standing(memory.journal.clock.now()), session=SESSION)
+    known = memory.hydrate(memory.read_instant(memory.journal.clock.now()), session=SESSION)
     path, changed = KINDS["expressions"].path(name), list[Expression]()
 
     def decided(writing: Writing, row: Row) -> tuple[Approval, tuple[Expression, ...]]:
