@@ -1,0 +1,53 @@
+"""Every call of pit_fetch.py that agents and skills are given works: with its cut-off, and in open mode without."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from pitlake import cli
+from pitlake.gate.rules import check_envelope
+
+pytestmark = pytest.mark.slow
+ROOT = Path(__file__).resolve().parents[2]
+CALL = re.compile(r"python3 \.claude/skills/earnings-orchestrator/scripts/pit_fetch\.py (--source [a-z][^\n\"`…\[]+)")
+PAGES = sorted({*(ROOT / ".claude").rglob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "README.md"})
+CALLS = sorted({match.strip() for page in PAGES for match in CALL.findall(page.read_text())})
+NOT_BUNDLED = {"HTTP 404", "acceptance of the filing is unknown"}
+"""Reasons of gaps where the sample has no answer to the question, or no header of the filing that it names."""
+PIT = "2024-05-29T17:00:00-04:00"
+
+
+@pytest.fixture(scope="module")
+def lake(loopback, tmp_path_factory):
+    loopback.behave()
+    return str(tmp_path_factory.mktemp("documented") / "lake")
+
+
+def test_the_pages_hold_calls():
+    assert {shlex.split(call)[1] for call in CALLS} >= {"alphavantage", "benzinga", "perplexity", "yahoo"}
+
+
+@pytest.mark.parametrize("pit", [["--pit", PIT], []], ids=["pit", "open"])
+@pytest.mark.parametrize("call", CALLS)
+def test_a_documented_call_is_understood_and_answered(lake, capfdbinary, call, pit):
+    words = shlex.split(call)
+    if "--pit" in words:
+        place = words.index("--pit")
+        words = words[:place] + words[place + 2 :]
+    assert cli.invoke(["fetch", *words, *pit, "--live", "--lake", lake]) == 0
+    payload = json.loads(capfdbinary.readouterr().out)
+    assert not pit or check_envelope(payload, PIT) is None
+    assert "bad_input" not in {gap["type"] for gap in payload["gaps"]}, payload["gaps"]
+    if not pit and not payload["data"]:
+        assert NOT_BUNDLED & {gap["reason"] for gap in payload["gaps"]}, payload["gaps"]
+
+
+@pytest.mark.parametrize("call", ["--source yahoo --op guesses --symbol AAPL", "--source yahoo --op earnings"])
+def test_a_call_that_is_not_understood_asks_nobody(server, lake, capfdbinary, call):
+    assert cli.invoke(["fetch", *call.split(), "--live", "--lake", lake]) == 0
+    payload = json.loads(capfdbinary.readouterr().out)
+    assert [gap["type"] for gap in payload["gaps"]] == ["bad_input"]
+    assert (payload["data"], server.asked) == ([], [])
