@@ -32,6 +32,11 @@ UNNATURAL = re.compile(
 # What a gap's reason says is data: a lake that holds it would take another wording for another gap.
 STORED_WORDS = re.compile(r"reason=|retry\(|Unparsable\(|value is no number|no update is no update")
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
+CHECKS = re.findall(
+    r"^\t@\$\(BIN\)/(.+)$",
+    re.search(r"^check: .*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)[1],
+    re.MULTILINE,
+)
 MODULES = [module for package in PACKAGES for module in sorted((ROOT / package).rglob("*.py"))]
 
 
@@ -58,19 +63,11 @@ def test_no_test_asserts_all_of_what_may_be_nothing(module):
     assert [node.lineno for node in held if isinstance(node, ast.Call) and ast.unparse(node.func) == "all"] == []
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("-m", "ruff", "check", "--no-cache", "."),
-        ("-m", "ruff", "format", "--no-cache", "--check", "."),
-        (str(Path(sys.executable).with_name("lint-imports")), "--no-cache"),
-        ("scripts/generate_docs.py", "--check"),
-    ],
-    ids=["lint", "format", "import directions", "generated pages"],
-)
-def test_the_house_is_in_order(root, command):
+@pytest.mark.parametrize("command", [command for command in CHECKS if command != "mypy"])
+def test_make_check_passes(root, command):
+    program, *arguments = command.split()
     outcome = subprocess.run(
-        [sys.executable, *command],
+        [Path(sys.executable).with_name(program), *arguments],
         cwd=root,
         capture_output=True,
         text=True,
