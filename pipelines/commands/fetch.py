@@ -84,8 +84,8 @@ def command(lake: str | None = None, words: tuple[str, ...] = (), fault: str = "
     pitlake fetch --source benzinga --pit 2024-02-15T16:00:00-05:00 --tickers NOG --date-from 2024-02-01
     pitlake fetch --source alphavantage --pit 2024-02-15T16:00:00-05:00 earnings symbol=AAPL
 
-    The answer is the {data, gaps} envelope. Lake and captures answer first; the network is used only with --live, and what
-    it returns is kept in the lake.
+    The answer is the {data, gaps} envelope. Lake and captures answer first; the network is used only with --live, and
+    what it returns is kept in the lake.
     """
     payload, told = (
         _in_time(lake, words, given) if not fault else ({"data": [], "gaps": [_gap(fault, "bad_input")]}, {})
