@@ -228,8 +228,7 @@ class Agent:
         meaning = Meaning(self.vectors, (self.config.search.semantic_weight, self.config.search.recency_weight))
         asks, remembered = self._sources(turn.inputs), turn.fs.remembered
         shelf = Shelf(remembered, turn.memory.written_by(remembered.session, turn.decision))
-        turns, *_, repeats = turn.inputs["limits"]  # a tape may hold a third, of tokens, which budgets keep
-        limits = LoopLimits(turns, repeats)
+        limits = LoopLimits(*turn.inputs["limits"])
         context = TaskContext(
             turn.memory, remembered, models, meaning, asks, shelf, self.skills, self.config.executor, limits
         )

@@ -126,14 +126,6 @@ def test_the_receipt_names_what_the_decision_stood_on(desk):
     )
 
 
-def test_a_tape_that_holds_a_limit_of_tokens_replays(desk):
-    agent = desk([say("fine")])
-    begin = agent._new_inputs
-    object.__setattr__(agent, "_new_inputs", lambda *given: begin(*given) | {"limits": [40, 1_000_000, 3]})
-    decided = ask(agent)
-    assert replay(desk([]), decided.decision) == decided
-
-
 def test_without_a_market_lake_it_is_said_in_one_sentence(desk):
     told = []
     assert ask(desk([say("fine")]), on_progress=told.append).receipt.market is None
