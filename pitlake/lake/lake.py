@@ -1,6 +1,6 @@
-"""The lake's door for Python: open a root, stage and publish, look at versions, take snapshots, compact, vacuum.
+"""The lake's Python interface: open a root, stage and publish, list versions, take snapshots, compact, vacuum.
 
-Everything is done by the modules beside this one; here they are only put together.
+The work is done by the modules in the folders next to this file.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -33,22 +33,22 @@ from pitlake.lake.upkeep import wholeness
 from pitlake.lake.upkeep.compact import Compacted, Compactor
 from pitlake.lake.upkeep.vacuum import DEFAULT_KEEP, GRACE, Vacuumed, vacuum
 
-Given = ParamSpec("Given")
-Found = TypeVar("Found")
+Params = ParamSpec("Params")
+Result = TypeVar("Result")
 
 
 def _working(
-    method: "Callable[Concatenate[Lake, Given], Found]",
-) -> "Callable[Concatenate[Lake, Given], Found]":
-    """A door of the lake: what this machine refuses or has no more of is a LakeError that says where."""
+    method: "Callable[Concatenate[Lake, Params], Result]",
+) -> "Callable[Concatenate[Lake, Params], Result]":
+    """Wrap a method of Lake, so that errors of the operating system become a LakeError with the path."""
 
     @wraps(method)
-    def door(self: "Lake", /, *args: Given.args, **options: Given.kwargs) -> Found:
+    def wrapper(self: "Lake", /, *args: Params.args, **options: Params.kwargs) -> Result:
         machine.require(PLACE, self.location)
         with machine.working_in(PLACE, self.location), self._store.translated():
             return method(self, *args, **options)
 
-    return door
+    return wrapper
 
 
 class Lake:
@@ -180,7 +180,7 @@ class Lake:
         if denied is not None:
             raise LakeFault("permission", denied)
         next(self._store.walk("_lake"), None)  # a bucket that is not there is no lake that is yet to be made
-        wholeness.look(self._store, self._log, self._tables)
+        wholeness.require_whole(self._store, self._log, self._tables)
 
     @_working
     def keep_check_report(self, check_report: CheckReport) -> None:

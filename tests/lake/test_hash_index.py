@@ -91,7 +91,7 @@ def test_only_files_with_a_row_like_a_staged_one_are_left(lake, unread):
     ids=["zeros", "empty", "cut off", "gone", "no record", "another record", "a folder"],
 )
 def test_an_index_that_is_not_as_it_was_made_is_made_again(lake, unread, monkeypatch, harm):
-    monkeypatch.setattr(signed_cache, "_believed", {})
+    monkeypatch.setattr(signed_cache, "_trusted", {})
     for path in indexes(lake):
         harm(path)
     assert [likely(lake, name) for name in "abc"] == [["a"], ["b"], ["c"]]

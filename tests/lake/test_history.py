@@ -217,7 +217,7 @@ def untended(lake, count):
         if (version + 1) % 3 == 0:
             tables._open(table, version).create_checkpoint()
 
-    with mock.patch.object(DeltaTables, "_tend", all_checkpoints):
+    with mock.patch.object(DeltaTables, "_maintain", all_checkpoints):
         versions(lake, count)
 
 

@@ -8,8 +8,8 @@ available at the source's date of the change (the contract's revised_at) where t
 In a source-dated history (revised_at = "available_at") each instant of an identity is a statement of its own: it is
 unchanged when the lake has that very statement, and only other content under the same instant is dated by observation.
 
-And nothing of what a poll has seen, as a row or as a gap, is ever dated at or before that poll: whatever the source
-says, this content was not there yet. A gap about what was seen before counts when observed.
+A record that a poll has seen with other content, as a row or as a gap, is never dated at or before that poll: whatever
+the source says, this content was not there yet. A gap about a record that was seen before counts when observed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -66,17 +66,23 @@ class NewGaps:
 
 
 class RowFindings:
-    """Per staged row: whether the lake knows it, whether it was told of it when another content was there before, what
-    the source claims of its date (NEVER: nothing), and whether and up to when it was seen with other content; instants
-    are microseconds. At first nothing is known or seen and every row claims its staged date, but for repeats.
+    """Findings for each staged row. Instants are microseconds; at first every row claims its staged date.
+
+    Attributes:
+        stored: whether the lake has the row already.
+        claimed: the date that the source claims; NEVER for none.
+        stated: whether the lake has this very statement of a source-dated history.
+        floor: the instant before which the row can't be available.
+        changed: whether the lake has other content of its identity.
+        last_seen: the last time it was seen with other content.
     """
 
     def __init__(self, staged: Staged) -> None:
         count = staged.rows.num_rows
-        self.known = np.zeros(count, bool)
-        self.known[staged.duplicates.again] = True
+        self.stored = np.zeros(count, bool)
+        self.stored[staged.duplicates.again] = True
         self.claimed = staged.available.copy()
-        self.told, self.floor = np.zeros(count, bool), np.full(count, NEVER)
+        self.stated, self.floor = np.zeros(count, bool), np.full(count, NEVER)
         self.changed, self.last_seen = np.zeros(count, bool), np.full(count, NEVER)
 
     def change(self, positions: Positions, claimed: Positions | int, before: Positions | int = NEVER) -> None:
@@ -85,7 +91,7 @@ class RowFindings:
 
     def apply_polls(self, observations: EarlierObservations) -> None:
         """Take account of when polls saw the rows' records."""
-        new = ~self.known & (self.claimed > NEVER)
+        new = ~self.stored & (self.claimed > NEVER)
         last = observations.of_rows(np.flatnonzero(new & self.changed), np.flatnonzero(new & ~self.changed))
         self.last_seen = np.maximum(self.last_seen, last)
         self.last_seen[new] = np.maximum(self.last_seen[new], observations.polled_before(np.flatnonzero(new)))
@@ -99,7 +105,7 @@ class RowFindings:
         proven = ~seen | ((self.claimed > self.last_seen) & (self.claimed <= observed))
         available = np.maximum(np.where(proven, np.maximum(self.claimed, staged.available), observed), self.floor)
         revised = self.changed | (available != staged.available)
-        positions = np.flatnonzero(~self.known & ~(self.told & ~proven))
+        positions = np.flatnonzero(~self.stored & ~(self.stated & ~proven))
         basis = np.where(proven, AS_STAGED, PLACES[OBSERVED])
         if staged.dataset.captured:
             by_source = pc.equal(staged.basis, SOURCE_DATE).combine_chunks().to_numpy(zero_copy_only=False)
@@ -125,7 +131,7 @@ def new_rows(
         if dataset.frozen and (files := stored.holding(columns(dataset.frozen))):
             _against_frozen(staged, files, observed_at, findings)
         findings.apply_polls(observations)
-        findings.floor = observations.floors(np.flatnonzero(~findings.known), followed)
+        findings.floor = observations.floors(np.flatnonzero(~findings.stored), followed)
     fresh = findings.new_rows(staged, observed_at)
     if dataset.captured:
         later = np.flatnonzero(observations.seen_later(fresh.positions))
@@ -133,13 +139,11 @@ def new_rows(
     history = dataset.revised_at == HISTORY
     judged = np.flatnonzero(fresh.revised) if history else np.arange(len(fresh.positions))
     fresh = fresh.without(judged[observations.overruled(fresh.positions[judged], fresh.available[judged])])
-    return fresh.without(_told_again(staged, fresh)) if history else fresh
+    return fresh.without(_restated(staged, fresh)) if history else fresh
 
 
-def _told_again(staged: Staged, fresh: NewRows) -> Positions:
-    """Places of those that an observation dates as another of the same content is dated: one of these stays, that of
-    the source before one of the observation's.
-    """
+def _restated(staged: Staged, fresh: NewRows) -> Positions:
+    """Return the places of rows with the content and the date of another one; the one the source dated stays."""
     places = np.flatnonzero(np.isin(fresh.available, fresh.available[fresh.revised]))
     places = places[np.argsort(fresh.revised[places], kind="stable")]
     contents = pc.dictionary_encode(staged.content_hash.take(pa.array(fresh.positions[places]))).combine_chunks()
@@ -185,7 +189,7 @@ def _unknown_gaps(staged: Staged, stored: LikelyFiles) -> Positions:
 def _against_newest(staged: Staged, files: Sequence[DataFile], observed_at: datetime, findings: RowFindings) -> None:
     position, seen, newest, same, dated_so = _newest(staged, files, observed_at)
     unchanged = (seen & same) | dated_so
-    findings.known[position[unchanged]] = True
+    findings.stored[position[unchanged]] = True
     changed = seen & ~unchanged
     findings.change(position[changed], _revised_at(staged)[position[changed]], newest[changed])
 
@@ -205,11 +209,11 @@ def _newest(staged: Staged, files: Sequence[DataFile], observed_at: datetime) ->
             {joined}
         QUALIFY row_number() OVER (PARTITION BY s._position ORDER BY _seen DESC, {order}) = 1"""
     names = staged.dataset.identity
-    joined_rows = _ask(every, staged, names, observed=observed_at)
+    joined_rows = _query_staged(every, staged, names, observed=observed_at)
     revisions = np.bincount(joined_rows[0], minlength=staged.rows.num_rows)
     if revisions.max(initial=0) <= 1:
         return joined_rows
-    several = _ask(only_newest, staged, names, np.flatnonzero(revisions > 1), observed=observed_at)
+    several = _query_staged(only_newest, staged, names, np.flatnonzero(revisions > 1), observed=observed_at)
     single = revisions[joined_rows[0]] == 1
     return [np.concatenate([column[single], more]) for column, more in zip(joined_rows, several, strict=True)]
 
@@ -222,9 +226,9 @@ def _against_history(staged: Staged, files: Sequence[DataFile], _observed_at: da
                 OR (e.available_at > s.available_at AND e.available_at = e.observed_at))) AS stated
         FROM staged s JOIN {reading(files)} e ON {_same_identity(staged.dataset)}
         GROUP BY s._position"""
-    position, dated, same_statement = _ask(query, staged, (*staged.dataset.identity, "available_at"))
-    findings.known[position[dated & same_statement]] = True
-    findings.told[position[same_statement]] = True
+    position, dated, same_statement = _query_staged(query, staged, (*staged.dataset.identity, "available_at"))
+    findings.stored[position[dated & same_statement]] = True
+    findings.stated[position[same_statement]] = True
     findings.change(position[dated & ~same_statement], NEVER)
 
 
@@ -232,13 +236,13 @@ def _against_frozen(staged: Staged, files: Sequence[DataFile], observed_at: date
     """Rows that are added to what was built before are revisions of it: its past stays as it was."""
     names = staged.dataset.frozen
     there = f"FROM staged s SEMI JOIN {reading(files)} e ON {_same(names, names, 's', 'e')}"
-    (position,) = _ask(
+    (position,) = _query_staged(
         f"SELECT s._position AS position {there} AND e.available_at <= $observed", staged, names, observed=observed_at
     )
-    findings.change(position[~findings.known[position] & ~findings.changed[position]], NEVER)
+    findings.change(position[~findings.stored[position] & ~findings.changed[position]], NEVER)
 
 
-def _ask(
+def _query_staged(
     query: str, staged: Staged, names: Iterable[str], only: Positions | None = None, **parameters: datetime
 ) -> list[Positions]:
     """The columns of a query over the staged rows (all, or `only` some), which it knows as `staged`."""

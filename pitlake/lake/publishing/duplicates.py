@@ -39,7 +39,7 @@ class Duplicates:
     key_clash: Clash
 
 
-def told_by(dataset: Dataset) -> list[tuple[str, ...]]:
+def duplicate_keys(dataset: Dataset) -> list[tuple[str, ...]]:
     """Return the sets of columns by which staged rows are duplicates: those of an identity, which in a source-dated
     history may come once per instant; and of a key's answer, unless it can't clash without an identity that does.
     """
@@ -52,9 +52,9 @@ def told_by(dataset: Dataset) -> list[tuple[str, ...]]:
 def find_duplicates(
     dataset: Dataset, rows: pa.Table, content_hash: pa.ChunkedArray, hashes: Mapping[str, Hashes]
 ) -> Duplicates:
-    """Return the duplicates among staged rows. hashes: of `told_by`."""
+    """Return the duplicates among staged rows. hashes: of `duplicate_keys`."""
     table = rows.append_column("content_hash", content_hash)
-    (again, identity_clash), *keys = (_clashes(table, by, hashes[columns(by)]) for by in told_by(dataset))
+    (again, identity_clash), *keys = (_clashes(table, by, hashes[columns(by)]) for by in duplicate_keys(dataset))
     return Duplicates(again, identity_clash, keys[0][1] if keys else Clash(*[np.empty(0, np.int64)] * 2))
 
 

@@ -102,7 +102,7 @@ class EarlierObservations:
         name_hashes = _hashed(self._staged.rows, positions, names(self._dataset))
         gaps = self._gaps_like(np.concatenate([*name_hashes.values()])) if self._gaps.all else None
         for like in filter(None, (self._rows_like(self._dataset.thing), gaps)):
-            for position, seen, entity in self._ask(positions, SINCE.format(like=like)):
+            for position, seen, entity in self._query_staged(positions, SINCE.format(like=like)):
                 after = FOREVER if seen is None else seen
                 after = min(after, *(self._polls.next(**where) for where in self._where(position, OPEN, entity)))
                 later[place_of[position]] |= observed < after < FOREVER
@@ -123,7 +123,7 @@ class EarlierObservations:
             whole = f"(poll.entity IS NULL OR poll.entity = {quoted(self._dataset.entity)}::VARCHAR)"
             within = " AND ".join(self._within(name, number) for number, name in enumerate(names_of_bounds)) or "true"
             query = POLLED.format(entity=whole, within=within)
-            for position, before, after in self._ask(positions, query, names_of_bounds, poll=table):
+            for position, before, after in self._query_staged(positions, query, names_of_bounds, poll=table):
                 place = place_of[position]
                 last[place] = max(last[place], before)
                 following[place] = min(following[place], after)
@@ -151,7 +151,9 @@ class EarlierObservations:
         if alike is None:
             return overruled
         place_of = {int(position): place for place, position in enumerate(positions)}
-        for position, newest_then, next_at, seen, day, entity in self._ask(positions, OVERRULING.format(like=alike)):
+        for position, newest_then, next_at, seen, day, entity in self._query_staged(
+            positions, OVERRULING.format(like=alike)
+        ):
             if newest_then is not None and newest_then <= available[place_of[position]]:
                 after = FOREVER if seen is None else seen
                 after = min(after, *(self._polls.next(**where) for where in self._where(position, day, entity)))
@@ -233,7 +235,7 @@ class EarlierObservations:
         """
         if like is None:
             return
-        for place, observed, day, entity in self._ask(positions, SEEN.format(like=like, until=until)):
+        for place, observed, day, entity in self._query_staged(positions, SEEN.format(like=like, until=until)):
             polls = [self._polls.last(**where) for where in self._where(place, day, entity)]
             if not self._dataset.partitioned or self._dataset.revised_at != HISTORY:
                 polls.append(observed)  # but another statement does not speak against one
@@ -248,7 +250,7 @@ class EarlierObservations:
         now: dict[str, str | None] = {"day": staged.partitions[staged.row_partition[place]]}
         return [now] if dataset.revised_at == HISTORY else [now, {"day": day or None}]
 
-    def _ask(
+    def _query_staged(
         self, positions: Positions, query: str, more: Iterable[str] = (), **tables: pa.Table
     ) -> Iterator[tuple[Any, ...]]:
         """What a query finds of these staged rows, which it knows as `staged`, as of the observation.

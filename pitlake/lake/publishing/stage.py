@@ -29,7 +29,7 @@ from pitlake.contract import BASIS, INSTANT, SEEN_LATER, SOURCE_CLOCK, SOURCE_DA
 from pitlake.errors import BadInput, CheckFailed
 from pitlake.gate.columnar import violations_in
 from pitlake.gate.rules import forbidden_path
-from pitlake.lake.publishing.duplicates import Duplicates, find_duplicates, told_by
+from pitlake.lake.publishing.duplicates import Duplicates, duplicate_keys, find_duplicates
 from pitlake.lake.publishing.hashing import Hasher
 from pitlake.lake.publishing.match_keys import Hashes, hashes, keys
 from pitlake.lake.publishing.polls import Bounds, Coverage, Spans, spans
@@ -123,7 +123,9 @@ class Staged:
     @cached_property
     def hashes(self) -> dict[str, Hashes]:
         """Return the hashes of the rows over all columns that are compared."""
-        return hashes("FROM staged", (*keys(self.dataset), *map(columns, told_by(self.dataset))), staged=self.rows)
+        return hashes(
+            "FROM staged", (*keys(self.dataset), *map(columns, duplicate_keys(self.dataset))), staged=self.rows
+        )
 
     @cached_property
     def available(self) -> Positions:
@@ -142,10 +144,10 @@ class Staged:
         by_clock = pc.equal(self.rows["available_at_source"], CLOCK_TAG)
         return pc.coalesce(self.rows[BASIS], pc.if_else(by_clock, SOURCE_CLOCK, SOURCE_DATE))
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Release the rows: they are mapped from files, which take room for as long as anybody holds them."""
         for part in self.parts:
-            part.let_go()
+            part.release()
         for name in ("rows", "gaps"):
             object.__setattr__(self, name, getattr(self, name).schema.empty_table())
 
@@ -268,7 +270,7 @@ class Stage:
         """Remove the stage. Raises nothing, even where a file was not finished."""
         self._hasher.close()
         for staged in self._loaded:
-            staged.let_go()
+            staged.release()
         for spilled in (self._rows, self._gaps):
             with suppress(OSError):
                 spilled.close()

@@ -25,7 +25,7 @@ from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
 
 FORM = 1  # of these files; after a change, compaction rewrites files of another form
 FEW_ROWS = 8_192
-"""A period of so many rows is sorted as a whole, a longer one month by month."""
+"""A period of up to this many rows is sorted as a whole, a longer one month by month."""
 OBSERVED_SCHEMA = pa.schema(
     [pa.field(AVAILABLE_AT, INSTANT, nullable=False), pa.field(OBSERVED_AT, INSTANT, nullable=False)]
 )

@@ -138,7 +138,7 @@ class DeltaTables:
             spans[name].append(range(version, latest + 1))
         return latest, {f"{table_key(table)}/{name}": versions for name, versions in spans.items()}
 
-    def tell(self, table: str) -> None:
+    def write_history(self, table: str) -> None:
         """Write the blocks that summarise the commits of a table, as far as they are missing."""
         self._history(table).write(self.latest(table) or 0)
 
@@ -185,14 +185,14 @@ class DeltaTables:
             return latest
         self._swap(table, latest + 1, actions, note)
         self._prove(table, latest + 1, pinned, added, gone)
-        self._tend(table, latest + 1, compacted=removed is not None)
+        self._maintain(table, latest + 1, compacted=removed is not None)
         return latest + 1
 
     def _swap(self, table: str, version: int, actions: Sequence[commits.Action], note: str) -> None:
         if not self._store.put_new(_commit_key(table, version), commits.written(actions, note)):
             raise LakeConflict(f"another writer committed to {table} first; nothing was published")
 
-    def _tend(self, table: str, version: int, *, compacted: bool) -> None:
+    def _maintain(self, table: str, version: int, *, compacted: bool) -> None:
         """Keep the log small and quick to read, as far as this writer may; the rest is a vacuum's."""
         checkpoints = self._checkpoints(table)
         with suppress(LakeError, OSError, DeltaError):

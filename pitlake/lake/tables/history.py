@@ -26,7 +26,7 @@ Files = dict[str, DataFile]
 """By name: where a file lies in the table."""
 
 
-class Change(NamedTuple):
+class CommitChange(NamedTuple):
     """What one commit did: the names of the files it removed, the facts of those it added."""
 
     removed: list[str]
@@ -39,13 +39,13 @@ class History:
     def __init__(self, store: Store, key: str) -> None:
         self._store, self._key = store, key
 
-    def changes(self, first: int, last: int) -> Iterator[Change]:
+    def changes(self, first: int, last: int) -> Iterator[CommitChange]:
         """Return what each of these commits did, in order. Raises LakeFault for a commit that is gone or
         can't be read.
         """
         first_block = first + -first % BLOCK
         yield from self._read(first, min(first_block - 1, last))
-        blocks = each(self._told, range(first_block // BLOCK, last // BLOCK + 1), self._store.at_once)
+        blocks = each(self._read_block, range(first_block // BLOCK, last // BLOCK + 1), self._store.at_once)
         for start, content in zip(range(first_block, last + 1, BLOCK), blocks, strict=True):
             changes = content or self._read(start, min(start + BLOCK - 1, last))
             yield from changes[: last + 1 - start]
@@ -75,11 +75,11 @@ class History:
             content = json.dumps(self._read(number * BLOCK, (number + 1) * BLOCK - 1), separators=(",", ":"))
             self._store.put_new(self._block(number), content.encode())
 
-    def _told(self, number: int) -> list[Change] | None:
+    def _read_block(self, number: int) -> list[CommitChange] | None:
         """What a block tells; None where it is not there."""
         key = self._block(number)
         try:
-            changes = [Change(*change) for change in json.loads(self._store.read(key))]
+            changes = [CommitChange(*change) for change in json.loads(self._store.read(key))]
         except FileNotFoundError:
             return None
         except (ValueError, TypeError):
@@ -88,13 +88,13 @@ class History:
             raise LakeFault("damaged", self._store.table_uri(key))
         return changes
 
-    def _read(self, first: int, last: int) -> list[Change]:
+    def _read(self, first: int, last: int) -> list[CommitChange]:
         """What the commits themselves say."""
         return each(self._commit, range(first, last + 1), self._store.at_once)
 
-    def _commit(self, version: int) -> Change:
+    def _commit(self, version: int) -> CommitChange:
         key = f"{self._key}/_delta_log/{version:020d}.json"
-        change = Change([], [])
+        change = CommitChange([], [])
         try:
             for line in self._store.read(key).splitlines():
                 actions = json.loads(line)

@@ -1,8 +1,8 @@
-"""Vacuum: files that no kept version needs are removed; versions that lose files are marked first, never silently.
+"""Vacuum: remove the files that no kept version needs; versions that lose files are marked first.
 
-Kept are the newest version, every version that was the newest at some instant of the last `keep`, and those named
-(receipts). Files no version ever showed are leftovers of crashed runs: they go once older than `grace`, which must be
-longer than any run takes to publish. A dry run, the default, only reports.
+The newest version is kept, every version that was the newest at some instant of the last `keep`, and those that
+receipts need. Files that no version ever showed are leftovers of crashed runs: they are removed once older than
+`grace`, which must be longer than any run takes to publish. A dry run, the default, only reports.
 """
 
 from bisect import bisect_left
@@ -63,20 +63,22 @@ def vacuum(
     """
     now = log.now()
     committed, pins = _read(log)
-    keep_mask = _kept(committed, now - keep, [log.entry(version).version for version in keep_versions])
+    keep_mask = _versions_to_keep(committed, now - keep, [log.entry(version).version for version in keep_versions])
     if not dry_run:
         for table in pins:
-            tables.tell(table)
+            tables.write_history(table)
     table_spans = {table: tables.spans(table, int(pinned.max())) for table, pinned in pins.items()}
     files = [file for folder in DATA_FOLDERS for file in store.walk(folder)]
     # Other engines read the newest Delta versions, pinned or not, and they must not break.
-    needed = _shown(table_spans, {table: [*pinned[keep_mask], table_spans[table][0]] for table, pinned in pins.items()})
-    ever_pinned = _shown(table_spans, pins)
+    needed = _files_of(
+        table_spans, {table: [*pinned[keep_mask], table_spans[table][0]] for table, pinned in pins.items()}
+    )
+    ever_pinned = _files_of(table_spans, pins)
     deadline = now.timestamp() - grace.total_seconds()
     unwanted = [file for file in files if _is_data(file) and file.key not in needed]
     expired = {file.key: file.size for file in unwanted if file.key in ever_pinned}
     leftovers = {file.key: file.size for file in unwanted if file.key not in ever_pinned and file.modified < deadline}
-    lost = np.flatnonzero(_losing(table_spans, pins, expired, len(committed))).tolist()
+    lost = np.flatnonzero(_losing_files(table_spans, pins, expired, len(committed))).tolist()
     if not dry_run:
         log.mark_vacuumed(lost)
         small = (file for folder in (SCRATCH, TURNS) for file in store.walk(folder))
@@ -89,7 +91,7 @@ def vacuum(
 
 
 def _read(log: LakeLog) -> tuple[list[datetime], Pins]:
-    """When each version was committed, and what it pins."""
+    """Return when each version was committed, and what it pins."""
     entries = log.entries()
     newest = next(entries)
     committed = [newest.committed_at] * (newest.version + 1)
@@ -103,17 +105,16 @@ def _read(log: LakeLog) -> tuple[list[datetime], Pins]:
     return committed, pins
 
 
-def _kept(committed: list[datetime], cut: datetime, versions: list[int]) -> Flags:
-    """The newest version, those that were the newest at some instant since `cut`, and those named."""
+def _versions_to_keep(committed: list[datetime], cut: datetime, versions: list[int]) -> Flags:
     keep_mask = np.array([newer >= cut for newer in committed[1:]] + [True])
     keep_mask[versions] = True
     return keep_mask
 
 
-def _shown(
+def _files_of(
     table_spans: Mapping[str, tuple[int, Spans]], pins: Mapping[str, Sequence[int] | Versions]
 ) -> frozenset[str]:
-    """The keys of the files that any of these Delta versions shows."""
+    """Return the keys of the files that any of these Delta versions shows."""
     sought = {table: np.unique(pinned).tolist() for table, pinned in pins.items()}
     return frozenset(
         key
@@ -123,8 +124,10 @@ def _shown(
     )
 
 
-def _losing(table_spans: Mapping[str, tuple[int, Spans]], pins: Pins, expired: Container[str], count: int) -> Flags:
-    """Which of so many lake versions lose files."""
+def _losing_files(
+    table_spans: Mapping[str, tuple[int, Spans]], pins: Pins, expired: Container[str], count: int
+) -> Flags:
+    """Return which of the `count` lake versions lose files."""
     losing = np.zeros(count, bool)
     for table, (latest, spans) in table_spans.items():
         change = np.zeros(latest + 2, np.int64)

@@ -14,7 +14,7 @@ PUBLISH_SECONDS = 3.0
 """How long a run that is publishing may take from its last commit to the log entry that shows it."""
 
 
-def look(store: Store, log: LakeLog, tables: DeltaTables) -> None:
+def require_whole(store: Store, log: LakeLog, tables: DeltaTables) -> None:
     """Raise LakeFault naming a file that is missing or cut off, and a table with a commit that no version shows."""
     before = log.head()
     folders = {table_key(table).partition("/")[0] for table in before.tables} | {*FOLDERS[1:]}
