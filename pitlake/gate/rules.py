@@ -147,9 +147,7 @@ def _to_utc(local: datetime, offset: str) -> datetime:
 
 
 def is_forbidden_key(key: Any) -> bool:
-    """Return whether a key names a forward return: in any case or width, with look-alike letters or
-    characters unseen.
-    """
+    """Return whether a key names a forward return, in any case, width or look-alike letters."""
     return _names_a_return(_text(key))
 
 
@@ -276,9 +274,7 @@ _DECODER = json.JSONDecoder(
 
 
 def check_item(item: Any, cutoff: datetime | None, place: str = "item") -> Verdict | None:
-    """Return the first rule one data item breaks, or None. `cutoff` is an aware datetime; None skips the
-    cut-off alone.
-    """
+    """Return the first rule one data item breaks, or None. `cutoff` is an aware datetime; None skips the cut-off."""
     if cutoff is not None and not is_instant(cutoff):
         return Verdict("PIT_INVALID_PIT", "the cut-off is not an aware datetime")
     if not isinstance(item, dict):
