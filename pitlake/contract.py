@@ -152,7 +152,7 @@ class Comparison:
 
     @classmethod
     def of(cls, text: str) -> "Comparison":
-        """Parse a comparison. Raises ValueError for text that is none."""
+        """Parse a comparison. Raises ValueError for any other text."""
         spelled = _COMPARISON.fullmatch(text)
         if spelled is None:
             raise ValueError(f"{text!r} compares nothing; write it like 'high >= low' or 'close > 0'")
