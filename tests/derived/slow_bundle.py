@@ -120,7 +120,7 @@ def documents(read, ticker, at, add):
             text = ": ".join(filter(None, (row["form_type"], ", ".join(row["items"] or []))))
             add("filings", row["accession_no"], None, text, [row])
     for view, started, named in (
-        ("transcripts", "conference_datetime", lambda row: row["transcript_id"]),
+        ("transcripts", "conference_datetime", lambda row: f"{row['conference_datetime']:%Y-%m-%dT%H:%MZ}"),
         ("call_transcripts", "call_start", lambda row: f"{row['fiscal_year']}/{row['fiscal_quarter']}"),
     ):
         calls = [row for row in read(view, "ticker") if row["ticker"] == ticker]

@@ -96,6 +96,7 @@ def test_rows_are_public_at_their_instant_and_cite_a_receipt_that_replays(lake):
         rows = session.sql("FROM earnings_snapshots").arrow().to_pylist()
     assert {row["anchor"] for row in rows if row["event_at"] == MAY} == {"before_release", "at_release"}
     assert every(row["known_at"] <= row["as_of"] <= row["available_at"] <= MAY for row in rows)
+    assert not {row["name"] for row in rows if "NOG" in row["name"]}  # a name is known then: no ticker of later
     assert {row["evidence"] for row in rows} <= cited_by_receipts(lake)
     answer = receipts.replay(receipts.find(rows[0]["evidence"].removeprefix("receipt:"), lake.location), lake)
     assert f"receipt:{answer.receipt.result_sha256}" == rows[0]["evidence"]
