@@ -15,7 +15,7 @@ from typing import Any
 from forge.agent import session as sessions
 from forge.agent.conversation import Conversation, End, LoopLimits
 from forge.agent.loop import loop, no_progress
-from forge.agent.prompt import system_prompt
+from forge.agent.prompt import dated, system_prompt
 from forge.agent.replay import read_only
 from forge.agent.session import SessionContext, Trigger
 from forge.agent.tasks.crew import Crew
@@ -177,6 +177,9 @@ class Agent:
         return [json.loads(wrote[call]) for call in self.tape.calls(decision, "fetch") if call in wrote]
 
     def _new_inputs(self, text: str, at: datetime, trigger: Trigger, user: str, event: str) -> dict[str, Any]:
+        if at > now() + timedelta(seconds=5):
+            raise BadInput("as_of", f"{iso(at)} is in the future", "give a time up to now")
+        model = self.models("agent").id
         remembered = self.memory.read_instant(at)
         minutes = self.config.sessions.session_timeout_minutes
         context = sessions.resolve_session(self.memory.hydrate(remembered), trigger, user, at, minutes, event)
@@ -192,7 +195,8 @@ class Agent:
             "session": context.session_id,
             "turn": context.turn_number,
             "market": self._market(),
-            "model": self.models("agent").id,
+            "model": model,
+            "trained_to": cut_off(model, self.lake, now() - timedelta(seconds=1)) or "",
             "limits": [self.limits.turns, self.limits.repeats],
         }
 
@@ -214,7 +218,12 @@ class Agent:
         fs = ForgeFS(memory, remembered, Guardrails(self.config.guardrails), self.skills)
         system = system_prompt(fs, inputs["turn"], sessions.history_tail(fs) if inputs["turn"] > 1 else None)
         return Turn(
-            decision, inputs, fs, Conversation(system, [inputs["text"]]), self.tape.lane(decision, mode=mode), memory
+            decision,
+            inputs,
+            fs,
+            Conversation(system, [dated(inputs["text"], instant(inputs["as_of"]), inputs["trained_to"])]),
+            self.tape.lane(decision, mode=mode),
+            memory,
         )
 
     async def _run(self, turn: Turn, on_progress: Callable[[str], None]) -> tuple[str, End]:
@@ -230,7 +239,16 @@ class Agent:
         shelf = Shelf(remembered, turn.memory.written_by(remembered.session, turn.decision))
         limits = LoopLimits(*turn.inputs["limits"])
         context = TaskContext(
-            turn.memory, remembered, models, meaning, asks, shelf, self.skills, self.config.executor, limits
+            turn.memory,
+            remembered,
+            models,
+            meaning,
+            asks,
+            shelf,
+            self.skills,
+            self.config.executor,
+            limits,
+            Guardrails(self.config.guardrails),
         )
         crew = Crew(context, turn.fs)
         try:

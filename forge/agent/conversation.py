@@ -5,12 +5,13 @@ from typing import Literal
 
 from forge.model.messages import Message, Results
 
-End = Literal["answered", "refused", "cut", "turns", "budget", "repeated"]
+End = Literal["answered", "refused", "cut", "turns", "budget", "repeated", "empty"]
 REASONS: dict[End, str] = {
     "refused": "the model refused to answer",
     "cut": "the answer was cut at the model's limit",
     "turns": "the limit of turns was reached",
     "budget": "a budget is reached",
+    "empty": "the model gave an empty answer",
     "repeated": "the same call was made three times",
 }
 COMPACTED = "[compacted: see the answer of compact]"

@@ -27,7 +27,8 @@ async def loop(
 
     model: taped on the same lane; on_progress: called with a line for each tool call. Raises ModelFailed, Diverged.
     """
-    specs, seen, last = tuple(tool.spec for tool in tools.values()), Counter[str](), ""
+    specs, last = tuple(tool.spec for tool in tools.values()), ""
+    repeated = Counter[str]()
     for _ in range(limits.turns):
         answer = await model.ask(
             Request(conversation.system, tuple(conversation.messages), specs, role=conversation.role)
@@ -41,16 +42,21 @@ async def loop(
         if why := STOPS.get(answer.finish):
             return conversation.stop(last, why), why
         if not answer.calls:
+            if not answer.text.strip():
+                return conversation.stop(last, "empty"), "empty"
             return answer.text, "answered"
         returned = []
         for call in answer.calls:
             on_progress(f"{call.name} {canonical(call.arguments)[:100]}")
             returned.append(Returned(call, await _called(lane, tools, call)))
-            seen[canonical([call.name, call.arguments])] += 1
         if any(_compacts(result) for result in returned):
             conversation.compact_results()
         conversation.messages.append(Results(tuple(returned)))
-        if max(seen.values()) >= limits.repeats:
+        exchanges = {canonical([result.call.name, result.call.arguments, result.text]) for result in returned}
+        if not exchanges <= repeated.keys():
+            repeated.clear()  # something new was learnt, so that what came before is no loop
+        repeated.update(exchanges)
+        if max(repeated.values()) >= limits.repeats:
             return conversation.stop(last, "repeated"), "repeated"
     return conversation.stop(last, "turns"), "turns"
 

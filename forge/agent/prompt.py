@@ -3,10 +3,13 @@
 The longest part is the same in every turn, so that a provider's prompt cache can reuse it.
 """
 
+from datetime import datetime
+
 from forge.fs import ForgeFS
 from forge.memory.book import remembered_book
 from forge.memory.lessons import approved_lessons, one_line
 from forge.records import Calibration, Record, View, render
+from pitlake.clock import NEW_YORK, iso
 
 TOP_LESSONS = 3
 MOST_SCOPE = 60
@@ -84,6 +87,25 @@ Always write Views, Expressions, Outcomes when warranted.
 Write Observations, Linkages, PK when your future self benefits.
 Record untaken decisions as counterfactuals.
 """
+
+
+def dated(text: str, as_of: datetime, trained_to: str | None = None) -> str:
+    """Return a first message that begins with the instant it is asked as of.
+
+    trained_to: the last day of the model's training data, as YYYY-MM-DD; "" where it is unknown, None to leave it out.
+    """
+    local = as_of.astimezone(NEW_YORK)
+    lines = [f"AS OF {iso(as_of)} ({local:%A %Y-%m-%d %H:%M} in New York). Nothing later is public yet."]
+    if trained_to:
+        lines.append(f"Your training data ends {trained_to}. Use nothing you remember from after this instant.")
+    elif trained_to == "":
+        lines.append("When your training data ends is not known. Use nothing you remember from after this instant.")
+    return f"{' '.join(lines)}\n\n{text}"
+
+
+def undated(message: str) -> str:
+    """Return what `dated` was given."""
+    return message.partition("\n\n")[2] if message.startswith("AS OF ") else message
 
 
 def system_prompt(fs: ForgeFS, turn: int, prior: str | None) -> str:

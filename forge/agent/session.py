@@ -10,6 +10,7 @@ from forge.memory import Memory, Remembered, WriteCall, Writing
 from forge.memory.effects import CODE
 from forge.memory.journal import digest
 from forge.records import KINDS, SessionRecord, render
+from forge.records.base import UNSTORED
 from pitlake.clock import micros
 
 HISTORY = "/session/turn_history.md"
@@ -89,7 +90,7 @@ def record_turn(
         stopped: Why the turn ended without an answer.
     """
     event, name = fs.remembered.event, f"{context.session_id}:{context.turn_number}"
-    query, result = exchange
+    query, result = (UNSTORED.sub("", text) for text in exchange)
     entry = f"\n## Turn {context.turn_number}\nQuery: {query[:200]}\nResult: {result[:300]}\n"
     entry += f"Stopped: {stopped}\n" if stopped else ""
     call = WriteCall(

@@ -7,6 +7,7 @@ from datetime import date
 from itertools import count
 from typing import Literal
 
+from forge.agent.prompt import undated
 from forge.model import Answer, Call, Request, Results
 from forge.records import Expression, Invalidation, Scenario, Settles, View, render
 
@@ -77,7 +78,7 @@ Step = Callable[[ToolResults], Answer]
 def agent(request: Request) -> Answer:
     """Return the agent's next step in its plan for the question."""
     results = [message for message in request.messages if isinstance(message, Results)]
-    return PLANS[str(request.messages[0])][len(results)](results)
+    return PLANS[undated(str(request.messages[0]))][len(results)](results)
 
 
 def analyst(request: Request) -> Answer:

@@ -23,6 +23,9 @@ _FINISH: dict[str, Finish] = {
 }
 
 
+CACHED = {"anthropic_cache_tool_definitions": True, "anthropic_cache_instructions": True, "anthropic_cache": True}
+
+
 class Provided:
     """A provider's model. id: as configured; seconds: the time limit of one request."""
 
@@ -42,6 +45,9 @@ class Provided:
         settings = ModelSettings(timeout=self._seconds)
         if request.max_tokens is not None:
             settings["max_tokens"] = request.max_tokens
+        if self._model.system == "anthropic":
+            # The tools and the fixed part of the system prompt are the same in every request of a turn.
+            settings.update(CACHED)  # type: ignore[typeddict-item]
         tools = [
             ToolDefinition(name=tool.name, description=tool.description, parameters_json_schema=tool.schema)
             for tool in request.tools
@@ -86,7 +92,15 @@ def _messages(request: Request) -> "list[ModelMessage]":
                 return ModelResponse(parts=[_part(part, called) for part in message.carried])
             return ModelResponse(parts=[*([TextPart(message.text)] if message.text else []), *called.values()])
         return ModelRequest(
-            parts=[ToolReturnPart(result.call.name, result.text, result.call.id) for result in message.returned]
+            parts=[
+                ToolReturnPart(
+                    result.call.name,
+                    result.text,
+                    result.call.id,
+                    outcome="failed" if result.failed else "success",
+                )
+                for result in message.returned
+            ]
         )
 
     return [ModelRequest(parts=[SystemPromptPart(request.system)]), *map(convert, request.messages)]

@@ -5,6 +5,7 @@ change with its next release, which would invalidate every recorded answer.
 """
 
 import json
+import re
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -12,6 +13,9 @@ from pitlake.errors import BadInput, PitlakeError
 
 Finish = Literal["stop", "tools", "length", "refused", "budget"]
 """budget: the model was not called because a budget is exceeded; the answer's text says which."""
+
+
+_FAILED_RESULT = re.compile(r"\[[^\]\n]*FAILED|Not written\.|GUARDRAIL VIOLATIONS:")
 
 
 class ModelFailed(PitlakeError):
@@ -54,6 +58,11 @@ class Returned:
 
     call: Call
     text: str
+
+    @property
+    def failed(self) -> bool:
+        """Whether the tool could not do what it was asked, so that providers mark the result as an error."""
+        return bool(_FAILED_RESULT.match(self.text))
 
 
 @dataclass(frozen=True)

@@ -281,7 +281,7 @@ def test_t6_a_reviewer_is_given_the_marks_of_the_category_and_the_lessons_of_the
         if line.startswith(("# ", "OUTPUT", "REVIEW", "PORTF", "CALIB", "PROC", "PK-", "rates"))
     ]
     assert heads == [
-        "OUTPUT TO REVIEW:", "# E-001", "REVIEW FOCUS:", "PORTFOLIO:", "CALIBRATION:", "# macro_regime",
+        "OUTPUT TO REVIEW:", "# E-001", "REVIEW FOCUS:", "# V-001", "PORTFOLIO:", "CALIBRATION:", "# macro_regime",
         "PROCESS KNOWLEDGE:", "rates_growth x", "PK-001 (weight 0.5, supports, written by agent): Look.",
     ]  # fmt: skip
 

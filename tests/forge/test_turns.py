@@ -12,10 +12,12 @@ from contextlib import closing
 import pytest
 
 from forge.agent.agent import Agent
+from forge.agent.prompt import undated
 from forge.core.clock import Simulated
 from forge.core.tape import Tape
 from forge.memory import Memory
-from forge.model import Answer, ModelFailed
+from forge.model import Answer, Call, ModelFailed
+from forge.model.messages import Returned
 from forge.model.scripted import Scripted
 from pitlake.errors import BadInput
 
@@ -24,7 +26,7 @@ T = "2014-05-29T12:29:59Z"
 
 def echo(request):
     """Answer with the question, so that an answer shows which question it belongs to."""
-    return Answer(f"answer to {request.messages[-1]}", (), "stop", "scripted-1", 10, 10)
+    return Answer(f"answer to {undated(request.messages[-1])}", (), "stop", "scripted-1", 10, 10)
 
 
 def failing(request):
@@ -120,3 +122,76 @@ def test_killed_and_concurrent_processes_answer_their_own_questions(memory, tmp_
     turns = [(tape.inputs(name)["session"], tape.inputs(name)["turn"]) for name in tape.decisions()]
     assert len(turns) == len(set(turns))
     assert asyncio.run(agent(memory, tmp_path).ask("last", T)).answer == "answer to last"
+
+
+def called(*calls):
+    made = tuple(Call(name, arguments, f"id{number}") for number, (name, arguments) in enumerate(calls))
+    return Answer("", made, "tools", "scripted-1", 10, 10)
+
+
+def text_answer(text):
+    return Answer(text, (), "stop", "scripted-1", 10, 10)
+
+
+def asked_of(memory, tmp_path, answers, **more):
+    model = Scripted(answers)
+    made = Agent(memory, Tape(tmp_path / "tape.sqlite"), lambda role: model, tmp_path / "none")
+    return model, asyncio.run(made.ask("What of growth?", T, **more))
+
+
+def test_every_turn_begins_with_its_instant_and_the_end_of_the_models_training(memory, tmp_path):
+    model, _ = asked_of(memory, tmp_path, [text_answer("fine")])
+    first = str(model.asked[0].messages[0])
+    assert first.startswith("AS OF 2014-05-29T12:29:59Z (Thursday 2014-05-29 08:29 in New York).")
+    assert "When your training data ends is not known." in first
+    assert undated(first) == "What of growth?"
+
+
+def test_the_future_is_refused_before_a_model_is_asked(memory, tmp_path):
+    with pytest.raises(BadInput, match="is in the future"):
+        asyncio.run(agent(memory, tmp_path, failing).ask("What will be?", "2199-01-01T00:00:00Z"))
+
+
+def test_a_repeated_call_with_new_answers_is_no_loop_and_the_same_answer_three_times_is(memory, tmp_path):
+    write = [
+        called(("write", {"path": "/session/tasks.md", "content": f"{n}"}), ("read", {"path": "/session/tasks.md"}))
+        for n in range(5)
+    ]
+    _, decided = asked_of(memory, tmp_path, [*write, text_answer("done")])
+    assert decided.answer == "done"
+    _, stopped = asked_of(memory, tmp_path, [called(("read", {"path": "/memory/"}))] * 3)
+    assert stopped.end == "repeated"
+
+
+def test_an_empty_answer_is_not_an_answer(memory, tmp_path):
+    _, decided = asked_of(memory, tmp_path, [text_answer("  ")])
+    assert (decided.end, "the model gave an empty answer" in decided.answer) == ("empty", True)
+
+
+def test_an_answer_that_cannot_be_stored_does_not_keep_a_decision_from_ending(memory, tmp_path):
+    _, decided = asked_of(memory, tmp_path, [text_answer("grown\0th")])
+    assert decided.end == "answered"
+    _, after = asked_of(memory, tmp_path, [text_answer("next")])
+    assert after.answer == "next"
+
+
+def test_a_review_of_an_expression_that_does_not_exist_says_so(memory, tmp_path):
+    model, _ = asked_of(memory, tmp_path, [called(("review", {"output": "E-009", "focus": "risk"})), text_answer("ok")])
+    (result,) = model.asked[1].messages[-1].returned
+    assert "there is no Expression E-009" in result.text
+    assert result.failed
+
+
+@pytest.mark.parametrize(
+    ("text", "failed"),
+    [
+        ("[FETCH FAILED | economic] BadInput: x", True),
+        ("[read FAILED] path: x", True),
+        ("Not written. path: x", True),
+        ("GUARDRAIL VIOLATIONS:\n  x", True),
+        ("Written: /memory/views/V-001.md", False),
+        ("Directory: /memory/ (0 items)\n[x FAILED]", False),
+    ],
+)
+def test_a_tools_failure_is_marked_as_one(text, failed):
+    assert Returned(Call("read", {}, "1"), text).failed is failed

@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 
+from forge.agent.prompt import undated
 from forge.cli.walk import told as told_of
 from forge.core.tape import Tape
 from forge.model import Answer, Call
@@ -71,7 +72,7 @@ def brain(request):
     told = [one for one in request.messages if not isinstance(one, str)]
     if request.role == "review":
         return Answer("VERDICT: approve")
-    occasion, turn = str(request.messages[0]), len(told) // 2
+    occasion, turn = undated(str(request.messages[0])), len(told) // 2
     plans = {"Morning": _morning, "End of": _evening, "Weekly": _weekly}
     steps = next(made for name, made in plans.items() if occasion.startswith(name))(occasion)
     if turn >= len(steps):

@@ -48,7 +48,9 @@ class CollectTool:
         executor = self._executor
         if target == "all":
             await executor.wait(executor.tasks)
-        elif target != "ready":
+        elif target == "ready":
+            await executor.wait_for_news()
+        else:
             if target not in executor.tasks:
                 dispatched = ", ".join(executor.tasks) or "none"
                 raise BadInput(

@@ -117,6 +117,15 @@ class Executor:
         if self._problem:
             raise self._problem
 
+    async def wait_for_news(self) -> None:
+        """Wait until a result that was not collected is there, or no task runs any more."""
+        while all(name in self.collected for name in self.results):
+            running = [self._handles[name] for name in self.tasks if name not in self.results]
+            if not running:
+                return
+            await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.sleep(0)
+
     def cancel(self, name: str) -> None:
         """Cancel a task, whatever its state."""
         if name in self._handles:

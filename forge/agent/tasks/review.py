@@ -5,24 +5,26 @@ on it.
 """
 
 import re
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from forge.agent.conversation import Conversation, LoopLimits
 from forge.agent.loop import loop, no_progress
-from forge.agent.prompt import book_text
+from forge.agent.prompt import book_text, dated
 from forge.agent.tasks import figures
+from forge.agent.tasks.figures import CONTEXT
 from forge.agent.tasks.subagent import TaskContext
 from forge.agent.tools.base import schema
 from forge.core.errors import ContentRefused
 from forge.fs import ForgeFS
 from forge.memory import WriteCall, Writing
-from forge.memory.effects import CODE
+from forge.memory.book import remembered_book
+from forge.memory.effects import CODE, CONSTRAINTS
 from forge.memory.lessons import approved_lessons
 from forge.model.messages import ToolSpec
-from forge.records import KINDS, Expression, Review, content_hash, parse, render
+from forge.records import KINDS, Constraints, Expression, Review, content_hash, parse, render
 from forge.records.base import UNSTORED
 from pitlake.clock import micros
-from pitlake.errors import PitlakeError
+from pitlake.errors import BadInput, PitlakeError
 
 MOST_TURNS = 12
 MOST_LESSONS = 5
@@ -71,10 +73,14 @@ class ReviewTool:
     async def execute(self, call_id: str, /, output: str, focus: str) -> str:
         """Return the review and its verdict as recorded. Raises ModelFailed, Diverged."""
         context, fs = self._context, self._context.files()
+        id_match = _NAMED.fullmatch(output.strip())
+        if id_match and not fs.exists(KINDS["expressions"].path(id_match[1])):
+            raise BadInput("output", f"there is no Expression {id_match[1]}", "write it first, or give the whole text")
         subject = _subject(output, fs)
         text = render(subject) if subject else output
         lane = context.models.lane(f"review {call_id}")
-        conversation = Conversation(REVIEW_PROMPT, [self._message(text, focus, subject, fs)], "review")
+        message = dated(self._message(text, focus, subject, fs), fs.remembered.as_of)
+        conversation = Conversation(REVIEW_PROMPT, [message], "review")
         tools = context.tools(fs, ("search", "fetch"))
         limits = LoopLimits(MOST_TURNS, context.limits.repeats)
         answer, end = await loop(context.retrying_model("review", lane), lane, conversation, tools, limits, no_progress)
@@ -91,12 +97,25 @@ class ReviewTool:
 
     def _message(self, text: str, focus: str, subject: Expression | None, fs: ForgeFS) -> str:
         parts = [f"OUTPUT TO REVIEW:\n{text}", f"REVIEW FOCUS:\n{focus}"]
+        if subject:
+            parts.append(f"VIEW:\n{_read(fs, KINDS['views'].path(subject.view_id)) or 'missing'}")
+            parts.append(f"GUARDRAILS:\n{self._guardrail_figures(subject, fs)}")
+        if fetched := [entry.name for entry in fs.list_dir(CONTEXT)] if fs.exists(CONTEXT) else []:
+            parts.append(f"FETCHED (read them below {CONTEXT}):\n{' '.join(fetched)}")
         parts.append(f"PORTFOLIO:\n{book_text(fs)}")
         if subject and (marks := _read(fs, f"/memory/calibration/{subject.category}.md")):
             parts.append(f"CALIBRATION:\n{marks}")
         if lessons := self._lessons(focus, fs):
             parts.append("PROCESS KNOWLEDGE:\n" + "\n---\n".join(lessons))
         return "\n\n".join(parts)
+
+    def _guardrail_figures(self, subject: Expression, fs: ForgeFS) -> str:
+        book, row = remembered_book(fs.remembered), fs.remembered.newest(CONSTRAINTS)
+        constraints = cast("Constraints", fs.remembered.record(row)) if row else None
+        return "\n".join(
+            f"{measure.rule}: {'missing' if measure.actual is None else f'{measure.actual:g}'} of {measure.limit:g}"
+            for measure in self._context.guardrails.measure(subject, book, constraints)
+        )
 
     def _lessons(self, focus: str, fs: ForgeFS) -> list[str]:
         words = {word for word in re.findall(r"\w+", focus.lower()) if len(word) >= SHORTEST_WORD}

@@ -13,6 +13,7 @@ from forge.agent import contracts
 from forge.agent.contracts import Output, OutputUnreadable
 from forge.agent.conversation import Conversation, LoopLimits
 from forge.agent.loop import loop, no_progress
+from forge.agent.prompt import dated
 from forge.agent.tasks import brief, figures
 from forge.agent.tasks.proposals import proposals
 from forge.agent.tasks.spec import Task, TaskResult, Validation, load_result
@@ -28,6 +29,7 @@ from forge.core.skill_loader import SkillLoader
 from forge.core.tape import Lane
 from forge.fs import ForgeFS, ReadFS
 from forge.memory import Memory, Remembered, Row
+from forge.memory.guardrails import Guardrails
 from forge.model.messages import Model
 from forge.model.taped import Models, Retrying, Taped
 
@@ -49,6 +51,7 @@ class TaskContext:
     own: Path | None = None
     settings: Settings = field(default_factory=Settings)
     limits: LoopLimits = field(default_factory=LoopLimits)
+    guardrails: Guardrails = field(default_factory=Guardrails)
 
     @cached_property
     def skills(self) -> SkillLoader:
@@ -106,7 +109,9 @@ class SubAgents:
         skill = context.skills.load(task.skill)
         role = "synthesis" if skill.name == SYNTHESIS else "subagent"
         lane = context.models.lane(f"task {task.id}")
-        conversation = Conversation(brief.system_prompt(skill), [brief.first_message(task, used, fs)], role)
+        conversation = Conversation(
+            brief.system_prompt(skill), [dated(brief.first_message(task, used, fs), fs.remembered.as_of)], role
+        )
         tools = context.tools(fs, skill.allowed_tools)
         model = context.retrying_model(role, lane)
         text, end, output = await self._output(model, lane, conversation, tools, skill.name)
