@@ -39,7 +39,7 @@ LONGEST_LAG_DAYS = -(-DEFAULT_LAG // timedelta(days=1)) + 1
 def place_call(record: Record, run: RunFacts, evidence: str) -> Place:
     """Return the call's start plus the publication lag.
 
-    A part without a call, a call without start or ticker is no row.
+    A part without a call, a call without start or ticker is not a row.
 
     Midnight, where it is stated or in New York, stands for a day without a time, which may be days before the call.
     """

@@ -110,7 +110,7 @@ def _names(node: Record) -> set[str]:
 
 
 def _public_at(split: Place) -> datetime | None:
-    """When a split was public; one that is no row of `splits` counts from the end of its day."""
+    """When a split was public; one that is not a row of `splits` counts from the end of its day."""
     if split.available_at is not None or split.day is None:
         return split.available_at
     return end_of_new_york_day(split.day)

@@ -103,7 +103,7 @@ def _day(record: Record) -> date:
 
 
 def _name(record: Record) -> str:
-    """The first day of the bar's period, whatever day of it the bar is called by; its stamp where that is no day."""
+    """The first day of the bar's period, whatever day of it the bar is called by; its stamp where that is not a day."""
     try:
         return days_of(record["period"], _day(record))[0].isoformat()
     except Unreadable:
