@@ -14,13 +14,13 @@ from starlette.testclient import TestClient
 from bench.figures import Figure, figure
 from pitlake.clock import instant
 from pitlake.errors import LakeNotFound
-from pitlake.web.app import Doors, application
-from pitlake.web.asked import Asked
+from pitlake.web.address import Address
+from pitlake.web.app import ServerSettings, application
 from pitlake.web.pool import Pool
-from pitlake.web.serve import begin
+from pitlake.web.serve import warm_up
 
 DEMO = Path(".pitlake/demo/lake")
-HOME = Asked(instant("2024-05-29T21:00:00Z"), "NVDA")
+HOME = Address(instant("2024-05-29T21:00:00Z"), "NVDA")
 FIRST, MINUTES = instant("2023-06-01T20:00:00Z"), 60 * 24 * 700
 TICKERS = ("NVDA", "AAPL", "M", "NOG", "JPM", "XOM")
 
@@ -28,16 +28,16 @@ TICKERS = ("NVDA", "AAPL", "M", "NOG", "JPM", "XOM")
 def run(root: Path = DEMO, moves: int = 50) -> list[Figure]:
     """Every figure; none where there is no such lake."""
     chance = random.Random(0)
-    doors = Doors(Pool(root, "process"), HOME, "")
+    settings = ServerSettings(Pool(root, "process"), HOME, "")
     try:
-        begin(doors)
+        warm_up(settings)
     except LakeNotFound:
         print(f"web: there is no lake at {root}; `make demo` builds it", file=sys.stderr)
         return []
-    with TestClient(application(doors), base_url="http://127.0.0.1:8765") as client:
+    with TestClient(application(settings), base_url="http://127.0.0.1:8765") as client:
         first = _milliseconds(client, HOME)
         requests = [
-            Asked(FIRST + timedelta(minutes=chance.randrange(MINUTES)), chance.choice(TICKERS)) for _ in range(moves)
+            Address(FIRST + timedelta(minutes=chance.randrange(MINUTES)), chance.choice(TICKERS)) for _ in range(moves)
         ]
         moved = [_milliseconds(client, request) for request in requests]
         again = [_milliseconds(client, requests[-1]) for _ in range(10)]
@@ -48,7 +48,7 @@ def run(root: Path = DEMO, moves: int = 50) -> list[Figure]:
     ]
 
 
-def _milliseconds(client: TestClient, request: Asked) -> float:
+def _milliseconds(client: TestClient, request: Address) -> float:
     began = time.perf_counter()
-    client.get(request.address()).raise_for_status()
+    client.get(request.url()).raise_for_status()
     return 1000 * (time.perf_counter() - began)

@@ -15,17 +15,18 @@ from pitlake.lake.publishing.stage import staged_schema
 from pitlake.lake.storage.log import Entry
 from pitlake.lake.storage.manifest import Snapshot
 from pitlake.lake.tables import compacted
-from pitlake.report.site import Expected, Standing
+from pitlake.report.site import ExpectationResult, ExpectationResults
 
 MOST_ROWS = 100_000
 
 
-def standing(dataset: Dataset, snapshot: Snapshot, entry: Entry) -> Standing:
+def standing(dataset: Dataset, snapshot: Snapshot, entry: Entry) -> ExpectationResults:
     """Every expectation of a dataset and how many of its newest rows break it."""
     expectations, rows = rules(dataset, (None, entry.committed_at)), newest_rows(dataset, snapshot)
     broken = validate(rows, expectations) if rows.num_rows else {}
-    return Standing(
-        rows.num_rows, tuple(Expected(rule.name, rule.severity, broken.get(rule.name, 0)) for rule in expectations)
+    return ExpectationResults(
+        rows.num_rows,
+        tuple(ExpectationResult(rule.name, rule.severity, broken.get(rule.name, 0)) for rule in expectations),
     )
 
 

@@ -95,7 +95,7 @@ class ForecastBand:
 
     @property
     def by_chance(self) -> bool:
-        """Whether chance alone explains the difference."""
+        """Return whether chance alone explains the difference."""
         return self.low <= self.came_true <= self.high
 
 
@@ -108,7 +108,7 @@ class Bar:
 
     @property
     def total(self) -> float:
-        """The sum of its parts."""
+        """Return the sum of its parts."""
         return sum(value for _, value in self.parts)
 
 

@@ -13,7 +13,7 @@ from pitlake import aliases
 from pitlake.errors import PitlakeError
 from pitlake.gate import rules
 from pitlake.questions import parameters, searches
-from pitlake.web import asked as web
+from pitlake.web import address as web
 
 SIZE = 200_000
 PUMPS = ("\\", "\\u", "a", "1", " ", "\n", "A: ", '"', "[", "{", '{"a":', ",", "-", "(", "/*", "%", "1,", "a=", "AND ")
@@ -31,9 +31,9 @@ READERS = {
     "search": searches.find,
     "within": lambda text: searches.find("x", within=text),
     **{kind: spell(kind) for kind in parameters.TYPES},
-    "page": lambda text: web.asked({"as_of": text, "ticker": text}),
-    "page's ticker": lambda text: web.asked({"as_of": "2024-05-22T16:30:00-04:00", "ticker": text}),
-    "page's day": lambda text: web.asked({"as_of": "2024-05-22T16:30:00-04:00", "ticker": "A", "day": text}),
+    "page": lambda text: web.parse_address({"as_of": text, "ticker": text}),
+    "page's ticker": lambda text: web.parse_address({"as_of": "2024-05-22T16:30:00-04:00", "ticker": text}),
+    "page's day": lambda text: web.parse_address({"as_of": "2024-05-22T16:30:00-04:00", "ticker": "A", "day": text}),
     "fetch": lambda text: asking.read({"source": "benzinga", "query": [text], "tickers": text, "pit": text}),
     "fetch's words": lambda text: asking.read({"limit": text}, [f"query={text}"]),
     "figures": figures._FIGURE.findall,

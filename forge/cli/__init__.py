@@ -151,8 +151,8 @@ def why(decision: str, form: str) -> None:
     from forge.agent import lineage
 
     edges = lineage.lineage(_desk().memory(_desk().clock_of(decision)), _desk().tape, decision)
-    told = {"text": lineage.as_text, "mermaid": lineage.as_mermaid}
-    click.echo(told[form](edges) if form in told else json.dumps([asdict(edge) for edge in edges]))
+    formats = {"text": lineage.as_text, "mermaid": lineage.as_mermaid}
+    click.echo(formats[form](edges) if form in formats else json.dumps([asdict(edge) for edge in edges]))
 
 
 @command.command()
@@ -201,17 +201,19 @@ def doctor(form: str) -> None:
     from pitlake.lake.lake import Lake
 
     own = _desk()
-    told = {"settings": f"{own.settings}{'' if own.settings.exists() else ' (not found: all defaults)'}"}
-    told["skills of your own"] = str(own.skills or "none")
+    findings = {"settings": f"{own.settings}{'' if own.settings.exists() else ' (not found: all defaults)'}"}
+    findings["skills of your own"] = str(own.skills or "none")
     routing = own.routing
-    told |= {f"model of {role}": routing.missing(role) or routing.model_name(role) for role in ROLES}
-    told["embedder"] = "wordllama" if find_spec("wordllama") else "pip install 'pitlake[meaning]'"
+    findings |= {f"model of {role}": routing.missing(role) or routing.model_name(role) for role in ROLES}
+    findings["embedder"] = "wordllama" if find_spec("wordllama") else "pip install 'pitlake[meaning]'"
     for name, place in (("market lake", None), ("memory lake", own.lake)):
         try:
-            told[name] = f"version {Lake(place).head()}"
+            findings[name] = f"version {Lake(place).head()}"
         except PitlakeError as problem:
-            told[name] = str(problem)
-    click.echo(json.dumps(told) if form == "json" else "\n".join(f"{name}: {what}" for name, what in told.items()))
+            findings[name] = str(problem)
+    click.echo(
+        json.dumps(findings) if form == "json" else "\n".join(f"{name}: {what}" for name, what in findings.items())
+    )
 
 
 def _clock(as_of: str | None) -> "Clock | None":

@@ -38,23 +38,23 @@ def approvals(form: str) -> None:
     own = _desk()
     waiting = pending(own.memory(), own.guardrails)
     if form == "json":
-        told = [
+        entries = [
             {
-                "id": one.expression.id,
-                "sha256": one.sha256,
-                "review": one.review.verdict if one.review else None,
-                "problems": list(one.problems),
-                "text": render(one.expression),
+                "id": item.expression.id,
+                "sha256": item.sha256,
+                "review": item.review.verdict if item.review else None,
+                "problems": list(item.problems),
+                "text": render(item.expression),
             }
-            for one in waiting
+            for item in waiting
         ]
-        click.echo(json.dumps(told, ensure_ascii=False))
+        click.echo(json.dumps(entries, ensure_ascii=False))
         return
     lessons = waiting_lessons(own.memory())
-    for one in waiting:
-        review = f"{one.review.verdict} ({one.review.id})" if one.review else "none of this content"
-        click.echo(f"{render(one.expression)}\nreview: {review}\nhash: {one.sha256}")
-        click.echo("".join(f"problem: {problem}\n" for problem in one.problems) or "ready to approve\n")
+    for item in waiting:
+        review = f"{item.review.verdict} ({item.review.id})" if item.review else "none of this content"
+        click.echo(f"{render(item.expression)}\nreview: {review}\nhash: {item.sha256}")
+        click.echo("".join(f"problem: {problem}\n" for problem in item.problems) or "ready to approve\n")
     for lesson in lessons:
         click.echo(f"{render(lesson.record)}\nhash: {lesson.sha256}\na lesson written by {lesson.author}\n")
     if not waiting and not lessons:
@@ -88,7 +88,7 @@ def _typed_hash(own: "Desk", memory: "Memory", name: str) -> str:
     from pitlake.errors import BadInput
 
     waiting = door.pending(memory, own.guardrails)
-    texts: dict[str, tuple[Record, str]] = {one.expression.id: (one.expression, one.sha256) for one in waiting}
+    texts: dict[str, tuple[Record, str]] = {item.expression.id: (item.expression, item.sha256) for item in waiting}
     texts |= {lesson.record.id: (lesson.record, lesson.sha256) for lesson in waiting_lessons(memory)}
     if name not in texts:
         raise BadInput("id", f"{name[:40]} does not wait for approval", "list what does: pitlake forge approvals")
@@ -172,8 +172,8 @@ def _book(file: Path) -> "Portfolio":
     from forge.records import Portfolio, Position
     from pitlake.errors import BadInput
 
-    with file.open(newline="", encoding="utf-8-sig") as opened:
-        reader = csv.DictReader(opened, strict=True)
+    with file.open(newline="", encoding="utf-8-sig") as text:
+        reader = csv.DictReader(text, strict=True)
         try:
             rows = list(reader)
         except (csv.Error, UnicodeDecodeError) as problem:
@@ -184,19 +184,19 @@ def _book(file: Path) -> "Portfolio":
     if missing := [name for name in COLUMNS if name not in names]:
         raise BadInput("positions", f"{file} has no column {missing[0]}", f"give {', '.join(COLUMNS)} and factors")
     factors = [name for name in names if name not in COLUMNS]
-    made = []
+    positions = []
     for line, row in enumerate(rows, start=2):
         shares = {name: _number(row[name] or "0", name, line) for name in factors}
-        held = Position(
+        position = Position(
             expression=row["expression"], notional=_number(row["notional"], "notional", line), factor_exposures=shares
         )
-        made.append(held)
+        positions.append(position)
     return Portfolio(
         id="state",
-        gross=sum(abs(one.notional) for one in made),
-        net=sum(one.notional for one in made),
-        positions=tuple(made),
-        factor_exposures={name: sum(one.factor_exposures[name] for one in made) for name in factors},
+        gross=sum(abs(position.notional) for position in positions),
+        net=sum(position.notional for position in positions),
+        positions=tuple(positions),
+        factor_exposures={name: sum(position.factor_exposures[name] for position in positions) for name in factors},
     )
 
 

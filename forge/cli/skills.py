@@ -21,11 +21,11 @@ def propose() -> None:
 
     own = desk()
     memory = own.memory()
-    made = proposed(memory, own.skills, own.config.evolution)
+    new_proposals = proposed(memory, own.skills, own.config.evolution)
     memory.flush()
-    for one in made:
-        click.echo(f"{one.id} {one.skill}: {', '.join(one.links)}; {one.tested}")
-    if not made:
+    for proposal in new_proposals:
+        click.echo(f"{proposal.id} {proposal.skill}: {', '.join(proposal.links)}; {proposal.tested}")
+    if not new_proposals:
         click.echo("there is no new proposal")
 
 
@@ -40,9 +40,13 @@ def proposals() -> None:
 
     own = desk()
     waiting = pending(own.memory())
-    for one in waiting:
-        told = (f"{one.id}: {', '.join(one.links)}", f"test: {one.tested}", f"hash: {one.sha256}")
-        click.echo("\n".join([patch(one, own.skills), *told]))
+    for proposal in waiting:
+        details = (
+            f"{proposal.id}: {', '.join(proposal.links)}",
+            f"test: {proposal.tested}",
+            f"hash: {proposal.sha256}",
+        )
+        click.echo("\n".join([patch(proposal, own.skills), *details]))
     if not waiting:
         click.echo("nothing is waiting for approval")
 
@@ -66,11 +70,11 @@ def test(name: str, lake: str | None) -> None:
 
     own = desk()
     memory = own.memory()
-    found = next((one for one in pending(memory) if one.id == name), None)
-    if found is None:
+    proposal = next((proposal for proposal in pending(memory) if proposal.id == name), None)
+    if proposal is None:
         raise BadInput("id", f"no proposal {name[:40]!r} waits", "see pitlake forge skills proposals")
     own.routing.model("agent")
-    done = record_test(memory, found, str(asyncio.run(run_trial(own.agent(memory, lake), found))))
+    done = record_test(memory, proposal, str(asyncio.run(run_trial(own.agent(memory, lake), proposal))))
     memory.flush()
     click.echo(f"{done.id} {done.tested}")
 
@@ -99,5 +103,5 @@ def rollback(skill: str) -> None:
     from forge.evolution.approve import rollback as rolled_back
 
     own = desk()
-    found = rolled_back(own.memory(), skill, getpass.getuser(), own.changed_skills)
-    click.echo(f"{skill} is {found if found != 'none' else 'the built-in one'}")
+    sha256 = rolled_back(own.memory(), skill, getpass.getuser(), own.changed_skills)
+    click.echo(f"{skill} is {sha256 if sha256 != 'none' else 'the built-in one'}")

@@ -60,11 +60,11 @@ def backtest(
         plan=ground.config.schedules,
     )
     walks = whole.split(cast("Every", every))
-    walks += [replace(one, name=f"{one.name}-masked", masked=True) for one in walks] if masked else []
+    walks += [replace(walk, name=f"{walk.name}-masked", masked=True) for walk in walks] if masked else []
     ground.models("agent")
-    for one in run_all(walks, ground, jobs, told):
-        ended = ", ".join(f"{count} {end}" for end, count in one.ends.items())
-        click.echo(f"{one.name}: {one.decisions} decisions ({ended})")
+    for result in run_all(walks, ground, jobs, told):
+        ended = ", ".join(f"{count} {end}" for end, count in result.ends.items())
+        click.echo(f"{result.name}: {result.decisions} decisions ({ended})")
     place = ground.folder / f"{whole.name}.html"
     place.write_text(page(walks, ground), encoding="utf-8")
     click.echo(f"page: {place}")
@@ -97,13 +97,13 @@ def fork(decision: str, step: int, change: str, lake: str | None) -> None:
 
     own = desk()
     memory = own.memory(own.clock_of(decision))
-    found = asyncio.run(forked(own.agent(memory, lake), decision, _change(step, change)))
-    for one in found.differences:
-        click.echo(f"step {one.step} of {one.lane} ({one.kind}): {one.change}")
-    click.echo(f"{found.same} steps are the same, {len(found.differences)} differ")
-    if found.answer is None:
+    result = asyncio.run(forked(own.agent(memory, lake), decision, _change(step, change)))
+    for difference in result.differences:
+        click.echo(f"step {difference.step} of {difference.lane} ({difference.kind}): {difference.change}")
+    click.echo(f"{result.same} steps are the same, {len(result.differences)} differ")
+    if result.answer is None:
         raise SystemExit(1)
-    click.echo(found.answer)
+    click.echo(result.answer)
 
 
 def _change(step: int, text: str) -> "ForkChange":
@@ -126,7 +126,7 @@ def _change(step: int, text: str) -> "ForkChange":
 
 
 def told(line: str) -> None:
-    """Progress, on stderr; of a process beside this one too."""
+    """Print progress to stderr, also from worker processes."""
     click.echo(f"  {line}", err=True)
 
 

@@ -3,7 +3,7 @@
 import jinja2
 from starlette.routing import BaseRoute
 
-from forge.web.deciding import Deciding
+from forge.web.approving import Approvals
 from forge.web.desk import LINKS, TEMPLATES, DeskPages
 from pitlake.lake.lake import Lake
 from pitlake.web.app import Room
@@ -13,7 +13,7 @@ __all__ = ["room"]
 
 def _routes(templates: jinja2.Environment, lake: Lake) -> list[BaseRoute]:
     pages = DeskPages(templates, lake)
-    return [*pages.routes(), *Deciding(pages).routes()]
+    return [*pages.routes(), *Approvals(pages).routes()]
 
 
 room = Room("Desk", LINKS, TEMPLATES, _routes)

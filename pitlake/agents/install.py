@@ -30,33 +30,33 @@ WRITES = {"tool_name": "mcp__neo4j-cypher__write_neo4j_cypher", "tool_input": {"
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """What was put in. files: hashes by path. added: what settings lacked, by path. made: settings files that were not
-    there.
+    """What was put in. files: hashes by path. added: what settings lacked, by path. created: settings files that did
+    not exist.
     """
 
     version: str
     files: dict[str, str]
     added: dict[str, Any]
-    made: list[str]
+    created: list[str]
 
 
 def install(project: Path) -> list[str]:
-    """Put the kit into a project, or its newer files in the place of unchanged older ones; what to know of it.
+    """Install or update the kit in a project; return notes for the user.
 
-    Raises BadInput naming everything of the project that is in the way; then nothing was written.
+    Raises BadInput naming the project's own files that are in the way; then nothing is written.
     """
     if project == kit.home():
-        raise BadInput("--dir", "is the kit's own checkout", "name the folder of another project")
+        raise BadInput("--dir", "is the kit's own checkout", "give the folder of another project")
     if not project.is_dir():
-        raise BadInput("--dir", f"{project} is not a folder", "make it, or name the folder of your project")
+        raise BadInput("--dir", f"{project} is not a folder", "create it, or give the folder of your project")
     before, ours = recorded(project), _ours()
     in_the_way = [name for name, text in ours.items() if not _ours_to_write(project, name, text, before)]
     whole, added = {}, {}
-    for name, wanted in kit.joined().items():
+    for name, kit_settings in kit.joined().items():
         own = _settings(project, name)
         try:
             whole[name], fresh = settings.join(
-                settings.part(own, before.added.get(name, {})) if before else own, wanted
+                settings.part(own, before.added.get(name, {})) if before else own, kit_settings
             )
         except settings.Conflict as conflict:
             in_the_way.append(f"{name} ({conflict})")
@@ -65,48 +65,48 @@ def install(project: Path) -> list[str]:
     if in_the_way:
         problem = f"has of its own: {', '.join(sorted(in_the_way))}"
         raise BadInput("--dir", problem, "move or rename these, and install again; nothing was written")
-    made = [name for name in kit.JOINED if not (project / name).exists() or (before and name in before.made)]
+    created = [name for name in kit.JOINED if not (project / name).exists() or (before and name in before.created)]
     hashes = {name: _hash(text) for name, text in ours.items()}
-    _write(project / RECORD, _json(asdict(Record(version=__version__, files=hashes, added=added, made=made))))
+    _write(project / RECORD, _json(asdict(Record(version=__version__, files=hashes, added=added, created=created))))
     for name, was in before.files.items() if before else ():
         if name not in ours:
             _remove(project / name, was)
     for name, text in ours.items():
         _write(project / name, text)
-    for name, told in whole.items():
-        _write(project / name, _json(told))
+    for name, content in whole.items():
+        _write(project / name, _json(content))
     return [] if "fetch" in entries("commands") else [WITHOUT_A_CHECKOUT]
 
 
 def uninstall(project: Path) -> list[str]:
-    """Take the kit out: its files and what it added to settings. What the user changed since stays, and is returned.
+    """Remove the kit: its files and what it added to settings. Return the files that the user changed, which are kept.
 
-    Raises BadInput where it was not put in.
+    Raises BadInput if it is not installed.
     """
     record = _needed(project)
-    kept = [name for name in record.files if not _remove(project / name, record.files[name])]
+    changed_files = [name for name in record.files if not _remove(project / name, record.files[name])]
     for name, added in record.added.items():
         left = settings.part(_settings(project, name), added)
-        if left or name not in record.made:
+        if left or name not in record.created:
             _write(project / name, _json(left))
         else:
             (project / name).unlink(missing_ok=True)
     (project / RECORD).unlink()
     for folder in sorted({parent for name in record.files for parent in Path(name).parents}, reverse=True):
         _tidy(project, project / folder)
-    return kept
+    return changed_files
 
 
 def check(project: Path) -> list[str]:
-    """What is wrong with the kit in a project; empty where it works. Runs a hook, and asks lake-server for its pitlake.
+    """Return what is wrong with the kit in a project. Runs a hook and lake-server to find out.
 
-    Raises BadInput where it was not put in.
+    Raises BadInput if it is not installed.
     """
     record = _needed(project)
     wrong = [f"{name} was changed" for name, was in record.files.items() if _hash_of(project / name) != was]
-    for name, wanted in kit.joined().items():
-        if not settings.holds(_settings(project, name), wanted):
-            wrong.append(f"{name} lacks what the kit needs: pitlake agents install puts it in")
+    for name, kit_settings in kit.joined().items():
+        if not settings.holds(_settings(project, name), kit_settings):
+            wrong.append(f"{name} lacks what the kit needs: pitlake agents install adds it")
     if record.version != __version__:
         wrong.append(
             f"it is of pitlake {record.version}, this is {__version__}: pitlake agents install brings it up to date"
@@ -122,13 +122,13 @@ def check(project: Path) -> list[str]:
 
 
 def recorded(project: Path) -> Record | None:
-    """What was put into a project, None where nothing was. Raises PitlakeError where the record can't be read."""
+    """Return what was installed in a project, None if nothing. Raises PitlakeError if the record cannot be read."""
     try:
         return Record(**json.loads((project / RECORD).read_text(encoding="utf-8")))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError):
-        raise PitlakeError(f"{project / RECORD} can't be read; take the kit out by hand") from None
+        raise PitlakeError(f"{project / RECORD} can't be read; remove the kit by hand") from None
 
 
 def _ours() -> dict[str, bytes]:
@@ -144,21 +144,21 @@ def _needed(project: Path) -> Record:
     record = recorded(project)
     if record is None:
         raise BadInput(
-            "--dir", f"no agent kit was installed in {project}", "pitlake agents install --dir puts it there"
+            "--dir", f"no agent kit was installed in {project}", "install it with pitlake agents install --dir"
         )
     return record
 
 
 def _settings(project: Path, name: str) -> dict[str, Any]:
     try:
-        told = json.loads((project / name).read_text(encoding="utf-8"))
+        content = json.loads((project / name).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except ValueError:
-        told = None
-    if not isinstance(told, dict):
+        content = None
+    if not isinstance(content, dict):
         raise BadInput("--dir", f"{name} is not a JSON object", "mend it first; nothing was written")
-    return told
+    return content
 
 
 def _remove(path: Path, was: str) -> bool:
@@ -186,12 +186,12 @@ def _write(path: Path, text: bytes) -> None:
     beside.replace(path)
 
 
-def _said(command: list[str], project: Path, given: str = "") -> str:
+def _said(command: list[str], project: Path, stdin: str = "") -> str:
     with tempfile.TemporaryDirectory() as folder:
         settings = {"CLAUDE_PROJECT_DIR": str(project), "PITLAKE_HOOK_LOG": f"{folder}/hooks.jsonl"}
         try:
             done = subprocess.run(
-                command, input=given, cwd=project, env=os.environ | settings, capture_output=True, text=True,
+                command, input=stdin, cwd=project, env=os.environ | settings, capture_output=True, text=True,
                 timeout=60, check=False,
             )  # fmt: skip
         except (OSError, subprocess.TimeoutExpired):
@@ -199,8 +199,8 @@ def _said(command: list[str], project: Path, given: str = "") -> str:
         return done.stdout.strip()
 
 
-def _json(told: dict[str, Any]) -> bytes:
-    return (json.dumps(told, indent=2, ensure_ascii=False) + "\n").encode()
+def _json(content: dict[str, Any]) -> bytes:
+    return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def _hash(text: bytes) -> str:

@@ -18,7 +18,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def home() -> Path:
-    """Where the kit lies: in this checkout, or in the installed package. Raises PitlakeError where it does not."""
+    """Return the folder of the kit: this checkout, or the installed package. Raises PitlakeError if there is none."""
     for place in (_PACKAGE / "kit", _PACKAGE.parent):
         if (place / SETTINGS).is_file():
             return place
@@ -26,14 +26,14 @@ def home() -> Path:
 
 
 def files() -> dict[str, bytes]:
-    """The files that are the kit's alone, by their path in a project."""
+    """Return the contents of the kit's own files, by path in a project."""
     at = home()
-    found = [path for folder in FOLDERS for path in (at / ".claude" / folder).rglob("*") if path.is_file()]
-    found = [path for path in found if path.suffix != ".pyc"] + [at / ".claude" / "lake-server"]
-    told = {path.relative_to(at).as_posix(): path.read_bytes() for path in sorted(found)}
-    return told | {RULES: Path(str(rules.__file__)).read_bytes()}
+    paths = [path for folder in FOLDERS for path in (at / ".claude" / folder).rglob("*") if path.is_file()]
+    paths = [path for path in paths if path.suffix != ".pyc"] + [at / ".claude" / "lake-server"]
+    contents = {path.relative_to(at).as_posix(): path.read_bytes() for path in sorted(paths)}
+    return contents | {RULES: Path(str(rules.__file__)).read_bytes()}
 
 
 def joined() -> dict[str, dict[str, Any]]:
-    """The settings that are joined with a project's own, by their path in it."""
+    """Return the settings that are merged into a project's own, by path."""
     return {SETTINGS: json.loads((home() / SETTINGS).read_text(encoding="utf-8")), SERVERS: SERVER}

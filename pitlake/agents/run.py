@@ -74,8 +74,8 @@ def connect(address: str) -> None:
 
 def _send(door: socket.socket) -> None:
     with suppress(OSError):
-        while asked := os.read(0, 1 << 16):
-            door.sendall(asked)
+        while data := os.read(0, 1 << 16):
+            door.sendall(data)
         door.shutdown(socket.SHUT_WR)
 
 
@@ -89,9 +89,9 @@ def _serve(door: socket.socket, server: Sequence[str]) -> None:
 
 
 def _covered(lake: str | None) -> Iterator[Path]:
-    named = [os.environ[name] for name in SETTINGS if os.environ.get(name)]
+    settings = [os.environ[name] for name in SETTINGS if os.environ.get(name)]
     project = [Path(".env"), *Path(".pitlake").glob("*/")]
-    places = [Lake(lake).root, caches(), Path(platformdirs.user_state_dir("pitlake")), *map(Path, named), *project]
+    places = [Lake(lake).root, caches(), Path(platformdirs.user_state_dir("pitlake")), *map(Path, settings), *project]
     for place in places:
         if place.exists():
             yield place.resolve()

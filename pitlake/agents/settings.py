@@ -13,7 +13,7 @@ class Conflict(Exception):
 
 
 def join(own: Tree, more: Tree, where: str = "") -> tuple[Tree, Tree]:
-    """Both, and what of `more` was not in `own`. Raises Conflict where they say different things."""
+    """Merge settings; return the result and what was new in it. Raises Conflict if they contradict."""
     whole, added = dict(own), Tree()
     for name, value in more.items():
         place = f"{where}.{name}" if where else name
@@ -23,7 +23,7 @@ def join(own: Tree, more: Tree, where: str = "") -> tuple[Tree, Tree]:
             whole[name], inner = join(own[name], value, place)
             added |= {name: inner} if inner else {}
         elif isinstance(value, list) and isinstance(own[name], list):
-            lacking = [one for one in value if one not in own[name]]
+            lacking = [entry for entry in value if entry not in own[name]]
             whole[name] = [*own[name], *lacking]
             added |= {name: lacking} if lacking else {}
         elif value != own[name]:
@@ -32,7 +32,7 @@ def join(own: Tree, more: Tree, where: str = "") -> tuple[Tree, Tree]:
 
 
 def part(whole: Tree, added: Tree) -> Tree:
-    """`whole` without what was added to it, as far as that is still there; what is empty then goes too."""
+    """Remove what was added to settings, and whatever becomes empty by that."""
     left = dict(whole)
     for name, value in added.items():
         there = left.get(name)
@@ -41,16 +41,16 @@ def part(whole: Tree, added: Tree) -> Tree:
         elif isinstance(value, dict) and isinstance(there, dict):
             left[name] = part(there, value)
         elif isinstance(value, list) and isinstance(there, list):
-            left[name] = [one for one in there if one not in value]
+            left[name] = [entry for entry in there if entry not in value]
         if name in left and left[name] in ({}, []):
             del left[name]
     return left
 
 
-def holds(whole: Tree, wanted: Tree) -> bool:
-    """Whether all that is wanted is there."""
+def holds(whole: Tree, needed: Tree) -> bool:
+    """Return whether settings contain all that is needed."""
     try:
-        return not join(whole, wanted)[1]
+        return not join(whole, needed)[1]
     except Conflict:
         return False
 

@@ -32,12 +32,12 @@ def install(project: Path) -> None:
     """Install or update the kit in a project. The project's own files are never overwritten."""
     from pitlake.agents import install as kit
 
-    told = kit.install(project.resolve())
+    notes = kit.install(project.resolve())
     record = kit.recorded(project.resolve())
     click.echo(
         f"{len(record.files) if record else 0} files, the hooks and the server pitlake are in {project.resolve()}"
     )
-    for line in told:
+    for line in notes:
         click.echo(f"note: {line}", err=True)
     _check(project)
 
@@ -55,9 +55,9 @@ def uninstall(project: Path) -> None:
     """Remove the kit from a project. Files changed since the installation are kept and listed."""
     from pitlake.agents import install as kit
 
-    kept = kit.uninstall(project.resolve())
+    changed_files = kit.uninstall(project.resolve())
     click.echo(f"the agent kit is gone from {project.resolve()}")
-    for name in kept:
+    for name in changed_files:
         click.echo(f"kept: {name} (it was changed)", err=True)
 
 

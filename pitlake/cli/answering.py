@@ -1,4 +1,4 @@
-"""How commands that ask end: the shared output options, the rows in the wanted form, and the receipt kept if asked.
+"""How commands answer: the shared output options, the rows in the chosen format, and the receipt on request.
 
 How rows look is render's, what the envelope says is pitlake.answers.page'.
 """
@@ -25,7 +25,7 @@ receipt_option = click.option(
 
 
 def answer_options(command: Decorated) -> Decorated:
-    """The options every command that answers with rows has."""
+    """Add the options of commands that answer with rows."""
     for option in (receipt_option, output_option, format_option(FORMS)):
         command = option(command)
     return command
@@ -66,5 +66,5 @@ def deliver_answer(
 
 def door(session: "Session") -> str:
     """What a session was opened by, in words. Its version, which counts what came after T too, is the receipt's."""
-    asked = f"as of {iso(session.as_of)}" if session.as_of else "open mode"
-    return f"{asked}, known by {iso(session.known_by)}" if session.known_by else asked
+    as_of = f"as of {iso(session.as_of)}" if session.as_of else "open mode"
+    return f"{as_of}, known by {iso(session.known_by)}" if session.known_by else as_of

@@ -19,8 +19,12 @@ def command(lake: str | None, datasets: tuple[str, ...], before: str | None) -> 
     from pitlake.lake.lake import Lake
 
     chosen = [get(name) for name in datasets or all_datasets()]  # every name, before anything is merged
-    opened = Lake(lake)
-    opened.head()
-    done = [opened.compact(dataset, before) for dataset in chosen]
-    rows = [(one.dataset, str(one.files_before), str(one.files_after), str(one.version)) for one in done if one.changed]
+    opened_lake = Lake(lake)
+    opened_lake.head()
+    done = [opened_lake.compact(dataset, before) for dataset in chosen]
+    rows = [
+        (result.dataset, str(result.files_before), str(result.files_after), str(result.version))
+        for result in done
+        if result.changed
+    ]
     render.deliver(render.grid(("dataset", "files before", "files after", "version"), rows), None)

@@ -26,21 +26,21 @@ def command(viewpoint: "Viewpoint | None", form: str) -> None:
     from pitlake.answers.contents import holdings
 
     with opened(viewpoint) as session:
-        found = holdings(session)
+        datasets = holdings(session)
     if form == "json":
-        listed = [facts(catalogue.get(one.dataset)) | {"holds": one.plain()} for one in found]
-        render.deliver(render.to_json(listed), None)
+        entries = [facts(catalogue.get(holding.dataset)) | {"holds": holding.plain()} for holding in datasets]
+        render.deliver(render.to_json(entries), None)
         return
     rows = [
         (
-            one.dataset,
-            f"{one.rows:,}",
-            iso(one.first) if one.first else "",
-            iso(one.newest) if one.newest else "",
-            f"{one.gaps:,}",
-            catalogue.get(one.dataset).title,
+            holding.dataset,
+            f"{holding.rows:,}",
+            iso(holding.first) if holding.first else "",
+            iso(holding.newest) if holding.newest else "",
+            f"{holding.gaps:,}",
+            catalogue.get(holding.dataset).title,
         )
-        for one in found
+        for holding in datasets
     ]
     render.deliver(render.grid(("dataset", "rows", "from", "newest", "gaps", "what"), rows), None)
 

@@ -28,13 +28,15 @@ def command(dataset: str, viewpoint: "Viewpoint | None", form: str) -> None:
     With --as-of or --open, show also what the lake holds of it.
     """
     contract = catalogue.get(dataset)
-    told, text = facts(contract), page(contract)
+    description, text = facts(contract), page(contract)
     if viewpoint is not None:
         from pitlake.answers.contents import holdings
 
         with opened(viewpoint, [contract.name]) as session:
-            (held,) = holdings(session)
-        told["holds"] = held.plain()
-        span = f", public from {iso(held.first)} to {iso(held.newest)}" if held.first and held.newest else ""
-        text += f"\n## In this lake\n\n{held.rows:,} rows{span}; {held.gaps:,} gaps.\n"
-    render.deliver(render.to_json(told) if form == "json" else text.encode(), None)
+            (holding,) = holdings(session)
+        description["holds"] = holding.plain()
+        span = (
+            f", public from {iso(holding.first)} to {iso(holding.newest)}" if holding.first and holding.newest else ""
+        )
+        text += f"\n## In this lake\n\n{holding.rows:,} rows{span}; {holding.gaps:,} gaps.\n"
+    render.deliver(render.to_json(description) if form == "json" else text.encode(), None)

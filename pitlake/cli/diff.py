@@ -56,16 +56,16 @@ def command(
     first = instant(since, "--from")
     if viewpoint.as_of is None or first >= viewpoint.as_of:
         raise BadInput("--from", "is not before --to", "name the earlier instant first")
-    wanted = None if ticker is None else spell("ticker", "--ticker", ticker)
+    symbol = None if ticker is None else spell("ticker", "--ticker", ticker)
     company = None
-    if wanted is not None:
+    if symbol is not None:
         with opened(viewpoint) as session:
-            company = session.company(wanted)
+            company = session.company(symbol)
     # Rows are counted by keys and tickers that a session without hindsight leaves out; counts show neither.
     with opened(replace(viewpoint, hindsight=SHOW)) as session:
-        found = changes(session, first, company.company if company else None)
+        counts = changes(session, first, company.company if company else None)
         notes = company.notes_on(labels=True) if company else ()
-    render.write(pa.Table.from_pylist([one.plain() for one in found], schema=SCHEMA), form, output)
+    render.write(pa.Table.from_pylist([count.plain() for count in counts], schema=SCHEMA), form, output)
     for note in notes:
         render.say(note)
-    render.say(f"public after {since} and by {as_of}, {len(found)} datasets")
+    render.say(f"public after {since} and by {as_of}, {len(counts)} datasets")

@@ -38,7 +38,7 @@ class Finding:
 
     @property
     def verdict(self) -> str:
-        """ok, failed, or note."""
+        """Return ok, failed, or note."""
         return "ok" if self.passed else "failed" if self.required else "note"
 
 
@@ -49,22 +49,22 @@ def command(lake: str | None, form: str) -> int:
     """Check this machine, the installation and the lake."""
     findings = [python(), libraries(), filling(), sealed_sessions(), lake_there(lake), *disks(lake), graph()]
     if form == "json":
-        facts = [{"check": found.name, "verdict": found.verdict, "says": found.says} for found in findings]
+        facts = [{"check": finding.name, "verdict": finding.verdict, "says": finding.says} for finding in findings]
         render.deliver(render.to_json(facts), None)
     else:
-        rows = [(found.name, found.verdict, found.says) for found in findings]
+        rows = [(finding.name, finding.verdict, finding.says) for finding in findings]
         render.deliver(render.grid(("check", "verdict", "says"), rows), None)
-    return FAILED if any(found.verdict == "failed" for found in findings) else 0
+    return FAILED if any(finding.verdict == "failed" for finding in findings) else 0
 
 
 def python() -> Finding:
-    """A Python that pitlake is tested on."""
+    """Check that pitlake is tested on this Python."""
     says = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
     return Finding("python", OLDEST <= sys.version_info[:2] <= NEWEST, says)
 
 
 def libraries() -> Finding:
-    """The libraries that read and write the lake."""
+    """Check the libraries that read and write the lake."""
     missing = [name for name in LIBRARIES if find_spec(name) is None]
     if missing:
         return Finding("libraries", passed=False, says=f"not installed: {', '.join(missing)}; install pitlake again")
@@ -72,7 +72,7 @@ def libraries() -> Finding:
 
 
 def filling() -> Finding:
-    """The libraries that fill the lake. Whoever only asks needs none."""
+    """Check the libraries that fill the lake, which querying does not need."""
     missing = [name for name in PLATFORM if find_spec(name) is None]
     says = f"not installed: {', '.join(missing)}; asking needs none, to fill a lake set up a checkout with `make demo`"
     return Finding("platform", not missing, says if missing else _versions(PLATFORM), required=False)
@@ -83,7 +83,7 @@ def _versions(names: tuple[str, ...]) -> str:
 
 
 def sealed_sessions() -> Finding:
-    """What an as-of session needs of the system to be sealed."""
+    """Check that this system can seal an as-of session."""
     from pitlake.session.sealed.sandbox import lacking
 
     problem = lacking()
@@ -92,7 +92,7 @@ def sealed_sessions() -> Finding:
 
 
 def lake_there(root: str | None) -> Finding:
-    """The lake at the root this command line would use."""
+    """Check the lake that this command line would use."""
     from pitlake.errors import LakeError, LakeNotFound
     from pitlake.lake.lake import Lake
 
@@ -110,7 +110,7 @@ def lake_there(root: str | None) -> Finding:
 
 
 def disks(root: str | None) -> list[Finding]:
-    """Whether there is room where the lake, its staging and the caches are or will be."""
+    """Check the free space of the lake, its staging and the caches."""
     from pitlake import machine
     from pitlake.lake.lake import Lake
     from pitlake.lake.publishing.stage import STAGING
@@ -129,12 +129,12 @@ def _disk(name: str, path: Path, room: "DiskSpace") -> Finding:
     full = room.free < FULL_BYTES or not room.files
     near = room.free < max(NEAR_BYTES, room.size // NEAR_SHARE)
     advice = "; make room there, `pitlake vacuum --apply` gives back what no version of the lake needs"
-    told = f"{'full' if full else 'nearly full'}: {says}{advice}" if full or near else says
-    return Finding(f"disk of the {name}", passed=not (full or near), says=told, required=full)
+    sentence = f"{'full' if full else 'nearly full'}: {says}{advice}" if full or near else says
+    return Finding(f"disk of the {name}", passed=not (full or near), says=sentence, required=full)
 
 
 def graph() -> Finding:
-    """Which source graph a run would read."""
+    """Check which source graph a run would read."""
     if os.environ.get("NEO4J_URI"):
         return Finding("graph", passed=True, says="the server of NEO4J_URI")
     if find_spec("arcadedb_embedded") is not None:

@@ -34,6 +34,6 @@ def command(viewpoint: "Viewpoint", target: str, datasets: tuple[str, ...], revi
     from pitlake.answers.export import RECEIPT, export
 
     with opened(viewpoint, datasets) as session, working("writing"):
-        written = export(session, target, revisions=revisions)
-    rows = sum(one.rows for one in written)
-    render.say(f"{rows:,} rows in {len(written)} tables below {target}; the table {RECEIPT} says what was asked")
+        tables = export(session, target, revisions=revisions)
+    rows = sum(table.rows for table in tables)
+    render.say(f"{rows:,} rows in {len(tables)} tables below {target}; the table {RECEIPT} says what was asked")

@@ -42,7 +42,7 @@ hindsight_option = click.option(
 
 
 def instant_option(flag: str, name: str, meaning: str) -> Callable[[Decorated], Decorated]:
-    """A required option that takes an instant."""
+    """Return a required option that takes an instant."""
     example = "such as 2024-02-15T16:00:00-05:00"
     return click.option(flag, name, metavar="T", required=True, help=f"{meaning}, {example}.")
 
@@ -53,7 +53,7 @@ output_option = click.option(
 
 
 def format_option(forms: Sequence[str]) -> Callable[[Decorated], Decorated]:
-    """The `--format` option over these forms, the first being the default."""
+    """Return the `--format` option with these formats, of which the first is the default."""
     return click.option(
         "--format",
         "form",

@@ -45,11 +45,15 @@ def command(
         render.say(f"removed {receipts.forget(forget, lake)}")
         return
     sound, damaged = receipts.survey(lake)
-    kept = {name: at for name, at in receipts.kept_at(lake).items() if name in sound}
-    asked = {name: _asked(sound[name]) for name in kept}
-    built = [name for name in kept if not every and asked[name].startswith(f"run {BUILT}")]
-    shown = {name: sound[name] for name in kept if name not in built and _matches(name, sound[name], asked, matching)}
-    render.deliver(_json(shown, kept) if form == "json" else _people(shown, kept, asked), output)
+    times = {name: at for name, at in receipts.kept_at(lake).items() if name in sound}
+    questions = {name: _asked(sound[name]) for name in times}
+    built = [name for name in times if not every and questions[name].startswith(f"run {BUILT}")]
+    listed_receipts = {
+        name: sound[name] for name in times if name not in built and _matches(name, sound[name], questions, matching)
+    }
+    render.deliver(
+        _json(listed_receipts, times) if form == "json" else _people(listed_receipts, times, questions), output
+    )
     if built:
         render.say(f"not listed: {len(built)} receipts that the dataset {BUILT}s cites; --all lists them")
     for error in damaged[1:]:
@@ -71,27 +75,27 @@ def _asked(receipt: "Receipt") -> str:
     )
 
 
-def _matches(name: str, receipt: "Receipt", asked: Mapping[str, str], text: str | None) -> bool:
-    told = (name, receipt.as_of or "open mode", asked[name], receipt.question.sql)
-    return text is None or any(text.lower() in one.lower() for one in told)
+def _matches(name: str, receipt: "Receipt", questions: Mapping[str, str], text: str | None) -> bool:
+    texts = (name, receipt.as_of or "open mode", questions[name], receipt.question.sql)
+    return text is None or any(text.lower() in candidate.lower() for candidate in texts)
 
 
-def _json(found: dict[str, "Receipt"], kept: Mapping[str, datetime]) -> bytes:
-    listed = [{"id": name, "kept_at": iso(kept[name]), **receipt.to_dict()} for name, receipt in found.items()]
-    return render.to_json(listed)
+def _json(entries: dict[str, "Receipt"], times: Mapping[str, datetime]) -> bytes:
+    items = [{"id": name, "kept_at": iso(times[name]), **receipt.to_dict()} for name, receipt in entries.items()]
+    return render.to_json(items)
 
 
-def _people(found: dict[str, "Receipt"], kept: Mapping[str, datetime], asked: Mapping[str, str]) -> bytes:
+def _people(entries: dict[str, "Receipt"], times: Mapping[str, datetime], questions: Mapping[str, str]) -> bytes:
     rows = [
         (
             name,
-            iso(kept[name].replace(microsecond=0)),
+            iso(times[name].replace(microsecond=0)),
             receipt.as_of or "open mode",
             receipt.known_by or "",
             str(receipt.version),
             str(receipt.rows),
-            asked[name],
+            questions[name],
         )
-        for name, receipt in found.items()
+        for name, receipt in entries.items()
     ]
     return render.grid(("receipt", "kept", "as of", "known by", "version", "rows", "asked"), rows)

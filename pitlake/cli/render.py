@@ -1,7 +1,7 @@
 """How rows leave the command line: as a table for people, or as JSON, CSV or Parquet, to stdout or into a file.
 
-A file appears whole or not at all. Values are told as in the envelope; null is an empty cell in CSV. Nothing here opens
-a lake.
+A file appears whole or not at all. Values are written as in the envelope; null is an empty cell in CSV. No lake is
+opened here.
 """
 
 import csv
@@ -79,12 +79,12 @@ def deliver(content: bytes, target: Path | None) -> None:
 
 
 def say(line: str) -> None:
-    """Tell the person, on stderr."""
+    """Print a message to stderr."""
     click.echo(line, err=True)
 
 
 def to_json(value: object) -> bytes:
-    """Values as indented JSON text, one line feed at the end."""
+    """Return a value as indented JSON text with a line feed at the end."""
     from pitlake.answers.envelope import strict
 
     return _indented(strict(value, "--format", "the answer"))
@@ -153,7 +153,7 @@ def _people(table: "pa.Table") -> bytes:
 
 
 def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
-    """Texts as a table for people. On a terminal it fits the width: columns are shortened, then dropped from the right,
+    """Lay texts out as a table. On a terminal it fits the width: columns are shortened, then dropped from the right,
     and those dropped are named on stderr.
     """
     from rich import box
@@ -163,18 +163,18 @@ def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
     from rich.text import Text
 
     head = [printable(name) for name in head]
-    told = [[_shorten(printable(cell)) for cell in row] for row in rows]
-    natural = [max(map(cell_len, column)) for column in zip(head, *told, strict=True)]
+    short_rows = [[_shorten(printable(cell)) for cell in row] for row in rows]
+    natural = [max(map(cell_len, column)) for column in zip(head, *short_rows, strict=True)]
     width = Console().width if sys.stdout.isatty() else sum(natural) + GUTTER * len(natural)
-    shown = _fitting(head, natural, width)
+    widths = _fitting(head, natural, width)
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for place, cells in shown.items():
+    for place, cells in widths.items():
         drawn.add_column(Text(head[place]), no_wrap=True, overflow="ellipsis", max_width=cells)
-    for row in told:
-        drawn.add_row(*(Text(row[place]) for place in shown))
+    for row in short_rows:
+        drawn.add_row(*(Text(row[place]) for place in widths))
     console = Console(file=io.StringIO(), force_terminal=sys.stdout.isatty(), width=width)
     console.print(drawn)
-    if dropped := [name for place, name in enumerate(head) if place not in shown]:
+    if dropped := [name for place, name in enumerate(head) if place not in widths]:
         say(f"not shown at {width} columns: {', '.join(dropped)}; --format json has them")
     lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
     return ("\n".join(line.rstrip() for line in lines) + "\n").encode()
@@ -185,17 +185,17 @@ def _fitting(head: Sequence[str], natural: Sequence[int], width: int) -> dict[in
     proves it. The first column, instants and ids are never shortened for the sake of others, the rest not below
     LEAST_WIDTH.
     """
-    kept: dict[int, int] = {}
+    widths: dict[int, int] = {}
     for place in sorted(range(len(head)), key=lambda place: (place and _importance(head[place]), place)):
         whole = place == 0 or head[place] in ("id", AVAILABLE_AT)
         least = natural[place] if whole else min(natural[place], LEAST_WIDTH)
-        if not kept or sum(kept.values()) + GUTTER * len(kept) + least <= width:
-            kept[place] = min(least, width)
-    spare = width - sum(kept.values()) - GUTTER * (len(kept) - 1)
-    for place in sorted(kept):
-        more = min(natural[place] - kept[place], spare)
-        kept[place], spare = kept[place] + more, spare - more
-    return dict(sorted(kept.items()))
+        if not widths or sum(widths.values()) + GUTTER * len(widths) + least <= width:
+            widths[place] = min(least, width)
+    spare = width - sum(widths.values()) - GUTTER * (len(widths) - 1)
+    for place in sorted(widths):
+        more = min(natural[place] - widths[place], spare)
+        widths[place], spare = widths[place] + more, spare - more
+    return dict(sorted(widths.items()))
 
 
 def _importance(name: str) -> int:
@@ -206,7 +206,7 @@ def _importance(name: str) -> int:
 
 
 def printable(text: str) -> str:
-    """Text that cannot steer a terminal: what is not a printable character is shown as its escape."""
+    """Escape every character that is not printable, so that text cannot control the terminal."""
     return "".join(mark if mark.isprintable() else mark.encode("unicode_escape").decode() for mark in text)
 
 

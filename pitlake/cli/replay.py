@@ -26,8 +26,8 @@ def command(receipt: str, lake: str | None, isolation: Any, form: str, output: P
 
     render.check_target(form, output)
     Lake(lake).head()
-    asked = receipts.find(receipt, lake)
+    found_receipt = receipts.find(receipt, lake)
     with working("asking again"):
-        result = receipts.replay(asked, lake, isolation=isolation)
+        result = receipts.replay(found_receipt, lake, isolation=isolation)
     render.write(result.arrow(), form, output)
-    render.say(f"the same answer: {len(result)} rows, sha256 {asked.result_sha256}")
+    render.say(f"the same answer: {len(result)} rows, sha256 {found_receipt.result_sha256}")

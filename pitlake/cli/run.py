@@ -22,11 +22,11 @@ class NamedQueries(click.Group):
     """A group with one command a query."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The queries, by name."""
+        """Return the names of the queries."""
         return list(catalogue.all_queries())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of a query, or None."""
+        """Return the command of a query, or None."""
         query = catalogue.find(cmd_name)
         return None if query is None else _command(query)
 

@@ -61,14 +61,14 @@ def command(  # noqa: PLR0913 - its options
     pitlake search '"gross margin" AND guidance' --ticker NOG --as-of 2024-02-15T16:00:00-05:00
     """
     try:
-        named, values = searches.find(query, within=within, ticker=ticker, by=by, limit=limit)
+        search_query, values = searches.find(query, within=within, ticker=ticker, by=by, limit=limit)
     except BadInput as wrong:
         raise BadInput("--in" if wrong.field == "within" else wrong.field, wrong.problem, wrong.next_step) from None
-    bound = named.bind(values)
+    bound = search_query.bind(values)
     render.check_target(form, output)
-    with opened(viewpoint, named.reads) as session:
-        if not deliver_answer(session, named, bound, form, output, receipt=receipt):
-            render.say(_nothing(session, named, ticker, by))
+    with opened(viewpoint, search_query.reads) as session:
+        if not deliver_answer(session, search_query, bound, form, output, receipt=receipt):
+            render.say(_nothing(session, search_query, ticker, by))
 
 
 def _nothing(session: "Session", query: "Query", ticker: str | None, by: str) -> str:

@@ -33,9 +33,9 @@ def session_options(command: Decorated, *, required: bool = True) -> Decorated:
 
     @wraps(command)
     def with_viewpoint(**options: Any) -> Any:
-        given = {name: options.pop(name) for name in _ARGUMENTS}
-        is_named = given["as_of"] is not None or given["open_mode"]
-        return command(viewpoint=parse_viewpoint(**given) if required or is_named else None, **options)
+        arguments = {name: options.pop(name) for name in _ARGUMENTS}
+        is_named = arguments["as_of"] is not None or arguments["open_mode"]
+        return command(viewpoint=parse_viewpoint(**arguments) if required or is_named else None, **options)
 
     options = (isolation_option, hindsight_option, lake_option, version_option, known_by_option)
     for option in (*options, open_option, as_of_option):
@@ -65,7 +65,7 @@ def opened(viewpoint: "Viewpoint", datasets: Collection[str] | None = None) -> I
 
 
 def typed(read: Callable[[], str]) -> str:
-    """What a person types or pipes in. Raises BadInput where it is not text."""
+    """Read what a person types or pipes in. Raises BadInput if it is not text."""
     try:
         return read()
     except UnicodeDecodeError:
@@ -74,7 +74,7 @@ def typed(read: Callable[[], str]) -> str:
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """A spinner on stderr for as long as the block lasts, where stderr is a terminal."""
+    """Show a spinner on stderr while the block runs, if stderr is a terminal."""
     if not sys.stderr.isatty():
         yield
         return

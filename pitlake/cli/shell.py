@@ -68,8 +68,8 @@ class Shell:
         elif statement == ".datasets":
             render.write(self._session.sql("SELECT dataset, rows, watermark FROM lake_info").arrow(), "table", None)
         elif statement == ".receipt":
-            kept = self._last.keep() if self._last else None
-            render.say(f"receipt {kept}" if kept else "there is no answer yet")
+            receipt = self._last.keep() if self._last else None
+            render.say(f"receipt {receipt}" if receipt else "there is no answer yet")
         elif statement.startswith("."):
             render.say(f"{statement} is not a command; .help lists them")
         else:

@@ -53,20 +53,20 @@ def command(
     """
     from pitlake import clock, extensions
     from pitlake.web import serve
-    from pitlake.web.app import Doors
-    from pitlake.web.asked import asked
+    from pitlake.web.address import parse_address
+    from pitlake.web.app import ServerSettings
     from pitlake.web.pool import Pool
 
     begin = as_of or clock.iso((clock.now() - timedelta(hours=1)).replace(microsecond=0))
-    home = asked({"as_of": begin, "ticker": ticker})
+    home = parse_address({"as_of": begin, "ticker": ticker})
     rooms = extensions.rooms()
     pool = Pool(lake, isolation)
-    doors = Doors(pool, home, serve.token(), allowed_hosts, rooms)
+    settings = ServerSettings(pool, home, serve.token(), allowed_hosts, rooms)
 
     def listening(address: str) -> None:
-        click.echo(f"{address}{home.address()}")
-        click.echo(f"to change something, open {address}/unlock with the token {doors.token}", err=True)
+        click.echo(f"{address}{home.url()}")
+        click.echo(f"to change something, open {address}/unlock with the token {settings.token}", err=True)
         if browse:
-            click.launch(f"{address}{home.address()}")
+            click.launch(f"{address}{home.url()}")
 
-    serve.serve(doors, host, port, listening)
+    serve.serve(settings, host, port, listening)

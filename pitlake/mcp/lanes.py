@@ -42,12 +42,12 @@ class Lanes:
         self._slow = Turns(SLOW, WAITING, WAITING_IN_ALL, LONGEST_WAIT)
 
     def ask(
-        self, opened: "Callable[[], AbstractContextManager[Session]]", ask: "Callable[[Session], Asked]"
+        self, open_session: "Callable[[], AbstractContextManager[Session]]", ask: "Callable[[Session], Asked]"
     ) -> "Asked":
-        """What `ask` gives for a session that `opened` opens. Raises ServerBusy when too many others wait."""
-        with suppress(_Slow), self._quick.turn(), opened() as session, _stopped_when_late(session, self._quick):
+        """Call `ask` with a session that `open_session` opens. Raises ServerBusy if too many others wait."""
+        with suppress(_Slow), self._quick.turn(), open_session() as session, _stopped_when_late(session, self._quick):
             return ask(session)
-        with self._slow.turn(), opened() as session:
+        with self._slow.turn(), open_session() as session:
             return ask(session)
 
 
@@ -58,11 +58,11 @@ class _Slow(Exception):
 @contextmanager
 def _stopped_when_late(session: "Session", turns: Turns) -> "Iterator[None]":
     done, late = threading.Event(), threading.Event()
-    begun, used = time.monotonic(), session.cpu_seconds()
+    started, used = time.monotonic(), session.cpu_seconds()
 
     def is_late() -> bool:
         allowed = PRESSED if turns.wanted else PATIENCE
-        return session.cpu_seconds() - used >= allowed or time.monotonic() - begun >= LATEST
+        return session.cpu_seconds() - used >= allowed or time.monotonic() - started >= LATEST
 
     def watch() -> None:
         while not done.wait(LOOK):

@@ -91,7 +91,7 @@ class AnswerPage:
 
 
 def cursor_key() -> bytes:
-    """What cursors are signed with: $PITLAKE_CURSOR_KEY, for servers that share clients, else a key nobody else has.
+    """Return the key that signs cursors: $PITLAKE_CURSOR_KEY, for servers that share clients, else a random one.
 
     Raises BadInput for one too short to be secret.
     """
@@ -109,7 +109,7 @@ class Versions:
         self._lock = Lock()
 
     def note(self, question: str, result: str, version: int) -> None:
-        """An answer that goes on."""
+        """Remember the version of an answer that has more pages."""
         with self._lock:
             self._known[question, result] = version
             self._known.move_to_end((question, result))
@@ -117,7 +117,7 @@ class Versions:
                 self._known.popitem(last=False)
 
     def of(self, question: str, result: str) -> int | None:
-        """The version of an answer; None for one that was forgotten, or given by another server."""
+        """Return the version of an answer; None if it was forgotten or is another server's."""
         with self._lock:
             return self._known.get((question, result))
 
@@ -155,8 +155,8 @@ class QueryService:
         """
         if name is not None and self.viewpoint.as_of is not None and get(name).open_only:
             return {}
-        found = self._lanes.ask(self._opening(self.viewpoint, None if name is None else [name]), holdings)
-        return {one.dataset: one.plain() for one in found}
+        datasets = self._lanes.ask(self._opening(self.viewpoint, None if name is None else [name]), holdings)
+        return {holding.dataset: holding.plain() for holding in datasets}
 
     def _opening(self, viewpoint: Viewpoint, datasets: Collection[str] | None) -> "Callable[[], Session]":
         return partial(open_session, viewpoint, datasets=datasets, limits=LIMITS)
@@ -170,13 +170,13 @@ class QueryService:
         cursor: str | None,
         known_by: str | None = None,
     ) -> AnswerPage:
-        """Ask, and answer with the page the cursor points at. Raises BadInput and whatever a session raises."""
+        """Ask and return the page that the cursor points at. Raises BadInput and whatever a session raises."""
         viewpoint = self.viewpoint_of(pit, known_by)
         as_of, rows = viewpoint.as_of, _row_cap(max_rows)
-        asked = question.digest(viewpoint)
-        place = None if cursor is None else _place(cursor, asked, self.cursor_key)
+        question_digest = question.digest(viewpoint)
+        place = None if cursor is None else _place(cursor, question_digest, self.cursor_key)
         if place and viewpoint.version is None:
-            viewpoint = replace(viewpoint, version=self._versions.of(asked, place.result))
+            viewpoint = replace(viewpoint, version=self._versions.of(question_digest, place.result))
 
         def answered(session: "Session") -> tuple[Provenance, "Result"]:
             result = session.ask(question.question, question.params)
@@ -184,23 +184,23 @@ class QueryService:
 
         datasets = question.query.reads if question.query else question.datasets
         provenance, result = self._lanes.ask(self._opening(viewpoint, datasets), answered)
-        found = result.receipt.result_sha256
-        if place and place.result != found:
+        result_digest = result.receipt.result_sha256
+        if place and place.result != result_digest:
             raise BadInput(
                 "cursor", "the answer has changed since the last page", "add ORDER BY over a key and start again"
             )
         start, size = place.row if place else 0, PAGE_BYTES - FRAME_BYTES
         if question.about_gaps:
-            shown = gaps_page(result.arrow(), as_of, start=start, max_rows=rows, max_bytes=size)
+            answer_page = gaps_page(result.arrow(), as_of, start=start, max_rows=rows, max_bytes=size)
         else:
-            shown = page(result.arrow(), provenance, as_of, start=start, max_rows=rows, max_bytes=size)
+            answer_page = page(result.arrow(), provenance, as_of, start=start, max_rows=rows, max_bytes=size)
         following = None
-        if shown.following is not None:
-            self._versions.note(asked, found, result.receipt.version)
-            following = Cursor(shown.following, asked, found).write(self.cursor_key)
+        if answer_page.following is not None:
+            self._versions.note(question_digest, result_digest, result.receipt.version)
+            following = Cursor(answer_page.following, question_digest, result_digest).write(self.cursor_key)
         if self.keep_receipts:
             result.keep()
-        return AnswerPage(page=shown, cursor=following, result=result)
+        return AnswerPage(page=answer_page, cursor=following, result=result)
 
 
 @dataclass(frozen=True)
@@ -212,16 +212,16 @@ class Cursor:
     result: str
 
     def write(self, key: bytes) -> str:
-        """The cursor as an agent carries it, signed."""
-        told = json.dumps([*astuple(self), self._signature(key)], separators=(",", ":"))
-        return base64.urlsafe_b64encode(told.encode()).decode()
+        """Return the signed text of the cursor."""
+        text = json.dumps([*astuple(self), self._signature(key)], separators=(",", ":"))
+        return base64.urlsafe_b64encode(text.encode()).decode()
 
     @classmethod
     def read(cls, text: str, key: bytes) -> "Cursor":
-        """The cursor an agent brings back. Raises BadInput when it was not signed with this key."""
+        """Parse a cursor. Raises BadInput if it was not signed with this key."""
         try:
-            *told, signature = json.loads(base64.b64decode(text.encode(), altchars=b"-_", validate=True))
-            place = cls(*told)
+            *fields, signature = json.loads(base64.b64decode(text.encode(), altchars=b"-_", validate=True))
+            place = cls(*fields)
             if hmac.compare_digest(signature, place._signature(key)):
                 return place
         except (ValueError, TypeError, RecursionError):
@@ -232,9 +232,9 @@ class Cursor:
         return hmac.new(key, json.dumps(astuple(self)).encode(), "sha256").hexdigest()
 
 
-def _place(cursor: str, asked: str, key: bytes) -> Cursor:
+def _place(cursor: str, question_digest: str, key: bytes) -> Cursor:
     place = Cursor.read(cursor, key)
-    if place.question != asked:
+    if place.question != question_digest:
         raise BadInput("cursor", "belongs to another question", "repeat the question's arguments unchanged")
     return place
 

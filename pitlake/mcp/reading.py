@@ -33,42 +33,42 @@ Call = tuple[str, dict[str, Any]]
 
 
 def description(service: QueryService, name: str | None) -> dict[str, Any]:
-    """Datasets and queries there are, or one of them in full, also by a name of pitlake.aliases. Raises BadInput."""
-    found, queries = datasets.all_datasets(), catalogue.all_queries()
+    """Describe all datasets and queries in a line each, or one of them in full. Raises BadInput."""
+    contracts, queries = datasets.all_datasets(), catalogue.all_queries()
     as_of = service.viewpoint.as_of
-    told: dict[str, Any] = {"as_of": iso(as_of) if as_of else None, "datasets": [], "queries": []}
+    answer: dict[str, Any] = {"as_of": iso(as_of) if as_of else None, "datasets": [], "queries": []}
     if name is None:
-        held = service.holdings()
-        told["datasets"] = [
-            {"name": one.name, "summary": one.summary, "key": list(one.key), "shown": shown(one)}
-            | {"holds": held.get(one.name)}
-            for one in sorted(found.values(), key=lambda one: _empty(held.get(one.name)))
+        holdings = service.holdings()
+        answer["datasets"] = [
+            {"name": contract.name, "summary": contract.summary, "key": list(contract.key), "shown": shown(contract)}
+            | {"holds": holdings.get(contract.name)}
+            for contract in sorted(contracts.values(), key=lambda contract: _empty(holdings.get(contract.name)))
         ]
-        told["queries"] = [{"name": one.name, "summary": one.summary} for one in queries.values()]
+        answer["queries"] = [{"name": query.name, "summary": query.summary} for query in queries.values()]
     elif query := catalogue.find(name):
-        told["queries"] = [catalogue.facts(query)]
-    elif (own := meant(name)) in found:
-        reasons, held = [rule.reason for rule in found[own].gap_rules], service.holdings(own)
-        told["datasets"] = [facts(found[own]) | {"gaps": reasons, "holds": held.get(own)}]
+        answer["queries"] = [catalogue.facts(query)]
+    elif (own := meant(name)) in contracts:
+        reasons, holdings = [rule.reason for rule in contracts[own].gap_rules], service.holdings(own)
+        answer["datasets"] = [facts(contracts[own]) | {"gaps": reasons, "holds": holdings.get(own)}]
     else:
         raise BadInput(
             "name", f"{name!r} is neither a dataset nor a query", "call describe without a name to see what there is"
         )
-    return told
+    return answer
 
 
 def resources(service: QueryService) -> list[Resource]:
-    """A resource a dataset, pitlake://datasets/NAME."""
+    """Return one resource a dataset, pitlake://datasets/NAME."""
     return [
         FunctionResource(
-            uri=f"pitlake://datasets/{one.name}",
-            name=one.name,
-            title=one.name.replace("_", " ").capitalize(),
-            description=one.summary,
+            uri=f"pitlake://datasets/{contract.name}",
+            name=contract.name,
+            title=contract.name.replace("_", " ").capitalize(),
+            description=contract.summary,
             mime_type="application/json",
-            fn=_read(service, one.name),
+            fn=_read(service, contract.name),
         )
-        for one in datasets.all_datasets().values()
+        for contract in datasets.all_datasets().values()
     ]
 
 
@@ -80,13 +80,13 @@ class Prompts:
         self._asked = f"as of {iso(as_of)}" if as_of else "in open mode, outcomes included"
 
     def company_brief(self, ticker: Ticker) -> str:
-        """What was public of a company: its latest filings, news, reported values and price."""
+        """Summarise what was public about a company: latest filings, news, reported values and price."""
         calls = [_named(name, ticker=ticker) for name in ("report_latest", "news_latest", "entity_latest_price")]
         calls += [_named("xbrl_all_metrics", ticker=ticker), ("gaps", {})]
         return self._asking(f"Write a one-page brief on {_ticker(ticker)}", calls)
 
     def before_earnings(self, ticker: Ticker) -> str:
-        """What one could know on the eve of a company's next earnings: the last call, estimates, results, price."""
+        """Say what was known before a company's next earnings: last call, estimates, results, price."""
         calls = [
             _named(name, ticker=ticker) for name in ("earnings_snapshot", "transcript_qa_latest", "estimates_latest")
         ]
@@ -95,7 +95,7 @@ class Prompts:
         )
 
     def check_a_claim(self, claim: Annotated[str, Field(description="The sentence to check.")], ticker: Ticker) -> str:
-        """Whether a sentence about a company could be known to be true: what in filings, calls and news bears on it."""
+        """Check a claim about a company against filings, calls and news."""
         calls: list[Call] = [
             ("search", {"query": claim, "within": within, "ticker": _ticker(ticker)})
             for within in ("sections", "calls", "news", "concepts")
@@ -105,33 +105,33 @@ class Prompts:
         )
 
     def _asking(self, task: str, calls: list[Call]) -> str:
-        steps = [f"{number}. {tool} {json.dumps(given)}" for number, (tool, given) in enumerate(calls, 1)]
+        steps = [f"{number}. {tool} {json.dumps(arguments)}" for number, (tool, arguments) in enumerate(calls, 1)]
         return "\n".join([f"{task}, {self._asked}.", "", "Call these tools of the server pitlake:", *steps, "", ANSWER])
 
 
 def prompts(service: QueryService) -> list[Prompt]:
-    """The prompts as the SDK takes them."""
-    made = Prompts(service)
-    return [_prompt(one) for one in (made.company_brief, made.before_earnings, made.check_a_claim)]
+    """Return the prompts as the SDK takes them."""
+    methods = Prompts(service)
+    return [_prompt(method) for method in (methods.company_brief, methods.before_earnings, methods.check_a_claim)]
 
 
-def _prompt(made: Callable[..., str]) -> Prompt:
-    title, text = made.__name__.replace("_", " ").capitalize(), " ".join((made.__doc__ or "").split())
-    return PlainPrompt.from_function(made, title=title, description=text)
+def _prompt(function: Callable[..., str]) -> Prompt:
+    title, text = function.__name__.replace("_", " ").capitalize(), " ".join((function.__doc__ or "").split())
+    return PlainPrompt.from_function(function, title=title, description=text)
 
 
 class PlainPrompt(Prompt):
-    """A prompt of the SDK that says what is wrong with its arguments as every other door of pitlake does."""
+    """A prompt of the SDK that reports wrong arguments in pitlake's words."""
 
     async def render(self, arguments: dict[str, Any] | None, context: Any) -> list[Message]:
-        """The message with these arguments; what doesn't fit is refused by name."""
-        taken, given = {one.name: one for one in self.arguments or ()}, arguments or {}
+        """Return the message with these arguments; wrong ones are refused by name."""
+        taken, values = {argument.name: argument for argument in self.arguments or ()}, arguments or {}
         try:
-            for name in given.keys() - taken.keys():
+            for name in values.keys() - taken.keys():
                 raise BadInput(name, f"{self.name} takes no such argument", f"it takes {', '.join(taken)}")
-            for name in taken.keys() - given.keys():
+            for name in taken.keys() - values.keys():
                 raise BadInput(name, "missing", taken[name].description or "")
-            return [UserMessage(str(self.fn(**given)))]
+            return [UserMessage(str(self.fn(**values)))]
         except PitlakeError as error:
             raise MCPError(INVALID_PARAMS, for_agents(error)) from None
 
@@ -156,5 +156,5 @@ def _read(service: QueryService, name: str) -> Callable[[], str]:
     return read
 
 
-def _empty(held: Mapping[str, Any] | None) -> bool:
-    return not (held and held["rows"])
+def _empty(holding: Mapping[str, Any] | None) -> bool:
+    return not (holding and holding["rows"])

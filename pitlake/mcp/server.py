@@ -26,16 +26,16 @@ LOG_LEVEL: Literal["WARNING"] = "WARNING"
 
 
 def server(service: QueryService) -> MCPServer[None]:
-    """A server that answers at the service's instant."""
-    asked = f"as of {iso(service.viewpoint.as_of)}" if service.viewpoint.as_of else "in open mode, outcomes included"
+    """Return a server that answers at the service's instant."""
+    cut_off = f"as of {iso(service.viewpoint.as_of)}" if service.viewpoint.as_of else "in open mode, outcomes included"
     if service.viewpoint.known_by:
-        asked += f", as this lake was at {iso(service.viewpoint.known_by)}"
-    made = MCPServer[None](
+        cut_off += f", as this lake was at {iso(service.viewpoint.known_by)}"
+    mcp_server = MCPServer[None](
         name="pitlake",
         title="Point-in-time data lake",
         version=__version__,
         instructions=(
-            f"Answers {asked}. What was not public then is not there, whatever you ask. Items say when they became "
+            f"Answers {cut_off}. What was not public then is not there, whatever you ask. Items say when they became "
             "public (available_at) or that they are computed. Call describe first, prefer run_query to SQL, and page "
             "on with next_cursor while truncated is true."
         ),
@@ -44,8 +44,8 @@ def server(service: QueryService) -> MCPServer[None]:
         log_level=LOG_LEVEL,
     )
     for prompt in prompts(service):
-        made.add_prompt(prompt)
-    return made
+        mcp_server.add_prompt(prompt)
+    return mcp_server
 
 
 def serve_stdio(service: QueryService) -> None:

@@ -13,16 +13,16 @@ VARIABLE, SHORTEST = "PITLAKE_MCP_TOKEN", 32
 
 
 def token() -> bytes:
-    """$PITLAKE_MCP_TOKEN, empty where none is asked for. Raises BadInput for one too short to be secret."""
-    told = os.environ.get(VARIABLE, "")
-    if told and (len(told) < SHORTEST or not told.isascii() or not told.isprintable() or " " in told):
+    """Return $PITLAKE_MCP_TOKEN, empty if it is not set. Raises BadInput if it is too short to be secret."""
+    text = os.environ.get(VARIABLE, "")
+    if text and (len(text) < SHORTEST or not text.isascii() or not text.isprintable() or " " in text):
         problem = f"not {SHORTEST} or more printable ASCII characters without a space"
         raise BadInput(VARIABLE, problem, "make one with `openssl rand -hex 32`")
-    return told.encode()
+    return text.encode()
 
 
 class Guarded:
-    """An application that answers nobody without the token."""
+    """An application that answers only requests with the token."""
 
     def __init__(self, app: ASGIApp, expected: bytes) -> None:
         self._app, self._expected = app, b"bearer " + expected
@@ -30,9 +30,9 @@ class Guarded:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it before anything of it is read."""
         if scope["type"] == "http":
-            scheme, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
-            told = f"{scheme.lower()} {given.strip()}".encode("utf-8", "replace")
-            if not hmac.compare_digest(told, self._expected):
+            scheme, _, credentials = Headers(scope=scope).get("authorization", "").partition(" ")
+            header = f"{scheme.lower()} {credentials.strip()}".encode("utf-8", "replace")
+            if not hmac.compare_digest(header, self._expected):
                 refusal = PlainTextResponse(
                     f"give the server's token: Authorization: Bearer ${VARIABLE}\n",
                     401,

@@ -32,13 +32,13 @@ Pit = Annotated[
 KnownBy = Annotated[
     str | None,
     Field(
-        description="Answer as this lake was at that instant, without what it took in later; never later than the "
-        "server's own. Left out: the lake as it is."
+        description="Use only data the lake had ingested by this time; never later than the "
+        "server's own. Left out: all data."
     ),
 ]
 MaxRows = Annotated[int | None, Field(description=f"Rows of this page, {ROWS} by default, {MOST_ROWS} at most.")]
 CursorText = Annotated[str | None, Field(description="`next_cursor` of the last page; repeat the other arguments.")]
-Params = Annotated[dict[str, Any] | None, Field(description="Values by name; `describe` tells what a query takes.")]
+Params = Annotated[dict[str, Any] | None, Field(description="Values by name; `describe` lists what a query takes.")]
 
 
 def _texts(within: Any) -> Any:
@@ -49,7 +49,7 @@ class ReceiptModel(BaseModel):
     """What was asked of what, and the hash of the whole answer: the same receipt gives the same bytes for ever."""
 
     as_of: str | None
-    known_by: str | None = Field(default=None, description="By whose lake it was answered, where that was asked for.")
+    known_by: str | None = Field(default=None, description="Only data ingested by this time was used; null: all data.")
     sql_sha256: str
     result_sha256: str = Field(description="Also finds a receipt that is kept: `pitlake replay SHA256`.")
     rows: int = Field(description="Rows of the whole answer, over all pages.")
@@ -72,7 +72,7 @@ class AnswerModel(BaseModel):
 
 
 class DescriptionModel(BaseModel):
-    """Datasets and queries there are, or one of them in full."""
+    """All datasets and queries in a line each, or one of them in full."""
 
     as_of: str | None
     datasets: list[dict[str, Any]]
@@ -88,7 +88,7 @@ class Toolbox:
     """The tools of a server with this service. A method's docstring is what the agent reads of it."""
 
     def __init__(self, service: QueryService) -> None:
-        self._desk = service
+        self._service = service
 
     def query(
         self,
@@ -109,7 +109,7 @@ class Toolbox:
 
         def ask() -> AnswerPage:
             question = ServiceQuestion(sql, params)
-            return self._desk.ask(question, pit=pit, max_rows=max_rows, cursor=cursor, known_by=known_by)
+            return self._service.ask(question, pit=pit, max_rows=max_rows, cursor=cursor, known_by=known_by)
 
         return _answered(ask)
 
@@ -129,7 +129,7 @@ class Toolbox:
 
         def ask() -> AnswerPage:
             question = _named(catalogue.get(name), params or {})
-            return self._desk.ask(question, pit=pit, max_rows=max_rows, cursor=cursor, known_by=known_by)
+            return self._service.ask(question, pit=pit, max_rows=max_rows, cursor=cursor, known_by=known_by)
 
         return _answered(ask)
 
@@ -140,8 +140,8 @@ class Toolbox:
             searches.Within, BeforeValidator(_texts), Field(description="Which texts to search.")
         ] = "news",
         ticker: Annotated[str | None, Field(description="One company; left out: all. concepts need it.")] = None,
-        by: Annotated[searches.By, Field(description="words, or meaning: the like in other words.")] = "words",
-        limit: Annotated[int | None, Field(description="How many of the best.")] = None,
+        by: Annotated[searches.By, Field(description="Match words, or meaning in other words.")] = "words",
+        limit: Annotated[int | None, Field(description="Return at most this many, best first.")] = None,
         pit: Pit = None,
         cursor: CursorText = None,
         known_by: KnownBy = None,
@@ -152,14 +152,16 @@ class Toolbox:
         """
 
         def ask() -> AnswerPage:
-            named, values = searches.find(query, within=within, ticker=ticker, by=by, limit=limit)
-            return self._desk.ask(_named(named, values), pit=pit, max_rows=None, cursor=cursor, known_by=known_by)
+            search_query, values = searches.find(query, within=within, ticker=ticker, by=by, limit=limit)
+            return self._service.ask(
+                _named(search_query, values), pit=pit, max_rows=None, cursor=cursor, known_by=known_by
+            )
 
         return _answered(ask)
 
     def gaps(
         self,
-        dataset: Annotated[str | None, Field(description="Gaps of this dataset alone.")] = None,
+        dataset: Annotated[str | None, Field(description="Limit to this dataset.")] = None,
         pit: Pit = None,
         max_rows: MaxRows = None,
         cursor: CursorText = None,
@@ -171,7 +173,7 @@ class Toolbox:
             name = None if dataset is None else datasets.get(dataset).name
             names = None if name is None else [name]
             question = ServiceQuestion(GAPS, {"dataset": name}, names, about_gaps=True)
-            return self._desk.ask(question, pit=pit, max_rows=max_rows, cursor=cursor, known_by=known_by)
+            return self._service.ask(question, pit=pit, max_rows=max_rows, cursor=cursor, known_by=known_by)
 
         return _answered(ask)
 
@@ -182,7 +184,7 @@ class Toolbox:
 
         Without a name: each in a line. With one: columns, clock, key, parameters.
         """
-        return _guarded(lambda: description(self._desk, name))
+        return _guarded(lambda: description(self._service, name))
 
 
 UNGATED = frozenset(("describe",))
@@ -190,18 +192,18 @@ UNGATED = frozenset(("describe",))
 
 
 def tools(service: QueryService) -> list[Tool]:
-    """The tools as the SDK takes them."""
+    """Return the tools as the SDK takes them."""
     box = Toolbox(service)
-    return [strict_tool(made) for made in (box.query, box.run_query, box.search, box.gaps, box.describe)]
+    return [strict_tool(method) for method in (box.query, box.run_query, box.search, box.gaps, box.describe)]
 
 
-def strict_tool(made: Callable[..., CallToolResult | Awaitable[CallToolResult]]) -> Tool:
-    """A function that only reads as a tool; its docstring is the description, and other arguments are refused."""
-    title, text = made.__name__.replace("_", " ").capitalize(), " ".join((made.__doc__ or "").split())
-    tool = PlainTool.from_function(made, title=title, description=text, annotations=READS_ONLY)
-    known = tool.fn_metadata.arg_model
-    strict = create_model(known.__name__, __base__=known, __module__=__name__)
-    strict.model_config = ConfigDict(**known.model_config, extra="forbid")
+def strict_tool(function: Callable[..., CallToolResult | Awaitable[CallToolResult]]) -> Tool:
+    """Make a read-only tool of a function. Its docstring is the description; unknown arguments are refused."""
+    title, text = function.__name__.replace("_", " ").capitalize(), " ".join((function.__doc__ or "").split())
+    tool = PlainTool.from_function(function, title=title, description=text, annotations=READS_ONLY)
+    model = tool.fn_metadata.arg_model
+    strict = create_model(model.__name__, __base__=model, __module__=__name__)
+    strict.model_config = ConfigDict(**model.model_config, extra="forbid")
     strict.model_rebuild(force=True)
     tool.fn_metadata.arg_model = strict
     tool.parameters = strict.model_json_schema(by_alias=True)
@@ -213,10 +215,10 @@ def _named(query: catalogue.Query, values: dict[str, Any]) -> ServiceQuestion:
 
 
 def _answered(ask: Callable[[], AnswerPage]) -> CallToolResult:
-    return _guarded(lambda: _told(ask()))
+    return _guarded(lambda: _to_dict(ask()))
 
 
-def _told(answer: AnswerPage) -> dict[str, Any]:
+def _to_dict(answer: AnswerPage) -> dict[str, Any]:
     receipt = answer.result.receipt
     return {
         **answer.page.payload,
@@ -241,8 +243,8 @@ def _columns(hindsight: Mapping[str, tuple[str, ...]]) -> str:
 def _guarded(make: Callable[[], dict[str, Any]]) -> CallToolResult:
     """The boundary: an error of the tree is an answer the agent can act on, without any data."""
     try:
-        told = make()
+        answer = make()
     except PitlakeError as error:
         return CallToolResult(content=[TextContent(type="text", text=for_agents(error))], is_error=True)
-    plain = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
-    return CallToolResult(content=[TextContent(type="text", text=plain)], structured_content=told)
+    plain = json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
+    return CallToolResult(content=[TextContent(type="text", text=plain)], structured_content=answer)

@@ -32,7 +32,7 @@ class Anomaly:
 
 
 def anomalies(rows: Mapping[date, int]) -> tuple[Anomaly, ...]:
-    """The anomalous days between the first and the last day with rows, of three years at most, newest first."""
+    """Return the anomalous days of the last three years that have rows, newest first."""
     filled = [day for day, count in rows.items() if count]
     if not filled:
         return ()
@@ -40,7 +40,9 @@ def anomalies(rows: Mapping[date, int]) -> tuple[Anomaly, ...]:
     first = max(min(filled), last - LOOKED_BACK)
     span = [first + timedelta(days=offset) for offset in range((last - first).days + 1)]
     judged = (_judge(day, rows, first) for day in span)
-    return tuple(sorted((one for one in judged if one is not None), key=lambda one: one.day, reverse=True))
+    return tuple(
+        sorted((anomaly for anomaly in judged if anomaly is not None), key=lambda anomaly: anomaly.day, reverse=True)
+    )
 
 
 def _judge(day: date, rows: Mapping[date, int], first: date) -> Anomaly | None:
@@ -48,11 +50,15 @@ def _judge(day: date, rows: Mapping[date, int], first: date) -> Anomaly | None:
     if not count and _is_closed(day):
         return None
     before = [day - timedelta(weeks=weeks) for weeks in range(1, WEEKS + 1)]
-    known = [rows.get(one, 0) for one in before if one >= first and (rows.get(one, 0) or not _is_closed(one))]
-    if len(known) < FEWEST_WEEKS:
+    counts = [
+        rows.get(earlier, 0)
+        for earlier in before
+        if earlier >= first and (rows.get(earlier, 0) or not _is_closed(earlier))
+    ]
+    if len(counts) < FEWEST_WEEKS:
         return None
-    usual = median(known)
-    ordered = sorted(known)
+    usual = median(counts)
+    ordered = sorted(counts)
     spread = (ordered[-2] - ordered[1]) / 2  # one flood and one drought of the past do not widen it
     # Counts of independent events scatter by the square root of their mean; less spread than that is luck.
     score = (count - usual) / max(spread, math.sqrt(usual), 1.0)

@@ -61,7 +61,7 @@ class Clocks:
 
 
 def clocks(sql: duckdb.DuckDBPyConnection, files: Sequence[DataFile]) -> Clocks:
-    """What the clocks of the rows in these files say."""
+    """Measure the clocks of the rows in these files."""
     if not files:
         return Clocks()
     hours = sql.sql(_BY_HOUR.format(rows=reading(files))).to_arrow_table()
@@ -89,18 +89,18 @@ def _counts(sql: duckdb.DuckDBPyConnection, query: str) -> dict[Any, int]:
 
 def _quantiles(sql: duckdb.DuckDBPyConnection, files: Sequence[DataFile]) -> tuple[float, float, float]:
     """As `quantile_cont` gives them, which would hold the lags of all rows at once."""
-    found = sql.sql("SELECT lag, sum(rows)::BIGINT AS rows FROM hours GROUP BY lag ORDER BY lag").fetchnumpy()
-    ends = np.cumsum(found["rows"])
+    hours = sql.sql("SELECT lag, sum(rows)::BIGINT AS rows FROM hours GROUP BY lag ORDER BY lag").fetchnumpy()
+    ends = np.cumsum(hours["rows"])
     exact = (ends[-1] - 1) * np.array(QUANTILES)
     ranks = np.stack([np.floor(exact), np.ceil(exact)]).astype(np.int64)
     places = np.searchsorted(ends, ranks, side="right")
     read = np.isin(np.arange(len(ends)), places)
-    sql.register("wanted", pa.table({"lag": found["lag"][read]}))
+    sql.register("wanted", pa.table({"lag": hours["lag"][read]}))
     query = f"SELECT {_LAG} AS lag FROM {reading(files)} WHERE {LAG_OF} IN (FROM wanted)"
     lags = np.sort(sql.sql(query).fetchnumpy()["lag"])
-    skipped = np.cumsum(np.where(read, 0, found["rows"]))
+    skipped = np.cumsum(np.where(read, 0, hours["rows"]))
     pairs = zip(*lags[ranks - skipped[places]].tolist(), (exact - ranks[0]).tolist(), strict=True)
     between = "SELECT quantile_cont(lag / 1e6, $share) FROM (VALUES ($low), ($high)) AS pair (lag)"
-    asked = ({"low": low, "high": high, "share": share} for low, high, share in pairs)
-    first, second, third = (sql.sql(between, params=one).fetchall()[0][0] for one in asked)
+    parameters = ({"low": low, "high": high, "share": share} for low, high, share in pairs)
+    first, second, third = (sql.sql(between, params=values).fetchall()[0][0] for values in parameters)
     return first, second, third

@@ -1,7 +1,7 @@
-"""Late arrivals: rows that a later poll brought though a completed one had looked where they lie and held none of them.
+"""Late arrivals: rows that a poll found although an earlier complete poll covered their day and did not contain them.
 
-They keep their source's date, for nothing speaks against it. Here they are counted, so that who asks as of an instant
-knows how much may yet come before it.
+They keep their source's date. They are counted so that a reader as of an instant knows how much may still arrive for
+the time before it.
 """
 
 from collections.abc import Sequence
@@ -88,7 +88,7 @@ def arrivals(
     hours: pa.Table | None,
     polls: Sequence[Poll],
 ) -> LateArrivals:
-    """The late arrivals among a version's rows, by the polls at their dataset. hours: those of the rows' Clocks."""
+    """Find the late arrivals among a version's rows. hours: those of the rows' Clocks."""
     if hours is None or not polls:
         return LateArrivals()
     sets: dict[frozenset[str], int] = {}
@@ -107,8 +107,8 @@ def arrivals(
     sql.register("polls", pa.Table.from_pylist(spans, POLLS))
     sql.register("entities", pa.Table.from_pylist(names, ENTITIES))
     query = MISSED.format(entity=quoted(dataset.entity), rows=reading(files), limit=MOST_LISTED)
-    found = sql.sql(query).fetchall()
-    if not found:
+    late_rows = sql.sql(query).fetchall()
+    if not late_rows:
         return LateArrivals()
-    count, median, largest = found[0][4:]
-    return LateArrivals(count, median, largest, [Arrival(*one[:4]) for one in found])
+    count, median, largest = late_rows[0][4:]
+    return LateArrivals(count, median, largest, [Arrival(*row[:4]) for row in late_rows])

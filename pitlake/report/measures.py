@@ -17,7 +17,7 @@ from pitlake.lake.publishing.audit import CheckResult, freshness
 from pitlake.lake.publishing.check_results import CheckReport
 from pitlake.lake.storage.manifest import DataFile, Snapshot
 from pitlake.lake.tables.query import calculator, columns, quoted, reading
-from pitlake.report import known_then, late
+from pitlake.report import at_version, late
 from pitlake.report.anomalies import Anomaly, anomalies
 from pitlake.report.clocks import Clocks, clocks
 from pitlake.report.late import LateArrivals
@@ -48,12 +48,12 @@ class Counts:
 
     @property
     def revisions(self) -> int:
-        """Rows that revise an earlier row of their key."""
+        """Return the number of rows that revise an earlier row of their key."""
         return self.rows - self.keys
 
     @property
     def revised_share(self) -> float:
-        """The share of keys with more than one revision."""
+        """Return the share of keys with more than one revision."""
         return self.revised_keys / self.keys if self.keys else 0.0
 
 
@@ -108,20 +108,20 @@ class Measures:
 
     @property
     def gaps(self) -> Mapping[str, int]:
-        """Gaps by type, undated ones among them."""
-        found = Counter(self.undated)
+        """Return the gaps by type, undated ones included."""
+        counts = Counter(self.undated)
         for day in self.days.values():
-            found.update(day.gaps)
-        return dict(found)
+            counts.update(day.gaps)
+        return dict(counts)
 
     @property
     def failing(self) -> Sequence[CheckResult]:
-        """The failing checks of the newest run."""
+        """Return the failing checks of the newest run."""
         return [check for check in self.check_reports[0].checks if not check.passed] if self.check_reports else ()
 
 
 def measure(lake: Lake, dataset: Dataset, snapshot: Snapshot, base: Snapshot, at: datetime) -> Measures:
-    """The measures of one dataset in a version. `base` is what it is compared with, `at` the instant freshness is of.
+    """Measure a dataset in a version. base: the version compared with; at: the instant freshness is judged at.
 
     Raises LakeError when files can't be read.
     """
@@ -132,7 +132,7 @@ def measure(lake: Lake, dataset: Dataset, snapshot: Snapshot, base: Snapshot, at
         days = _days(sql, dataset, snapshot, seen, revisions)
         undated = days.pop(None, Day()).gaps
         dated = {day: what for day, what in days.items() if day is not None}
-        check_reports = known_then.check_reports(lake, dataset.name, snapshot.version)
+        check_reports = at_version.check_reports(lake, dataset.name, snapshot.version)
         return Measures(
             dataset=dataset,
             counts=_counts(dataset, snapshot, revisions),
@@ -211,7 +211,7 @@ def _drift(sql: duckdb.DuckDBPyConnection, dataset: Dataset, snapshot: Snapshot)
         WHERE dataset = $dataset
         QUALIFY row_number() OVER (PARTITION BY source, field ORDER BY measured_at DESC, available_at DESC) = 1
         ORDER BY share DESC, source, field"""
-    return [Drift(*found) for found in _ask(sql, query, dataset=dataset.name)]
+    return [Drift(*row) for row in _ask(sql, query, dataset=dataset.name)]
 
 
 def _examples(
@@ -220,19 +220,18 @@ def _examples(
     """For each failing check of the newest run, the records it names with what the lake holds of them."""
     failing = [check for check in check_reports[0].checks if not check.passed] if check_reports else []
     return {
-        check.name: [_example(sql, dataset, files, one) for one in check.examples[:MOST_EXAMPLES]] for check in failing
+        check.name: [_example(sql, dataset, files, evidence) for evidence in check.examples[:MOST_EXAMPLES]]
+        for check in failing
     }
 
 
 def _example(sql: duckdb.DuckDBPyConnection, dataset: Dataset, files: Sequence[DataFile], evidence: str) -> Example:
-    shown = ["available_at", *dataset.business_columns]
+    names = ["available_at", *dataset.business_columns]
     query = f"""
-        SELECT {columns(shown)} FROM {reading(files, dataset.arrow_schema)} WHERE evidence = $evidence
+        SELECT {columns(names)} FROM {reading(files, dataset.arrow_schema)} WHERE evidence = $evidence
         ORDER BY {", ".join(f"{quoted(name)} DESC NULLS LAST" for name in dataset.revision_order)} LIMIT 1"""
-    found = _ask(sql, query, evidence=evidence) if files and not dataset.open_only else []
-    row = (
-        {name: _text(value) for name, value in zip(shown, found[0], strict=True) if value is not None} if found else {}
-    )
+    rows = _ask(sql, query, evidence=evidence) if files and not dataset.open_only else []
+    row = {name: _text(value) for name, value in zip(names, rows[0], strict=True) if value is not None} if rows else {}
     links = [text for text in (evidence, *row.values()) if text.startswith(("https://", "http://")) and " " not in text]
     return Example(evidence, row, tuple(dict.fromkeys(links)))
 

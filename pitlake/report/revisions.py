@@ -35,7 +35,7 @@ class Revisions:
 
     @property
     def rows(self) -> int:
-        """How many rows revise an earlier one."""
+        """Return the number of rows that revise an earlier one."""
         return sum(self.by_day.values())
 
 
@@ -47,14 +47,14 @@ class RevisionCounter:
         self._hashes: dict[str, Hashes] = {}
 
     def of(self, files: Sequence[DataFile]) -> Revisions:
-        """The revisions among the rows of these files."""
-        again = self._repeated(files)
+        """Count the revisions among the rows of these files."""
+        again = self._repeated_hashes(files)
         if not len(again):
             return Revisions()
         self._sql.register("again", pa.table({"_hashed": again}))
-        return _counted(pa.concat_tables(map(self._told, _some(files))))
+        return _count_revisions(pa.concat_tables(map(self._repeated_rows, _some(files))))
 
-    def _told(self, files: Sequence[DataFile]) -> pa.Table:
+    def _repeated_rows(self, files: Sequence[DataFile]) -> pa.Table:
         """Of the rows of files whose hash comes again: a digest of their key, and when they became available."""
         texts = ", ".join(f"{quoted(name)}::VARCHAR" for name in self._dataset.key)
         query = f"""
@@ -63,13 +63,13 @@ class RevisionCounter:
                 FROM {reading(files)} SEMI JOIN again ON hash({columns(self._dataset.key)}) = again._hashed)"""
         return self._sql.sql(query).to_arrow_table()
 
-    def _repeated(self, files: Sequence[DataFile]) -> Hashes:
+    def _repeated_hashes(self, files: Sequence[DataFile]) -> Hashes:
         """The hashes of keys that come more than once, each once."""
         paths = {file.path for file in files}
         self._hashes = {path: hashes for path, hashes in self._hashes.items() if path in paths}
         self._read([file for file in files if file.path not in self._hashes])
-        known = (self._hashes[file.path] for file in files)
-        parts = zip(*(np.split(hashes, np.searchsorted(hashes, PARTS)) for hashes in known), strict=True)
+        file_hashes = (self._hashes[file.path] for file in files)
+        parts = zip(*(np.split(hashes, np.searchsorted(hashes, PARTS)) for hashes in file_hashes), strict=True)
         return np.concatenate([np.empty(0, np.uint64), *(_again(np.concatenate(part)) for part in parts)])
 
     def _read(self, files: Sequence[DataFile]) -> None:
@@ -95,7 +95,7 @@ def _again(hashes: Hashes) -> Hashes:
     return np.compress(np.diff(again, prepend=~again[:1]) != 0, again)
 
 
-def _counted(rows: pa.Table) -> Revisions:
+def _count_revisions(rows: pa.Table) -> Revisions:
     """The revisions among rows that are known by a digest of their key."""
     upper, lower, moments = (rows[name].to_numpy() for name in ("upper", "lower", "available_at"))
     order = np.lexsort((moments, lower, upper))

@@ -29,7 +29,7 @@ from pitlake.lake.publishing.audit import Severity
 from pitlake.lake.storage.incidents import Incident
 from pitlake.lake.storage.log import Entry
 from pitlake.lake.storage.manifest import Snapshot
-from pitlake.report import known_then
+from pitlake.report import at_version
 from pitlake.report.calendar import calendars
 from pitlake.report.late import Arrival
 from pitlake.report.measures import Measures, measure
@@ -42,8 +42,8 @@ MOST_PASSED_OVER = 20
 
 
 @dataclass(frozen=True)
-class Expected:
-    """What is expected of rows, and how many break it."""
+class ExpectationResult:
+    """An expectation, and how many rows break it."""
 
     name: str
     severity: Severity
@@ -51,15 +51,15 @@ class Expected:
 
 
 @dataclass(frozen=True)
-class Standing:
-    """How a dataset's newest rows, so many, stand to all that is expected of them."""
+class ExpectationResults:
+    """Expectation results for the newest `rows` rows of a dataset."""
 
     rows: int
-    expected: tuple[Expected, ...]
+    expected: tuple[ExpectationResult, ...]
 
 
-Judge = Callable[[Dataset, Snapshot, Entry], Standing]
-"""Who judges rows by what is expected of them is outside of the kernel."""
+Judge = Callable[[Dataset, Snapshot, Entry], ExpectationResults]
+"""Validates rows against expectations; the platform supplies it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,17 +77,21 @@ class Report:
     commits: Sequence[Entry]
     incidents: Sequence[Incident]
     claims: Mapping[str, int] = field(default_factory=dict)
-    standing: Mapping[str, Standing] = field(default_factory=dict)
+    standing: Mapping[str, ExpectationResults] = field(default_factory=dict)
 
     @property
     def shown(self) -> Sequence[Measures]:
-        """Datasets that hold something or were judged."""
-        return [one for one in self.measures if one.counts.rows or one.counts.gaps or one.check_reports]
+        """Return the datasets that hold something or were checked."""
+        return [
+            measures
+            for measures in self.measures
+            if measures.counts.rows or measures.counts.gaps or measures.check_reports
+        ]
 
     @property
     def silent(self) -> Sequence[Dataset]:
-        """Datasets this lake has nothing of."""
-        return [one.dataset for one in self.measures if one not in self.shown]
+        """Return the datasets this lake holds nothing of."""
+        return [measures.dataset for measures in self.measures if measures not in self.shown]
 
 
 def build(
@@ -110,8 +114,8 @@ def build(
     report = read(lake, version=version, since=since, contracts=contracts, at=at, judge=judge)
     target.mkdir(parents=True, exist_ok=True)
     pages = _environment()
-    for one in report.shown:
-        _put(target / page_name(one), pages.get_template("dataset.html").render(report=report, one=one))
+    for measures in report.shown:
+        _put(target / page_name(measures), pages.get_template("dataset.html").render(report=report, one=measures))
     _put(target / STYLE, (files("pitlake.report") / "templates" / STYLE).read_text())
     _put(target / NUMBERS, json.dumps(numbers(report), indent=1))
     _put(target / INDEX, pages.get_template("index.html").render(report=report))
@@ -127,7 +131,7 @@ def read(
     at: datetime | None = None,
     judge: Judge | None = None,
 ) -> Report:
-    """What `build` shows, without writing it. Raises as `build` does."""
+    """Return what `build` shows, without writing it. Raises as `build` does."""
     entry = lake.entry(version)
     base = _base(lake, entry) if since is None else lake.entry(since)
     if base.version > entry.version:
@@ -141,16 +145,16 @@ def read(
         made_at=made_at,
         measures=[measure(lake, dataset, snapshot, before, made_at) for dataset in datasets],
         commits=[lake.entry(number) for number in range(entry.version, base.version, -1)],
-        incidents=known_then.incidents(lake, entry.version),
-        claims=known_then.claims(lake, entry.version),
-        standing={one.name: judge(one, snapshot, entry) for one in datasets} if judge else {},
+        incidents=at_version.incidents(lake, entry.version),
+        claims=at_version.claims(lake, entry.version),
+        standing={dataset.name: judge(dataset, snapshot, entry) for dataset in datasets} if judge else {},
     )
 
 
 def _base(lake: Lake, entry: Entry) -> Entry:
     """The newest version before an entry that another run made and no vacuum took; where there is none, the entry."""
     earlier = (lake.entry(number) for number in range(entry.version, 0, -1))
-    last = entry.version - sum(1 for _ in takewhile(lambda one: one.run_id == entry.run_id, earlier))
+    last = entry.version - sum(1 for _ in takewhile(lambda commit: commit.run_id == entry.run_id, earlier))
     # Version 0 always opens, since it holds nothing: compared with it, all there is would seem to be new.
     for number in range(last, max(last - MOST_PASSED_OVER, 0), -1):
         with suppress(VersionVacuumed):
@@ -159,85 +163,90 @@ def _base(lake: Lake, entry: Entry) -> Entry:
 
 
 def numbers(report: Report) -> dict[str, Any]:
-    """The report's numbers as plain values, for programs."""
+    """Return the report's numbers as plain values, for programs."""
     return {
         "version": report.version.version,
         "since": report.base.version,
         "made_at": clock.iso(report.made_at),
         "incidents": [
-            {"run": one.run_id, "at": clock.iso(one.happened_at), "job": one.job, "kind": one.kind}
-            | {"reasons": list(one.reasons)}
-            for one in report.incidents
+            {"run": incident.run_id, "at": clock.iso(incident.happened_at), "job": incident.job, "kind": incident.kind}
+            | {"reasons": list(incident.reasons)}
+            for incident in report.incidents
         ],
         "claims": dict(report.claims),
-        "datasets": {one.dataset.name: _numbers(one) | _standing(report, one) for one in report.shown},
+        "datasets": {
+            measures.dataset.name: _numbers(measures) | _standing(report, measures) for measures in report.shown
+        },
     }
 
 
-def _standing(report: Report, one: Measures) -> dict[str, Any]:
-    told = report.standing.get(one.dataset.name)
-    if told is None:
+def _standing(report: Report, measures: Measures) -> dict[str, Any]:
+    standing = report.standing.get(measures.dataset.name)
+    if standing is None:
         return {}
-    return {"expectations": {"rows": told.rows, "broken": {each.name: each.broken for each in told.expected}}}
+    return {"expectations": {"rows": standing.rows, "broken": {each.name: each.broken for each in standing.expected}}}
 
 
-def _numbers(one: Measures) -> dict[str, Any]:
-    counts, before = one.counts, one.before
+def _numbers(measures: Measures) -> dict[str, Any]:
+    counts, before = measures.counts, measures.before
     return {
         "rows": counts.rows,
         "keys": counts.keys,
         "revisions": counts.revisions,
         "revised_keys": counts.revised_keys,
-        "gaps": dict(one.gaps),
+        "gaps": dict(measures.gaps),
         "since": {
             "rows": counts.rows - before.rows,
             "revisions": counts.revisions - before.revisions,
             "gaps": counts.gaps - before.gaps,
         },
-        "sources": dict(one.sources),
-        "lags": dict(one.lags),
+        "sources": dict(measures.sources),
+        "lags": dict(measures.lags),
         "late": {
-            "count": one.late.count,
-            "median_seconds": one.late.median,
-            "largest_seconds": one.late.largest,
-            "newest": [_arrival(found) for found in one.late.newest],
+            "count": measures.late.count,
+            "median_seconds": measures.late.median,
+            "largest_seconds": measures.late.largest,
+            "newest": [_arrival(arrival) for arrival in measures.late.newest],
         },
-        "newest": None if one.newest is None else clock.iso(one.newest),
-        "fresh": one.freshness.passed,
+        "newest": None if measures.newest is None else clock.iso(measures.newest),
+        "fresh": measures.freshness.passed,
         "days": {
             day.isoformat(): {"rows": what.rows, "revisions": what.revisions, "gaps": dict(what.gaps)}
-            for day, what in sorted(one.days.items())
+            for day, what in sorted(measures.days.items())
         },
         "anomalies": [
-            {"day": found.day.isoformat(), "rows": found.rows, "usual": found.usual} for found in one.anomalies
+            {"day": anomaly.day.isoformat(), "rows": anomaly.rows, "usual": anomaly.usual}
+            for anomaly in measures.anomalies
         ],
         "drift": [
-            {"source": found.source, "field": found.field, "compared": found.compared, "changed": found.changed}
-            for found in one.drift
+            {"source": drift.source, "field": drift.field, "compared": drift.compared, "changed": drift.changed}
+            for drift in measures.drift
         ],
-        "failing": [check.name for check in one.failing],
+        "failing": [check.name for check in measures.failing],
     }
 
 
-def _arrival(found: Arrival) -> dict[str, str]:
-    moments = {name: clock.iso(getattr(found, name)) for name in ("available_at", "missed_at", "observed_at")}
-    return {"evidence": found.evidence} | moments
+def _arrival(arrival: Arrival) -> dict[str, str]:
+    moments = {name: clock.iso(getattr(arrival, name)) for name in ("available_at", "missed_at", "observed_at")}
+    return {"evidence": arrival.evidence} | moments
 
 
-def page_name(one: Measures) -> str:
-    """The file of a dataset's page."""
-    return f"{one.dataset.name}.html"
+def page_name(measures: Measures) -> str:
+    """Return the file name of a dataset's page."""
+    return f"{measures.dataset.name}.html"
 
 
-def months(one: Measures) -> list[Bar]:
-    """Rows by New York month, revisions apart, of every month between the first and the last."""
-    first = {day: (what.rows - what.revisions, what.revisions) for day, what in one.days.items()}
+def months(measures: Measures) -> list[Bar]:
+    """Return rows and revisions of every New York month between the first and the last."""
+    first = {day: (what.rows - what.revisions, what.revisions) for day, what in measures.days.items()}
     return _by_month({day: (("rows", rows), ("revisions", again)) for day, (rows, again) in first.items()})
 
 
-def gap_months(one: Measures) -> list[Bar]:
-    """Gaps by type by New York month, over the same months as `months`."""
-    return _by_month({day: [(kind, what.gaps.get(kind, 0)) for kind in GAP_TYPES] for day, what in one.days.items()})
+def gap_months(measures: Measures) -> list[Bar]:
+    """Return gaps by type over the same months as `months`."""
+    return _by_month(
+        {day: [(kind, what.gaps.get(kind, 0)) for kind in GAP_TYPES] for day, what in measures.days.items()}
+    )
 
 
 def _by_month(days: Mapping[date, Iterable[tuple[str, int]]]) -> list[Bar]:
@@ -253,9 +262,9 @@ def _by_month(days: Mapping[date, Iterable[tuple[str, int]]]) -> list[Bar]:
     return [Bar(f"{number // 12}-{number % 12 + 1:02}", tuple(sums.get(number, {}).items())) for number in span]
 
 
-def _sparkline(one: Measures) -> Svg:
-    totals = [bar.total for bar in months(one)[-SPARK_MONTHS:]]
-    return sparkline([0] * (SPARK_MONTHS - len(totals)) + totals, f"Rows by month of {one.dataset.name}")
+def _sparkline(measures: Measures) -> Svg:
+    totals = [bar.total for bar in months(measures)[-SPARK_MONTHS:]]
+    return sparkline([0] * (SPARK_MONTHS - len(totals)) + totals, f"Rows by month of {measures.dataset.name}")
 
 
 def _environment() -> jinja2.Environment:
@@ -291,13 +300,13 @@ def _environment() -> jinja2.Environment:
 
 
 def code(text: str) -> Markup:
-    """A contract's text, with what stands between backticks as code."""
+    """Format a contract's text, with code between backticks."""
     parts = enumerate(text.split("`"))
     return Markup("").join(Markup("<code>{}</code>").format(part) if place % 2 else part for place, part in parts)
 
 
 def percent(share: float) -> str:
-    """A share as people read it: a small one is not rounded to none, nor a large one to all."""
+    """Format a share; a small one is not rounded to none, nor a large one to all."""
     if 0 < share < 0.001:
         return "< 0.1 %"
     if 0.999 < share < 1:
@@ -306,7 +315,7 @@ def percent(share: float) -> str:
 
 
 def span(seconds: float) -> str:
-    """A length of time in its largest unit."""
+    """Format a length of time in its largest unit."""
     for unit, length in (("years", 365.25 * 86_400), ("days", 86_400), ("hours", 3_600), ("minutes", 60)):
         if abs(seconds) >= 2 * length:
             return f"{seconds / length:,.1f} {unit}"
@@ -314,7 +323,7 @@ def span(seconds: float) -> str:
 
 
 def age(moment: datetime | None, at: datetime) -> str:
-    """How long before an instant something was."""
+    """Format how long before an instant something was."""
     return "never" if moment is None else span(max((at - moment) / timedelta(seconds=1), 0.0))
 
 

@@ -30,7 +30,7 @@ class Phase(Enum):
 
     @property
     def seconds(self) -> float | None:
-        """How long it may last."""
+        """Return how long it may last."""
         return {Phase.HEAD: HEADER_SECONDS, Phase.BODY: BODY_SECONDS}.get(self)
 
 
@@ -44,13 +44,15 @@ class Connections:
 
     def admit(self, new: "BoundedProtocol", client: str) -> bool:
         """Count a new connection, and close others that it takes the place of; False where there is no place."""
-        same = [one for one, its in self.open.items() if its == client]
+        same = [connection for connection, its in self.open.items() if its == client]
         full = len(same) >= self.most_of_client
         if full or len(self.open) >= self.most:
-            waiting = [one for one in (same if full else self.open) if one.phase is not Phase.ANSWER]
+            waiting = [
+                connection for connection in (same if full else self.open) if connection.phase is not Phase.ANSWER
+            ]
             if not waiting:
                 return False
-            longest = min(waiting, key=lambda one: one.since)
+            longest = min(waiting, key=lambda connection: connection.since)
             self.open.pop(longest)
             longest.transport.abort()
         self.open[new] = client
@@ -88,12 +90,12 @@ class BoundedProtocol(H11Protocol):
             self._look()
 
     def pause_writing(self) -> None:
-        """The client does not take up what it is sent."""
+        """Start the time limit of a client that does not read."""
         super().pause_writing()
         self._read_within()
 
     def resume_writing(self) -> None:
-        """It does again."""
+        """Stop the time limit of a client that reads again."""
         super().resume_writing()
         _cancel(self._is_read)
 

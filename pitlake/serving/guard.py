@@ -26,7 +26,7 @@ class OwnSite:
         self._app, self._hosts = app, {*OWN_HOSTS, *hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Judge one request."""
+        """Handle a request."""
         app = self._app
         if scope["type"] == "http":
             client.set((scope.get("client") or ("",))[0])
@@ -38,15 +38,15 @@ class OwnSite:
     def _refused(self, headers: Headers) -> tuple[int, str] | None:
         host, origin = headers.get("host", ""), headers.get("origin")
         if _name(host) not in self._hosts:
-            return 421, "this host is not one of this server's; start it with --allow-host NAME to be called so"
+            return 421, "this server does not accept this host name; start it with --allow-host NAME"
         own = headers.get("sec-fetch-site", "").lower() in _OWN_PAGES
         if not own or (origin is not None and not is_own(origin, host)):
-            return 403, "this was asked by another site's page; ask from this server's own, or type the address"
+            return 403, "this request comes from another site's page; use this server's own pages, or type the address"
         return None
 
 
 def is_own(origin: str, host: str) -> bool:
-    """Whether an Origin is this server's own, as the request calls it."""
+    """Return whether an Origin header names the host that the request was sent to."""
     try:
         parts = urlsplit(origin)
     except ValueError:

@@ -16,13 +16,13 @@ BACKLOG = 128
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket that listens. Raises BadInput where it can't."""
+    """Return a listening socket. Raises BadInput if it cannot listen."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as problem:
-        said = f"can't listen at {host}, port {port}: {problem.strerror}"
-        raise BadInput("--host, --port", said, "name another port, or a host of this machine") from None
+        sentence = f"can't listen at {host}, port {port}: {problem.strerror}"
+        raise BadInput("--host, --port", sentence, "name another port, or a host of this machine") from None
 
 
 class Server(uvicorn.Server):
@@ -57,10 +57,10 @@ def server(app: ASGIApp, on_started: Callable[[], None] = lambda: None) -> Serve
     )
 
 
-async def serve_until_ended(begun: uvicorn.Server, listener: socket.socket) -> None:
-    """Serve; who waits for a turn waits in a thread, of which there is one a connection."""
+async def serve_until_ended(uvicorn_server: uvicorn.Server, listener: socket.socket) -> None:
+    """Serve with one thread a connection, since requests wait for their turn in threads."""
     to_thread.current_default_thread_limiter().total_tokens = MOST
-    await begun.serve([listener])
+    await uvicorn_server.serve([listener])
 
 
 def serve(app: ASGIApp, listener: socket.socket, on_started: Callable[[], None] = lambda: None) -> None:

@@ -1,4 +1,4 @@
-"""Turns at something of which there is little, such as sessions: fair among clients, and nobody waits for ever.
+"""Turns at a scarce resource, such as sessions: fair among clients, with a bounded wait.
 
 A free place goes to the client that has the fewest, and of one client's waiting questions to the newest: who asks many
 slow ones at once waits for himself, and a quick one that comes after them does not wait for all of them.
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pitlake.errors import ServerBusy
 
 client: ContextVar[str] = ContextVar("client", default="")
-"""Whose question this thread answers: the address it came from, empty where there is one client alone."""
+"""The address whose request this thread answers; empty if there is only one client."""
 
 WAIT_SECONDS = 20.0
 
@@ -36,12 +36,12 @@ class Turns:
 
     @property
     def wanted(self) -> bool:
-        """Whether somebody waits for a place."""
+        """Return whether somebody waits for a place."""
         return bool(self._waiting)
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """A place for the client of this thread, once there is one. Raises ServerBusy when it takes too long."""
+        """Wait for a place for the client of this thread. Raises ServerBusy if it takes too long."""
         mine = _Waiting(client.get())
         self._queue(mine)
         if not mine.ready.wait(self._seconds) and self._gave_up(mine):
@@ -61,7 +61,7 @@ class Turns:
             self._hand_out()
             if mine not in self._waiting:
                 return
-            of_client = sum(one.client == mine.client for one in self._waiting)
+            of_client = sum(waiting.client == mine.client for waiting in self._waiting)
             if of_client > self._line or len(self._waiting) > self._in_all:
                 self._waiting.remove(mine)
                 raise ServerBusy(f"{self._line if of_client > self._line else self._in_all} questions are waiting")
@@ -75,8 +75,8 @@ class Turns:
 
     def _hand_out(self) -> None:
         while self._free and self._waiting:
-            fewest = min(self._having[one.client] for one in self._waiting)
-            following = next(one for one in reversed(self._waiting) if self._having[one.client] == fewest)
+            fewest = min(self._having[waiting.client] for waiting in self._waiting)
+            following = next(waiting for waiting in reversed(self._waiting) if self._having[waiting.client] == fewest)
             self._waiting.remove(following)
             self._free -= 1
             self._having[following.client] += 1

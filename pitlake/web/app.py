@@ -1,4 +1,4 @@
-"""The pages as one application: routes, errors as one sentence, rooms that are added, and the guard around it."""
+"""The web application: routes, error pages, rooms that are added, and the guard around all of them."""
 
 import traceback
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
@@ -21,7 +21,7 @@ from starlette.types import ASGIApp
 
 from pitlake.errors import BadInput, LakeNotFound, PitlakeError, ServerBusy, for_agents
 from pitlake.lake.lake import Lake
-from pitlake.web.asked import Asked
+from pitlake.web.address import Address
 from pitlake.web.guard import COOKIE, UNLOCK, Guard
 from pitlake.web.pages import TimeMachine, environment
 from pitlake.web.pool import Pool
@@ -43,49 +43,50 @@ class Room:
 
 
 @dataclass(frozen=True)
-class Doors:
+class ServerSettings:
     """What a server is started with. home: where `/` leads; token: for what changes something; hosts: other names it
     may be called by.
     """
 
     pool: Pool
-    home: Asked
+    home: Address
     token: str
     hosts: Collection[str] = ()
     rooms: Sequence[Room] = field(default_factory=tuple)
 
 
-def application(doors: Doors) -> ASGIApp:
-    """All pages behind their guard."""
+def application(settings: ServerSettings) -> ASGIApp:
+    """Return the application of all pages behind their guard."""
     here = Path(str(files("pitlake.web")))
-    folders = [here / "templates", *(room.templates for room in doors.rooms)]
+    folders = [here / "templates", *(room.templates for room in settings.rooms)]
     templates = environment(jinja2.FileSystemLoader([str(folder) for folder in folders]))
-    templates.globals["rooms"] = doors.rooms
-    machine = TimeMachine(doors.pool, templates, doors.home)
+    templates.globals["rooms"] = settings.rooms
+    machine = TimeMachine(settings.pool, templates, settings.home)
     routes: list[BaseRoute] = [
         *machine.routes(),
-        *_changes(machine, templates, doors.token),
-        *(route for room in doors.rooms for route in room.routes(templates, doors.pool.lake)),
+        *_changes(machine, templates, settings.token),
+        *(route for room in settings.rooms for route in room.routes(templates, settings.pool.lake)),
         Mount("/static", StaticFiles(directory=here / "static")),
     ]
 
     @asynccontextmanager
     async def open_while_served(_app: Starlette) -> AsyncIterator[None]:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_swept, doors.pool)
+            tasks.start_soon(_swept, settings.pool)
             yield
             tasks.cancel_scope.cancel()
-        doors.pool.close()
+        settings.pool.close()
 
     def failed(_request: Request, error: Exception) -> Response:
-        return HTMLResponse(templates.get_template("error.html").render(page="error", **_told(error)), _status(error))
+        page = templates.get_template("error.html").render(page="error", **_error_page(error))
+        return HTMLResponse(page, _status(error))
 
     app = Starlette(
         routes=routes,
         lifespan=open_while_served,
         exception_handlers={PitlakeError: failed, HTTPException: failed, Exception: failed},
     )
-    return Guard(app, doors.token, doors.hosts)
+    return Guard(app, settings.token, settings.hosts)
 
 
 def _changes(machine: TimeMachine, templates: jinja2.Environment, token: str) -> list[Route]:
@@ -96,22 +97,22 @@ def _changes(machine: TimeMachine, templates: jinja2.Environment, token: str) ->
         if request.method != "POST":
             page = templates.get_template("unlock.html").render(page="unlock", let_in=guard.knows(_cookies(request)))
             return HTMLResponse(page)
-        given = (await form(request)).get("token", "").strip()
-        if not guard.is_token(given):
+        text = (await form(request)).get("token", "").strip()
+        if not guard.is_token(text):
             raise BadInput("token", "is another server's, or mistyped", "take the one that `pitlake web` printed")
         answer = RedirectResponse(UNLOCK, 303)
-        answer.set_cookie(COOKIE, given, httponly=True, samesite="strict")
+        answer.set_cookie(COOKIE, text, httponly=True, samesite="strict")
         return answer
 
     async def keep(request: Request) -> Response:
-        told = await form(request)
-        return RedirectResponse(f"/r/{await to_thread.run_sync(machine.keep, told)}", 303)
+        fields = await form(request)
+        return RedirectResponse(f"/r/{await to_thread.run_sync(machine.keep, fields)}", 303)
 
     return [Route(UNLOCK, unlock, methods=["GET", "POST"]), Route("/receipts", keep, methods=["POST"])]
 
 
 async def form(request: Request) -> dict[str, str]:
-    """What a form sent. Raises BadInput for one that is too large, or broken off."""
+    """Read the fields of a form. Raises BadInput if it is too large or incomplete."""
     body = b""
     try:
         async for part in request.stream():
@@ -119,7 +120,7 @@ async def form(request: Request) -> dict[str, str]:
             if len(body) > MOST_BODY:
                 raise BadInput("form", "too large", f"send {MOST_BODY} bytes or less")
     except ClientDisconnect:
-        raise BadInput("form", "broken off", "send it again") from None
+        raise BadInput("form", "incomplete", "send it again") from None
     return dict(parse_qsl(body.decode("utf-8", "replace")))
 
 
@@ -143,7 +144,7 @@ def _status(error: Exception) -> int:
     return 400 if isinstance(error, BadInput) else 500
 
 
-def _told(error: Exception) -> dict[str, str]:
+def _error_page(error: Exception) -> dict[str, str]:
     if isinstance(error, PitlakeError):
         sentence = for_agents(error)
         if sentence != str(error):

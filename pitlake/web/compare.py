@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pitlake.web.known import CONCEPTS, Known, span
-from pitlake.web.shown import concept
+from pitlake.web.company import CONCEPTS, CompanyView, span
+from pitlake.web.formatting import concept
 
 NEW, CHANGED, SAME, GONE = "+", "~", "=", "−"
 
@@ -21,7 +21,7 @@ class Pair:
 
     @property
     def mark(self) -> str:
-        """+ where only the later side knew it, or knew a newer period; ~ where its value changed; = where it stood."""
+        """Return + if only the later side has it or a newer period, ~ if its value changed, = if it is the same."""
         if self.before is None or self.after is None:
             return NEW if self.before is None else GONE
         if _about(self.before) != _about(self.after):
@@ -39,40 +39,44 @@ class Event:
     row: Any
 
 
-def figures(before: Known, after: Known) -> list[Pair]:
-    """Each concept's newest figure as either side knew it."""
+def figures(before: CompanyView, after: CompanyView) -> list[Pair]:
+    """Return each concept's newest figure as either side knew it."""
     sides: list[dict[tuple[str, str, str], Any]] = [
-        {(one.concept, one.unit or "", span(one)): one for one in side.newest_figures} for side in (before, after)
+        {(figure.concept, figure.unit or "", span(figure)): figure for figure in side.newest_figures}
+        for side in (before, after)
     ]
     keys = sorted({*sides[0], *sides[1]}, key=lambda key: (CONCEPTS.index(key[0]), key[2], key[1]))
     return [Pair(_named(sides, key), sides[0].get(key), sides[1].get(key)) for key in keys]
 
 
-def revised(before: Known, after: Known) -> list[Pair]:
-    """Figures of one period whose value another statement changed between the two."""
-    then = {_identity(one): one for one in before.figures}
-    pairs = [Pair(concept(one), then.get(_identity(one)), one) for one in after.figures]
+def revised(before: CompanyView, after: CompanyView) -> list[Pair]:
+    """Return the figures whose value changed between the two instants."""
+    then = {_identity(figure): figure for figure in before.figures}
+    pairs = [Pair(concept(figure), then.get(_identity(figure)), figure) for figure in after.figures]
     return [pair for pair in pairs if pair.before is not None and pair.mark == CHANGED]
 
 
-def events(before: Known, after: Known) -> list[Event]:
-    """Everything that became public in (A, B], in the order it did."""
-    found = [Event(one.available_at, "news", one.title or one.id, one) for one in after.news]
-    found += [*_made(after.filings, "filing", _filing), *_made(after.calls, "call", _call)]
-    found += [
+def events(before: CompanyView, after: CompanyView) -> list[Event]:
+    """Return everything that became public in (A, B], in order."""
+    all_events = [Event(article.available_at, "news", article.title or article.id, article) for article in after.news]
+    all_events += [*_made(after.filings, "filing", _filing), *_made(after.calls, "call", _call)]
+    all_events += [
         Event(pair.after.available_at, "revised", pair.name, pair.after)
         for pair in revised(before, after)
         if pair.after
     ]
-    return sorted((one for one in found if one.at > before.asked.as_of), key=lambda one: (one.at, one.what, one.title))
+    return sorted(
+        (event for event in all_events if event.at > before.address.as_of),
+        key=lambda event: (event.at, event.what, event.title),
+    )
 
 
 def _made(rows: list[Any], what: str, title: Callable[[Any], str]) -> Iterator[Event]:
     """Each when it was first public, and its text of now where that is a later one."""
-    for one in rows:
-        yield Event(one.first_public, what, title(one), one)
-        if one.available_at != one.first_public:
-            yield Event(one.available_at, "revised", title(one), one)
+    for row in rows:
+        yield Event(row.first_public, what, title(row), row)
+        if row.available_at != row.first_public:
+            yield Event(row.available_at, "revised", title(row), row)
 
 
 def _filing(row: Any) -> str:

@@ -36,7 +36,7 @@ class Guard:
         self._judged = OwnSite(self._unlocked, hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Judge one request."""
+        """Handle a request."""
 
         async def dressed(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -62,10 +62,10 @@ class Guard:
         return None
 
     def knows(self, cookies: str) -> bool:
-        """Whether a request's cookies hold the token."""
-        kept = SimpleCookie(cookies).get(COOKIE)
-        return kept is not None and self.is_token(kept.value)
+        """Return whether a request's cookies hold the token."""
+        cookie = SimpleCookie(cookies).get(COOKIE)
+        return cookie is not None and self.is_token(cookie.value)
 
     def is_token(self, text: str) -> bool:
-        """Whether this is the token."""
+        """Return whether a text is the token."""
         return hmac.compare_digest(text.encode(), self._token.encode())

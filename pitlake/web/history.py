@@ -30,19 +30,19 @@ class Number:
 
     @property
     def about(self) -> str:
-        """The part of the key that is the day the number is about; empty where it is about none."""
+        """Return the key column that is the day the number is about; empty if there is none."""
         days = [column.name for column in self.dataset.columns if column.type == "date"]
         return next((name for name in reversed(self.dataset.key) if name in days), "")
 
     @property
     def day(self) -> date | None:
-        """That day."""
-        told = self.key.get(self.about)
-        return date.fromisoformat(told) if told else None
+        """Return the day the number is about."""
+        text = self.key.get(self.about)
+        return date.fromisoformat(text) if text else None
 
     @property
     def sql(self) -> str:
-        """Every revision of it that a session holds, oldest first."""
+        """Return the SQL for every revision of it, oldest first."""
         order = columns(("available_at", *self.dataset.tiebreak, "evidence"))
         same = "\n    AND ".join(_is(self.dataset, name, value) for name, value in self.key.items())
         return (
@@ -52,7 +52,7 @@ class Number:
 
     @property
     def neighbours_sql(self) -> str:
-        """The same number of every period."""
+        """Return the SQL for the same number of every period."""
         days = {column.name for column in self.dataset.columns if column.type == "date"}
         rest = {name: value for name, value in self.key.items() if name not in days}
         same = " AND ".join(_is(self.dataset, name, value) for name, value in rest.items())
@@ -75,42 +75,46 @@ class History:
 
     @property
     def values(self) -> list[tuple[datetime, float]]:
-        """Each revision that tells a value: when it was known, and the value."""
-        return [(one.available_at, float(one.value)) for one in self.revisions if one.value is not None]
+        """Return when each value was known, and the value."""
+        return [
+            (revision.available_at, float(revision.value)) for revision in self.revisions if revision.value is not None
+        ]
 
 
-def number(told: Mapping[str, str]) -> Number:
-    """Which number an address names. Raises BadInput for one that the pages do not show."""
-    name, _, column = told.get("of", "").partition(".")
+def number(query: Mapping[str, str]) -> Number:
+    """Parse which number an address names. Raises BadInput if the pages do not show it."""
+    name, _, column = query.get("of", "").partition(".")
     contract = all_datasets().get(name)
     if contract is None or name not in datasets():
         raise BadInput("of", "names no dataset that the pages read", f"give one of {', '.join(datasets())}")
-    numbers = [one.name for one in contract.columns if one.type in ("float", "int")]
+    numbers = [column.name for column in contract.columns if column.type in ("float", "int")]
     if column not in numbers:
         raise BadInput("of", "names no column of numbers", f"give {name}. and one of {', '.join(numbers)}")
-    days = {one.name for one in contract.columns if one.type == "date"}
-    key = {part: told.get(f"k_{part}") for part in contract.key}
+    days = {column.name for column in contract.columns if column.type == "date"}
+    key = {part: query.get(f"k_{part}") for part in contract.key}
     for part, value in key.items():
         if value is not None and part in days:
             _is_day(part, value)
     return Number(contract, column, key)
 
 
-def history(session: "Session", wanted: Number) -> History:
-    """Ask. Raises what a session raises."""
-    revisions = rows(session.sql(wanted.sql))
-    return History(wanted, revisions, _neighbours(session, wanted) if wanted.day else [])
+def history(session: "Session", chosen: Number) -> History:
+    """Read the history of a number. Raises what a session raises."""
+    revisions = rows(session.sql(chosen.sql))
+    return History(chosen, revisions, _neighbours(session, chosen) if chosen.day else [])
 
 
-def _neighbours(session: "Session", wanted: Number) -> list[tuple[date, datetime, float]]:
-    day, since = wanted.day, wanted.key.get("period_start")
+def _neighbours(session: "Session", chosen: Number) -> list[tuple[date, datetime, float]]:
+    day, since = chosen.day, chosen.key.get("period_start")
     assert day is not None  # noqa: S101 - asked for with a day alone
-    found = rows(session.sql(wanted.neighbours_sql))
+    values = rows(session.sql(chosen.neighbours_sql))
     if since is not None:
         length = (day - date.fromisoformat(since)).days
-        found = [one for one in found if one.since and abs((one.about - one.since).days - length) <= _SAME_LENGTH]
-    near = sorted({one.about for one in found}, key=lambda about: (abs((about - day).days), about))[:NEIGHBOURS]
-    return [(one.about, one.available_at, float(one.value)) for one in found if one.about in near]
+        values = [
+            value for value in values if value.since and abs((value.about - value.since).days - length) <= _SAME_LENGTH
+        ]
+    near = sorted({value.about for value in values}, key=lambda about: (abs((about - day).days), about))[:NEIGHBOURS]
+    return [(value.about, value.available_at, float(value.value)) for value in values if value.about in near]
 
 
 def _is(dataset: Dataset, name: str, value: str | None) -> str:

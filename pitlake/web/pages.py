@@ -1,4 +1,7 @@
-"""The time machine's pages: each asks what its address names and fills one template. What is seen, sessions decide."""
+"""The time machine's pages: each asks what its address names and fills one template.
+
+Sessions decide what is visible.
+"""
 
 import json
 import re
@@ -15,13 +18,13 @@ from pitlake.answers import receipts
 from pitlake.charts import Svg
 from pitlake.clock import NEW_YORK, iso
 from pitlake.errors import BadInput
-from pitlake.web import asked as asking
-from pitlake.web import compare, questions, shown
+from pitlake.web import address as addresses
+from pitlake.web import compare, formatting, questions
 from pitlake.web import history as histories
-from pitlake.web.asked import Asked
-from pitlake.web.known import QUARTER, Known, known, span
+from pitlake.web.address import Address
+from pitlake.web.company import QUARTER, CompanyView, read_company, span
+from pitlake.web.formatting import Sheet
 from pitlake.web.pool import Pool
-from pitlake.web.shown import Sheet
 
 _RECEIPT = re.compile(r"[0-9a-f]{16}")
 MOST_ROWS = 200
@@ -31,11 +34,11 @@ WEEKS = 1
 class TimeMachine:
     """The pages that need a lake alone. home: where `/` leads."""
 
-    def __init__(self, pool: Pool, templates: jinja2.Environment, home: Asked) -> None:
+    def __init__(self, pool: Pool, templates: jinja2.Environment, home: Address) -> None:
         self._pool, self._templates, self._home = pool, templates, home
 
     def routes(self) -> list[Route]:
-        """Its addresses."""
+        """Return the routes of these pages."""
         return [
             Route("/", self.start),
             Route("/at", self.at),
@@ -46,36 +49,36 @@ class TimeMachine:
         ]
 
     def start(self, request: Request) -> Response:
-        """Where one begins."""
-        return RedirectResponse(self._home.address(), 303)
+        """Redirect to the first page."""
+        return RedirectResponse(self._home.url(), 303)
 
     def at(self, request: Request) -> Response:
-        """What was known of a company at T."""
-        wanted = asking.asked(request.query_params)
-        if wanted.moved:
-            return RedirectResponse(wanted.address(), 303)
-        with self._pool.session(wanted.as_of) as session:
-            told = known(session, wanted)
-        return self._page("at.html", wanted, known=told, **_controls(told), **_pictures(told))
+        """Show what was known about a company at T."""
+        view = addresses.parse_address(request.query_params)
+        if view.moved:
+            return RedirectResponse(view.url(), 303)
+        with self._pool.session(view.as_of) as session:
+            company = read_company(session, view)
+        return self._page("at.html", view, company=company, **_controls(company), **_pictures(company))
 
     def compare(self, request: Request) -> Response:
-        """Two instants side by side, the earlier one first."""
-        one = asking.asked(request.query_params)
-        other = self._other(request, one)
-        if one.moved or "with" not in request.query_params:
-            return RedirectResponse(one.address("/compare", **{"with": iso(other.as_of)}), 303)
-        first, second = sorted((one, other), key=lambda side: side.as_of)
+        """Show two instants side by side, the earlier one first."""
+        view = addresses.parse_address(request.query_params)
+        other = self._other(request, view)
+        if view.moved or "with" not in request.query_params:
+            return RedirectResponse(view.url("/compare", **{"with": iso(other.as_of)}), 303)
+        first, second = sorted((view, other), key=lambda side: side.as_of)
         sides = []
         for side in (first, second):
             with self._pool.session(side.as_of) as session:
-                sides.append(known(session, side))
+                sides.append(read_company(session, side))
         before, after = sides
         sheet = Sheet(second)
         return self._page(
             "compare.html",
             second,
             sheet=sheet,
-            earlier=sheet.beside(first),
+            earlier=sheet.sharing_evidence(first),
             before=before,
             after=after,
             pairs=compare.figures(before, after),
@@ -85,29 +88,30 @@ class TimeMachine:
         )
 
     def history(self, request: Request) -> Response:
-        """Every revision of one number that was public by T."""
-        wanted, number = asking.asked(request.query_params), histories.number(request.query_params)
-        with self._pool.session(wanted.as_of) as session:
-            told = histories.history(session, number)
+        """Show every revision of one number that was public by T."""
+        view, number = addresses.parse_address(request.query_params), histories.number(request.query_params)
+        with self._pool.session(view.as_of) as session:
+            history = histories.history(session, number)
         day = number.day
-        triangle = charts.vintage_chart(told.neighbours, day, wanted.as_of, charts.LONG_LABELS) if day else []
-        stairs = charts.line_chart(told.values, wanted.as_of, charts.HALF_WIDTH, "The value as known", stepped=True)
-        copies = {"SQL": number.sql, "Python": questions.as_python(number.sql, wanted.as_of)}
-        copies["Command line"] = questions.as_command(number.sql, wanted.as_of)
-        return self._page("history.html", wanted, told=told, triangle=triangle, stairs=stairs, copies=copies)
+        triangle = charts.vintage_chart(history.neighbours, day, view.as_of, charts.LONG_LABELS) if day else []
+        stairs = charts.line_chart(history.values, view.as_of, charts.HALF_WIDTH, "The value as known", stepped=True)
+        copies = {"SQL": number.sql, "Python": questions.as_python(number.sql, view.as_of)}
+        copies["Command line"] = questions.as_command(number.sql, view.as_of)
+        return self._page("history.html", view, history=history, triangle=triangle, stairs=stairs, copies=copies)
 
     def ask(self, request: Request) -> Response:
-        """One question of a page: its answer, and how to ask it elsewhere."""
-        wanted, question = asking.asked(request.query_params), questions.get(request.query_params.get("question", ""))
-        with self._pool.session(wanted.as_of) as session:
-            company = session.company(wanted.ticker)
+        """Show the answer of one page question, and how to ask it elsewhere."""
+        view = addresses.parse_address(request.query_params)
+        question = questions.get(request.query_params.get("question", ""))
+        with self._pool.session(view.as_of) as session:
+            company = session.company(view.ticker)
             result = question.ask(session, company.company)
         sql = question.written(company.company)
-        copies = {"SQL": sql, "Python": questions.as_python(sql, wanted.as_of)}
-        copies["Command line"] = questions.as_command(sql, wanted.as_of)
+        copies = {"SQL": sql, "Python": questions.as_python(sql, view.as_of)}
+        copies["Command line"] = questions.as_command(sql, view.as_of)
         return self._page(
             "ask.html",
-            wanted,
+            view,
             question=question,
             columns=result.columns,
             rows=result.rows()[:MOST_ROWS],
@@ -117,14 +121,14 @@ class TimeMachine:
             sha256=result.receipt.result_sha256,
         )
 
-    def keep(self, told: dict[str, str]) -> str:
-        """Keep a question's receipt; the id. Raises as `ask` does."""
-        wanted, question = asking.asked(told), questions.get(told.get("question", ""))
-        with self._pool.session(wanted.as_of) as session:
-            return question.ask(session, session.company(wanted.ticker).company).keep(self._pool.lake)
+    def keep(self, fields: dict[str, str]) -> str:
+        """Keep a question's receipt and return its id. Raises as `ask` does."""
+        view, question = addresses.parse_address(fields), questions.get(fields.get("question", ""))
+        with self._pool.session(view.as_of) as session:
+            return question.ask(session, session.company(view.ticker).company).keep(self._pool.lake)
 
     def receipt(self, request: Request) -> Response:
-        """A kept receipt's answer, asked again: the same bytes, or what is missing."""
+        """Show the answer of a kept receipt, asked again."""
         name = request.path_params["receipt"]
         if not _RECEIPT.fullmatch(name):
             raise BadInput("receipt", "is not the id of one", "`pitlake receipts` lists those that are kept")
@@ -142,24 +146,24 @@ class TimeMachine:
         )
         return HTMLResponse(page)
 
-    def _other(self, request: Request, one: Asked) -> Asked:
+    def _other(self, request: Request, view: Address) -> Address:
         if "with" in request.query_params:
-            return asking.asked({"as_of": request.query_params["with"], "ticker": one.ticker})
-        return one.at(one.as_of - timedelta(weeks=WEEKS))
+            return addresses.parse_address({"as_of": request.query_params["with"], "ticker": view.ticker})
+        return view.at(view.as_of - timedelta(weeks=WEEKS))
 
-    def _page(self, template: str, wanted: Asked, **more: Any) -> HTMLResponse:
-        told = {"asked": wanted, "sheet": Sheet(wanted), "page": template.removesuffix(".html"), **more}
-        return HTMLResponse(self._templates.get_template(template).render(told))
+    def _page(self, template: str, view: Address, **more: Any) -> HTMLResponse:
+        context = {"address": view, "sheet": Sheet(view), "page": template.removesuffix(".html"), **more}
+        return HTMLResponse(self._templates.get_template(template).render(context))
 
 
-def _controls(told: Known) -> dict[str, Any]:
-    at = told.asked.as_of
-    instants = [one.to for one in told.releases]
-    first, last = asking.slider(at, min(instants, default=at))
+def _controls(company: CompanyView) -> dict[str, Any]:
+    at = company.address.as_of
+    instants = [release.to for release in company.releases]
+    first, last = addresses.slider(at, min(instants, default=at))
     local = at.astimezone(NEW_YORK)
     return {
-        "back": asking.back(at, told.releases),
-        "forward": asking.forward(at),
+        "back": addresses.back(at, company.releases),
+        "forward": addresses.forward(at),
         "first": first,
         "last": last,
         "local": local,
@@ -167,40 +171,40 @@ def _controls(told: Known) -> dict[str, Any]:
     }
 
 
-def _price_chart(told: Known, compared_with: datetime | None = None) -> list[Svg]:
-    closes = [(bar.date, bar.adjusted) for bar in told.bars if bar.adjusted is not None]
+def _price_chart(company: CompanyView, compared_with: datetime | None = None) -> list[Svg]:
+    closes = [(bar.date, bar.adjusted) for bar in company.bars if bar.adjusted is not None]
     return charts.line_chart(
         closes if len(closes) > 1 else [],
-        told.asked.as_of,
+        company.address.as_of,
         charts.FULL_WIDTH if compared_with else charts.TWO_THIRDS,
         "Daily closes",
-        events=[release.to for release in told.releases],
+        events=[release.to for release in company.releases],
         compared_with=compared_with,
     )
 
 
-def _pictures(told: Known) -> dict[str, Any]:
+def _pictures(company: CompanyView) -> dict[str, Any]:
     quarterly: dict[str, list[float]] = {}
-    for one in reversed(told.figures):
-        if span(one) == QUARTER:
-            quarterly.setdefault(one.concept, []).append(one.value_number)
+    for figure in reversed(company.figures):
+        if span(figure) == QUARTER:
+            quarterly.setdefault(figure.concept, []).append(figure.value_number)
     return {
-        "chart": _price_chart(told),
+        "chart": _price_chart(company),
         "sparks": {name: charts.sparkline(values[-8:], f"{name}, by quarter") for name, values in quarterly.items()},
     }
 
 
 def environment(loader: jinja2.BaseLoader) -> jinja2.Environment:
-    """The templates' surroundings: everything escaped, an unknown name an error."""
-    made = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    made.lstrip_blocks = True
-    made.globals.update(
+    """Return the environment of the templates: everything escaped, an unknown name an error."""
+    templates = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    templates.lstrip_blocks = True
+    templates.globals.update(
         {
-            name: getattr(shown, name)
+            name: getattr(formatting, name)
             for name in ("age", "change", "concept", "day_text", "long_text", "number_text", "period", "stamp")
         },
-        unit_text=shown.unit,
+        unit_text=formatting.unit,
         iso=iso,
         span=span,
     )
-    return made
+    return templates

@@ -26,7 +26,7 @@ LIMITS = Limits(rows=100_000, bytes=64 << 20, seconds=20.0, memory=4 << 30)
 
 
 @dataclass
-class _Kept:
+class _PooledSession:
     """A session, None while none is open, and how many have it or wait for it."""
 
     session: Session | None = None
@@ -46,65 +46,65 @@ class Pool:
         self.lake = Lake(lake)
         self.isolation, self._most, self._idle = isolation, most, idle
         self.turns = Turns(AT_ONCE, WAITING, WAITING_IN_ALL)
-        self._kept: OrderedDict[tuple[datetime, int], _Kept] = OrderedDict()
+        self._pooled: OrderedDict[tuple[datetime, int], _PooledSession] = OrderedDict()
         self._lock = Lock()
 
     @contextmanager
     def session(self, as_of: datetime) -> Iterator[Session]:
-        """A session of the newest version as of an instant, for this request alone.
+        """Lend a session of the newest version as of an instant to this request.
 
         Raises ServerBusy, and what `connect` raises.
         """
         with self.turns.turn():
-            yield from self._of(as_of)
+            yield from self._session(as_of)
 
-    def _of(self, as_of: datetime) -> Iterator[Session]:
+    def _session(self, as_of: datetime) -> Iterator[Session]:
         key = (as_of, self.lake.head())
         with self._lock:
-            kept = self._kept.setdefault(key, _Kept())
-            kept.users += 1
-            self._kept.move_to_end(key)
+            pooled = self._pooled.setdefault(key, _PooledSession())
+            pooled.users += 1
+            self._pooled.move_to_end(key)
         try:
-            with kept.lock:
-                yield from self._lent(kept, *key)
+            with pooled.lock:
+                yield from self._use(pooled, *key)
         finally:
             with self._lock:
-                kept.users, kept.used_at = kept.users - 1, time.monotonic()
+                pooled.users, pooled.used_at = pooled.users - 1, time.monotonic()
             self.sweep()
 
     def sweep(self) -> None:
         """Close what nobody uses and has been idle too long, or is the least recently used beyond the bound."""
         with self._lock:
-            free = {key: kept for key, kept in self._kept.items() if not kept.users}
+            free = {key: pooled for key, pooled in self._pooled.items() if not pooled.users}
             long_ago = time.monotonic() - self._idle
-            idle = [key for key, kept in free.items() if kept.session is None or kept.used_at < long_ago]
-            beyond = list(free)[: max(0, len(self._kept) - self._most)]
-            ended = [self._kept.pop(key) for key in dict.fromkeys([*idle, *beyond])]
+            idle = [key for key, pooled in free.items() if pooled.session is None or pooled.used_at < long_ago]
+            beyond = list(free)[: max(0, len(self._pooled) - self._most)]
+            ended = [self._pooled.pop(key) for key in dict.fromkeys([*idle, *beyond])]
         _end(ended)
 
     def close(self) -> None:
         """End every session, also those in use, and keep none any more."""
         self._most = 0
         self.sweep()
-        _end(list(self._kept.values()))
+        _end(list(self._pooled.values()))
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._pooled)
 
-    def _lent(self, kept: _Kept, as_of: datetime, version: int) -> Iterator[Session]:
+    def _use(self, pooled: _PooledSession, as_of: datetime, version: int) -> Iterator[Session]:
         """The session, opened where none is; gone where it was lost, so that the next one to have it opens another."""
         viewpoint = Viewpoint(as_of=as_of, version=version, lake=self.lake, isolation=self.isolation)
-        lent = kept.session or open_session(viewpoint, datasets=datasets(), limits=LIMITS)
-        kept.session = lent
+        session = pooled.session or open_session(viewpoint, datasets=datasets(), limits=LIMITS)
+        pooled.session = session
         try:
-            yield lent
+            yield session
         except SessionLost:
-            kept.session = None
-            lent.close()
+            pooled.session = None
+            session.close()
             raise
 
 
-def _end(kept: list[_Kept]) -> None:
-    for one in kept:
-        if one.session is not None:
-            one.session.close()
+def _end(entries: list[_PooledSession]) -> None:
+    for pooled in entries:
+        if pooled.session is not None:
+            pooled.session.close()

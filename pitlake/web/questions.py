@@ -32,54 +32,54 @@ class PageQuestion:
     sql: str
 
     def ask(self, session: "Session", company: str) -> "Result":
-        """The session's answer. Raises what a session raises."""
+        """Ask a session. Raises what a session raises."""
         return session.sql(self.sql, {COMPANY: company} if COMPANY in placeholders(self.sql) else None)
 
     def written(self, company: str) -> str:
-        """The SQL with the company written in."""
+        """Return the SQL with the company inserted."""
         return self.sql.replace(f"${COMPANY}", quoted(company))
 
 
 @cache
 def all_questions() -> dict[str, PageQuestion]:
-    """Every question, by name."""
-    found = {}
+    """Return every question, by name."""
+    questions = {}
     for path in sql_files("pages"):
         text = path.read_text(encoding="utf-8")
         header = _HEADER.match(text)
         if header is None:
             raise ValueError(f"sql/pages/{path.name}: the header must be a title and what it reads")
         reads = tuple(header["reads"].split(", "))
-        found[path.stem] = PageQuestion(path.stem, header["title"], reads, text[header.end() :].strip())
-    return found
+        questions[path.stem] = PageQuestion(path.stem, header["title"], reads, text[header.end() :].strip())
+    return questions
 
 
 def get(name: str) -> PageQuestion:
-    """One question. Raises BadInput naming those there are."""
-    known = all_questions()
-    if name not in known:
-        raise BadInput("question", "there is no such question", f"choose one of {', '.join(known)}")
-    return known[name]
+    """Return a question. Raises BadInput if there is none of that name."""
+    questions = all_questions()
+    if name not in questions:
+        raise BadInput("question", "there is no such question", f"choose one of {', '.join(questions)}")
+    return questions[name]
 
 
 def datasets() -> tuple[str, ...]:
-    """All that the pages' questions read: what a page's session is opened with."""
+    """Return all datasets that page questions read."""
     return tuple(sorted({name for question in all_questions().values() for name in question.reads}))
 
 
 def rows(result: "Result") -> list[Any]:
-    """An answer's rows, a column an attribute."""
+    """Return an answer's rows as objects with an attribute for each column."""
     columns = result.columns
     return [SimpleNamespace(**dict(zip(columns, row, strict=True))) for row in result.rows()]
 
 
 def quoted(text: str) -> str:
-    """A text as SQL writes it."""
+    """Return a text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def as_python(sql: str, as_of: datetime) -> str:
-    """The same question in Python; `rows` is its answer."""
+    """Return the question as a Python program; `rows` is its answer."""
     return (
         f'import pitlake\n\nSQL = """\n{sql}\n"""\n\n'
         f"with pitlake.connect({iso(as_of)!r}) as session:\n    rows = session.sql(SQL).rows()\n"
@@ -87,6 +87,6 @@ def as_python(sql: str, as_of: datetime) -> str:
 
 
 def as_command(sql: str, as_of: datetime) -> str:
-    """The same question on the command line."""
+    """Return the question as a shell command."""
     plain = not set(sql) & set('"$`\\!')
     return f"pitlake query --as-of {iso(as_of)} " + (f'"{sql}"' if plain else shlex.quote(sql))

@@ -1,4 +1,4 @@
-"""The pages' server: on this machine's own address, unless another is asked for together with the names it may bear."""
+"""The web server: it listens on this machine only, unless another address is given together with its host names."""
 
 import secrets
 from collections.abc import Callable
@@ -7,35 +7,35 @@ from contextlib import closing
 from pitlake.serving import server
 from pitlake.serving.guard import check_reach
 from pitlake.session import warm
-from pitlake.web.app import Doors, application
-from pitlake.web.asked import forward
-from pitlake.web.known import known
+from pitlake.web.address import forward
+from pitlake.web.app import ServerSettings, application
+from pitlake.web.company import read_company
 from pitlake.web.questions import datasets
 
 
 def token() -> str:
-    """A new token."""
+    """Return a new token."""
     return secrets.token_urlsafe(18)
 
 
-def serve(doors: Doors, host: str, port: int, said: Callable[[str], None]) -> None:
-    """Serve until interrupted. said: is called with the page's address once it answers.
+def serve(settings: ServerSettings, host: str, port: int, on_started: Callable[[str], None]) -> None:
+    """Serve until interrupted. on_started: called with the server's address once it answers.
 
     Raises BadInput when other machines could reach it and no name is given, and where it can't listen; what opening a
     session raises.
     """
-    check_reach(host, doors.hosts)
-    with closing(doors.pool), server.listening(host, port) as listener:
-        begin(doors)
+    check_reach(host, settings.hosts)
+    with closing(settings.pool), server.listening(host, port) as listener:
+        warm_up(settings)
         address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
-        server.serve(application(doors), listener, on_started=lambda: said(address))
+        server.serve(application(settings), listener, on_started=lambda: on_started(address))
 
 
-def begin(doors: Doors) -> None:
-    """Open what the first page takes: what can't be opened is refused now, and the first reader need not wait."""
-    if doors.pool.isolation == "process":
+def warm_up(settings: ServerSettings) -> None:
+    """Open the first page's session, so that errors appear at the start and the first reader need not wait."""
+    if settings.pool.isolation == "process":
         warm(datasets())
-    doors.pool.lake.entry(None)
-    forward(doors.home.as_of)
-    with doors.pool.session(doors.home.as_of) as session:
-        known(session, doors.home)
+    settings.pool.lake.entry(None)
+    forward(settings.home.as_of)
+    with settings.pool.session(settings.home.as_of) as session:
+        read_company(session, settings.home)

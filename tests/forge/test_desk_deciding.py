@@ -13,8 +13,8 @@ from forge.core.tape import Tape
 from forge.memory import Memory
 from forge.records import KINDS, Counterfactual, Invalidation, Mark, Outcome, Proposal, Scenario, content_hash, parse
 from forge.web import room
-from forge.web.pictures import trade_charts
-from forge.web.remembered import Day, Text
+from forge.web.charts import trade_charts
+from forge.web.day import Day, Text
 from pitlake import clock
 from pitlake.clock import from_micros, instant, iso
 from tests.doors.conftest import build, small

@@ -28,7 +28,7 @@ from pipelines.definitions import build_definitions
 from pipelines.partitions import EARNINGS_SET
 from pitlake import cli, connect
 from pitlake.clock import instant
-from pitlake.web.asked import Asked
+from pitlake.web.address import Address
 from resources.graph.open import GraphSettings, graph_server
 from resources.graph.resource import GraphResource
 from sample import outside
@@ -202,7 +202,7 @@ def test_a_command_that_runs_on_begins_and_ends(path, place):
 
 def test_every_page_is_shown_and_every_form_is_taken(place):
     unlocked = {"origin": BASE, "cookie": f"pitlake_token={TOKEN}"}
-    home = Asked(instant(T), "NVDA")
+    home = Address(instant(T), "NVDA")
     with browsing(place / "lake", rooms=(room,), home=home) as client:
         routes = [route for route in client.app._app.routes if hasattr(route, "methods")]
         shown: dict[str, list[int]] = {}

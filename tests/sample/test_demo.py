@@ -5,13 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pitlake.web.asked import Asked
 
 from local_servers.server import GraphServer
 from pitlake.cli.web import command as web
 from pitlake.clock import instant
 from pitlake.errors import IsolationUnavailable, PitlakeError
 from pitlake.lake.lake import Lake
-from pitlake.web.asked import Asked
 from sample import demo
 from sample.manifest import DEMO_QUESTION, DEMO_RESTATEMENT, Demonstration
 from sample.progress import step

@@ -15,8 +15,8 @@ from starlette.testclient import TestClient
 from pitlake.clock import instant, iso
 from pitlake.datasets import all_datasets
 from pitlake.session import connect
-from pitlake.web.app import Doors, application
-from pitlake.web.asked import Asked
+from pitlake.web.address import Address
+from pitlake.web.app import ServerSettings, application
 from pitlake.web.pool import Pool
 from pitlake.web.questions import datasets
 
@@ -27,10 +27,10 @@ BASE = "http://127.0.0.1:8765"
 @contextmanager
 def browsing(root, *, rooms=(), home=None, **more):
     """A client of the pages of a lake."""
-    home = home or Asked(instant("2024-04-30T20:00:00Z"), "NOG")
-    doors = Doors(Pool(root, "process", **more), home, TOKEN, (), rooms)
-    with TestClient(application(doors), base_url=BASE, follow_redirects=False) as client:
-        client.pool = doors.pool
+    home = home or Address(instant("2024-04-30T20:00:00Z"), "NOG")
+    settings = ServerSettings(Pool(root, "process", **more), home, TOKEN, (), rooms)
+    with TestClient(application(settings), base_url=BASE, follow_redirects=False) as client:
+        client.pool = settings.pool
         yield client
 
 
@@ -92,19 +92,21 @@ def counted(session, what, ticker, cik):
     return count
 
 
-def wrong_numbers(client, root, asked):
+def wrong_numbers(client, root, address):
     """How many numbers a page shows, and those that SQL as of the same instant tells otherwise."""
-    answer = client.get(asked.address())
+    answer = client.get(address.url())
     assert answer.status_code == 200, answer.text
     wrong, found = [], Numbers(answer.text).found
-    with connect(asked.as_of, lake=root, datasets=datasets()) as session:
-        rows = session.sql("SELECT DISTINCT entity_id FROM prices WHERE symbol = $t", {"t": asked.ticker}).rows()
+    with connect(address.as_of, lake=root, datasets=datasets()) as session:
+        rows = session.sql("SELECT DISTINCT entity_id FROM prices WHERE symbol = $t", {"t": address.ticker}).rows()
         cik = rows[0][0] if rows else ""
         for value, what, link in found:
             linked = what in ("", "first")
-            told = told_by_sql(session, link, first=bool(what)) if linked else counted(session, what, asked.ticker, cik)
+            told = (
+                told_by_sql(session, link, first=bool(what)) if linked else counted(session, what, address.ticker, cik)
+            )
             if float(value) != float(told):
-                wrong.append((asked, what or link, value, told))
+                wrong.append((address, what or link, value, told))
     return len(found), wrong
 
 
@@ -114,8 +116,8 @@ def main(root, pages=50, seed=0):
     with browsing(root) as client:
         for _ in range(pages):
             at = instant("2023-06-01T20:00:00Z") + timedelta(minutes=chance.randrange(60 * 24 * 700))
-            asked = Asked(at, chance.choice(("NVDA", "AAPL", "M", "NOG", "JPM", "XOM")))
-            count, bad = wrong_numbers(client, root, asked)
+            address = Address(at, chance.choice(("NVDA", "AAPL", "M", "NOG", "JPM", "XOM")))
+            count, bad = wrong_numbers(client, root, address)
             checked, wrong = checked + count, wrong + bad
     print(f"{pages} pages, {checked} numbers, {len(wrong)} of them not what SQL tells as of the same instant")
     for one in wrong[:10]:

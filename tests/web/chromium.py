@@ -13,8 +13,8 @@ from http.client import HTTPConnection
 import uvicorn
 
 from pitlake.clock import instant
-from pitlake.web.app import Doors, application
-from pitlake.web.asked import Asked
+from pitlake.web.address import Address
+from pitlake.web.app import ServerSettings, application
 from pitlake.web.pool import Pool
 from tests.web.browsing import TOKEN
 
@@ -92,7 +92,7 @@ class Browser:
 def served(root, rooms=()):
     """The pages on a free port of loopback; their address."""
     pool = Pool(root, "process")
-    app = application(Doors(pool, Asked(instant("2024-04-30T20:00:00Z"), "NOG"), TOKEN, (), rooms))
+    app = application(ServerSettings(pool, Address(instant("2024-04-30T20:00:00Z"), "NOG"), TOKEN, (), rooms))
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
     thread = threading.Thread(target=server.run)
     thread.start()

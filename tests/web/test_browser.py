@@ -3,16 +3,16 @@
 import pytest
 
 from pitlake.clock import instant, iso
-from pitlake.web.asked import Asked
+from pitlake.web.address import Address
 from tests.doors.conftest import AS_OF, build
 from tests.web.chromium import MISSING, PHONE, browsing, served
 
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not on this machine: {', '.join(MISSING)}")
-AT = Asked(instant(AS_OF), "NOG")
+AT = Address(instant(AS_OF), "NOG")
 PAGES = (
-    AT.address(),
-    AT.address("/compare", **{"with": "2024-02-01T00:00:00Z"}),
-    AT.address("/ask", question="bars"),
+    AT.url(),
+    AT.url("/compare", **{"with": "2024-02-01T00:00:00Z"}),
+    AT.url("/ask", question="bars"),
     "/unlock",
 )
 
@@ -39,7 +39,7 @@ def test_no_error_and_no_other_host(base, browser, page):
 
 
 def test_the_instant_shows_while_the_slider_moves_and_the_page_follows(base, browser):
-    browser.go(base + AT.address())
+    browser.go(base + AT.url())
     browser.run(
         "window.here = 1; const s = document.querySelector('input[type=range]'); s.value = Number(s.value) - 30;"
         "s.dispatchEvent(new Event('input'));"
@@ -47,7 +47,7 @@ def test_the_instant_shows_while_the_slider_moves_and_the_page_follows(base, bro
     assert browser.run("return document.querySelector('.slide output').value") == "31 Mar 2024, 20:00"
     browser.run("document.querySelector('input[type=range]').dispatchEvent(new Event('change'))")
     there = browser.until("return location.search.includes('2024-04-01T00%3A00%3A00Z') && location.href")
-    assert there == base + Asked(instant("2024-04-01T00:00:00Z"), "NOG").address()
+    assert there == base + Address(instant("2024-04-01T00:00:00Z"), "NOG").url()
     assert browser.until("return document.title") == "NOG at Sunday 31 March 2024, 20:00 New York · pitlake"
     assert browser.run("return window.here") == 1  # the page changed in place
     browser.back()
@@ -56,14 +56,14 @@ def test_the_instant_shows_while_the_slider_moves_and_the_page_follows(base, bro
 
 
 def test_back_moves_by_release(base, browser):
-    browser.go(base + AT.address())
+    browser.go(base + AT.url())
     browser.click(".moves a")
     browser.until("return location.search.includes('2024-02-20T22%3A00%3A00Z')")
     browser.until("return document.querySelectorAll('.moves a').length === 6")
 
 
 def test_an_evidence_mark_opens_its_entry_without_a_script(base, browser):
-    browser.go(base + AT.address())
+    browser.go(base + AT.url())
     assert not browser.run("return document.querySelector('.evidence').checkVisibility()")
     browser.click(".strip .ev")
     assert browser.run("return document.querySelector('#e1').checkVisibility()")

@@ -7,14 +7,14 @@ import pytest
 from pitlake.clock import instant
 from pitlake.errors import BadInput
 from pitlake.web import serve
-from pitlake.web.app import Doors
-from pitlake.web.asked import Asked
+from pitlake.web.address import Address
+from pitlake.web.app import ServerSettings
 from pitlake.web.guard import HEADERS
 from tests.doors.conftest import AS_OF, build
 from tests.web.browsing import BASE, TOKEN, browsing
 
 FORM = {"as_of": AS_OF, "ticker": "NOG", "question": "filings"}
-HOME = Asked(instant(AS_OF), "NOG")
+HOME = Address(instant(AS_OF), "NOG")
 OWN = {"origin": BASE}
 COOKIE = {"cookie": f"pitlake_token={TOKEN}"}
 
@@ -83,7 +83,7 @@ def test_get_changes_nothing_and_post_reads_nothing(client, lake, path):
     assert sorted(lake.rglob("*")) == before
 
 
-@pytest.mark.parametrize("path", ["/unlock", "/nowhere", "/static/pitlake.css", HOME.address()])
+@pytest.mark.parametrize("path", ["/unlock", "/nowhere", "/static/pitlake.css", HOME.url()])
 def test_every_answer_carries_the_policy(client, path):
     answer = client.get(path)
     assert {name: answer.headers[name] for name in HEADERS} == HEADERS
@@ -99,4 +99,4 @@ def test_a_large_form_is_refused(client):
 
 def test_another_machine_may_ask_only_by_a_name_that_is_given(client, lake):
     with pytest.raises(BadInput, match="--allow-host"):
-        serve.serve(Doors(client.pool, HOME, TOKEN), "0.0.0.0", 0, print)
+        serve.serve(ServerSettings(client.pool, HOME, TOKEN), "0.0.0.0", 0, print)

@@ -14,7 +14,7 @@ from pitlake.clock import instant, iso
 from pitlake.datasets import all_datasets
 from pitlake.lake import Lake
 from pitlake.session import connect
-from pitlake.web.asked import Asked, asked, forward
+from pitlake.web.address import Address, forward, parse_address
 from pitlake.web.questions import all_questions, get
 from tests.doors.conftest import AS_OF, START, build, facts, filings, news, prices, publish
 from tests.web.browsing import BASE, TOKEN, Numbers, browsing, wrong_numbers
@@ -71,7 +71,7 @@ def test_every_number_of_a_page_is_what_sql_tells(client, root):
     chance, shown = random.Random(7), 0
     for _ in range(PAGES):
         at = START - timedelta(days=3) + timedelta(minutes=chance.randrange(60 * 24 * 150))
-        count, wrong = wrong_numbers(client, root, Asked(at, chance.choice(("NOG", "XOM"))))
+        count, wrong = wrong_numbers(client, root, Address(at, chance.choice(("NOG", "XOM"))))
         assert not wrong
         shown += count
     assert shown > PAGES * 10
@@ -87,7 +87,7 @@ def test_a_page_shows_what_was_known_and_nothing_after(client):
 
 def figures(client, at):
     """The table of newest figures."""
-    page = client.get(Asked(at, "NOG").address()).text
+    page = client.get(Address(at, "NOG").url()).text
     return re.search(r'id="h-fig".*?</table>', page, re.DOTALL)[0]
 
 
@@ -103,7 +103,7 @@ def test_first_public_and_this_vintage_are_two_things(client):
 
 
 def test_a_number_s_history_tells_each_revision_and_leads_to_it(client):
-    page = client.get(Asked(T, "NOG").address()).text
+    page = client.get(Address(T, "NOG").url()).text
     link = next(link for value, what, link in Numbers(page).found if value == "90.0" and not what)
     told = client.get(link)
     assert [value for value, _, _ in Numbers(told.text).found] == ["90.0", "100.0", "100.0"]
@@ -115,7 +115,7 @@ def test_a_number_s_history_tells_each_revision_and_leads_to_it(client):
 
 
 def test_back_goes_by_release_and_forward_by_the_calendar_alone(client):
-    page = client.get(Asked(instant("2024-02-20T22:00:01Z"), "NOG").address()).text
+    page = client.get(Address(instant("2024-02-20T22:00:01Z"), "NOG").url()).text
     moves = re.search(r'<div class="moves">(.*?)</form>', page, re.DOTALL)[1]
     back, ahead = moves.split('<span class="lab">Forward</span>')
     assert re.findall(r"‹ (.*?)</a>", back) == ["10-Q", "Last close", "1 week"]
@@ -144,7 +144,7 @@ def test_controls_become_one_address(client):
     ):
         answer = client.get("/at", params=form | changed)
         assert answer.status_code == 303
-        assert answer.headers["location"] == Asked(instant(where), "NOG").address()
+        assert answer.headers["location"] == Address(instant(where), "NOG").url()
 
 
 @pytest.mark.parametrize(
@@ -176,14 +176,14 @@ def test_bad_input_is_one_sentence(client, address, sentence):
 
 
 def test_now_is_not_the_future(client):
-    assert asked({"as_of": iso(clock.now()), "ticker": "NOG"}).ticker == "NOG"
+    assert parse_address({"as_of": iso(clock.now()), "ticker": "NOG"}).ticker == "NOG"
 
 
 def test_hostile_texts_stay_texts(client):
     for address in (
-        Asked(T, "NOG").address(),
-        Asked(T, "NOG").address("/compare", **{"with": "2024-02-01T00:00:00Z"}),
-        *(Asked(T, "NOG").address("/ask", question=name) for name in ("news", "filings")),
+        Address(T, "NOG").url(),
+        Address(T, "NOG").url("/compare", **{"with": "2024-02-01T00:00:00Z"}),
+        *(Address(T, "NOG").url("/ask", question=name) for name in ("news", "filings")),
     ):
         page = client.get(address).text
         assert "&lt;script" in page
@@ -211,7 +211,7 @@ def test_a_question_reads_no_hidden_column_as_today_s_word():
 
 
 def test_copied_python_and_command_run(client, root, monkeypatch):
-    page = client.get(Asked(T, "NOG").address("/ask", question="filings")).text
+    page = client.get(Address(T, "NOG").url("/ask", question="filings")).text
     texts = [
         text.replace("&#39;", "'").replace("&#34;", '"').replace("&gt;", ">").replace("&lt;", "<")
         for text in re.findall(r"<pre[^>]*>(.*?)</pre>", page, re.DOTALL)
@@ -246,18 +246,18 @@ def test_a_receipt_link_opens_to_the_same_bytes_after_a_later_publish(tmp_path):
 def test_sessions_are_few_and_idle_ones_end(root):
     with browsing(root, most=2, idle=60.0) as client:
         for day in range(5):
-            client.get(Asked(T - timedelta(days=day), "NOG").address())
+            client.get(Address(T - timedelta(days=day), "NOG").url())
         assert len(client.pool) == 2
     assert len(client.pool) == 0
     with browsing(root, most=2, idle=0.0) as client:
-        client.get(Asked(T, "NOG").address())
+        client.get(Address(T, "NOG").url())
         assert len(client.pool) == 0
 
 
 def test_a_lost_session_is_not_kept(root):
     with browsing(root) as client:
-        client.get(Asked(T, "NOG").address())
+        client.get(Address(T, "NOG").url())
         with client.pool.session(T) as session:
             session.close()
-        assert client.get(Asked(T, "NOG").address()).status_code == 500
-        assert client.get(Asked(T, "NOG").address()).status_code == 200
+        assert client.get(Address(T, "NOG").url()).status_code == 500
+        assert client.get(Address(T, "NOG").url()).status_code == 200

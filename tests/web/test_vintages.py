@@ -9,8 +9,8 @@ from pitlake.clock import instant, iso
 from pitlake.lake import Lake
 from pitlake.session import connect
 from pitlake.web import compare
-from pitlake.web.asked import Asked, back
-from pitlake.web.known import known
+from pitlake.web.address import Address, back
+from pitlake.web.company import read_company
 from pitlake.web.questions import datasets
 from tests.doors.conftest import facts, filings, prices, publish, reports
 from tests.web.browsing import browsing
@@ -53,7 +53,7 @@ def root(tmp_path_factory):
 
 def at(root, as_of, ticker="NOG"):
     with connect(as_of, lake=root, datasets=datasets()) as session:
-        return known(session, Asked(as_of, ticker))
+        return read_company(session, Address(as_of, ticker))
 
 
 def test_a_figure_s_clock_is_that_of_the_vintage_shown(root):
@@ -92,7 +92,7 @@ def test_a_later_text_is_an_event_of_its_own(root):
 
 def test_the_page_tells_first_public_and_this_vintage_apart(root):
     with browsing(root) as client:
-        page = client.get(Asked(T, "NOG").address()).text
+        page = client.get(Address(T, "NOG").url()).text
     (row,) = re.findall(r"<li><span><b>10-Q</b>(?:(?!</li>).)*this vintage.*?</li>", page)
     assert re.findall(r'<time datetime="([^"]+)"', row) == [iso(FIRST), iso(REVISED)]
     assert re.search(r"text public since .*?; this vintage ", page)
@@ -101,14 +101,14 @@ def test_the_page_tells_first_public_and_this_vintage_apart(root):
 def test_the_heatmap_shades_by_how_often_and_marks_more_than_one_value(root):
     with browsing(root) as client:
         for at, shade, told in ((FIRST, "h1", "stated once"), (AGAIN, "h2 r", "stated 2 times, 2 values")):
-            heat = re.search(r'id="h-heat".*?</section>', client.get(Asked(at, "NOG").address()).text, re.DOTALL)[0]
+            heat = re.search(r'id="h-heat".*?</section>', client.get(Address(at, "NOG").url()).text, re.DOTALL)[0]
             assert re.findall(r'<td class="(h[^"]*)"', heat) == [shade]
             assert told in heat
 
 
 def test_what_lies_ahead_is_as_it_was_planned_at_t(root):
     def ahead(client, as_of):
-        page = client.get(Asked(as_of, "NOG").address()).text
+        page = client.get(Address(as_of, "NOG").url()).text
         return re.findall(
             r"<li><span>(\d+ \w+ \d+): (.*?) <span", re.search(r'id="h-plan".*?</section>', page, re.DOTALL)[0]
         )

@@ -1,4 +1,4 @@
-"""What was known of a lake while a version was its newest: check reports, incidents and claims of no later version."""
+"""The state of a lake while a version was its newest: check reports, incidents and claims."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -13,25 +13,25 @@ MOST_INCIDENTS = 200
 
 
 def check_reports(lake: Lake, dataset: str, version: int) -> list[CheckReport]:
-    """What the checks of a dataset's last runs found, newest first. Raises LakeError."""
+    """Return the check reports of a dataset's last runs, newest first. Raises LakeError."""
     end = _end(lake, version)
 
-    def known(one: CheckReport) -> bool:
+    def known(report: CheckReport) -> bool:
         # A refused run has no version; it belongs to the one that was newest then.
-        return _before(one.checked_at, end) if one.version is None else one.version <= version
+        return _before(report.checked_at, end) if report.version is None else report.version <= version
 
     return list(islice(filter(known, lake.check_reports(dataset)), HISTORY))
 
 
 def incidents(lake: Lake, version: int) -> list[Incident]:
-    """What happened to the last runs, newest first. Raises LakeError."""
+    """Return the incidents of the last runs, newest first. Raises LakeError."""
     end = _end(lake, version)
-    found: Iterator[Incident] = (one for one in lake.incidents() if _before(one.happened_at, end))
-    return list(islice(found, MOST_INCIDENTS))
+    earlier: Iterator[Incident] = (incident for incident in lake.incidents() if _before(incident.happened_at, end))
+    return list(islice(earlier, MOST_INCIDENTS))
 
 
 def claims(lake: Lake, version: int) -> dict[str, int]:
-    """How many items were answered by a provider's dates alone, by source. Raises LakeError."""
+    """Count the items dated by a provider alone, by source. Raises LakeError."""
     return lake.claims(_end(lake, version))
 
 

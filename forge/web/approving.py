@@ -1,4 +1,4 @@
-"""What the PM decides on the pages: the PM's own doors, by POST with the token, for exactly what was shown."""
+"""Approvals on the pages: each is a POST with the token, for exactly the text that was shown."""
 
 import getpass
 from contextlib import AbstractContextManager
@@ -11,22 +11,22 @@ from starlette.routing import BaseRoute, Route
 
 from forge.evolution import approve as evolution
 from forge.memory import approvals, lessons
+from forge.web.day import Day
 from forge.web.desk import DeskPages
-from forge.web.remembered import Day
 from pitlake.errors import BadInput
 from pitlake.web.app import form
 
 CHANGED = "what it says, its review or the book changed since this page was read; here is how it stands now"
 
 
-class Deciding:
-    """What changes an Expression or a skill."""
+class Approvals:
+    """The PM's decisions on Expressions and skills."""
 
     def __init__(self, pages: DeskPages) -> None:
         self._pages = pages
 
     def routes(self) -> list[BaseRoute]:
-        """Its addresses."""
+        """Return the routes of these pages."""
         return [
             Route("/desk/e/{name}/approve", self.approve, methods=["POST"]),
             Route("/desk/e/{name}/reject", self.reject, methods=["POST"]),
@@ -36,14 +36,16 @@ class Deciding:
         ]
 
     async def approve(self, request: Request) -> Response:
-        """Make it active, if it still says what was shown."""
-        told = await form(request)
-        return await to_thread.run_sync(partial(self._decide, request, told.get("sha256", ""), None))
+        """Approve an Expression, if its text is still the one shown."""
+        fields = await form(request)
+        return await to_thread.run_sync(partial(self._decide, request, fields.get("sha256", ""), None))
 
     async def reject(self, request: Request) -> Response:
-        """Reject it with a reason, if it still says what was shown."""
-        told = await form(request)
-        return await to_thread.run_sync(partial(self._decide, request, told.get("sha256", ""), told.get("reason", "")))
+        """Reject an Expression with a reason, if its text is still the one shown."""
+        fields = await form(request)
+        return await to_thread.run_sync(
+            partial(self._decide, request, fields.get("sha256", ""), fields.get("reason", ""))
+        )
 
     async def approve_lesson(self, request: Request) -> Response:
         """Approve a lesson, if it still says what was shown."""
@@ -57,9 +59,11 @@ class Deciding:
         return await to_thread.run_sync(partial(self._decide_lesson, request, fields.get("sha256", ""), reason))
 
     async def apply(self, request: Request) -> Response:
-        """Apply a proposal to the PM's own folder of skills, if it is what was shown."""
-        told = await form(request)
-        return await to_thread.run_sync(partial(self._apply, request, told.get("sha256", ""), told.get("untested", "")))
+        """Apply a proposal to the PM's folder of skills, if it is still the one shown."""
+        fields = await form(request)
+        return await to_thread.run_sync(
+            partial(self._apply, request, fields.get("sha256", ""), fields.get("untested", ""))
+        )
 
     def _apply(self, request: Request, sha256: str, untested: str) -> Response:
         with self._today(request) as day:
@@ -87,8 +91,8 @@ class Deciding:
     def _decide(self, request: Request, sha256: str, reason: str | None) -> Response:
         name = request.path_params["name"]
         with self._today(request) as day:
-            shown = next((one.sha256 for one in day.waiting() if one.expression.id == name), "")
-            if not shown or shown != sha256:
+            current_hash = next((item.sha256 for item in day.waiting() if item.expression.id == name), "")
+            if not current_hash or current_hash != sha256:
                 return self._pages.waiting(request, day, f"{name}: {CHANGED}.", 409)
             by = getpass.getuser()
             try:

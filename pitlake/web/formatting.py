@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 from pitlake.charts import day_text, number_text
 from pitlake.clock import NEW_YORK, iso
 from pitlake.datasets import all_datasets
-from pitlake.web.asked import Asked
+from pitlake.web.address import Address
 
 CLOCKS = {
     "neo4j_created": "the graph's own instant",
@@ -38,31 +38,31 @@ class Evidence:
 class Sheet:
     """What one page is written on: its address, and its evidence in the order it was met."""
 
-    def __init__(self, asked: Asked, listed: dict[tuple[str, datetime], Evidence] | None = None) -> None:
-        self.asked = asked
-        self._evidence = {} if listed is None else listed
+    def __init__(self, address: Address, evidence: dict[tuple[str, datetime], Evidence] | None = None) -> None:
+        self._address = address
+        self._evidence = {} if evidence is None else evidence
 
-    def beside(self, asked: Asked) -> "Sheet":
-        """The same page's writing about another instant, on the same list of evidence."""
-        return Sheet(asked, self._evidence)
+    def sharing_evidence(self, address: Address) -> "Sheet":
+        """Return a sheet of the same page for another instant, with the same list of evidence."""
+        return Sheet(address, self._evidence)
 
     @property
     def evidence(self) -> list[Evidence]:
-        """Every piece that the page marks, as numbered."""
+        """Return all evidence that the page marks, in the order of its numbers."""
         return list(self._evidence.values())
 
     def mark(self, row: Any) -> Markup:
-        """The mark of a row's evidence."""
+        """Return the mark of a row's evidence."""
         key = (row.evidence, row.available_at)
-        told = CLOCKS.get(row.available_at_source, row.available_at_source)
-        entry = self._evidence.setdefault(key, Evidence(len(self._evidence) + 1, row.evidence, told, row.available_at))
+        clock = CLOCKS.get(row.available_at_source, row.available_at_source)
+        entry = self._evidence.setdefault(key, Evidence(len(self._evidence) + 1, row.evidence, clock, row.available_at))
         number = entry.number
         return Markup(  # noqa: S704 - made of a number
             f'<a class="ev" href="#e{number}" aria-label="E{number}, evidence">E{number}</a>'
         )
 
     def number(self, row: Any, column: str, dataset: str) -> Markup:
-        """A number as a link to its history. row: has the dataset's key."""
+        """Return a number as a link to its history. row: has the dataset's key."""
         value = getattr(row, column)
         if value is None:
             return Markup('<span class="soft">none</span>')
@@ -72,35 +72,35 @@ class Sheet:
         )
 
     def history(self, row: Any, column: str, dataset: str) -> str:
-        """The address of a number's history."""
+        """Return the URL of a number's history."""
         key = {f"k_{name}": _plain(getattr(row, name)) for name in all_datasets()[dataset].key}
-        told = {name: value for name, value in key.items() if value is not None}
-        return self.asked.address("/history", of=f"{dataset}.{column}", **told)
+        parameters = {name: value for name, value in key.items() if value is not None}
+        return self._address.url("/history", of=f"{dataset}.{column}", **parameters)
 
     def when(self, at: datetime, page: str = "/at") -> Markup:
-        """An instant that was by T, as a link to it."""
-        if at > self.asked.as_of:
+        """Return an instant up to T as a link to it."""
+        if at > self._address.as_of:
             raise ValueError("an instant after T has no place on its page")
-        address = escape(self.asked.at(at).address(page))
-        return Markup(f'<a class="w" href="{address}" title="Go to this instant">{stamp(at)}</a>')  # noqa: S704 - escaped
+        url = escape(self._address.at(at).url(page))
+        return Markup(f'<a class="w" href="{url}" title="Go to this instant">{stamp(at)}</a>')  # noqa: S704 - escaped
 
 
 def stamp(at: datetime, *, seconds: bool = False) -> Markup:
-    """An instant as New York's clock shows it."""
+    """Format an instant in New York time."""
     local = at.astimezone(NEW_YORK)
     text = f"{local.day} {local:%b %Y %H:%M:%S}" if seconds or local.second else f"{local.day} {local:%b %Y %H:%M}"
     return Markup(f'<time datetime="{iso(at)}">{text}</time>')  # noqa: S704 - made of an instant
 
 
 def long_text(at: datetime) -> str:
-    """An instant in words, with its weekday."""
+    """Format an instant in words, with its weekday."""
     local = at.astimezone(NEW_YORK)
     clock = f"{local:%H:%M:%S}" if local.second else f"{local:%H:%M}"
     return f"{local:%A} {local.day} {local:%B %Y}, {clock} New York"
 
 
 def age(at: datetime, then: datetime) -> str:
-    """How long before `at` something was, in words."""
+    """Format how long before `at` something was."""
     minutes = int((at - then).total_seconds() // 60)
     hours, days = minutes // 60, minutes // (60 * 24)
     if days >= 2:
@@ -111,24 +111,24 @@ def age(at: datetime, then: datetime) -> str:
 
 
 def period(row: Any) -> str:
-    """The period a figure is of."""
+    """Format the period of a figure."""
     if row.period_start is None:
         return day_text(row.period_end)
     return f"{day_text(row.period_start)} to {day_text(row.period_end)}"
 
 
 def concept(row: Any) -> str:
-    """A figure's name as filed."""
+    """Return a figure's name as filed."""
     return _SPELLED.get(row.concept) or row.label or row.concept.partition(":")[2]
 
 
 def unit(text: str | None) -> str:
-    """A unit in words."""
+    """Format a unit."""
     return {"iso4217:USD": "USD", "iso4217:USDshares": "USD a share", None: ""}.get(text, text or "")
 
 
 def change(new: float, old: float) -> str:
-    """A change in percent, with its sign; empty where there was nothing to change from."""
+    """Format a change in percent, with its sign; empty if the old value is 0."""
     return f"{100 * (new / old - 1):+.2f} %".replace("-", "−") if old else ""
 
 

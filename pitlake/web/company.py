@@ -1,11 +1,11 @@
-"""What was known of a company at an instant: every question of the time machine, asked of one session."""
+"""What was known about a company at an instant: the answers of one session to all page questions."""
 
 from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from pitlake.web import questions
-from pitlake.web.asked import Asked, Move
+from pitlake.web.address import Address, Move
 
 if TYPE_CHECKING:
     from pitlake.session import Session
@@ -32,14 +32,14 @@ PERIODS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class Known:
-    """What a session told. Lists hold the questions' rows, newest first as they were asked.
+class CompanyView:
+    """A session's answers about a company. Each list holds the rows of the page question of that name.
 
     ciks: the company's; empty where no company is known by the ticker. notes: how the ticker was read. title: its name
     at T, else the ticker.
     """
 
-    asked: Asked
+    address: Address
     ciks: tuple[str, ...]
     notes: tuple[str, ...]
     companies: list[Any]
@@ -53,57 +53,59 @@ class Known:
     macro: list[Any] = field(default_factory=list)
     planned: list[Any] = field(default_factory=list)
     gaps: list[Any] = field(default_factory=list)
-    known: list[Any] = field(default_factory=list)
+    holdings: list[Any] = field(default_factory=list)
 
     @property
     def title(self) -> str:
-        """The company's name as stated by T."""
-        return next((one.name for one in self.names if one.kind == "company_name" and one.name), self.asked.ticker)
+        """Return the company's name as stated by T, else its ticker."""
+        return next((row.name for row in self.names if row.kind == "company_name" and row.name), self.address.ticker)
 
     @property
     def ticker_proof(self) -> Any | None:
-        """The statement, public at T, that gives the company this ticker; None where there is none."""
-        ticker = self.asked.ticker
-        return next((one for one in self.names if one.kind == "ticker" and ticker in one.all_names), None)
+        """Return the statement that gives the company this ticker; None if there was none at T."""
+        ticker = self.address.ticker
+        return next((row for row in self.names if row.kind == "ticker" and ticker in row.all_names), None)
 
     @property
     def releases(self) -> list[Move]:
-        """Filings and calls that were public, newest first, as steps to the instants at which they first were."""
-        found = [Move(one.form_type or "filing", one.first_public) for one in self.filings]
-        found += [Move("call", one.first_public) for one in self.calls]
-        return sorted(found, key=lambda one: (one.to, one.label), reverse=True)
+        """Return moves to the instants at which filings and calls became public, newest first."""
+        moves = [Move(filing.form_type or "filing", filing.first_public) for filing in self.filings]
+        moves += [Move("call", call.first_public) for call in self.calls]
+        return sorted(moves, key=lambda move: (move.to, move.label), reverse=True)
 
     @property
     def newest_figures(self) -> list[Any]:
-        """Of each concept the newest quarter, the newest year and the newest balance."""
-        found: dict[tuple[str, str, str], Any] = {}
-        for one in self.figures:
-            length = span(one)
+        """Return the newest quarter, year and balance of each concept."""
+        newest: dict[tuple[str, str, str], Any] = {}
+        for figure in self.figures:
+            length = span(figure)
             if length:
-                found.setdefault((one.concept, one.unit or "", length), one)
-        return sorted(found.values(), key=lambda one: (CONCEPTS.index(one.concept), span(one), one.unit or ""))
+                newest.setdefault((figure.concept, figure.unit or "", length), figure)
+        return sorted(
+            newest.values(), key=lambda figure: (CONCEPTS.index(figure.concept), span(figure), figure.unit or "")
+        )
 
     @property
     def heat(self) -> tuple[list[date], list[tuple[str, dict[date, Any]]]]:
-        """The newest quarters, and of each concept its figures by quarter."""
-        quarters = [one for one in self.figures if span(one) == QUARTER]
-        ends = sorted({one.period_end for one in quarters}, reverse=True)[:PERIODS]
+        """Return the newest quarters, and the figures of each concept by quarter."""
+        quarters = [figure for figure in self.figures if span(figure) == QUARTER]
+        ends = sorted({figure.period_end for figure in quarters}, reverse=True)[:PERIODS]
         table: dict[str, dict[date, Any]] = {}
-        for one in quarters:
-            if one.period_end in ends:
-                table.setdefault(one.concept, {}).setdefault(one.period_end, one)
+        for figure in quarters:
+            if figure.period_end in ends:
+                table.setdefault(figure.concept, {}).setdefault(figure.period_end, figure)
         return ends[::-1], sorted(table.items(), key=lambda item: CONCEPTS.index(item[0]))
 
     @property
     def sources(self) -> list["SourceRows"]:
-        """Every source the page asks, with what it gave."""
-        held = {one.dataset: one for one in self.known}
-        return [SourceRows(name, len(self.rows_of(name)), held[name].rows, self._gaps_of(name)) for name in _SHOWN]
+        """Return every source of the page, with its rows and gaps."""
+        totals = {entry.dataset: entry for entry in self.holdings}
+        return [SourceRows(name, len(self.rows_of(name)), totals[name].rows, self._gaps_of(name)) for name in _SHOWN]
 
     def rows_of(self, dataset: str) -> list[Any]:
-        """The rows of a dataset that the page has."""
-        of = [one for one in self.filings if one.dataset == dataset]
-        planned = [one for one in self.planned if one.dataset == dataset]
+        """Return the page's rows of a dataset."""
+        of = [filing for filing in self.filings if filing.dataset == dataset]
+        planned = [entry for entry in self.planned if entry.dataset == dataset]
         lists = {
             "prices": self.bars,
             "xbrl_facts": self.figures,
@@ -120,7 +122,7 @@ class Known:
         return lists[dataset]
 
     def _gaps_of(self, dataset: str) -> list[Any]:
-        return [one for one in self.gaps if one.dataset == dataset]
+        return [gap for gap in self.gaps if gap.dataset == dataset]
 
 
 _SHOWN = (
@@ -144,17 +146,20 @@ class SourceRows:
 
     dataset: str
     here: int
-    held: int
+    total: int
     gaps: list[Any]
 
 
 def span(figure: Any) -> str:
-    """What length of period a figure is of: a quarter, a year, a balance of one day; empty for another."""
+    """Return the kind of a figure's period: quarter, year or balance; empty for others."""
     return BALANCE if figure.period_type == "instant" else _LENGTHS.get(figure.months, "")
 
 
-def known(session: "Session", asked: Asked) -> Known:
-    """Ask everything. Raises what a session raises."""
-    company = session.company(asked.ticker)
-    rows = {name: questions.rows(one.ask(session, company.company)) for name, one in questions.all_questions().items()}
-    return Known(asked=asked, ciks=company.ciks, notes=company.notes_on(labels=True), **rows)
+def read_company(session: "Session", address: Address) -> CompanyView:
+    """Ask a session all page questions about a company. Raises what a session raises."""
+    company = session.company(address.ticker)
+    rows = {
+        name: questions.rows(question.ask(session, company.company))
+        for name, question in questions.all_questions().items()
+    }
+    return CompanyView(address=address, ciks=company.ciks, notes=company.notes_on(labels=True), **rows)

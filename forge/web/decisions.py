@@ -1,0 +1,93 @@
+"""Decisions on the tape: question, steps, receipt."""
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from forge.agent.lineage import Edge
+from forge.core.clock import LIVE
+from forge.core.tape import Step, Tape
+from pitlake.clock import instant
+
+SHOWN = 200
+
+
+class DecisionStart(NamedTuple):
+    """A decision on the tape. question: what was asked; as_of: the instant it was decided as of; clock: of its memory;
+    trigger: query, schedule or alert; failure: why it was not answered, "" where it was or is not known to have failed.
+    """
+
+    name: str
+    question: str
+    as_of: datetime
+    clock: str
+    trigger: str
+    ended: bool
+    failure: str = ""
+
+    @property
+    def live(self) -> bool:
+        """Return whether it was made on live memory."""
+        return self.clock == LIVE
+
+
+class Line(NamedTuple):
+    """A step to read. what: the tool's name, or the kind of step; question, answer: the beginnings of both."""
+
+    lane: str
+    step: int
+    what: str
+    question: str
+    answer: str
+
+
+class Decision(NamedTuple):
+    """A decision in full. receipt: as kept, None where it has not ended; steps: the tape's; edges: its lineage."""
+
+    start: DecisionStart
+    receipt: dict[str, Any] | None
+    steps: list[Step]
+    edges: list[Edge]
+
+    @property
+    def answer(self) -> str:
+        """Return the agent's last text on the tape."""
+        answers = [step.answer for step in self.steps if (step.lane, step.kind) == ("agent", "model")]
+        return str(json.loads(answers[-1])["text"]) if answers else ""
+
+    @property
+    def lines(self) -> Iterator[Line]:
+        """Return its steps, lane by lane."""
+        return (_line(step) for step in self.steps)
+
+
+def decision_start(tape: Tape, name: str) -> DecisionStart:
+    """Read what a decision began with."""
+    row, failure = tape.inputs(name), tape.failure(name) or ""
+    ended = tape.receipt(name) is not None
+    return DecisionStart(name, row["text"], instant(row["as_of"]), row["clock"], row["trigger"], ended, failure)
+
+
+def decision(tape: Tape, start: DecisionStart, edges: list[Edge]) -> Decision:
+    """Read a decision in full."""
+    receipt = tape.receipt(start.name)
+    return Decision(start, json.loads(receipt) if receipt else None, tape.steps(start.name), edges)
+
+
+def _line(step: Step) -> Line:
+    if step.kind == "tool":
+        name, arguments = json.loads(step.request)
+        arguments_text = (
+            ", ".join(f"{key}: {value}" for key, value in arguments.items()) if isinstance(arguments, dict) else ""
+        )
+        return Line(step.lane, step.step, str(name), _short(arguments_text), _short(step.answer))
+    if step.kind == "model":
+        answer = json.loads(step.answer)
+        calls = ", ".join(str(call["name"]) for call in answer["calls"])
+        return Line(step.lane, step.step, "model", f"calls {calls}" if calls else "", _short(str(answer["text"])))
+    return Line(step.lane, step.step, step.kind, "", _short(step.answer))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
