@@ -30,7 +30,10 @@ COLUMNS = ("expression", "notional")
     help="How to write the list.",
 )
 def approvals(form: str) -> None:
-    """List what waits for your approval: Expressions and lessons, each with its hash."""
+    """List what waits for your approval.
+
+    Expressions and lessons, each with its hash.
+    """
     from forge.memory.approvals import pending
     from forge.memory.lessons import waiting_lessons
     from forge.records import render
@@ -63,7 +66,12 @@ def approvals(form: str) -> None:
 
 @click.command()
 @click.argument("name", metavar="ID")
-@click.option("--hash", "sha256", metavar="HASH", help="Hash of what you approve, or its first 8 characters.")
+@click.option(
+    "--hash",
+    "sha256",
+    metavar="HASH",
+    help="Hash of what you approve, or its first 8 characters [default: show it and ask].",
+)
 def approve(name: str, sha256: str | None) -> None:
     """Approve an Expression or a lesson, exactly as it is shown."""
     from forge.memory import approvals as door
@@ -104,7 +112,10 @@ def _typed_hash(own: "Desk", memory: "Memory", name: str) -> str:
 @click.argument("name", metavar="ID")
 @click.option("--reason", required=True, help="Why; kept with the Counterfactual that tracks it.")
 def reject(name: str, reason: str) -> None:
-    """Reject an Expression, which is then tracked as a Counterfactual, or a lesson."""
+    """Reject an Expression or a lesson.
+
+    A rejected Expression is tracked as a Counterfactual.
+    """
     from forge.memory import approvals as door
     from forge.memory import lessons
 
@@ -142,7 +153,10 @@ def portfolio() -> None:
 @portfolio.command("import")
 @click.argument("positions", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def import_(positions: Path) -> None:
-    """Take the book from a CSV file: expression, notional, and a column a factor, all in percent of capital."""
+    """Replace the book with the positions of a CSV file.
+
+    Its columns: expression, notional, and one for each factor, all in percent of capital.
+    """
     from forge.memory.book import PORTFOLIO
     from forge.memory.effects import PM
     from forge.records import render

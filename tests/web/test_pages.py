@@ -95,7 +95,7 @@ def test_first_public_and_this_vintage_are_two_things(client):
     page = figures(client, REPEATED)
     (row,) = re.findall(r"<tr><th scope=\"row\">Revenues.*?</tr>", page, re.DOTALL)
     assert re.findall(r'<time datetime="([^"]+)"', row) == ["2024-02-20T22:00:00Z", iso(REPEATED)]
-    assert "said again, unchanged" in row
+    assert "repeated, unchanged" in row
     revised = figures(client, REPEATED + timedelta(days=10))
     (row,) = re.findall(r"<tr class=\"chg\"><th scope=\"row\">Revenues.*?</tr>", revised, re.DOTALL)
     assert "revised from" in row
