@@ -143,9 +143,9 @@ def test_calibration_is_shown_where_any_was_measured(desk):
     memory.close()
     page = client.get("/desk/calibration").text
     assert '<td class="num" data-l="Brier">0.210</td>' in page
-    assert "worse than chance allows" in page
+    assert "worse than chance explains" in page
     assert '<td class="num" data-l="Came true">0.90</td><td class="num" data-l="By chance">0.40 to 0.70</td>' in page
-    assert "above what chance shows" in page
+    assert "above what chance explains" in page
     assert page.count('class="k-band"') == 2  # for a wide and for a narrow window
     assert "1 of them outside of what chance alone would show" in page
     assert "Log score 0.610 nats. Of the Brier score, 0.030 is due to" in page

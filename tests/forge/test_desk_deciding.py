@@ -175,7 +175,7 @@ def test_a_run_under_way_shows_its_steps_until_it_ends(desk):
     client, memory = desk
     tape = Tape(f"{memory.lake.root}-tape.sqlite")
     assert 'href="/desk/d/D-live"' in client.get("/desk").text
-    assert "0 steps, asked for again" in client.get("/desk/d/D-live").text
+    assert "0 steps, refreshed" in client.get("/desk/d/D-live").text
     lane = tape.lane("D-live")
     asyncio.run(lane.once("tool", ["read", {"path": HOSTILE}], lambda: answered(HOSTILE)))
     page = client.get("/desk/d/D-live").text

@@ -56,7 +56,7 @@ def desk(made, tmp_path, monkeypatch):
 
 
 def hash_of(client):
-    return re.findall(r"as it would be: <code>([0-9a-f]{64})</code>", client.get("/desk/skills").text)[0]
+    return re.findall(r"changed folder: <code>([0-9a-f]{64})</code>", client.get("/desk/skills").text)[0]
 
 
 def in_force(client, as_of=""):
