@@ -27,17 +27,17 @@ class Opened:
 
 @pytest.fixture
 def pool(monkeypatch):
-    """A pool of two that keeps nothing idle, with no lake behind it. opening: what `connect` does first."""
+    """A pool of two that keeps nothing idle, with no lake behind it. opening: what `open_session` does first."""
     monkeypatch.setattr(pools.Lake, "head", lambda _: 1)
     made = Pool("nowhere", "in_process", most=2, idle=0.0)
     made.opening, made.opened = lambda as_of: None, []
 
-    def connect(as_of, **_):
-        made.opening(as_of)
+    def open_session(viewpoint, **_):
+        made.opening(viewpoint.as_of)
         made.opened.append(Opened())
         return made.opened[-1]
 
-    monkeypatch.setattr(pools, "connect", connect)
+    monkeypatch.setattr(pools, "open_session", open_session)
     return made
 
 
@@ -81,7 +81,7 @@ def test_who_waited_for_a_session_that_was_lost_gets_another(pool):
     def lose():
         with pool.session(T):
             waiting = readers.submit(read)
-            while pool._kept[T, 1].users < 2:
+            while pool._pooled[T, 1].users < 2:
                 pass
             raise SessionLost("gone")
         return waiting
