@@ -1,12 +1,11 @@
 """When it runs by itself, by New York's clock. Every schedule is stopped until somebody starts it in the UI.
 
 The graph is loaded late, so its evenings look back a week. Outside sources are asked at the cadence they publish with,
-for what PITLAKE_WATCH_CIKS and PITLAKE_WATCH_SERIES name (blanks between), and only live with
-keys at hand. A schedule with nothing to watch says so.
+for what the lake's watch list names, which `pitlake sync` writes. A schedule with nothing to watch says so.
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -14,11 +13,13 @@ import dagster as dg
 
 from assets.derived.earnings_bundles import events
 from assets.drops.receiving import DROPS_VARIABLE
+from assets.feeds.feed import Scope
 from pipelines import earnings
 from pipelines.jobs import (
     dropped_files,
     earnings_releases,
     edgar_watch,
+    external_feeds,
     graph_days,
     graph_snapshots,
     macro_watch,
@@ -26,6 +27,7 @@ from pipelines.jobs import (
     texts,
 )
 from pipelines.maintenance import maintenance
+from pipelines.sync import sources
 from pitlake.clock import new_york_day
 from pitlake.errors import LakeNotFound
 from pitlake.exchange import session
@@ -41,8 +43,10 @@ AFTER_EVENING = "30 20 * * *"  # a run of its own, so that a failed dataset does
 PRE_OPEN = "0 8 * * 1-5"
 EDGAR_HOURS = "*/15 6-22 * * 1-5"  # EDGAR accepts from 06:00 to 22:00
 RELEASES = ["31 8 * * 1-5", "1 10 * * 1-5", "1 14 * * 1-5"]  # just after the usual release times
+NIGHT = "30 22 * * 1-5"  # EDGAR accepts until 22:00
 SUNDAY_NIGHT = "0 3 * * 0"
 NEW_YORK = "America/New_York"
+WATCH = "`pitlake sync --tickers AAPL,MSFT` adds to it"
 
 
 Decide = Callable[..., Any]
@@ -136,32 +140,48 @@ def drops(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReaso
 
 
 @in_new_york(edgar_watch, EDGAR_HOURS)
-def edgar(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
-    """New filings of the watched companies, while EDGAR accepts them."""
-    return watch(context, "sec_filings", "PITLAKE_WATCH_CIKS", "ciks")
+def edgar(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
+    """Request new filings of the watched companies, while EDGAR accepts them."""
+    ciks = list(lake.open().watch_list().companies)
+    if not ciks:
+        return dg.SkipReason(f"the watch list names no company; {WATCH}")
+    return _run(context, {"sec_filings": {"mode": "refresh", "ciks": ciks}})
 
 
 @in_new_york(macro_watch, RELEASES)
-def macro_releases(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
-    """New vintages of the watched series, after the usual release times."""
-    return watch(context, "macro_observations", "PITLAKE_WATCH_SERIES", "series")
+def macro_releases(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
+    """Request new vintages of the watched series, after the usual release times."""
+    series = list(lake.open().watch_list().series)
+    if not series:
+        return dg.SkipReason(f"the watch list names no series; {WATCH}")
+    return _run(context, {"macro_observations": {"mode": "refresh", "series": series}})
+
+
+@in_new_york(external_feeds, NIGHT)
+def watched_sources(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
+    """Request what every configured source has of the watch list; feeds that nothing is asked of publish nothing."""
+    watched, today = lake.open().watch_list(), new_york_day(context.scheduled_execution_time)
+    asked = {step.dataset: feed_config(step.scope(watched, today), step.mode) for step in sources.steps(watched)}
+    if watched.companies and sources.uses(watched, sources.EDGAR):
+        scope = Scope(ciks=tuple(watched.companies), date_from=watched.since)
+        asked |= {name: feed_config(scope, "refresh") for name in ("sec_filings", "sec_facts", "universe_events")}
+    return _run(context, asked) if asked else dg.SkipReason(f"the watch list names nothing; {WATCH}")
+
+
+def feed_config(scope: Scope, mode: str) -> dict[str, object]:
+    """Return a scope as the run config of a feed's asset."""
+    return {name: value for name, value in scope.as_json().items() if value} | {"mode": mode}
+
+
+def _run(context: dg.ScheduleEvaluationContext, configs: Mapping[str, object]) -> dg.RunRequest:
+    config = {"ops": {dataset: {"config": of_feed} for dataset, of_feed in configs.items()}}
+    return dg.RunRequest(run_key=context.scheduled_execution_time.isoformat(), run_config=config)
 
 
 def without_session(context: dg.ScheduleEvaluationContext) -> dg.SkipReason | None:
     """Why a day without a session is skipped."""
     open_today = session(new_york_day(context.scheduled_execution_time)) is not None
     return None if open_today else dg.SkipReason("no session today")
-
-
-def watch(
-    context: dg.ScheduleEvaluationContext, dataset: str, variable: str, field: str
-) -> dg.RunRequest | dg.SkipReason:
-    """A refreshing run of one feed over what a variable names."""
-    watched = os.environ.get(variable, "").split()
-    if not watched:
-        return dg.SkipReason(f"{variable} names nothing to watch")
-    config = {"ops": {dataset: {"config": {"mode": "refresh", field: watched}}}}
-    return dg.RunRequest(run_key=context.scheduled_execution_time.isoformat(), run_config=config)
 
 
 @in_new_york(maintenance, SUNDAY_NIGHT)
@@ -190,5 +210,6 @@ ALL = [
     drops,
     edgar,
     macro_releases,
+    watched_sources,
     weekly_upkeep,
 ]

@@ -79,7 +79,7 @@ DOMAINS = (
     Domain(
         name="entity",
         about="prices, dividends, splits and reference data of companies",
-        datasets=("prices", "dividends", "splits", "companies", "calendar"),
+        datasets=("prices", "own_bars", "dividends", "splits", "companies", "calendar"),
         notes=(
             "Nothing upstream dates company reference data. In PIT mode: the snapshot the lake had observed by then.",
             "Is there none, that is a gap `unverifiable`. In open mode: the newest snapshot.",

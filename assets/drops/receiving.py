@@ -10,8 +10,8 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 from assets.feeds.feed import Feed, Scope
-from assets.feeds.runs import run_once
-from assets.runs import RunReport, concluded
+from assets.feeds.runs import nothing_asked, run_once
+from assets.runs import RunReport
 from pitlake import clock
 from pitlake.errors import BadInput, CheckFailed
 from pitlake.lake.lake import Lake
@@ -83,9 +83,7 @@ def publish(
         if isinstance(report.outcome, CheckFailed):
             return
     if not waiting:
-        with lake.stage(feed.dataset, run_id) as stage:
-            stage.poll(entities=())
-            yield concluded(stage, lake, lambda: None, clock.now, audits)
+        yield nothing_asked(feed, lake, run_id)
 
 
 def _waiting(store: CaptureStore, feed: Feed, lake: Lake) -> list[Capture]:

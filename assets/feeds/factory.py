@@ -12,7 +12,7 @@ from pydantic import Field
 
 from assets.factory import RETRY, dagster_events, dataset_asset, not_retried
 from assets.feeds.feed import Feed, Scope
-from assets.feeds.runs import run_feed
+from assets.feeds.runs import nothing_asked, run_feed
 from checks.expectations import expected
 from pitlake import clock
 from pitlake.errors import BadInput
@@ -34,6 +34,11 @@ class FeedConfig(dg.Config):
     updated_since: str = Field(default="", description="An instant with offset.")
     max_pages: int = 10
     options: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def asks_nothing(self) -> bool:
+        """Whether nothing is named, as in a run of all feeds of which only some are configured."""
+        return self.scope() == Scope(max_pages=self.max_pages)
 
     def scope(self) -> Scope:
         """Return the scope. Raises BadInput naming the invalid field."""
@@ -82,9 +87,13 @@ def feed_asset(feed: Feed) -> dg.AssetsDefinition:
         context: dg.AssetExecutionContext, config: FeedConfig, lake: LakeResource
     ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
         with not_retried():
-            lake_now = lake.open()
+            lake_now, scope, asks_nothing = lake.open(), config.scope(), config.asks_nothing
+        if asks_nothing:
+            context.log.info("the run's config names nothing to ask for, so nothing is published")
+            yield from dagster_events(context, dataset, nothing_asked(feed, lake_now, context.run.run_id))
+            return
         with not_retried(), HttpClient(feed.provider, CaptureStore.of(lake_now.location), config.mode) as client:
-            report = run_feed(feed, config.scope(), client, lake_now, run_id=context.run.run_id, audits=(expected,))
+            report = run_feed(feed, scope, client, lake_now, run_id=context.run.run_id, audits=(expected,))
         yield from dagster_events(context, dataset, report)
 
     return materialise

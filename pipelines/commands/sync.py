@@ -22,6 +22,12 @@ HEADERS = ("none", "earnings", "undecided", "all")
 @click.option("--series", metavar="A,B", help="FRED series to watch from now on.")
 @click.option("--all", "everything", is_flag=True, help="Every company of the bulk files that --from names.")
 @click.option("--from", "files", metavar="A,B", help="EDGAR's companyfacts.zip and submissions.zip, as paths.")
+@click.option("--prices", metavar="FILE", help="Daily bars of one's own, CSV or Parquet; needs --split-basis.")
+@click.option(
+    "--split-basis",
+    type=click.Choice(("traded", "adjusted")),
+    help="Whether the prices are as traded, or adjusted for later splits, which is refused.",
+)
 @click.option("--since", metavar="DAY", help="First day whose filings and facts are wanted: 2015 or 2015-06-30.")
 @click.option("--sources", metavar="A,B", help="Ask these sources alone [default: all that are configured].")
 @click.option(
@@ -32,7 +38,7 @@ HEADERS = ("none", "earnings", "undecided", "all")
     help="For which filings EDGAR's header is fetched too: one request each, dates them to the second.",
 )
 @lake_option
-def command(everything: bool, headers: str, lake: str | None, **texts: str | None) -> None:
+def command(everything: bool, headers: str, split_basis: str | None, lake: str | None, **texts: str | None) -> None:
     """Fill a lake from outside sources and keep it up to date.
 
     \b
@@ -48,10 +54,11 @@ def command(everything: bool, headers: str, lake: str | None, **texts: str | Non
     since, paths = _day(texts["since"]), tuple(map(Path, _split(texts["files"])))
     if everything != bool(paths):
         raise BadInput("--all", "goes with --from", "give both: --all --from companyfacts.zip,submissions.zip")
+    prices = _prices(texts["prices"], split_basis)
     from pipelines.sync.run import Asked, sync, version
     from pitlake.lake.lake import Lake
 
-    asked = Asked(**lists, archives=paths, since=since, headers=headers)
+    asked = Asked(**lists, archives=paths, prices=prices, since=since, headers=headers)
     opened = Lake(lake)
     done = sync(opened, asked, render.say)
     rows = [
@@ -71,6 +78,18 @@ def command(everything: bool, headers: str, lake: str | None, **texts: str | Non
 
 def _split(text: str | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part.strip() for part in (text or "").split(",") if part.strip()))
+
+
+def _prices(text: str | None, split_basis: str | None) -> Path | None:
+    """The file of --prices. Raises BadInput where nothing says that its prices are as traded."""
+    if text is None:
+        return None
+    if split_basis is None:
+        raise BadInput("--split-basis", "is missing", "say --split-basis traded if the prices are as they were traded")
+    if split_basis == "adjusted":
+        problem = "adjusted prices know of later splits, so no past instant could be asked about them"
+        raise BadInput("--split-basis", problem, "export the prices as traded, and give --split-basis traded")
+    return Path(text)
 
 
 def _day(text: str | None) -> date | None:

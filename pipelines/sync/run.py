@@ -11,7 +11,7 @@ from assets.feeds.feed import Feed, Scope, Unit
 from assets.feeds.replaying import first_request
 from assets.feeds.runs import run_feed
 from checks.expectations import expected
-from pipelines.sync import companies, sources
+from pipelines.sync import companies, prices, sources
 from pipelines.sync.bulk import BulkSync
 from pipelines.sync.edgar import EdgarSync
 from pipelines.sync.progress import Progress
@@ -35,15 +35,17 @@ BULK_BYTES_A_MINUTE = 30e6
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What a command line adds to the watch list: tickers, CIKs, series, since, sources; None and () add nothing.
+    """What a command line adds to the watch list; None and () add nothing.
 
-    archives: EDGAR's bulk files. headers: for which filings EDGAR's SGML header is fetched.
+    archives: EDGAR's bulk files. prices: a file of bars, which is loaded once and not watched. headers: for which
+    filings EDGAR's SGML header is fetched.
     """
 
     tickers: tuple[str, ...] = ()
     ciks: tuple[str, ...] = ()
     series: tuple[str, ...] = ()
     archives: tuple[Path, ...] = ()
+    prices: Path | None = None
     since: date | None = None
     sources: tuple[str, ...] = ()
     headers: str = "none"
@@ -61,19 +63,17 @@ def sync(lake: Lake, asked: Asked, say: Callable[[str], None]) -> Progress:
     for line in _plan(lake, watched, due):
         say(line)
     lake.watch(watched)
+    if asked.prices:
+        prices.load(lake, asked.prices, progress)
     if watched.archives:
         BulkSync(lake, progress, watched.since).run(list(map(Path, watched.archives)))
-    if watched.companies and _uses(watched, sources.EDGAR):
+    if watched.companies and sources.uses(watched, sources.EDGAR):
         with EdgarSync(lake, progress, since=watched.since, headers=asked.headers) as edgar:
             edgar.run(list(watched.companies))
     for step in due:
         _run_step(lake, step, watched, progress)
     Upkeep(lake, [step.dataset for step in due]).compact_where_due(at_end=True)
     return progress
-
-
-def _uses(watched: WatchList, source: str) -> bool:
-    return not watched.sources or source in watched.sources
 
 
 def _watched(lake: Lake, asked: Asked) -> WatchList:
@@ -101,9 +101,11 @@ def _watched(lake: Lake, asked: Asked) -> WatchList:
         watched = replace(watched, series=sources.DEFAULT_SERIES)
     for path in watched.archives:
         archives.kind_of(Path(path))
-    if not watched.companies and not watched.series and not watched.archives:
+    if asked.prices:
+        prices.read(asked.prices)
+    if not (watched.companies or watched.series or watched.archives or asked.prices):
         raise BadInput("--tickers", "this lake watches nothing yet", "name companies, such as --tickers AAPL,MSFT")
-    if watched.companies and _uses(watched, sources.EDGAR):
+    if watched.companies and sources.uses(watched, sources.EDGAR):
         EDGAR.request_headers()
     return watched
 
@@ -116,7 +118,7 @@ def _plan(lake: Lake, watched: WatchList, due: Sequence[sources.Step]) -> list[s
         size = Path(path).stat().st_size
         minutes = size / BULK_BYTES_A_MINUTE
         lines.append(f"  {path}: {size / 1e6:,.0f} MB, about {max(minutes, 1):,.0f} minutes where all of it is new")
-    if watched.companies and _uses(watched, sources.EDGAR):
+    if watched.companies and sources.uses(watched, sources.EDGAR):
         new = [cik for cik in watched.companies if cik not in lake.watch_list().companies]
         known = len(watched.companies) - len(new)
         requests, megabytes = (
@@ -153,9 +155,8 @@ def _run_step(lake: Lake, step: sources.Step, watched: WatchList, progress: Prog
     source = replace(
         source, units=lambda asked: [unit for unit in feed(step.dataset).units(asked) if unit.name in names]
     )
-    mode = "live" if step.every is None else "refresh"
     try:
-        with HttpClient(source.provider, CaptureStore.of(lake.location), mode) as client:
+        with HttpClient(source.provider, CaptureStore.of(lake.location), step.mode) as client:
             report = run_feed(source, scope, client, lake, run_id=f"sync-{uuid4().hex}", audits=(expected,))
     except SourceError as problem:
         progress.unanswered.append(f"{step.dataset}: {problem}")

@@ -41,6 +41,11 @@ class Step:
         """Whom it asks."""
         return feed(self.dataset).provider
 
+    @property
+    def mode(self) -> str:
+        """How its client asks."""
+        return "live" if self.every is None else "refresh"
+
 
 def _of_tickers(watched: WatchList, _today: date) -> Scope:
     return Scope(tickers=watched.tickers)
@@ -123,6 +128,11 @@ def steps(watched: WatchList) -> list[Step]:
     left_out = skipped(watched)
     asked = [step for step in STEPS if step.provider.name not in left_out]
     return [step for step in asked if not step.of_companies or watched.tickers]
+
+
+def uses(watched: WatchList, source: str) -> bool:
+    """Whether a source is among those that are asked."""
+    return not watched.sources or source in watched.sources
 
 
 def today() -> date:

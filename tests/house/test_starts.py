@@ -28,9 +28,11 @@ from pipelines.definitions import build_definitions
 from pipelines.partitions import EARNINGS_SET
 from pitlake import cli, connect
 from pitlake.clock import instant
+from pitlake.lake.storage.watch_list import WatchList
 from pitlake.web.address import Address
 from resources.graph.open import GraphSettings, graph_server
 from resources.graph.resource import GraphResource
+from resources.lake import LakeResource
 from sample import outside
 from tests.cli.conftest import ROOT
 from tests.house.newcomer import PATIENCE
@@ -318,8 +320,9 @@ def test_a_turn_of_the_agent_says_that_it_has_no_model(wired, place, monkeypatch
 
 def test_every_schedule_asks_for_a_run_that_its_job_takes(wired, monkeypatch):
     definitions, instance = wired
-    for name in ("PITLAKE_WATCH_CIKS", "PITLAKE_WATCH_SERIES", "PITLAKE_DROPS", "ANTHROPIC_API_KEY"):
+    for name in ("PITLAKE_DROPS", "ANTHROPIC_API_KEY"):
         monkeypatch.setenv(name, "0000320193")
+    LakeResource().open().watch(WatchList(companies={"0001104485": ("NOG",)}, series=("GDP",)))
     at = datetime(2024, 5, 31, 17, tzinfo=ZoneInfo("America/New_York"))  # a Friday, for the weekly one
     repository = definitions.get_repository_def()
     for schedule in repository.schedule_defs:

@@ -1,6 +1,6 @@
 """When things run by themselves: by New York's clock and the exchange's calendar."""
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import dagster as dg
@@ -9,6 +9,7 @@ import pytest
 from assets.derived.earnings_bundles import Event
 from pipelines import schedules
 from pipelines.definitions import build_definitions
+from pitlake.lake.storage.watch_list import WatchList
 from resources.lake import LakeResource
 
 
@@ -23,21 +24,35 @@ def test_before_the_open_needs_a_session(day, runs):
         assert isinstance(schedules.before_the_open(context), dg.RunRequest) is runs
 
 
-def test_a_watch_asks_for_what_is_named_and_says_when_nothing_is(monkeypatch):
+@pytest.fixture
+def watching(tmp_path):
+    """A lake that watches two companies and a series."""
+    lake = LakeResource(root=str(tmp_path / "lake"))
+    companies = {"0000320193": ("AAPL",), "0001045810": ("NVDA",)}
+    lake.open().watch(WatchList(companies=companies, series=("GDP",), since=date(2015, 1, 1)))
+    return lake
+
+
+def test_a_watch_asks_for_the_lakes_watch_list_and_says_when_it_is_empty(watching, tmp_path):
     with at("2024-07-03 09:15") as context:
-        assert isinstance(schedules.edgar(context), dg.SkipReason)
-        monkeypatch.setenv("PITLAKE_WATCH_CIKS", "0000320193 0001045810")
-        asked = schedules.edgar(context)
+        assert isinstance(schedules.edgar(context, lake=LakeResource(root=str(tmp_path / "other"))), dg.SkipReason)
+        asked = schedules.edgar(context, lake=watching)
     config = asked.run_config["ops"]["sec_filings"]["config"]
     assert config == {"mode": "refresh", "ciks": ["0000320193", "0001045810"]}
 
 
-def test_the_run_config_of_a_watch_is_one_the_job_takes(monkeypatch):
-    monkeypatch.setenv("PITLAKE_WATCH_SERIES", "GDP")
+def test_the_run_config_of_a_watch_is_one_the_job_takes(watching, monkeypatch):
+    monkeypatch.setenv("FRED_API_KEY", "no-key-opens-anything")
+    monkeypatch.delenv("POLYGON_API_KEY", raising=False)
     with at("2024-07-03 08:31") as context:
-        asked = schedules.macro_releases(context)
-    job = build_definitions().resolve_job_def("macro_watch")
-    assert dg.validate_run_config(job, asked.run_config)
+        macro = schedules.macro_releases(context, lake=watching)
+        every = schedules.watched_sources(context, lake=watching)
+    definitions = build_definitions()
+    assert dg.validate_run_config(definitions.resolve_job_def("macro_watch"), macro.run_config)
+    assert dg.validate_run_config(definitions.resolve_job_def("external_feeds"), every.run_config)
+    assert every.run_config["ops"]["macro_observations"]["config"]["series"] == ["GDP"]
+    assert every.run_config["ops"]["sec_facts"]["config"]["date_from"] == "2015-01-01"
+    assert "polygon_splits" not in every.run_config["ops"]
 
 
 def test_files_are_received_where_a_folder_is_named(monkeypatch):

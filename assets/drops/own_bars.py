@@ -1,0 +1,80 @@
+"""Dataset `own_bars`: daily bars of a user's own files, dated by the exchange's close. Pure but for `collect`."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from assets.drops import _lines as lines
+from assets.drops.receiving import dropped
+from assets.extraction import Place, Record, RunFacts, dated, parsed
+from assets.feeds import dating, fields
+from assets.feeds.feed import Feed, Scope, Unit
+from assets.feeds.items import named
+from pitlake.datasets import _figures as figures
+from pitlake.datasets import own_bars as contract
+from pitlake.datasets.own_bars import DATASET
+from pitlake.errors import Unreadable
+from pitlake.exchange import session
+from resources.http.capture import Capture
+
+COLUMNS = tuple(column.name for column in DATASET.columns)
+
+
+def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+    """Yield one record per line."""
+    return lines.records(captures, COLUMNS, {}, DATASET.key)
+
+
+def locate(record: Record, run: RunFacts) -> Place:
+    """Date a bar by the close of its day, if the file was received after it."""
+    name = [record.get(column, "") for column in DATASET.key] if "problem" not in record else [record["place"]]
+    evidence = named(run, record, *name)
+    if reason := lines.problem(record):
+        return Place(evidence, reason=reason)
+    try:
+        day = dating.day(record["date"])
+        dating.end_of_day(day)
+    except Unreadable:
+        return Place(evidence, reason=contract.NO_DAY.reason)
+    hours = session(day)
+    if hours is None:
+        return Place(evidence, day=day, reason=figures.NO_SESSION.reason)
+    if (run.fetched_at or run.observed_at) < hours.close:
+        return Place(evidence, day=day, reason=figures.UNFINISHED.reason)
+    return dated(evidence, hours.close)
+
+
+def values(record: Record) -> dict[str, Any]:
+    """Return the business columns of a bar."""
+    return parsed(record, PARSERS) | {"date": dating.day(record["date"])}
+
+
+def _ticker(value: Any) -> str:
+    return fields.required_word(value).upper()
+
+
+def _price(value: Any) -> float:
+    found = fields.number(value)
+    if found is None:
+        raise Unreadable("a number is required")
+    return found
+
+
+def _shares(value: Any) -> int:
+    found = _price(value)
+    if not found.is_integer():
+        raise Unreadable("a whole number is required")
+    return int(found)
+
+
+PARSERS = {"ticker": _ticker, **dict.fromkeys(("open", "high", "low", "close"), _price), "volume": _shares}
+
+DROP = Feed(
+    dataset=DATASET,
+    provider=dropped(DATASET.name),
+    example=Scope(),
+    units=lines.units,
+    collect=lines.collect,
+    records=records,
+    locate=locate,
+    values=values,
+)

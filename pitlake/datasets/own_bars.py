@@ -1,0 +1,50 @@
+"""Contract of dataset `own_bars`."""
+
+from pitlake.contract import Column, Dataset, GapRule
+from pitlake.datasets import _answers as answers
+from pitlake.datasets import _drops as drops
+from pitlake.datasets import _figures as figures
+from pitlake.datasets import _shared as shared
+
+NO_DAY = GapRule(type="unverifiable", reason="bar has no readable day", when="the line's date is not a calendar day")
+
+DATASET = Dataset(
+    name="own_bars",
+    title="Daily bars from files of one's own",
+    summary=(
+        "Raw daily bars as traded, from CSV or Parquet files that a user brings: `pitlake sync --prices`, or a folder "
+        "of dropped files. Prices that are adjusted for splits know of later ones and do not belong here."
+    ),
+    availability=(
+        "The close of New York's exchange on the bar's day, early closes included. A bar that was received before its "
+        "close is not a row; a bar that reads otherwise in a later file is a new revision, available when that was "
+        "received."
+    ),
+    columns=(
+        Column(name="ticker", type="string", required=True, meaning="Ticker as the file spells it, in capitals."),
+        Column(name="date", type="date", required=True, meaning="Trading day of the bar, New York."),
+        Column(name="open", type="float", unit="USD", required=True, meaning="First price of the day."),
+        Column(name="high", type="float", unit="USD", required=True, meaning="Highest price."),
+        Column(name="low", type="float", unit="USD", required=True, meaning="Lowest price."),
+        Column(name="close", type="float", unit="USD", required=True, meaning="Last price, not adjusted."),
+        Column(name="volume", type="int", unit="shares", required=True, meaning="Traded shares."),
+    ),
+    key=("ticker", "date"),
+    entity="ticker",
+    known={"ticker": "hindsight"},
+    rules=shared.BAR_RULES,
+    source_tag="time_series_timestamp",
+    gap_rules=(
+        NO_DAY,
+        figures.NO_SESSION,
+        figures.UNFINISHED,
+        drops.UNFINISHED,
+        answers.OTHER_SHAPE,
+        answers.REPEATED,
+        shared.FUTURE,
+        *shared.unreadable("ticker", "open", "high", "low", "close", "volume"),
+    ),
+    group="drops",
+    lane=2,
+    partitioned=False,
+)
