@@ -170,7 +170,8 @@ def watched_sources(context: dg.ScheduleEvaluationContext, lake: LakeResource) -
 
 def feed_config(scope: Scope, mode: str) -> dict[str, object]:
     """Return a scope as the run config of a feed's asset."""
-    return {name: value for name, value in scope.as_json().items() if value} | {"mode": mode}
+    facts = {name: list(value) if isinstance(value, tuple) else value for name, value in scope.as_json().items()}
+    return {name: value for name, value in facts.items() if value} | {"mode": mode}
 
 
 def _run(context: dg.ScheduleEvaluationContext, configs: Mapping[str, object]) -> dg.RunRequest:

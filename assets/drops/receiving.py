@@ -83,7 +83,7 @@ def publish(
         if isinstance(report.outcome, CheckFailed):
             return
     if not waiting:
-        yield nothing_asked(feed, lake, run_id)
+        yield nothing_asked(feed, lake, run_id, audits)
 
 
 def _waiting(store: CaptureStore, feed: Feed, lake: Lake) -> list[Capture]:

@@ -90,7 +90,8 @@ def feed_asset(feed: Feed) -> dg.AssetsDefinition:
             lake_now, scope, asks_nothing = lake.open(), config.scope(), config.asks_nothing
         if asks_nothing:
             context.log.info("the run's config names nothing to ask for, so nothing is published")
-            yield from dagster_events(context, dataset, nothing_asked(feed, lake_now, context.run.run_id))
+            report = nothing_asked(feed, lake_now, context.run.run_id, (expected,))
+            yield from dagster_events(context, dataset, report)
             return
         with not_retried(), HttpClient(feed.provider, CaptureStore.of(lake_now.location), config.mode) as client:
             report = run_feed(feed, scope, client, lake_now, run_id=context.run.run_id, audits=(expected,))

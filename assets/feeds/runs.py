@@ -81,11 +81,11 @@ def run_once(
     return run.publish(feed.units(scope), client.fetch, client.mode, None)
 
 
-def nothing_asked(feed: Feed, lake: Lake, run_id: str) -> RunReport:
+def nothing_asked(feed: Feed, lake: Lake, run_id: str, audits: Sequence[Audit] = ()) -> RunReport:
     """Report a run that asked for nothing: it published nothing and saw nothing of its source."""
     with lake.stage(feed.dataset, run_id) as stage:
         stage.poll(entities=())
-        return concluded(stage, lake, lambda: None, clock.now)
+        return concluded(stage, lake, lambda: None, clock.now, audits)
 
 
 def _but_the_last(rounds: Sequence[Sequence[State]], last: int) -> Iterator[Sequence[State]]:

@@ -9,6 +9,8 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -23,7 +25,7 @@ from pipelines.sync.bulk_worker import Made, Task
 from pipelines.sync.progress import Progress
 from pipelines.sync.upkeep import Upkeep
 from pitlake.datasets import get
-from pitlake.errors import BadInput
+from pitlake.errors import BadInput, MachineExhausted
 from pitlake.lake.lake import Lake
 from pitlake.lake.storage.bulk_loads import BulkLoad
 from pitlake.lake.storage.conventions import ACCEPTANCE
@@ -147,7 +149,12 @@ class BulkSync:
         """Publish what the processes made of a batch, a dataset at a time; returns whether nothing was refused."""
         parts: defaultdict[str, list[Made]] = defaultdict(list)
         for future in made:
-            for one in future.result():
+            try:
+                made_of_task = future.result()
+            except BrokenProcessPool:
+                problem = "a process of the load was killed"
+                raise MachineExhausted("memory", "the bulk load", self._lake.location, problem) from None
+            for one in made_of_task:
                 parts[one.dataset].append(one)
         return all(self._publish_one(dataset, listed, batch) for dataset, listed in parts.items())
 
@@ -163,10 +170,16 @@ class BulkSync:
             return self._progress.add(concluded(stage, self._lake, fill, self._lake.now))
 
 
-def _processes() -> ProcessPoolExecutor:
+@contextmanager
+def _processes() -> Iterator[ProcessPoolExecutor]:
+    """Processes that end at once when the load is stopped."""
     context = multiprocessing.get_context("spawn")
     count = max(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 2)
-    return ProcessPoolExecutor(count, context, initializer=bulk_worker.prepare_process, initargs=(os.getpid(),))
+    pool = ProcessPoolExecutor(count, context, initializer=bulk_worker.prepare_process, initargs=(os.getpid(),))
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _companies(archive: Archive, wanted: set[str] | None) -> Companies:

@@ -5,6 +5,7 @@ Nothing is published here and no lake is opened.
 
 import atexit
 import os
+import signal
 import threading
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -138,7 +139,10 @@ def _add_records(source: Feed, left: Iterable[Any], capture: Capture, run: RunFa
 
 
 def prepare_process(parent: int) -> None:
-    """Make this process end once its parent has, which may be killed, and end without the farewell of libraries."""
+    """Make this process end once its parent has, which may be killed, and leave Ctrl-C to it.
+
+    It ends without the interpreter's clean-up, in which native libraries write what they leak to stderr.
+    """
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -147,3 +151,4 @@ def prepare_process(parent: int) -> None:
 
     threading.Thread(target=watch, daemon=True).start()
     atexit.register(os._exit, 0)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -52,6 +52,8 @@ EXTRAS = {
     "web": ("anyio", "exchange_calendars", "jinja2", "markupsafe", "pytz", "starlette", "uvicorn"),
 }
 """Optional modules that commands need, by the extra of pitlake that installs them."""
+PLATFORM = ("backfill", "fetch", "reparse", "sync")
+"""Commands that only a checkout has."""
 FAILED, BAD_INPUT, INTERRUPTED, READER_GONE = 1, 2, 130, 141
 EXIT_CODES = "Exit codes: 0 success, 1 failure, 2 bad input, 130 interrupted, 141 stdout was closed."
 
@@ -134,6 +136,11 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
 def _usage(error: click.UsageError) -> str:
     command = error.ctx.command_path if error.ctx else "pitlake"
     if isinstance(error, click.exceptions.NoSuchCommand) and error.ctx and isinstance(error.ctx.command, click.Group):
+        if error.command_name in PLATFORM:
+            return (
+                f"'{command} {error.command_name}' needs what fills a lake, which the installed package does not hold; "
+                "clone pitlake's repository, run `make` there and use its .venv/bin/pitlake"
+            )
         names = error.ctx.command.list_commands(error.ctx)
         return f"there is no command '{command} {error.command_name}'; {choice(error.command_name, names)}"
     return f"{error.format_message().rstrip('.')}; see {command} --help"

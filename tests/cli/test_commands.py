@@ -8,7 +8,8 @@ from datetime import timedelta
 
 import pytest
 
-from pitlake import __version__, cli
+from pitlake import __version__, cli, extensions
+from pitlake.cli import PLATFORM
 from pitlake.datasets import all_datasets
 from pitlake.lake import Lake
 from pitlake.lake.storage.signed_cache import caches
@@ -240,3 +241,15 @@ def test_a_search_in_vain_says_how_many_texts_were_searched_and_what_to_try(pitl
     assert said.code == 0
     assert says in said.err
     assert pitlake("search", *arguments, "--as-of", AFTER, "--format", "json").out == "[]\n"
+
+
+@pytest.mark.parametrize("command", PLATFORM)
+def test_a_command_that_only_a_checkout_has_says_where_it_is_found(pitlake, monkeypatch, command):
+    monkeypatch.setattr("pitlake.extensions.entries", lambda kind: {})
+    said = pitlake(command)
+    assert (said.code, said.out) == (2, "")
+    assert f"'pitlake {command}' needs what fills a lake" in said.err
+
+
+def test_every_command_of_the_platform_is_named_where_its_absence_is_told():
+    assert set(PLATFORM) == set(extensions.entries("commands")) - {"forge"}

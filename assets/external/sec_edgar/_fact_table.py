@@ -7,9 +7,9 @@ not one, one fact stated twice) is left to `sec_facts`, record by record. Pure.
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import repeat
 from typing import Any, NamedTuple, cast
 from urllib.parse import quote
@@ -38,8 +38,13 @@ def fact_table(
     """
     columns: defaultdict[str, list[Any]] = defaultdict(list)
     left: list[Record] = []
+
+    @cache
+    def dated(filing: tuple[Any, Any]) -> _Dated | None:
+        return _release(filing, cik, releases, observed_at)
+
     for shared, facts in sec_facts.fact_lists(capture, cik, since):
-        rows = _columns(facts, shared, capture, releases, observed_at) if facts else {}
+        rows = _columns(facts, shared, capture, dated) if facts else {}
         if rows is None:
             left += sec_facts.fact_records(facts, shared, capture)
         else:
@@ -63,8 +68,7 @@ def _columns(
     facts: Sequence[Record],
     shared: Mapping[str, str],
     capture: Capture,
-    releases: Releases,
-    observed_at: datetime,
+    dated: Callable[[tuple[Any, Any]], "_Dated | None"],
 ) -> dict[str, Iterable[Any]] | None:
     """The columns of a list of facts; None where one of them is out of the ordinary."""
     periods = [(fact.get("start"), fact.get("end"), fact.get("accn")) for fact in facts]
@@ -75,14 +79,14 @@ def _columns(
         if len(set(periods)) < len(facts) or not set(map(type, values)) <= {int, float}:
             return None
         days = [(start and _day(start), _day(end)) for start, end, _ in periods]
-        dated = {filing: _release(filing, shared["cik"], releases, observed_at) for filing in set(filings)}
+        dates = list(map(dated, filings))
         figures = list(map(float, values))
     except (TypeError, AttributeError, OverflowError, ValueError):
         return None
     regular_forms = all(type(form) is str and form and form == form.strip() for form in set(forms))
-    if None in dated.values() or not regular_forms or not all(map(math.isfinite, figures)):
+    if None in dates or not regular_forms or not all(map(math.isfinite, figures)):
         return None
-    known = [cast("_Dated", dated[filing]) for filing in filings]
+    known = cast("list[_Dated]", dates)
     named = quote("/".join((shared["cik"], shared["concept"], shared["unit"], "")), safe="/:", errors="replace")
     return {
         "accession_no": (number for *_, number in periods),
