@@ -8,7 +8,7 @@ from assets.drops.receiving import dropped
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import dating, fields
 from assets.feeds.feed import Feed, Scope, Unit
-from assets.feeds.items import named
+from assets.feeds.items import evidence_of
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import own_bars as contract
 from pitlake.datasets.own_bars import DATASET
@@ -27,7 +27,7 @@ def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, 
 def locate(record: Record, run: RunFacts) -> Place:
     """Date a bar by the close of its day, if the file was received after it."""
     name = [record.get(column, "") for column in DATASET.key] if "problem" not in record else [record["place"]]
-    evidence = named(run, record, *name)
+    evidence = evidence_of(run, record, *name)
     if reason := lines.problem(record):
         return Place(evidence, reason=reason)
     try:

@@ -54,7 +54,7 @@ class EdgarSync:
         self._once = self._stack.enter_context(HttpClient(PROVIDER, self._store, "live"))
         return self
 
-    def __exit__(self, *raised: object) -> None:
+    def __exit__(self, *_raised: object) -> None:
         self._stack.close()
 
     def run(self, ciks: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ from assets.external import feed
 from assets.feeds.feed import Feed, Scope, Unit
 from assets.feeds.replaying import first_request
 from assets.feeds.runs import run_feed
+from assets.runs import RunReport
 from checks.expectations import expected
 from pipelines.sync import companies, prices, sources
 from pipelines.sync.bulk import BulkSync
@@ -25,7 +26,7 @@ from resources.http.capture import CaptureStore
 from resources.http.client import HttpClient
 from resources.http.providers.sec_edgar import PROVIDER as EDGAR
 
-FILED_ELECTRONICALLY = 1993
+PREMIUM = "premium endpoint"
 NEW_COMPANY = (3, 4.5)
 KNOWN_COMPANY = (1, 0.2)
 """Requests and megabytes of a company, as EDGAR answers on average."""
@@ -156,13 +157,20 @@ def _run_step(lake: Lake, step: sources.Step, watched: WatchList, progress: Prog
         source, units=lambda asked: [unit for unit in feed(step.dataset).units(asked) if unit.name in names]
     )
     try:
-        with HttpClient(source.provider, CaptureStore.of(lake.location), step.mode) as client:
-            report = run_feed(source, scope, client, lake, run_id=f"sync-{uuid4().hex}", audits=(expected,))
+        report = _asked(lake, step, source, scope)
+        if step.without_premium and any(reason == PREMIUM for _, reason in report.gaps):
+            progress.say(f"{step.dataset}: the key does not open all of it; asking for {dict(step.without_premium)}")
+            report = _asked(lake, step, source, replace(scope, options=step.without_premium))
     except SourceError as problem:
         progress.unanswered.append(f"{step.dataset}: {problem}")
         return
     progress.add(report)
     progress.line(f"{source.provider.name}: {step.dataset} is in the lake")
+
+
+def _asked(lake: Lake, step: sources.Step, source: Feed, scope: Scope) -> RunReport:
+    with HttpClient(source.provider, CaptureStore.of(lake.location), step.mode) as client:
+        return run_feed(source, scope, client, lake, run_id=f"sync-{uuid4().hex}", audits=(expected,))
 
 
 def _stale(lake: Lake, step: sources.Step, source: Feed, scope: Scope) -> list[Unit]:

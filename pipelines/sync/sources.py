@@ -1,7 +1,7 @@
 """The sources a sync can ask, which of them are configured, and what of each it asks for."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 
 from assets.external import feed
@@ -28,13 +28,15 @@ class Step:
 
     scope: what is asked for of a watch list on a New York day. every: how long an answer is new enough; None asks for
     what was never answered, and again for what a window still open then may have added. of_companies: whether it asks
-    about the watched tickers.
+    about the watched tickers. without_premium: options with which a source is asked that answers those of the scope to
+    paying customers alone.
     """
 
     dataset: str
     scope: Callable[[WatchList, date], Scope]
     every: timedelta | None = DAY
     of_companies: bool = True
+    without_premium: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def provider(self) -> Provider:
@@ -74,6 +76,7 @@ STEPS = (
     Step(
         dataset="av_daily_bars",
         scope=lambda watched, _: Scope(tickers=watched.tickers, options={"outputsize": "full"}),
+        without_premium={"outputsize": "compact"},
     ),
     Step(dataset="av_earnings", scope=_of_tickers),
     Step(dataset="polygon_dividends", scope=_since_first_day),
@@ -82,9 +85,7 @@ STEPS = (
     Step(dataset="call_transcripts", scope=_calls, every=None),
     Step(
         dataset="macro_panels",
-        scope=lambda watched, today: Scope(
-            series=tuple(_months(max(watched.since or FIRST_PANEL, FIRST_PANEL), today))
-        ),
+        scope=_panels,
         every=None,
         of_companies=False,
     ),
