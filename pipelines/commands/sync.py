@@ -3,6 +3,8 @@
 What is asked of whom, and in what order, is pipelines.sync's.
 """
 
+import os
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
@@ -72,8 +74,17 @@ def command(everything: bool, headers: str, split_basis: str | None, lake: str |
     for line in done.unanswered:
         render.say(f"no answer: {line}; the next sync asks again")
     render.say(f"{opened.location} is at version {version(opened)}; `pitlake web` shows it")
-    if done.refused or done.unanswered:
+    if failures := [*done.refused.values(), *done.unanswered]:
+        _alert(failures)
         raise click.exceptions.Exit(1)
+
+
+def _alert(failures: Sequence[str]) -> None:
+    """Send what failed to the channels of alerts, where any is named: nobody may be looking at this terminal."""
+    from resources.notifier import VARIABLE, Notifier
+
+    if os.environ.get(VARIABLE):
+        Notifier().send(f"pitlake: {len(failures)} failures of a sync", "\n".join(failures))
 
 
 def _split(text: str | None) -> tuple[str, ...]:

@@ -128,6 +128,21 @@ def test_a_company_without_facts_costs_no_other(sync, edgar, lake):
     assert "sec_facts: 1 × " in done.err
 
 
+def test_a_company_that_edgar_does_not_answer_about_fails_the_sync_alone_and_is_alerted(
+    sync, edgar, lake, monkeypatch, caplog
+):
+    monkeypatch.setenv("PITLAKE_NOTIFY", "log")
+    edgar.server.plays(SUBMISSIONS.format(1000), Answer(b"", fault="drop"))
+    done = sync("--tickers", "TKA,TKB")
+    assert done.code == 1
+    assert "no answer: CIK 0000001000: " in done.err
+    assert "pitlake: 1 failures of a sync" in caplog.text
+    assert rows(lake, "SELECT DISTINCT cik FROM sec_facts") == [("0000001001",)]
+    edgar.publish()
+    assert sync().code == 0
+    assert rows(lake, "SELECT count(DISTINCT cik) FROM sec_facts") == [(2,)]
+
+
 def test_a_sync_that_is_killed_goes_on_without_loss_or_doubling(sync, edgar, lake):
     edgar.server.plays(FACTS.format(1001), Answer(b"", fault="hang"))
     with subprocess.Popen(
