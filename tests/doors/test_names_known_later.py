@@ -146,3 +146,13 @@ def test_bars_of_a_reused_ticker_are_one_company_s(twins):
         assert {row[0] for row in session.sql("SELECT entity_id FROM bars_of('NOG')").rows()} == {"0000000001"}
         by_cik = session.run("bars_adjusted", ticker=RENAMED)
         assert set(by_cik.arrow()["entity_id"].to_pylist()) == {"0000000001"}
+
+
+@pytest.mark.parametrize("hindsight", ["show", "omit"])
+@pytest.mark.parametrize(("hyphen", "dot"), [("TWO-PC", "TWO.PC"), ("BRK-B", "BRK.B")])
+def test_a_share_class_is_one_company_however_it_is_spelled(tmp_path, hindsight, hyphen, dot):
+    lake = Lake(tmp_path / "lake")
+    publish(lake, "names", [ticker("1465740", "TWO", "TWO-PC"), ticker("1067983", "BRK-A", "BRK-B")], "names")
+    with connect(T, lake=lake.root, hindsight=hindsight, isolation="in_process") as session:
+        as_filed, as_quoted = (session.run("names_of_company", ticker=name).rows() for name in (hyphen, dot))
+    assert as_filed == as_quoted != []
