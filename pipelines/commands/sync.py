@@ -24,7 +24,7 @@ HEADERS = ("none", "earnings", "undecided", "all")
 @click.option("--series", metavar="A,B", help="FRED series to watch from now on.")
 @click.option("--all", "everything", is_flag=True, help="Every company of the bulk files that --from names.")
 @click.option("--from", "files", metavar="A,B", help="EDGAR's companyfacts.zip and submissions.zip, as paths.")
-@click.option("--prices", metavar="FILE", help="Daily bars of one's own, CSV or Parquet; needs --split-basis.")
+@click.option("--prices", metavar="FILE", help="Your own daily bars, CSV or Parquet; needs --split-basis.")
 @click.option(
     "--split-basis",
     type=click.Choice(("traded", "adjusted")),
@@ -113,6 +113,6 @@ def _day(text: str | None) -> date | None:
         raise BadInput(
             "--since", f"{text!r} is neither a year nor a day", "give one such as 2015 or 2015-06-30"
         ) from None
-    if not date(FIRST_YEAR, 1, 1) <= day <= date.today():  # noqa: DTZ011 - a day more or less is none of ours
+    if not date(FIRST_YEAR, 1, 1) <= day <= date.today():  # noqa: DTZ011 - a day more or less does not matter
         raise BadInput("--since", f"{text} is out of range", f"give a day from {FIRST_YEAR} to today")
     return day

@@ -1,4 +1,4 @@
-"""Prices of a file of one's own: CSV or Parquet, captured as CSV in parts and published like any dropped file."""
+"""Prices of a user's own file: CSV or Parquet, captured as CSV in parts and published like any dropped file."""
 
 from hashlib import sha256
 from io import BytesIO

@@ -10,7 +10,7 @@ NO_DAY = GapRule(type="unverifiable", reason="bar has no readable day", when="th
 
 DATASET = Dataset(
     name="own_bars",
-    title="Daily bars from files of one's own",
+    title="Daily bars from a user's own files",
     summary=(
         "Raw daily bars as traded, from CSV or Parquet files that a user brings: `pitlake sync --prices`, or a folder "
         "of dropped files. Prices that are adjusted for splits know of later ones and do not belong here."

@@ -28,7 +28,8 @@ def test_the_commands_of_the_page_run_as_they_stand(edgar, tmp_path):
                 company.reports(year, quarter)
     edgar.publish()
     zipped(tmp_path, edgar.companies)
-    (tmp_path / "pitlake").write_text(f"#!{sys.executable}\nfrom pitlake.cli import main\nmain()\n")
+    command = f"#!{sys.executable}\nfrom pitlake.cli import main\nif __name__ == '__main__':\n    main()\n"
+    (tmp_path / "pitlake").write_text(command)
     (tmp_path / "pitlake").chmod(0o755)
     script = "set -e\n" + "\n".join(BLOCK.findall((ROOT / "docs/real-lake.md").read_text()))
     environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}

@@ -1,4 +1,4 @@
-"""`pitlake sync --prices`: bars of a file of one's own, dated by the close of their day."""
+"""`pitlake sync --prices`: bars of a user's own file, dated by the close of their day."""
 
 import pyarrow as pa
 import pyarrow.csv as csv
