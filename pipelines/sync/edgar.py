@@ -27,7 +27,7 @@ from pitlake.errors import AnswerRefused, Unparsable
 from pitlake.lake.lake import Lake
 from resources.http.capture import Capture, CaptureStore, Request
 from resources.http.client import HttpClient
-from resources.http.provider import OK
+from resources.http.provider import NO_DATA, OK
 from resources.http.providers.sec_edgar import PROVIDER
 
 COMPANIES_AT_ONCE = 25
@@ -88,9 +88,9 @@ class EdgarSync:
             for _ in self._feeds["universe_events"].collect(Unit(cik, self._scope("", cik)), self._fetch):
                 pass
         except AnswerRefused as refusal:
-            if refusal.answered_at is None:
+            if refusal.gap_type != NO_DATA:
                 self._progress.unanswered.append(f"CIK {cik}: {refusal.reason}")
-                return bool(submissions)
+            return refusal.answered_at is not None or bool(submissions)
         except Unparsable:
             pass  # what can't be read is a gap of the run that reads it
         return True
@@ -104,7 +104,7 @@ class EdgarSync:
         try:
             self._count(client.fetch(request))
         except AnswerRefused as refusal:
-            if refusal.answered_at is None:
+            if refusal.gap_type != NO_DATA:
                 raise
 
     def _fetch(self, request: Request) -> Capture:

@@ -132,7 +132,7 @@ def test_a_company_that_edgar_does_not_answer_about_fails_the_sync_alone_and_is_
     sync, edgar, lake, monkeypatch, caplog
 ):
     monkeypatch.setenv("PITLAKE_NOTIFY", "log")
-    edgar.server.plays(SUBMISSIONS.format(1000), Answer(b"", fault="drop"))
+    edgar.server.plays(SUBMISSIONS.format(1000), Answer(b"", 500))
     done = sync("--tickers", "TKA,TKB")
     assert done.code == 1
     assert "no answer: CIK 0000001000: " in done.err
