@@ -1,7 +1,7 @@
 """Scores of forecasts: Brier and its parts, log score, reliability by band, and what chance alone would show.
 
-An absolute bound on the calibration error is no test: for 500 forecasts by a perfect forecaster its median is 0.044. So
-it is compared with the errors of a perfect forecaster with the same probabilities.
+An absolute bound on the calibration error would test nothing: for 500 forecasts by a perfect forecaster its median is
+0.044. So it is compared with the errors of a perfect forecaster with the same probabilities.
 """
 
 from collections.abc import Sequence

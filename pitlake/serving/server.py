@@ -25,7 +25,7 @@ def listening(host: str, port: int) -> socket.socket:
         raise BadInput("--host, --port", sentence, "name another port, or a host of this machine") from None
 
 
-class Server(uvicorn.Server):
+class NotifyingServer(uvicorn.Server):
     """A uvicorn server that calls `on_started` once it answers requests and handles signals."""
 
     def __init__(self, config: uvicorn.Config, on_started: Callable[[], None]) -> None:
@@ -39,9 +39,9 @@ class Server(uvicorn.Server):
             self._on_started()
 
 
-def server(app: ASGIApp, on_started: Callable[[], None] = lambda: None) -> Server:
+def server(app: ASGIApp, on_started: Callable[[], None] = lambda: None) -> NotifyingServer:
     """Return a server of an application that has not started yet."""
-    return Server(
+    return NotifyingServer(
         uvicorn.Config(
             app,
             loop="asyncio",

@@ -66,7 +66,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class History:
+class NumberHistory:
     """revisions: rows of `Number.sql`; neighbours: (about, known, value) of the nearest periods, itself among them."""
 
     number: Number
@@ -98,10 +98,10 @@ def number(query: Mapping[str, str]) -> Number:
     return Number(contract, column, key)
 
 
-def history(session: "Session", chosen: Number) -> History:
+def history(session: "Session", chosen: Number) -> NumberHistory:
     """Read the history of a number. Raises what a session raises."""
     revisions = rows(session.sql(chosen.sql))
-    return History(chosen, revisions, _neighbours(session, chosen) if chosen.day else [])
+    return NumberHistory(chosen, revisions, _neighbours(session, chosen) if chosen.day else [])
 
 
 def _neighbours(session: "Session", chosen: Number) -> list[tuple[date, datetime, float]]:

@@ -48,7 +48,7 @@ def serve(descriptor: int, connection: duckdb.DuckDBPyConnection, separated: boo
         failure = Failure(type(problem).__name__, str(problem))
         end.send(END, protocol.encode_end(OrderEnd(0, failure=failure)))
         return
-    Server(end, connection, bound).run()
+    QueryServer(end, connection, bound).run()
 
 
 def _open(end: ChildEnd, connection: duckdb.DuckDBPyConnection, separated: bool) -> bool:
@@ -92,7 +92,7 @@ def _seal(memory: int, files: int, separated: bool) -> bool:
     return own_root
 
 
-class Server:
+class QueryServer:
     """Answers the parent, one query at a time."""
 
     def __init__(self, end: ChildEnd, connection: duckdb.DuckDBPyConnection, bound: bool) -> None:
