@@ -5,12 +5,13 @@ imported where pitlake's dependencies are not installed. Nothing else belongs he
 """
 
 __version__ = "0.1.0"
-__all__ = ["Lake", "PitlakeError", "connect", "parse_instant"]
+__all__ = ["Lake", "PitlakeError", "connect", "mount", "parse_instant"]
 
 _HOMES = {
     "Lake": "pitlake.lake",
     "PitlakeError": "pitlake.errors",
     "connect": "pitlake.session",
+    "mount": "pitlake.lake",
     "parse_instant": "pitlake.gate.rules",
 }
 

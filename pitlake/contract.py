@@ -46,6 +46,7 @@ CITATIONS = {
     "external": "address or request, and the hash of the record",
     "drops": "address of the file, and the hash of the record",
     "derived": "what it was derived from: a row's evidence, or the address of an answer",
+    "mounted": "name of the mounted table, and the row's key",
 }
 """What `evidence` holds, by the group of a dataset."""
 
@@ -97,8 +98,8 @@ KNOWN = {
 """Who could know a column's value at `available_at`: the answers there are."""
 
 # SQL takes two names that differ in case alone for one.
-_NAME = re.compile(r"[a-z][a-z0-9_]*")
-_COMPARISON = re.compile(rf"({_NAME.pattern}) (>=|>|<=|<) ({_NAME.pattern}|-?[0-9]+(?:\.[0-9]+)?)")
+NAME = re.compile(r"[a-z][a-z0-9_]*")
+_COMPARISON = re.compile(rf"({NAME.pattern}) (>=|>|<=|<) ({NAME.pattern}|-?[0-9]+(?:\.[0-9]+)?)")
 _ORDERED = {"int": "number", "float": "number", "date": "date", "instant": "instant"}
 
 
@@ -157,7 +158,7 @@ class Comparison:
         if spelled is None:
             raise ValueError(f"{text!r} compares nothing; write it like 'high >= low' or 'close > 0'")
         left, operator, right = spelled.groups()
-        return cls(left, operator, right if _NAME.fullmatch(right) else float(right))
+        return cls(left, operator, right if NAME.fullmatch(right) else float(right))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,7 +200,8 @@ class Dataset:
         revised_at: the column by which the source dates a change of content. "": a change is available when observed.
             "available_at": the source keeps its history, and each instant of an identity is a statement of its own.
         warnings: the names of further checks that only warn.
-        group: graph, external, derived or drops: the folder of its extractor in assets.
+        group: graph, external, derived or drops: the folder of its extractor in assets; mounted: a table that a lake's
+            user mounted.
         lane: 1 the graph, 2 data asked of providers, 3 data shown in open mode only; a tag in Dagster.
         open_only: whether sessions as of an instant leave it out.
         partitioned: whether runs are of New York days, from `first_day` on.
@@ -256,7 +258,7 @@ class Dataset:
         if not self.thing:
             object.__setattr__(self, "thing", self.identity)
         self._refuse(len(names) != len(column_names), "a column is named twice")
-        self._refuse(not all(map(_NAME.fullmatch, (self.name, *names))), "a name is not a lower-case SQL name")
+        self._refuse(not all(map(NAME.fullmatch, (self.name, *names))), "a name is not a lower-case SQL name")
         self._refuse(any(column.type not in TYPES for column in self.columns), "a column has an unknown type")
         self._refuse(not all(column.limits_fit for column in self.columns), "a column has limits its type can't have")
         self._refuse(any(column.strict and not column.limited for column in self.columns), "strict about nothing")
@@ -372,8 +374,10 @@ class Dataset:
 
     @property
     def captured(self) -> bool:
-        """Return whether its records come from captured answers, which can be replayed after later ones were read."""
-        return self.group in {"external", "drops"}
+        """Return whether polls of its source say what all of it was: captured answers, which can be replayed after
+        later ones were read, and mounted tables.
+        """
+        return self.group in {"external", "drops", "mounted"}
 
 
 def gap_table_name(dataset: str) -> str:

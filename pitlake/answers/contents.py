@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from pitlake import datasets
 from pitlake.clock import iso
 from pitlake.contract import INSTANT, Dataset
 from pitlake.questions.catalogue import COMPANY
@@ -88,9 +87,9 @@ def changes(session: "Session", since: datetime, company: str | None = None) -> 
     """
     lost = {} if company else _gaps(session, since)
     dataset_changes = [
-        _change(session, datasets.get(name), about, {"since": since} | filters, lost.get(name, 0))
-        for name in session.datasets
-        for about, filters in ([("true", {})] if company is None else _about(datasets.get(name), company))
+        _change(session, contract, about, {"since": since} | filters, lost.get(name, 0))
+        for name, contract in session.contracts.items()
+        for about, filters in ([("true", {})] if company is None else _about(contract, company))
     ]
     return [change for change in dataset_changes if change.new or change.revised or change.gaps]
 

@@ -17,7 +17,6 @@ from deltalake.exceptions import DeltaError
 
 from pitlake import __version__, machine
 from pitlake.clock import AVAILABLE_AT
-from pitlake.datasets import all_datasets
 from pitlake.errors import BadInput, LakeError
 from pitlake.lake.storage.root import open_store
 from pitlake.lake.storage.store import Store
@@ -77,7 +76,8 @@ def export(session: Session, target: str, *, revisions: bool = False) -> list[Ex
 
 def _write(session: Session, store: Store, name: str, view: str) -> Exported:
     schema = session.sql(f"SELECT * FROM {view} LIMIT 0").arrow().schema
-    by = ", ".join(map(identifier, order(name, schema.names)))
+    key = session.contracts[name].key if name != GAPS else ()
+    by = ", ".join(map(identifier, order(key, schema.names)))
     hashed, count, months = hashlib.sha256(), 0, [schema.empty_table()]
     for (month,) in session.sql(MONTHS.format(view=view)).rows():
         answer = session.sql(OF_MONTH.format(view=view, order=by), {"month": month})
@@ -92,10 +92,9 @@ def _write(session: Session, store: Store, name: str, view: str) -> Exported:
     return Exported(table=name, rows=count, sha256=hashed.hexdigest())
 
 
-def order(name: str, columns: Sequence[str]) -> list[str]:
-    """Return the columns by which rows of a table with these columns have one order."""
-    key = [AVAILABLE_AT, *all_datasets()[name].key] if name != GAPS else []
-    unique = [*key, "revision"] if "revision" in columns else key
+def order(key: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """Return the columns by which rows of a table with this key and these columns have one order."""
+    unique = [AVAILABLE_AT, *key, *(["revision"] if "revision" in columns else [])]
     return unique if key and set(unique) <= set(columns) else [AVAILABLE_AT, *columns]
 
 

@@ -22,6 +22,7 @@ COMMANDS = (
     "mcp",
     "agents",
     "web",
+    "mount",
     "datasets",
     "describe",
     "gaps",

@@ -15,11 +15,11 @@ def command(lake: str | None, datasets: tuple[str, ...], before: str | None) -> 
 
     Sessions read these files directly. Without a DATASET all datasets are compacted.
     """
-    from pitlake.datasets import all_datasets, get
     from pitlake.lake.lake import Lake
 
-    chosen = [get(name) for name in datasets or all_datasets()]  # every name, before anything is merged
     opened_lake = Lake(lake)
+    every = datasets or opened_lake.contracts()
+    chosen = [opened_lake.contract(name) for name in every]  # every name, before anything is merged
     opened_lake.head()
     done = [opened_lake.compact(dataset, before) for dataset in chosen]
     rows = [

@@ -1,10 +1,9 @@
-"""`pitlake datasets`: the datasets and what a lake holds of each. Without an instant no lake is read."""
+"""`pitlake datasets`: the datasets and what a lake holds of each. Without an instant no row is read."""
 
 from typing import TYPE_CHECKING
 
 import click
 
-from pitlake import datasets as catalogue
 from pitlake.cli import render
 from pitlake.cli.options import format_option
 from pitlake.cli.sessions import opened, optional_session_options
@@ -12,23 +11,28 @@ from pitlake.clock import iso
 from pitlake.dictionary import facts, shown
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from pitlake.contract import Dataset
     from pitlake.session import Viewpoint
 
 
 @click.command("datasets")
 @optional_session_options
 @format_option(("table", "json"))
-def command(viewpoint: "Viewpoint | None", form: str) -> None:
+def command(viewpoint: "Viewpoint | None", lake: str | None, form: str) -> None:
     """List the datasets. With --as-of or --open, show also what the lake holds of each."""
     if viewpoint is None:
-        _contracts(form)
+        from pitlake.lake.lake import Lake
+
+        _contracts(Lake(lake).contracts().values(), form)
         return
     from pitlake.answers.contents import holdings
 
     with opened(viewpoint) as session:
-        datasets = holdings(session)
+        datasets, contracts = holdings(session), session.contracts
     if form == "json":
-        entries = [facts(catalogue.get(holding.dataset)) | {"holds": holding.plain()} for holding in datasets]
+        entries = [facts(contracts[holding.dataset]) | {"holds": holding.plain()} for holding in datasets]
         render.deliver(render.to_json(entries), None)
         return
     rows = [
@@ -38,15 +42,14 @@ def command(viewpoint: "Viewpoint | None", form: str) -> None:
             iso(holding.first) if holding.first else "",
             iso(holding.newest) if holding.newest else "",
             f"{holding.gaps:,}",
-            catalogue.get(holding.dataset).title,
+            contracts[holding.dataset].title,
         )
         for holding in datasets
     ]
     render.deliver(render.grid(("dataset", "rows", "from", "newest", "gaps", "what"), rows), None)
 
 
-def _contracts(form: str) -> None:
-    every = catalogue.all_datasets().values()
+def _contracts(every: "Collection[Dataset]", form: str) -> None:
     if form == "json":
         render.deliver(render.to_json([facts(dataset) for dataset in every]), None)
         return

@@ -1,13 +1,12 @@
 """`pitlake describe DATASET`: one dataset's page of the data dictionary, and what a lake holds of it.
 
-Without an instant no lake is read.
+Without an instant no row is read.
 """
 
 from typing import TYPE_CHECKING
 
 import click
 
-from pitlake import datasets as catalogue
 from pitlake.cli import render
 from pitlake.cli.options import format_option
 from pitlake.cli.sessions import opened, optional_session_options
@@ -22,12 +21,14 @@ if TYPE_CHECKING:
 @click.argument("dataset")
 @optional_session_options
 @format_option(("text", "json"))
-def command(dataset: str, viewpoint: "Viewpoint | None", form: str) -> None:
+def command(dataset: str, viewpoint: "Viewpoint | None", lake: str | None, form: str) -> None:
     """Describe a dataset: its clock, key, columns and gaps.
 
     With --as-of or --open, show also what the lake holds of it.
     """
-    contract = catalogue.get(dataset)
+    from pitlake.lake.lake import Lake
+
+    contract = Lake(lake).contract(dataset)
     description, text = facts(contract), page(contract)
     if viewpoint is not None:
         from pitlake.answers.contents import holdings

@@ -8,7 +8,6 @@ import click
 from pitlake.cli import render
 from pitlake.cli.options import format_option, output_option
 from pitlake.cli.sessions import opened, session_options
-from pitlake.datasets import get
 
 if TYPE_CHECKING:
     from pitlake.session import Viewpoint
@@ -35,7 +34,7 @@ def command(dataset: str | None, each: bool, form: str, output: Path | None, vie
     `pitlake describe DATASET` says which gaps a dataset can have.
     """
     if dataset is not None:
-        dataset = get(dataset).name
+        dataset = viewpoint.open_lake().contract(dataset).name
     render.check_target(form, output)
     with opened(viewpoint) as session:
         render.write(session.sql(LISTED if each else COUNTED, {"dataset": dataset}).arrow(), form, output)

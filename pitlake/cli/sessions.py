@@ -28,12 +28,15 @@ _ARGUMENTS = ("as_of", "open_mode", "version", "known_by", "lake", "isolation", 
 def session_options(command: Decorated, *, required: bool = True) -> Decorated:
     """Add the options of a command that opens a session, which is called with the `viewpoint` they mean.
 
-    required: whether an instant or open mode must be named; else the viewpoint is None without either.
+    required: whether an instant or open mode must be named; else the viewpoint is None without either, and the command
+    is given the `lake` too.
     """
 
     @wraps(command)
     def with_viewpoint(**options: Any) -> Any:
         arguments = {name: options.pop(name) for name in _ARGUMENTS}
+        if not required:
+            options["lake"] = arguments["lake"]
         is_named = arguments["as_of"] is not None or arguments["open_mode"]
         return command(viewpoint=parse_viewpoint(**arguments) if required or is_named else None, **options)
 

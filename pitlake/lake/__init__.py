@@ -3,18 +3,19 @@
 The way in is `Lake`; `manifest` is what readers get. As-of sessions, views and doors are not here.
 """
 
-__all__ = ["Lake"]
+__all__ = ["Lake", "mount"]
 
 
 def __getattr__(name: str) -> object:
     """Import the lake's heavy libraries only when it is used: sessions need the manifest alone."""
-    if name == "Lake":
+    if name in __all__:
         import sys
 
         from pitlake import machine
 
         machine.require("pitlake", sys.prefix)  # before libraries that die where there is too little
-        from pitlake.lake.lake import Lake
+        from pitlake.lake import lake
 
-        return Lake
+        home: object = getattr(lake, name)
+        return home
     raise AttributeError(f"module 'pitlake.lake' has no attribute {name!r}")

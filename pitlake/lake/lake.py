@@ -7,12 +7,15 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import wraps
 from pathlib import Path
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from pitlake import datasets, machine
+from pitlake.aliases import meant
 from pitlake.contract import Dataset
 from pitlake.datasets._shared import RELEASE_RULE
-from pitlake.errors import LakeFault, LakeNotFound, VersionVacuumed
+from pitlake.errors import BadInput, LakeFault, LakeNotFound, VersionVacuumed, choice
+from pitlake.lake.mounting import contract as mounts
+from pitlake.lake.mounting.mount import Doors, Mounted, Wish, mount_table
 from pitlake.lake.publishing import check_results, polls
 from pitlake.lake.publishing.audit import Audit
 from pitlake.lake.publishing.check_results import CheckReport
@@ -23,7 +26,7 @@ from pitlake.lake.storage import bulk_loads, claims, conventions, faults, incide
 from pitlake.lake.storage.bulk_loads import BulkLoad
 from pitlake.lake.storage.incidents import Incident
 from pitlake.lake.storage.log import Entry, LakeLog
-from pitlake.lake.storage.manifest import Snapshot, TableState
+from pitlake.lake.storage.manifest import DataFile, Snapshot, TableState
 from pitlake.lake.storage.receipt_store import kept_versions, receipt_id, receipt_key
 from pitlake.lake.storage.root import open_store
 from pitlake.lake.storage.store import PLACE, Store
@@ -147,6 +150,85 @@ class Lake:
         return Snapshot(entry.version, pinned, self._store.fetch)
 
     @_working
+    def contracts(self, snapshot: Snapshot | None = None) -> dict[str, Dataset]:
+        """Return the contracts of all datasets and of the tables that are mounted in a version, in alphabetical order.
+
+        Args:
+            snapshot: The version (default: the newest; a lake that is yet to be made has no tables).
+
+        Raises:
+            BadInput: For the contract of a mounted table that can't be read, naming its file.
+        """
+        try:
+            tables = (self._log.head() if snapshot is None else snapshot).tables
+        except LakeNotFound:
+            tables = {}
+        mounted = mounts.read_all(self._store, tables)
+        every = datasets.all_datasets()
+        return dict(sorted((every | mounted).items())) if mounted else every
+
+    def contract(self, name: str) -> Dataset:
+        """Return the contract of a dataset or a mounted table, also by a name of pitlake.aliases.
+
+        Raises BadInput naming those there are.
+        """
+        every = self.contracts()
+        contract = every.get(name) or every.get(meant(name))
+        if contract is None:
+            raise BadInput("dataset", f"there is no dataset {name!r}", choice(name, every))
+        return contract
+
+    @_working
+    def mount(
+        self,
+        table: Any,
+        name: str,
+        *,
+        key: Sequence[str] | None = None,
+        available_at: str | None = None,
+        valid_at: str | None = None,
+        timezone: str | None = None,
+        lag: str | None = None,
+        partial: bool | None = None,
+    ) -> Mounted:
+        """Make a table a dataset of this lake, or read a mounted table again. Makes the lake if need be.
+
+        Args:
+            table: A path or pattern of Parquet, CSV or JSON lines files, or a frame of Arrow, polars or pandas.
+            name: What the dataset is called.
+            key: The columns that say what a row is about. Needed the first time; after that the lake's contract says
+                this and all that follows.
+            available_at: The column that says when a row became known (default: none; rows are known since now).
+            valid_at: The column with the business date of a row.
+            timezone: The zone of timestamps without one, and of dates, which count at their end (default: dates are
+                New York's, and timestamps without a zone are refused).
+            lag: How much later a row became known, such as "1 day".
+            partial: Whether the table is a part of what there is, so that rows it lacks were not deleted.
+
+        Raises:
+            BadInput: Before anything is written.
+            CheckFailed, LakeConflict, ClockWentBack, LakeError: As `publish`.
+        """
+        doors = Doors(
+            store=self._store, now=self._log.now, stage=self.stage, publish=self.publish, files=self._files_of
+        )
+        wish = Wish(
+            name=name,
+            key=key,
+            available_at=available_at,
+            valid_at=valid_at,
+            timezone=timezone,
+            lag=lag,
+            partial=partial,
+        )
+        return mount_table(doors, table, wish)
+
+    def _files_of(self, table: str) -> tuple[DataFile, ...]:
+        files = self.snapshot().files(table)
+        self._store.fetch(files)
+        return files
+
+    @_working
     def stage(self, dataset: Dataset | str, run_id: str) -> Stage:
         """Open a place for one run's rows and gaps of one dataset, as a context manager. Creates the lake if need be.
 
@@ -155,7 +237,7 @@ class Lake:
         self._log.start()
         self._log.now()
         remove_stale(self._store)
-        contract = datasets.get(dataset) if isinstance(dataset, str) else dataset
+        contract = self.contract(dataset) if isinstance(dataset, str) else dataset
         return Stage(self._store, contract, run_id, self._tables.added_columns(contract))
 
     @_working
@@ -238,7 +320,7 @@ class Lake:
 
         `before`: the first New York month ("YYYY-MM") to leave alone; default the newest one with rows.
         """
-        contract = datasets.get(dataset) if isinstance(dataset, str) else dataset
+        contract = self.contract(dataset) if isinstance(dataset, str) else dataset
         return Compactor(self._store, self._log, self._tables).compact(contract, before)
 
     @_working
@@ -294,3 +376,15 @@ class PinnedTables(Mapping[str, TableState]):
 
     def __len__(self) -> int:
         return len(self._pins)
+
+
+def mount(table: Any, name: str, *, lake: str | Path | Lake | None = None, **options: Any) -> Mounted:
+    """Make a table a dataset of a lake: `Lake.mount`, which says what the options are and what is raised.
+
+    Args:
+        table: A path or pattern, or a frame.
+        name: What the dataset is called.
+        lake: The lake or its root (default: $PITLAKE_LAKE, else ./.pitlake/lake).
+        options: Those of `Lake.mount`.
+    """
+    return (lake if isinstance(lake, Lake) else Lake(lake)).mount(table, name, **options)

@@ -23,7 +23,7 @@ from pitlake.answers.contents import holdings
 from pitlake.answers.page import Page, gaps_page, page
 from pitlake.answers.provenance import Provenance
 from pitlake.clock import instant, iso
-from pitlake.datasets import get
+from pitlake.contract import Dataset
 from pitlake.errors import BadInput
 from pitlake.mcp.lanes import Lanes
 from pitlake.questions.catalogue import Query
@@ -147,13 +147,20 @@ class QueryService:
             raise BadInput("known_by", "this server answers from one version of the lake", "leave it out")
         return replace(viewpoint, known_by=_up_to("known_by", known_by, "known by", viewpoint.known_by))
 
+    def contracts(self) -> dict[str, Dataset]:
+        """Return the contracts of the datasets and mounted tables that the server answers about.
+
+        Raises what opening the lake raises.
+        """
+        return self.viewpoint.open_lake().contracts()
+
     def holdings(self, name: str | None = None) -> dict[str, dict[str, Any]]:
         """Return what the server's own instant has of each dataset, or of one, empty ones last; outcomes in open mode
         alone.
 
         Raises whatever a session raises.
         """
-        if name is not None and self.viewpoint.as_of is not None and get(name).open_only:
+        if name is not None and self.viewpoint.as_of is not None and self.contracts()[name].open_only:
             return {}
         datasets = self._lanes.ask(self._opening(self.viewpoint, None if name is None else [name]), holdings)
         return {holding.dataset: holding.plain() for holding in datasets}

@@ -15,7 +15,6 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 from pydantic import Field
 
-from pitlake import datasets
 from pitlake.aliases import meant
 from pitlake.clock import iso
 from pitlake.dictionary import facts, shown
@@ -34,7 +33,7 @@ Call = tuple[str, dict[str, Any]]
 
 def description(service: QueryService, name: str | None) -> dict[str, Any]:
     """Describe all datasets and queries in a line each, or one of them in full. Raises BadInput."""
-    contracts, queries = datasets.all_datasets(), catalogue.all_queries()
+    contracts, queries = service.contracts(), catalogue.all_queries()
     as_of = service.viewpoint.as_of
     answer: dict[str, Any] = {"as_of": iso(as_of) if as_of else None, "datasets": [], "queries": []}
     if name is None:
@@ -47,7 +46,7 @@ def description(service: QueryService, name: str | None) -> dict[str, Any]:
         answer["queries"] = [{"name": query.name, "summary": query.summary} for query in queries.values()]
     elif query := catalogue.find(name):
         answer["queries"] = [catalogue.facts(query)]
-    elif (own := meant(name)) in contracts:
+    elif (own := name if name in contracts else meant(name)) in contracts:
         reasons, holdings = [rule.reason for rule in contracts[own].gap_rules], service.holdings(own)
         answer["datasets"] = [facts(contracts[own]) | {"gaps": reasons, "holds": holdings.get(own)}]
     else:
@@ -68,7 +67,7 @@ def resources(service: QueryService) -> list[Resource]:
             mime_type="application/json",
             fn=_read(service, contract.name),
         )
-        for contract in datasets.all_datasets().values()
+        for contract in service.contracts().values()
     ]
 
 

@@ -12,7 +12,6 @@ from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
-from pitlake import datasets
 from pitlake.errors import PitlakeError, for_agents
 from pitlake.mcp.faults import PlainTool
 from pitlake.mcp.query_service import GAPS, MOST_ROWS, ROWS, AnswerPage, QueryService, ServiceQuestion
@@ -170,7 +169,7 @@ class Toolbox:
         """List source records that could not become rows, and why, as far as that was public at the instant."""
 
         def ask() -> AnswerPage:
-            name = None if dataset is None else datasets.get(dataset).name
+            name = None if dataset is None else self._desk.viewpoint.open_lake().contract(dataset).name
             names = None if name is None else [name]
             question = ServiceQuestion(GAPS, {"dataset": name}, names, about_gaps=True)
             return self._service.ask(question, pit=pit, max_rows=max_rows, cursor=cursor, known_by=known_by)

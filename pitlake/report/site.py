@@ -21,7 +21,6 @@ from markupsafe import Markup
 from pitlake import __version__, clock
 from pitlake.charts import Bar, Svg, bar_chart, sparkline
 from pitlake.contract import Dataset
-from pitlake.datasets import all_datasets
 from pitlake.errors import BadInput, VersionVacuumed
 from pitlake.gate.rules import GAP_TYPES
 from pitlake.lake.lake import Lake
@@ -138,7 +137,7 @@ def read(
         raise BadInput("since", f"version {base.version} is newer than {entry.version}", "name an earlier version")
     made_at = at or lake.judged_at(clock.now())
     snapshot, before = lake.snapshot(entry.version), lake.snapshot(base.version)
-    datasets = (contracts or all_datasets()).values()
+    datasets = (contracts or lake.contracts(snapshot)).values()
     return Report(
         version=entry,
         base=base,

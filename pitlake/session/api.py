@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pitlake import machine
-from pitlake.contract import Dataset
 from pitlake.lake.storage.conventions import RELEASE
 from pitlake.lake.storage.manifest import Snapshot
 from pitlake.session import arguments
@@ -51,8 +50,8 @@ def connect(  # noqa: PLR0913 - all that a session is asked for
         open_mode: Ask without an instant, outcomes included.
         hindsight: "omit" leaves out the columns that nobody could know at available_at, such as today's tickers.
         limits: Bounds of time, memory and results.
-        catalogue: Contracts and views of a lake that holds others than this installation's; macros over those are left
-            out.
+        catalogue: Contracts and views of a lake that holds others than this installation's and those of mounted tables;
+            macros over those are left out.
 
     Raises:
         BadInput, BadInstant: For an argument that can't be used.
@@ -85,12 +84,11 @@ def open_session(
         snapshot: The lake version, in place of the one that the viewpoint names.
         cut_cache: Where the files of sessions are cached.
     """
-    filings_count_from = RELEASE
+    filings_count_from, lake = RELEASE, viewpoint.open_lake()
     if snapshot is None:
-        lake = viewpoint.open_lake()
         viewpoint, filings_count_from = replace(viewpoint, lake=lake), lake.filings_count_from
         snapshot = viewpoint.snapshot()
-    catalogue, limits = catalogue or Catalogue(_installed_contracts()), arguments.bounds(limits)
+    catalogue, limits = catalogue or Catalogue(lake.contracts(snapshot)), arguments.bounds(limits)
     cut_cache = cut_cache or CutCache()
     sealed, omit = viewpoint.isolation == "process", viewpoint.hindsight == OMIT
     chosen = catalogue.choose(arguments.names(datasets), open_mode=viewpoint.as_of is None)
@@ -128,9 +126,3 @@ def _start(binding: Binding, *, views: Mapping[str, str], cut_cache: CutCache, l
         from pitlake.session.in_process import InProcess
 
         return InProcess(binding, cut_cache, limits, opening)
-
-
-def _installed_contracts() -> Mapping[str, Dataset]:
-    from pitlake.datasets import all_datasets
-
-    return all_datasets()

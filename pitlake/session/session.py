@@ -30,6 +30,9 @@ from pitlake.session.viewpoint import OMIT, Viewpoint
 from pitlake.session.visible.binding import Binding
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pitlake.contract import Dataset
     from pitlake.session.arguments import Params, Rows
 
 
@@ -75,6 +78,11 @@ class Session:
     def as_of(self) -> datetime | None:
         """The instant asked as of; None in open mode."""
         return self.viewpoint.as_of
+
+    @property
+    def contracts(self) -> "Mapping[str, Dataset]":
+        """Return the contracts of the bound datasets, by name."""
+        return self._bound
 
     @property
     def known_by(self) -> datetime | None:

@@ -60,7 +60,7 @@ def test_the_receipt_says_what_was_asked_and_its_hashes_can_be_had_again(lake, t
             assert {row[name] for row in told.values()} == {question[name]}
         hashed = hashlib.sha256()
         for (month,) in session.sql(MONTHS.format(view="prices")).rows():
-            by = ", ".join(order("prices", session.sql("FROM prices LIMIT 0").columns))
+            by = ", ".join(order(session.contracts["prices"].key, session.sql("FROM prices LIMIT 0").columns))
             answer = session.sql(OF_MONTH.format(view="prices", order=by), {"month": month})
             hashed.update(bytes.fromhex(answer.receipt.result_sha256))
         found = told["prices"]
@@ -79,7 +79,7 @@ def test_the_same_copy_has_its_rows_in_the_same_order(tmp_path, revisions, hinds
             for name in session.datasets:
                 view = f"{name}_revisions" if revisions else name
                 columns = session.sql(f"SELECT * FROM {view} LIMIT 0").columns
-                by = ", ".join(order(name, columns))
+                by = ", ".join(order(session.contracts[name].key, columns))
                 ((rows, different),) = session.sql(f"SELECT count(*), count(DISTINCT ROW({by})) FROM {view}").rows()
                 assert rows == different, f"{view} has rows that its order does not tell apart"
         copies.append(

@@ -1,0 +1,275 @@
+"""The contract of a mounted table: a small TOML file in the lake that people may edit, and the dataset it means.
+
+A row says when it became known in its knowledge column. Each such instant of a key is a statement of its own, of which
+the latest counts; a table without that column has one row per key, known since it was first read.
+"""
+
+import json
+import re
+import tomllib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import MISSING, dataclass, fields, replace
+from datetime import timedelta
+from functools import cache, cached_property
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from pitlake.contract import NAME, TYPES, Column, Dataset, GapRule
+from pitlake.datasets import all_datasets
+from pitlake.datasets._shared import FUTURE
+from pitlake.errors import BadInput
+from pitlake.lake.storage.store import Store
+
+FOLDER = "_lake/mounts"
+STATED = "source_available_at"
+"""What a knowledge column is called in the lake if its own name is one of the lake's columns."""
+DEFAULT_ZONE = "America/New_York"
+TAKEN = frozenset({"gaps", "lake_info", "as_of", "now", "main", "lake", "system", "temp", "receipt"})
+"""Names that sessions and copies use for something else."""
+SUFFIXES = ("_revisions", "_words", "_unindexed", "_files", "_size")
+NO_KEY = GapRule(type="unverifiable", reason="a key column is null", when="a column of the key is null")
+NO_TIME = GapRule(type="unverifiable", reason="no knowledge time", when="the knowledge column is null")
+BAD_TIME = GapRule(
+    type="unverifiable",
+    reason="the knowledge time is unreadable",
+    when="the knowledge column holds text that is neither a date nor a timestamp, or infinity",
+)
+UNREADABLE = "{} is unreadable"
+DELETED = GapRule(
+    type="no_data", reason="no longer in the table", when="a later mount lacks a row; what it was stays in the lake"
+)
+_MEANINGS = {False: "As the table has it.", True: "The business date of the row."}
+_LAG = re.compile(r"(\d{1,6}) ?(second|minute|hour|day|week)s?")
+_EDIT = "edit the file, or remove it and mount the table again"
+HEAD = """\
+# The contract of a mounted table. Titles, meanings, units and limits may be edited; so may the columns: those that are
+# not listed are left out of the lake. available_at, key, timezone and lag date and identify the rows that are there."""
+
+
+@dataclass(frozen=True)
+class MountedColumn:
+    """A column and what its table calls it."""
+
+    column: Column
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mount:
+    """What the file says.
+
+    Attributes:
+        available_at: the column that says when a row became known; "" where none does.
+        key: the columns of which a row is about; the latest statement of a key is shown.
+        valid_at: the column with the business date of a row.
+        timezone: the zone of timestamps without one, and of days; "" for New York's days and no such timestamps.
+        lag: how long after that instant a row became known, such as "1 day".
+        partial: whether a table holds only a part of what there is, so that what it lacks proves nothing.
+    """
+
+    name: str
+    columns: tuple[MountedColumn, ...]
+    key: tuple[str, ...]
+    title: str = ""
+    summary: str = ""
+    available_at: str = ""
+    valid_at: str = ""
+    timezone: str = ""
+    lag: str = ""
+    partial: bool = False
+
+    def __post_init__(self) -> None:
+        names = [one.column.name for one in self.columns]
+        for what, column in (("available_at", self.available_at), ("valid_at", self.valid_at)):
+            if column and column not in names:
+                raise BadInput(what, f"there is no column {column!r}", f"the columns are {', '.join(names)}")
+        for column in self.key:
+            if column not in names:
+                raise BadInput("key", f"there is no column {column!r}", f"the columns are {', '.join(names)}")
+        if not self.key or self.available_at in self.key:
+            problem = "is the time of a statement, which is no part of a key" if self.key else "names no column"
+            raise BadInput("key", problem, "name the columns that say what a row is about")
+        self.zone  # noqa: B018 - raises
+        self.delay  # noqa: B018 - raises
+        self.dataset  # noqa: B018 - raises
+
+    @cached_property
+    def zone(self) -> str:
+        """Return the zone of days. Raises BadInput for a zone there is not."""
+        try:
+            ZoneInfo(self.timezone or DEFAULT_ZONE)
+        except (OSError, ValueError, KeyError):
+            problem = f"there is no time zone {self.timezone!r}"
+            raise BadInput("timezone", problem, "give one such as Europe/Berlin or UTC") from None
+        return self.timezone or DEFAULT_ZONE
+
+    @cached_property
+    def delay(self) -> timedelta:
+        """Return the lag. Raises BadInput for another text."""
+        if not self.lag:
+            return timedelta(0)
+        parts = _LAG.fullmatch(self.lag.strip().lower())
+        if parts is None:
+            raise BadInput("lag", f"{self.lag!r} is no time", 'give one such as "1 day" or "90 minutes"')
+        return timedelta(**{f"{parts[2]}s": int(parts[1])})
+
+    @cached_property
+    def dataset(self) -> Dataset:
+        """Return the contract of its rows. Raises BadInput."""
+        stated = (self.available_at,) if self.available_at else ()
+        try:
+            return Dataset(
+                name=self.name,
+                title=self.title or f"Mounted table {self.name}",
+                summary=self.summary or "A table that was mounted in this lake.",
+                availability=self._availability(),
+                columns=tuple(self._of_dataset(one.column) for one in self.columns),
+                key=self.key,
+                entity=self.key[0],
+                identity=(*self.key, *stated),
+                thing=self.key,
+                newer_by=stated,
+                source_tag="provider_metadata",
+                gap_rules=self._gap_rules(),
+                group="mounted",
+                lane=2,
+                partitioned=False,
+            )
+        except ValueError as error:
+            raise BadInput("the contract", str(error).partition(": ")[2], _EDIT) from None
+
+    def _of_dataset(self, column: Column) -> Column:
+        meaning = column.meaning or _MEANINGS[column.name == self.valid_at]
+        return replace(column, meaning=meaning, required=column.name in (*self.key, self.available_at))
+
+    def _availability(self) -> str:
+        if not self.available_at:
+            return "When the lake first read the row: the table does not say when it became known."
+        lag = f" and {self.lag}" if self.lag else ""
+        return (
+            f"`{self.available_at}`{lag}; a date counts at its end in {self.zone}. "
+            "What a mount reads for the first time, although an earlier one would have read it, counts since then."
+        )
+
+    def _gap_rules(self) -> tuple[GapRule, ...]:
+        times = (NO_TIME, BAD_TIME, FUTURE) if self.available_at else ()
+        unreadable = (
+            GapRule(type="unverifiable", reason=UNREADABLE.format(name), when=f"`{name}` has a value of another type")
+            for name in (one.column.name for one in self.columns)
+            if name != self.available_at
+        )
+        return (NO_KEY, *times, DELETED, *unreadable)
+
+
+def check_name(name: str) -> None:
+    """Raise BadInput for a name that a mounted table can't have."""
+    if not NAME.fullmatch(name):
+        raise BadInput("name", f"{name!r} is not a lower-case SQL name", "use letters, digits and underscores")
+    if name in all_datasets():
+        raise BadInput("name", f"{name} is a dataset of pitlake's own", "choose another name")
+    if name in TAKEN or name.endswith(SUFFIXES):
+        raise BadInput("name", f"{name} is a name that sessions use", "choose another name")
+
+
+def lake_name(source: str, names: Collection[str] = ()) -> str:
+    """Return what the lake calls a table's column. names: those it has already. Raises BadInput."""
+    name = re.sub(r"[^a-z0-9]+", "_", source.strip().lower()).strip("_")
+    name = f"c_{name}" if not name[:1].isalpha() else name
+    if name in names:
+        raise BadInput("columns", f"two columns would be called {name}", "rename one of them")
+    return name
+
+
+def key_of(name: str) -> str:
+    """Return the key of a contract's file in the lake."""
+    return f"{FOLDER}/{name}.toml"
+
+
+def spell(mount: Mount) -> bytes:
+    """Return the file of a contract."""
+    texts = ("name", "title", "summary", "available_at", "valid_at", "timezone", "lag")
+    lines = [HEAD, *(f"{name} = {_text(value)}" for name in texts if (value := getattr(mount, name)))]
+    lines.append(f"key = [{', '.join(map(_text, mount.key))}]")
+    lines += ["partial = true"] if mount.partial else []
+    for one in mount.columns:
+        lines += ["", "[[columns]]", f"name = {_text(one.column.name)}", f"type = {_text(one.column.type)}"]
+        lines += [f"source = {_text(one.source)}"] if one.source != one.column.name else []
+        lines += [f"{name} = {_text(value)}" for name in ("unit", "meaning") if (value := getattr(one.column, name))]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _text(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+@cache
+def parse(content: bytes, place: str) -> Mount:
+    """Return what a contract's file says. Raises BadInput naming the file and the field."""
+    try:
+        facts = tomllib.loads(content.decode())
+        columns = _checked(facts, "columns", list)
+        return Mount(
+            columns=tuple(_column(number, facts_of) for number, facts_of in enumerate(columns, 1)),
+            key=tuple(_checked(facts, "key", list)),
+            **_options(facts),
+        )
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadInput(place, f"is no TOML: {error}", _EDIT) from None
+    except BadInput as error:
+        raise BadInput(place, f"{error.field}: {error.problem}", error.next_step or _EDIT) from None
+
+
+def _options(facts: Mapping[str, Any]) -> dict[str, Any]:
+    options = {one.name: one for one in fields(Mount) if one.name not in ("columns", "key")}
+    _refuse_others(facts, (*options, "columns", "key"))
+    return {
+        name: _checked(facts, name, bool if name == "partial" else str)
+        for name, one in options.items()
+        if name in facts or one.default is MISSING
+    }
+
+
+def _column(number: int, facts: Any) -> MountedColumn:
+    if not isinstance(facts, dict):
+        raise BadInput(f"column {number}", "is no table", "write [[columns]] above its lines")
+    known = {one.name for one in fields(Column)} - {"required", "proof"}
+    _refuse_others(facts, (*known, "source"))
+    name, kind = _checked(facts, "name", str), _checked(facts, "type", str)
+    if kind not in TYPES:
+        raise BadInput(f"type of {name}", f"there is no type {kind!r}", f"choose one of {', '.join(TYPES)}")
+    texts = {text: _checked(facts, text, str) for text in ("meaning", "unit", "pattern") if text in facts}
+    limits = {limit: facts[limit] for limit in ("minimum", "maximum", "strict") if limit in facts}
+    values = tuple(_checked(facts, "values", list)) if "values" in facts else ()
+    column = Column(**{"meaning": "", **texts, **limits, "name": name, "type": kind, "values": values})
+    return MountedColumn(column=column, source=_checked(facts, "source", str) if "source" in facts else name)
+
+
+def _checked(facts: Mapping[str, Any], name: str, kind: type) -> Any:
+    value = facts.get(name)
+    if not isinstance(value, kind):
+        raise BadInput(name, "missing" if value is None else f"{value!r} is not a {kind.__name__}")
+    return value
+
+
+def _refuse_others(facts: Mapping[str, Any], known: Iterable[str]) -> None:
+    for name in sorted(set(facts) - set(known)):
+        raise BadInput(name, "is no field of a contract", f"the fields are {', '.join(sorted(known))}")
+
+
+def read(store: Store, name: str) -> Mount | None:
+    """Return the contract of a mounted table, None where none is mounted by this name. Raises BadInput, LakeError."""
+    try:
+        content = store.read(key_of(name))
+    except FileNotFoundError:
+        return None
+    mount = parse(content, f"{store.location}/{key_of(name)}")
+    if mount.name != name:
+        raise BadInput(key_of(name), f"names the table {mount.name!r}", f"write {name!r}, or rename the file")
+    return mount
+
+
+def read_all(store: Store, tables: Iterable[str]) -> dict[str, Dataset]:
+    """Return the contracts of the mounted tables among a lake version's tables. Raises BadInput, LakeError."""
+    names = {table.rpartition("/")[2] for table in tables} - all_datasets().keys()
+    mounts = {name: read(store, name) for name in sorted(names)}
+    return {name: mount.dataset for name, mount in mounts.items() if mount is not None}

@@ -1,0 +1,353 @@
+"""Mounting a table: what it holds becomes rows and gaps of its dataset, and each mount is a poll of its source.
+
+Everything that can be wrong with the table as a whole is found before anything is staged. The rows are typed and dated
+by DuckDB and staged a batch at a time, so that a table may be larger than the memory.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pitlake.clock import AVAILABLE_AT, iso
+from pitlake.contract import BASIS, OBSERVED, RESERVED, SOURCE_DATE, Column, Dataset
+from pitlake.datasets._shared import FUTURE
+from pitlake.errors import BadInput
+from pitlake.gate.rules import is_forbidden_key
+from pitlake.lake.mounting import contract, source
+from pitlake.lake.mounting.contract import Mount, MountedColumn
+from pitlake.lake.mounting.source import ROWS, Source
+from pitlake.lake.publishing.publish import Published
+from pitlake.lake.publishing.stage import Stage, StagedGap, staged_schema
+from pitlake.lake.storage.manifest import DataFile
+from pitlake.lake.storage.store import Store
+from pitlake.lake.tables.query import columns, quoted, reading
+
+AT_ONCE = 122_880
+"""Rows of a batch: as many as DuckDB reads of a file at once."""
+EXAMPLES = 3
+REASON = "reason of gap"
+"""A name that no column of a lake can have."""
+GAP = quoted(REASON)
+REAL = ("FLOAT", "DOUBLE")
+TYPED = {
+    ("date", "text"): r"CASE WHEN regexp_full_match(trim({0}), '\d+-\d\d-\d\d') THEN try_cast({0} AS DATE) END",
+    ("date", "time"): "CASE WHEN {0}::DATE::TIMESTAMP = {0}::TIMESTAMP THEN {0}::DATE END",
+    ("date", ""): "CASE WHEN isfinite(try_cast({0} AS DATE)) THEN try_cast({0} AS DATE) END",
+    ("int", "real"): "CASE WHEN {0} = trunc({0}) THEN try_cast({0} AS BIGINT) END",
+    ("int", ""): "try_cast({0} AS BIGINT)",
+    ("float", ""): "CASE WHEN NOT isnan(try_cast({0} AS DOUBLE)) THEN try_cast({0} AS DOUBLE) END",
+    ("bool", ""): "try_cast({0} AS BOOLEAN)",
+    ("json", "text"): "CASE WHEN json_valid({0}) THEN {0} END",
+    ("json", ""): "to_json({0})::VARCHAR",
+    ("strings", ""): "try_cast({0} AS VARCHAR[])",
+    ("vector", ""): "try_cast({0} AS FLOAT[])",
+}
+"""How a value becomes one of the lake's type, by that type and by the kind of column it comes from."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """What a user wants mounted how; what is None is as the lake's contract has it.
+
+    name: of the dataset. key, available_at, valid_at: columns, as the table or the lake calls them. timezone, lag,
+    partial: see `Mount`.
+    """
+
+    name: str
+    key: Sequence[str] | None = None
+    available_at: str | None = None
+    valid_at: str | None = None
+    timezone: str | None = None
+    lag: str | None = None
+    partial: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mounted:
+    """What a mount did.
+
+    Attributes:
+        mount: the contract.
+        is_new: whether the contract was made of this table.
+        version: the lake version that shows it.
+        rows: how many the table has.
+        published: rows that the lake did not have; unchanged: those it had.
+        revisions: published rows that are dated otherwise than the table says.
+        gaps: rows that could not be mounted, by reason.
+        deleted: rows of the lake that the table no longer has.
+        left_out: columns of the table that the contract does not list.
+    """
+
+    mount: Mount
+    is_new: bool
+    version: int
+    rows: int
+    published: int
+    unchanged: int
+    revisions: int
+    gaps: Mapping[str, int]
+    deleted: int
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Doors:
+    """What of a lake a mount needs."""
+
+    store: Store
+    now: Callable[[], datetime]
+    stage: Callable[[Dataset, str], AbstractContextManager[Stage]]
+    publish: Callable[[Stage, datetime], Published]
+    files: Callable[[str], Sequence[DataFile]]
+
+
+def mount_table(doors: Doors, table: Any, wish: Wish) -> Mounted:
+    """Mount a path or a frame.
+
+    Raises BadInput, before anything is written, and what publishing raises.
+    """
+    contract.check_name(wish.name)
+    with source.opened(table) as opened:
+        kept = contract.read(doors.store, wish.name)
+        its = _inferred(opened, wish) if kept is None else _agreed(opened, kept, wish)
+        reading_of = Reading(opened, its, doors.now())
+        reading_of.check()
+        return _publish(doors, reading_of, is_new=kept is None)
+
+
+def _inferred(opened: Source, wish: Wish) -> Mount:
+    names: dict[str, str] = {}
+    stated = wish.available_at or ""
+    for name in opened.types:
+        its_name = contract.lake_name(name, names.values())
+        if its_name in RESERVED and stated in (name, its_name):
+            its_name = contract.STATED
+        if its_name in RESERVED or is_forbidden_key(its_name):
+            problem = f"{name} is a name that the lake does not let rows have"
+            raise BadInput("columns", problem, "rename it in the table")
+        names[name] = its_name
+    found = {flag: _column(names, flag, getattr(wish, flag) or "") for flag in ("available_at", "valid_at")}
+    if wish.key is None:
+        raise BadInput("key", "missing", f"name the columns that say what a row is about, out of {', '.join(names)}")
+    types = {name: _type(opened, name, is_stated=own == found["available_at"]) for name, own in names.items()}
+    its = [MountedColumn(Column(name=own, type=types[name], meaning=""), name) for name, own in names.items()]
+    return Mount(
+        name=wish.name,
+        columns=tuple(its),
+        key=tuple(_column(names, "key", name) for name in wish.key),
+        timezone=wish.timezone or "",
+        lag=wish.lag or "",
+        partial=bool(wish.partial),
+        **found,
+    )
+
+
+def _type(opened: Source, name: str, *, is_stated: bool) -> str:
+    return "instant" if is_stated and opened.types[name] == "VARCHAR" else opened.type_of(name)
+
+
+def _column(names: Mapping[str, str], flag: str, name: str) -> str:
+    """Return what the lake calls a column that a user named either way."""
+    if not name or name in names.values():
+        return name
+    if name not in names:
+        raise BadInput(flag, f"the table has no column {name!r}", f"its columns are {', '.join(names)}")
+    return names[name]
+
+
+def _agreed(opened: Source, kept: Mount, wish: Wish) -> Mount:
+    """Return the lake's contract, which a user's wish does not contradict and the table fits."""
+    place = contract.key_of(kept.name)
+    names = {one.source: one.column.name for one in kept.columns}
+    if missing := [name for name in names if name not in opened.types]:
+        problem = f"the table has no column {', '.join(map(repr, missing))}"
+        its_columns = ", ".join(opened.types)
+        raise BadInput("columns", problem, f"its columns are {its_columns}; the contract is {place} in the lake")
+    wished: dict[str, Any] = {flag: getattr(wish, flag) for flag in ("timezone", "lag", "partial")}
+    wished |= {
+        flag: None if value is None else _column(names, flag, value)
+        for flag, value in (("available_at", wish.available_at), ("valid_at", wish.valid_at))
+    }
+    wished["key"] = None if wish.key is None else tuple(_column(names, "key", name) for name in wish.key)
+    for flag, value in wished.items():
+        if value is not None and value != getattr(kept, flag):
+            problem = f"{kept.name} is mounted with {getattr(kept, flag) or 'none'}"
+            raise BadInput(flag, problem, f"leave it out, edit {place} in the lake, or choose another name")
+    return kept
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A table as its contract reads it, at the instant of a mount."""
+
+    source: Source
+    mount: Mount
+    observed_at: datetime
+
+    def check(self) -> None:
+        """Raise BadInput for what is wrong with the table as a whole."""
+        zoneless = [
+            one.source
+            for one in self.mount.columns
+            if not self.mount.timezone and one.column.type == "instant" and self.source.lacks_zone(one.source)
+        ]
+        if zoneless:
+            problem = f"{', '.join(zoneless)} has timestamps without a time zone"
+            raise BadInput("timezone", problem, "name the zone they are in, such as America/New_York or UTC")
+        counted = f"SELECT count(*), count(*) FILTER ({GAP} IS NULL) FROM ({self.sql})"
+        ((rows, readable),) = self.source.connection.sql(counted).fetchall()
+        if not rows:
+            raise BadInput("the table", "has no rows", "mount it once it has some")
+        if not readable:
+            reasons = "; ".join(f"{count:,} rows: {reason}" for reason, count in self._reasons())
+            next_step = "name other columns for the key and the knowledge time, or write dates as 2024-02-15"
+            raise BadInput("the table", f"no row can be mounted ({reasons})", next_step)
+        self._refuse_two_contents()
+
+    def _refuse_two_contents(self) -> None:
+        known = f", {AVAILABLE_AT}" if self.mount.available_at else ""
+        by = f"{columns(self.mount.key)}{known}"
+        content = ", ".join(quoted(one.column.name) for one in self.mount.columns)
+        examples = self.source.connection.sql(
+            f"SELECT any_value(evidence) FROM (SELECT {by}, evidence, hash({content}) AS content FROM ({self.sql}) "
+            f"WHERE {GAP} IS NULL) GROUP BY {by} HAVING min(content) <> max(content) LIMIT {EXAMPLES}"
+        ).fetchall()
+        if examples:
+            of = " and known at the same time" if self.mount.available_at else ""
+            problem = f"rows of one key{of} differ, such as {', '.join(text for (text,) in examples)}"
+            raise BadInput("key", problem, "name more columns, or the column that says when each became known")
+
+    def _reasons(self) -> list[tuple[str, int]]:
+        text = f"SELECT {GAP}, count(*) FROM ({self.sql}) WHERE {GAP} IS NOT NULL GROUP BY ALL ORDER BY 2 DESC, 1"
+        return self.source.connection.sql(text).fetchall()
+
+    @property
+    def sql(self) -> str:
+        """The staged columns of every row, and the type and the reason of the gap it is instead, if it is."""
+        mount = self.mount
+        typed = ", ".join(f"{self._typed(one)} AS {quoted(one.column.name)}" for one in mount.columns)
+        raw = ", ".join(f"{quoted(one.source)} AS {quoted(f'raw of {one.column.name}')}" for one in mount.columns)
+        known = f"'{iso(self.observed_at)}'::TIMESTAMPTZ"
+        if mount.available_at:
+            at = next(one for one in mount.columns if one.column.name == mount.available_at)
+            seconds = int(mount.delay.total_seconds())
+            known = f"{source.instant(self.source, at.source, mount.zone)} + to_seconds({seconds})"
+        name = " || '/' || ".join(f"coalesce({quoted(column)}::VARCHAR, '')" for column in mount.key)
+        no_key = " OR ".join(f"{quoted(column)} IS NULL" for column in mount.key)
+        evidence = f"'{mount.name}#' || {name} || if({no_key}, '~' || md5({self._raw_names}), '')"
+        basis = SOURCE_DATE if mount.available_at else OBSERVED
+        return (
+            f"SELECT *, {evidence} AS evidence, {self._gap(no_key)} AS {GAP}, '{basis}' AS {BASIS}, "
+            f"'provider_metadata' AS available_at_source FROM "
+            f"(SELECT {typed}, {raw}, {known} AS {AVAILABLE_AT} FROM {ROWS})"
+        )
+
+    @property
+    def _raw_names(self) -> str:
+        return " || ';' || ".join(
+            f"coalesce({quoted(f'raw of {one.column.name}')}::VARCHAR, '')" for one in self.mount.columns
+        )
+
+    def _gap(self, no_key: str) -> str:
+        """SQL for the reason of a row's gap; null for a row that can be mounted."""
+        cases = [(no_key, contract.NO_KEY.reason)]
+        stated = self.mount.available_at
+        if stated:
+            cases += [
+                (f"{quoted(f'raw of {stated}')} IS NULL", contract.NO_TIME.reason),
+                (f"{AVAILABLE_AT} IS NULL OR {quoted(stated)} IS NULL", contract.BAD_TIME.reason),
+                (f"{AVAILABLE_AT} > '{iso(self.observed_at)}'::TIMESTAMPTZ", FUTURE.reason),
+            ]
+        for one in self.mount.columns:
+            name, raw = one.column.name, quoted(f"raw of {one.column.name}")
+            if name != stated:
+                nan = f" AND NOT isnan({raw})" if self.source.types[one.source] in REAL else ""
+                unreadable = f"{raw} IS NOT NULL AND {quoted(name)} IS NULL{nan}"
+                cases.append((unreadable, contract.UNREADABLE.format(name)))
+        return "CASE " + " ".join(f"WHEN {when} THEN '{reason}'" for when, reason in cases) + " END"
+
+    def _typed(self, one: MountedColumn) -> str:
+        """SQL for a column's value in the lake's type; null for a value that has none."""
+        name, kind = quoted(one.source), self.source.types[one.source]
+        if one.column.type == "instant":
+            return source.instant(self.source, one.source, self.mount.zone)
+        family = "text" if kind == "VARCHAR" else "time" if kind.startswith("TIMESTAMP") else "other"
+        family = "real" if kind in REAL or kind.startswith("DECIMAL") else family
+        typed = TYPED.get((one.column.type, family)) or TYPED.get((one.column.type, ""), "{0}::VARCHAR")
+        return typed.format(name)
+
+    def stage_into(self, stage: Stage) -> int:
+        """Stage every row, or the gap it is instead; returns how many rows there are."""
+        schema, count = staged_schema(self.mount.dataset), 0
+        chosen = f"SELECT {columns(schema.names)}, {GAP} FROM ({self.sql})"
+        for batch in self.source.connection.sql(chosen).to_arrow_reader(AT_ONCE):
+            table = pa.Table.from_batches([batch])
+            is_row = pc.is_null(table[REASON])
+            others = table.filter(pc.invert(is_row)).select((REASON, "evidence")).to_pylist()
+            gaps = [StagedGap(_type_of_gap(one[REASON]), one[REASON], one["evidence"]) for one in others]
+            rows = table.filter(is_row).select(schema.names).cast(schema)
+            stage.add(None, rows, gaps, extracted=table.num_rows)
+            count += table.num_rows
+        return count
+
+    def deletions(self, files: Sequence[DataFile]) -> list[StagedGap]:
+        """Return a gap for each row of the lake that the table does not have any more."""
+        if self.mount.partial or not files:
+            return []
+        names = self.mount.dataset.identity
+        stated = quoted(self.mount.available_at) if self.mount.available_at else ""
+        at = f" || '@' || {stated}::VARCHAR" if stated else ""
+        gone = self.source.connection.sql(
+            f"SELECT evidence{at} FROM (SELECT DISTINCT evidence, {columns(names)} FROM {reading(files)}) "
+            f"ANTI JOIN (SELECT {columns(names)} FROM ({self.sql})) USING ({columns(names)}) ORDER BY 1"
+        ).fetchall()
+        return [StagedGap(contract.DELETED.type, contract.DELETED.reason, locator) for (locator,) in gone]
+
+
+def _type_of_gap(reason: str) -> str:
+    return FUTURE.type if reason == FUTURE.reason else contract.NO_TIME.type
+
+
+def _publish(doors: Doors, table: Reading, *, is_new: bool) -> Mounted:
+    mount, place = table.mount, contract.key_of(table.mount.name)
+    with doors.stage(mount.dataset, _run_id(table.source)) as stage:
+        rows = table.stage_into(stage)
+        deletions = table.deletions(doors.files(mount.name))
+        stage.add(None, None, deletions, extracted=len(deletions))
+        if not mount.partial:
+            stage.cover()
+        if is_new and not doors.store.put_new(place, contract.spell(mount)):
+            raise BadInput("name", f"another table was mounted as {mount.name} just now", "choose another name")
+        try:
+            published = doors.publish(stage, table.observed_at)
+        except BaseException:
+            if is_new:
+                doors.store.delete(place)
+            raise
+        gaps = Counter(published.staged.gaps["reason"].to_pylist())
+    gaps.pop(contract.DELETED.reason, None)
+    return Mounted(
+        mount=mount,
+        is_new=is_new,
+        version=published.version,
+        rows=rows,
+        published=published.total.published,
+        unchanged=published.total.unchanged,
+        revisions=published.revisions,
+        gaps=dict(gaps),
+        deleted=len(deletions),
+        left_out=tuple(sorted(set(table.source.types) - {one.source for one in mount.columns})),
+    )
+
+
+def _run_id(opened: Source) -> str:
+    label = re.sub(r"[^A-Za-z0-9_.-]+", "-", opened.label)[:60]
+    return f"mount-{label}-{opened.digest[:16] or 'memory'}-{uuid4().hex[:8]}"

@@ -1,0 +1,328 @@
+"""A user's own table in a lake: typed, dated, refused, mounted again."""
+
+import json
+from datetime import date, datetime, timedelta, timezone
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import pitlake
+from pitlake import cli
+from pitlake.errors import BadInput, PastChanged
+from pitlake.lake import Lake
+from pitlake.lake.mounting import contract
+
+NAMES = ["estimates"]
+EARLY, LATE = "2024-02-10T10:00:00-05:00", "2024-02-15T16:00:00-05:00"
+
+
+def estimates(**columns):
+    table = {"ticker": ["A", "A", "B"], "period": ["q1", "q2", "q1"], "eps": [1.0, 2.0, 3.0]}
+    return pa.table(table | {"published_at": ["2024-02-01", EARLY, LATE]} | columns)
+
+
+def mounted(lake, table, **options):
+    options = {"key": ["ticker", "period"], "available_at": "published_at"} | options
+    return lake.mount(table, "estimates", **options)
+
+
+def rows(lake, as_of, what="ticker, period, eps", view="estimates"):
+    with pitlake.connect(as_of, open_mode=as_of is None, lake=lake, isolation="in_process", datasets=NAMES) as session:
+        return session.sql(f"SELECT {what} FROM {view} ORDER BY ALL").rows()
+
+
+def gaps(lake):
+    return [(reason, locator) for reason, locator in rows(lake, None, "reason, locator", "gaps")]
+
+
+@pytest.fixture
+def lake(tmp_path):
+    return Lake(tmp_path / "lake")
+
+
+def test_two_commands_from_a_file_to_an_answer_as_of_an_instant(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(estimates(), "estimates.parquet")
+    command = (
+        "mount estimates.parquet --name estimates --available-at published_at --key ticker,period --valid-at period"
+    )
+    assert cli.invoke(command.split()) == 0
+    out, err = capfd.readouterr()
+    assert [line.split()[:2] for line in out.splitlines()[2:]] == [
+        ["ticker", "string"],
+        ["period", "string"],
+        ["eps", "float"],
+        ["published_at", "instant"],
+    ]
+    assert "3 rows read, 3 new" in err
+    assert "_lake/mounts/estimates.toml" in err
+    assert cli.invoke(["query", "--as-of", EARLY, "--format", "json", "SELECT eps FROM estimates ORDER BY eps"]) == 0
+    assert [row["eps"] for row in json.loads(capfd.readouterr().out)] == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".csv.gz", ".tsv", ".jsonl", ".ndjson"])
+def test_files_of_every_kind_hold_the_same_rows(lake, tmp_path, ending):
+    path, frame = tmp_path / f"estimates{ending}", pl.from_arrow(estimates())
+    if ending == ".parquet":
+        frame.write_parquet(path)
+    elif "json" in ending:
+        frame.write_ndjson(path)
+    else:
+        frame.to_pandas().to_csv(path, index=False, sep="\t" if ending == ".tsv" else ",")
+    mounted(lake, path)
+    assert rows(lake, EARLY) == [("A", "q1", 1.0), ("A", "q2", 2.0)]
+    assert rows(lake, LATE, "count(*)") == [(3,)]
+
+
+@pytest.mark.parametrize(
+    "made_of", [lambda table: table, pl.from_arrow, pa.Table.to_pandas], ids=["arrow", "polars", "pandas"]
+)
+def test_frames_of_every_kind_hold_the_same_rows(lake, made_of):
+    pitlake.mount(made_of(estimates()), "estimates", lake=lake, key=["ticker", "period"], available_at="published_at")
+    assert rows(lake, EARLY) == [("A", "q1", 1.0), ("A", "q2", 2.0)]
+
+
+def test_files_of_a_pattern_are_one_table(lake, tmp_path):
+    for number in range(3):
+        pq.write_table(estimates().slice(number, 1), tmp_path / f"{number}.parquet")
+    assert mounted(lake, str(tmp_path / "*.parquet")).published == 3
+
+
+def test_types_are_those_of_the_columns(lake):
+    frame = pd.DataFrame({
+        "ID": [1, 2], "Price (USD)": [1.5, None], "is_final": [True, False], "tags": [["x"], []],
+        "about": [{"a": 1}, {"a": 2}], "day": [date(2024, 1, 1)] * 2, "at": [pd.Timestamp("2024-01-01", tz="UTC")] * 2,
+    })  # fmt: skip
+    done = lake.mount(frame, "estimates", key=["ID"], available_at="at")
+    types = {one.column.name: one.column.type for one in done.mount.columns}
+    assert types == {
+        "id": "int", "price_usd": "float", "is_final": "bool", "tags": "strings", "about": "json", "day": "date",
+        "at": "instant",
+    }  # fmt: skip
+    assert rows(lake, LATE, "id, price_usd, tags, about->>'a'")[1] == (2, None, [], "2")
+
+
+AT_FOUR = datetime.fromisoformat("2024-02-15T16:00:00")
+DATED = [
+    ("2024-02-15", None, "2024-02-16T05:00:00Z"),
+    ("2024-02-15", "Asia/Tokyo", "2024-02-15T15:00:00Z"),
+    ("2024-02-15T16:00:00", "Europe/Berlin", "2024-02-15T15:00:00Z"),
+    ("2024-02-15 16:00:00-05:00", None, "2024-02-15T21:00:00Z"),
+    ("2024-11-03T01:30:00", "America/New_York", "2024-11-03T06:30:00Z"),
+    ("2024-02-15T16:00:00.1234561Z", None, "2024-02-15T16:00:00.123457Z"),
+]
+
+
+@pytest.mark.parametrize(("text", "zone", "known"), DATED)
+def test_a_text_is_dated_never_early(lake, text, zone, known):
+    """A date counts at its end; of two hours of one name the later one counts; what is finer is rounded up."""
+    mounted(lake, estimates(published_at=[text] * 3), timezone=zone)
+    assert rows(lake, None, "DISTINCT available_at") == [(datetime.fromisoformat(known),)]
+
+
+@pytest.mark.parametrize(
+    ("column", "zone", "known"),
+    [
+        (pa.array([date(2024, 2, 15)] * 3), None, "2024-02-16T05:00:00Z"),
+        (pa.array([AT_FOUR] * 3), "Europe/Berlin", "2024-02-15T15:00:00Z"),
+        (pa.array([1_708_012_800_000_000_001] * 3, pa.timestamp("ns")), "UTC", "2024-02-15T16:00:00.000001Z"),
+        (pa.array([AT_FOUR] * 3, pa.timestamp("s", "UTC")), None, "2024-02-15T16:00:00Z"),
+    ],
+)
+def test_a_typed_column_is_dated_never_early(lake, column, zone, known):
+    mounted(lake, estimates(published_at=column), timezone=zone)
+    assert rows(lake, None, "DISTINCT available_at") == [(datetime.fromisoformat(known),)]
+
+
+def test_a_lag_comes_on_top(lake):
+    mounted(lake, estimates(published_at=[LATE] * 3), lag="1 day")
+    assert rows(lake, "2024-02-16T20:59:59Z") == []
+    assert len(rows(lake, "2024-02-16T21:00:00Z")) == 3
+
+
+def test_what_cannot_be_a_row_is_a_gap_with_its_reason(lake):
+    times = [None, "soon", "2999-01-01", "01/02/2024", LATE, LATE]
+    table = {"ticker": ["A", "B", "C", "D", None, "F"], "eps": ["1", "2", "3", "4", "5", "6"], "published_at": times}
+    done = lake.mount(pa.table(table), "estimates", key=["ticker"], available_at="published_at")
+    assert done.gaps == {
+        "no knowledge time": 1,
+        "the knowledge time is unreadable": 2,
+        "not public yet": 1,
+        "a key column is null": 1,
+    }
+    assert rows(lake, None, "ticker") == [("F",)]
+    assert [locator for _, locator in gaps(lake)][1:] == ["estimates#A", "estimates#C", "estimates#B", "estimates#D"]
+
+
+def test_a_table_without_knowledge_time_is_known_since_now(lake, capfd, tmp_path):
+    before = datetime.now(timezone.utc)
+    lake.mount(estimates(), "estimates", key=["ticker", "period"])
+    assert rows(lake, before.isoformat()) == []
+    assert rows(lake, None, "DISTINCT available_at_basis") == [("observed",)]
+    assert lake.mount(estimates(), "estimates").unchanged == 3
+    pq.write_table(estimates(), tmp_path / "e.parquet")
+    assert cli.invoke(["mount", str(tmp_path / "e.parquet"), "--name", "others", "--key", "ticker,period", "--lake",
+                       lake.location]) == 0  # fmt: skip
+    assert "does not say when its rows became known" in capfd.readouterr().err
+
+
+WRONG = [
+    ({"key": ["tickr"]}, "key: the table has no column 'tickr'; its columns are ticker, period, eps, published_at"),
+    ({"available_at": "when"}, "available_at: the table has no column 'when'"),
+    ({"available_at": "eps"}, "available_at: eps is DOUBLE, which is no time"),
+    ({"available_at": "ticker", "key": ["period"]}, "no row can be mounted (3 rows: the knowledge time is unreadable)"),
+    ({"key": None}, "key: missing; name the columns"),
+    ({"key": ["published_at"]}, "key: is the time of a statement"),
+    ({"lag": "soon"}, "lag: 'soon' is no time"),
+    ({"timezone": "Mars/Phobos"}, "timezone: there is no time zone 'Mars/Phobos'"),
+    ({"table": estimates(ticker=["A"] * 3, period=["q"] * 3, published_at=[LATE] * 3)}, "estimates#A/q"),
+    ({"table": estimates(published_at=["2024-02-15T16:00:00"] * 3)}, "timezone: published_at has timestamps without"),
+    ({"table": estimates(at=pa.array([AT_FOUR] * 3))}, "timezone: at has timestamps without"),
+    ({"table": estimates(evidence=["x"] * 3)}, "columns: evidence is a name that the lake does not let rows have"),
+    ({"table": estimates(**{"e ps": [1.0] * 3, "e-ps": [1.0] * 3})}, "columns: two columns would be called e_ps"),
+    ({"table": estimates(raw=[b"x"] * 3)}, "columns: raw is BLOB"),
+    ({"table": estimates().slice(0, 0)}, "the table: has no rows"),
+    ({"table": [1, 2]}, "the table: a list is no table"),
+    ({"table": "nowhere.parquet"}, "the table: there is no file nowhere.parquet"),
+    ({"table": __file__}, "the table: files that end in .py"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), WRONG)
+def test_bad_input_is_one_error_and_nothing_is_written(lake, options, message):
+    with pytest.raises(BadInput) as raised:
+        mounted(lake, **({"table": estimates()} | options))
+    assert message in str(raised.value)
+    assert raised.value.exit_code == 2
+    assert not lake.root.exists()
+
+
+@pytest.mark.parametrize("name", ["prices", "gaps", "Estimates", "x-y", "estimates_revisions", ""])
+def test_names_that_are_taken_or_no_names(lake, name):
+    with pytest.raises(BadInput, match="name: "):
+        lake.mount(estimates(), name, key=["ticker"])
+
+
+def test_the_command_names_its_own_options(tmp_path, capfd):
+    pq.write_table(estimates(), tmp_path / "e.parquet")
+    arguments = ["mount", str(tmp_path / "e.parquet"), "--name", "e", "--key", "x", "--lake", str(tmp_path / "lake")]
+    assert cli.invoke(arguments) == 2
+    assert capfd.readouterr().err.startswith("pitlake: --key: the table has no column 'x'")
+
+
+def test_a_publish_that_fails_leaves_no_contract(lake, monkeypatch):
+    def fail(*_):
+        raise PastChanged("no")
+
+    monkeypatch.setattr(Lake, "publish", fail)
+    with pytest.raises(PastChanged):
+        mounted(lake, estimates())
+    assert not lake.root.joinpath(contract.key_of("estimates")).exists()
+
+
+def test_the_same_table_again_adds_nothing(lake):
+    first = mounted(lake, estimates())
+    again = lake.mount(estimates(), "estimates")
+    assert (again.version, again.published, again.unchanged) == (first.version, 0, 3)
+
+
+def test_new_content_of_a_known_statement_counts_since_it_was_seen(lake):
+    mounted(lake, estimates())
+    seen = lake.now()
+    done = lake.mount(estimates(eps=[1.5, 2.0, 3.0]), "estimates")
+    assert (done.published, done.revisions, done.unchanged) == (1, 1, 2)
+    assert rows(lake, seen.isoformat()) == [("A", "q1", 1.0), ("A", "q2", 2.0), ("B", "q1", 3.0)]
+    assert rows(lake, None)[0] == ("A", "q1", 1.5)
+    assert lake.mount(estimates(), "estimates").revisions == 1
+    assert rows(lake, None)[0] == ("A", "q1", 1.0)
+
+
+def test_a_correction_of_an_old_statement_does_not_hide_a_newer_one(lake):
+    two = estimates(ticker=["A"] * 3, period=["q1"] * 3)
+    mounted(lake, two)
+    lake.mount(estimates(ticker=["A"] * 3, period=["q1"] * 3, eps=[9.0, 2.0, 3.0]), "estimates")
+    assert rows(lake, None) == [("A", "q1", 3.0)]
+    assert rows(lake, None, "count(*)", "estimates_revisions") == [(4,)]
+
+
+def test_a_row_that_an_earlier_mount_did_not_hold_is_not_dated_before_it(lake):
+    mounted(lake, estimates().slice(0, 2))
+    done = lake.mount(estimates(), "estimates")
+    assert (done.published, done.revisions) == (1, 1)
+    assert rows(lake, LATE, "ticker") == [("A",), ("A",)]
+    assert rows(lake, None, "available_at_basis, ticker") == [("observed", "B"), *[("source_date", "A")] * 2]
+
+
+def test_a_partial_table_proves_nothing_of_what_it_lacks(lake):
+    mounted(lake, estimates().slice(0, 2), partial=True)
+    done = lake.mount(estimates().slice(2), "estimates")
+    assert (done.published, done.revisions, done.deleted) == (1, 0, 0)
+    assert len(rows(lake, LATE)) == 3
+
+
+def test_deletions_are_gaps_and_what_was_deleted_stays(lake):
+    mounted(lake, estimates())
+    done = lake.mount(estimates().slice(0, 1), "estimates")
+    assert done.deleted == 2
+    assert len(rows(lake, None)) == 3
+    assert [locator.partition("@")[0] for _, locator in gaps(lake)] == ["estimates#A/q2", "estimates#B/q1"]
+    assert lake.mount(estimates().slice(0, 1), "estimates").version == done.version
+
+
+def test_a_contract_that_was_edited_is_obeyed(lake):
+    mounted(lake, estimates())
+    path = lake.root / contract.key_of("estimates")
+    text = path.read_text().replace('name = "eps"\n', 'name = "eps"\nmeaning = "Earnings."\nunit = "USD"\n')
+    path.write_text(text.replace("key = ", 'title = "Estimates of ours"\nkey = '))
+    assert lake.contract("estimates").title == "Estimates of ours"
+    assert {column.name: column.unit for column in lake.contract("estimates").columns}["eps"] == "USD"
+    path.write_text(text[: text.rindex("[[columns]]")].replace('available_at = "published_at"\n', ""))
+    with pytest.raises(BadInput, match="available_at: the table has no column 'published_at'"):
+        lake.mount(estimates(), "estimates", available_at="published_at")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name = ", "is no TOML"),
+        ('name = "estimates"\n', "columns: missing"),
+        ('name = "estimates"\nkey = ["a"]\ncolumns = []\n', "there is no column 'a'"),
+        ('name = "estimates"\nkey = ["a"]\nsize = 1\ncolumns = []\n', "size: is no field of a contract"),
+        ('name = "estimates"\nkey = ["a"]\n[[columns]]\nname = "a"\ntype = "text"\n', "there is no type 'text'"),
+        ('name = "others"\nkey = ["a"]\n[[columns]]\nname = "a"\ntype = "int"\n', "names the table 'others'"),
+    ],
+)
+def test_a_contract_that_cannot_be_read_is_named(lake, text, message):
+    mounted(lake, estimates())
+    lake.root.joinpath(contract.key_of("estimates")).write_text(text)
+    with pytest.raises(BadInput, match=message) as raised:
+        rows(lake, None)
+    assert "_lake/mounts/estimates.toml" in str(raised.value)
+
+
+def test_columns_that_come_and_go(lake):
+    mounted(lake, estimates())
+    assert lake.mount(estimates(note=["x"] * 3), "estimates").left_out == ("note",)
+    with pytest.raises(BadInput, match="the table has no column 'eps'"):
+        lake.mount(estimates().drop_columns("eps"), "estimates")
+
+
+def test_a_version_from_before_does_not_know_the_table(lake):
+    lake.start()
+    mounted(lake, estimates())
+    assert "estimates" not in lake.contracts(lake.snapshot(0))
+    assert "estimates" in lake.contracts()
+
+
+def test_a_future_row_counts_from_its_own_instant_once_that_has_come(lake):
+    soon = lake.now() + timedelta(seconds=1.5)
+    table = estimates(published_at=["2024-02-01", EARLY, soon.isoformat()])
+    assert mounted(lake, table).gaps == {"not public yet": 1}
+    while lake.now() <= soon:
+        pass
+    done = lake.mount(table, "estimates")
+    assert (done.published, done.revisions, done.gaps) == (1, 0, {})
+    assert rows(lake, None, "max(available_at)") == [(soon,)]
