@@ -19,6 +19,7 @@ from forge.desk import desk
 from forge.fs import ForgeFS
 from forge.model.budget import total_spent
 from forge.providers.base import At
+from forge.tracking.account import advance_account
 from forge.tracking.calibration import calibrate
 from forge.tracking.receipts import recorded_cut_offs
 from forge.tracking.settlement import settle
@@ -85,12 +86,14 @@ def forge_settlements(config: Instant, lake: LakeResource, forge: ForgeResource)
     description="What became of every Expression that was held: its target, stop or last day, by bars as traded.",
 )
 def forge_outcomes(config: Instant, lake: LakeResource, forge: ForgeResource) -> dg.MaterializeResult[None]:
-    """Close what is left, and publish memory."""
+    """Execute what was approved, close what is left, and publish memory."""
     with closing(forge.opened()) as memory:
-        made, gaps = close_exits(memory, At(as_of=config.at, lake=lake.open().root))
+        at = At(as_of=config.at, lake=lake.open().root)
+        unexecuted = advance_account(memory, at, forge.desk.config.account)
+        made, gaps = close_exits(memory, at)
         memory.flush()
     told = [f"{one.id} {one.expression} {one.status} {one.pnl:g} %" for one in made if one.pnl is not None]
-    return dg.MaterializeResult(metadata=_told(config.at, "closed", told, gaps))
+    return dg.MaterializeResult(metadata=_told(config.at, "closed", told, [*unexecuted, *gaps]))
 
 
 @dg.asset(

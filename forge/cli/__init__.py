@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from forge.cli.account import COMMANDS as ACCOUNT_COMMANDS
 from forge.cli.book import COMMANDS as BOOK_COMMANDS
 from forge.cli.desk import COMMANDS
 from forge.cli.skills import skills
@@ -51,7 +52,7 @@ def command() -> None:
     """
 
 
-for _one in (*COMMANDS, *BOOK_COMMANDS, backtest, fork, skills):
+for _one in (*COMMANDS, *BOOK_COMMANDS, *ACCOUNT_COMMANDS, backtest, fork, skills):
     command.add_command(_one)
 
 

@@ -159,11 +159,15 @@ def import_(positions: Path) -> None:
     """
     from forge.memory.book import PORTFOLIO
     from forge.memory.effects import PM
+    from forge.memory.fills import fills as booked_fills
     from forge.records import render
+    from pitlake.errors import BadInput
 
     own = _desk()
     memory = own.memory()
     fs = own.files(memory, _known(memory), PM)
+    if booked_fills(fs.remembered):
+        raise BadInput("positions", "the book follows your fills", "import fills instead: pitlake forge fills import")
     book = replace(_book(positions), updated=fs.remembered.as_of)
     fs.write_file(PORTFOLIO, render(book), call_id=f"import:{os.urandom(8).hex()}")
     memory.flush()

@@ -29,6 +29,22 @@ class Limits:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Account:
+    """The account behind the book.
+
+    capital: USD at the start, None where no account is kept; costs_bp: basis points of a fill's value, for what code
+    executes; financing_rate: percent a year on borrowed cash; max_loss, max_drawdown: the loss since the start and
+    since the highest net asset value, in percent, at which code halts trading; None for no limit.
+    """
+
+    capital: float | None = None
+    costs_bp: float = 0.0
+    financing_rate: float = 0.0
+    max_loss: float | None = None
+    max_drawdown: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Budget:
     """The most that may be spent on models; None means no limit. tokens: of requests and answers together."""
 
@@ -150,6 +166,7 @@ class Config:
 
     models: dict[str, str] = field(default_factory=lambda: dict(ROUTING))
     guardrails: Limits = field(default_factory=Limits)
+    account: Account = field(default_factory=Account)
     executor: ExecutorSettings = field(default_factory=ExecutorSettings)
     schedules: Schedules = field(default_factory=Schedules)
     sessions: Sessions = field(default_factory=Sessions)

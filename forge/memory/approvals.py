@@ -15,12 +15,14 @@ from forge.memory import Memory, Row, Writing
 from forge.memory.book import PORTFOLIO, held_expressions, held_in, with_approved
 from forge.memory.effects import CONSTRAINTS, Writer
 from forge.memory.guardrails import Guardrails, Violation
+from forge.memory.halts import HALT
 from forge.memory.lessons import SHORTEST_HASH
 from forge.records import (
     KINDS,
     Approval,
     Constraints,
     Expression,
+    Halt,
     Portfolio,
     Record,
     Review,
@@ -191,7 +193,7 @@ def _check(candidate: Pending, sha256: str) -> None:
 
 
 def _related_paths(expression: Expression) -> tuple[str, ...]:
-    return (KINDS["views"].path(expression.view_id), PORTFOLIO, CONSTRAINTS)
+    return (KINDS["views"].path(expression.view_id), PORTFOLIO, CONSTRAINTS, HALT)
 
 
 def _pending(
@@ -202,7 +204,7 @@ def _pending(
     guardrails: Guardrails,
     positions: Mapping[str, Expression],
 ) -> Pending:
-    view_path, book, limits = _related_paths(expression)
+    view_path, book, limits, halt_path = _related_paths(expression)
     portfolio = with_approved(cast("Portfolio | None", _record(related[book])), positions.values())
     constraints = _record(related[limits])
     active = replace(expression, status="active")
@@ -226,6 +228,9 @@ def _pending(
         problems.append(f"the review says {review.verdict}")
     if expression.adjusts and KINDS["expressions"].path(expression.adjusts) not in positions:
         problems.append(f"{expression.adjusts} is not held any more")
+    halt = _record(related[halt_path])
+    if isinstance(halt, Halt) and halt.status == "halted":
+        problems.append(f"trading is halted: {halt.reason}")
     view = _record(related[view_path])
     if not isinstance(view, View) or view.status not in OPEN_VIEWS:
         problems.append(f"{expression.view_id} is {getattr(view, 'status', 'missing')}")

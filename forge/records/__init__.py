@@ -3,6 +3,7 @@
 `kinds` defines each kind, `values` reads and writes field values, `text` reads and writes whole records.
 """
 
+from forge.records.account import Fill, Halt
 from forge.records.base import Record
 from forge.records.judged import Band, Calibration, Cell, Mark, Settlement, Settles
 from forge.records.kinds import (
@@ -38,6 +39,8 @@ __all__ = [
     "Constraints",
     "Counterfactual",
     "Expression",
+    "Fill",
+    "Halt",
     "Invalidation",
     "Kind",
     "Linkage",

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields
 from datetime import date, datetime
 from typing import ClassVar, Literal, NamedTuple
 
+from forge.records.account import Fill, Halt
 from forge.records.base import Category, Count, Exposures, Positive, Record, Share
 from forge.records.judged import Calibration, Mark, Settlement, Settles
 
@@ -314,6 +315,8 @@ KINDS = {
         Kind("proposals", Proposal, "/memory/proposals/", "SEP"),
         Kind("portfolio", Portfolio, "/portfolio/", ids="state"),
         Kind("constraints", Constraints, "/portfolio/", ids="constraints"),
+        Kind("fills", Fill, "/portfolio/fills/", "F"),
+        Kind("halts", Halt, "/portfolio/", ids="halt"),
         Kind("sessions", SessionRecord, "/sessions/", ids="sess_[0-9A-Za-z]{1,64}"),
         Kind("approvals", Approval, "/approvals/", "A"),
         Kind("reviews", Review, "/reviews/", "R"),

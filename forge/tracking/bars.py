@@ -7,6 +7,7 @@ from typing import Any
 
 from forge.memory.journal import digest
 from forge.providers.base import At, ask
+from forge.tracking.ledger import Prices
 from forge.tracking.paths import Bar
 from pitlake.clock import new_york_day
 from pitlake.exchange import session
@@ -53,6 +54,27 @@ def traded_bars(ticker: str, since: date, at: At) -> Traded:
         if factors.get(day) and all(prices_of_day.values()):
             bars[day] = Bar(day=day, split=splits.get(day, 1.0), dividend=dividends.get(day, 0.0), **prices_of_day)
     return Traded(bars, digest(*(answer["receipts"][0].result_sha256 for answer in answers.values())), at.version)
+
+
+def daily_prices(ticker: str, since: date, at: At) -> Prices:
+    """Return closes, splits and dividends from two weeks before a day on, as of an instant.
+
+    A split is dated by its execution where its statement is known, else by the first bar after it. Raises as
+    `traded_bars`.
+    """
+    start = str(since - timedelta(days=14))
+    bars = ask(catalogue.get("bars_adjusted"), {"ticker": ticker, "start_date": start}, at)["rows"]
+    stated = ask(catalogue.get("entity_splits"), {"ticker": ticker}, at)["rows"]
+    paid = ask(catalogue.get("entity_dividends"), {"ticker": ticker}, at)["rows"]
+    proven = {_day(row["date"]): row for row in bars if row["split_factor"] and row["close"]}
+    executed = sorted(_day(row["execution_date"]) for row in stated)
+    splits = {}
+    for earlier, later in pairwise(sorted(proven)):
+        ratio = proven[earlier]["split_factor"] / proven[later]["split_factor"]
+        if ratio != 1:
+            splits[max((day for day in executed if earlier < day <= later), default=later)] = ratio
+    closes = {day: row["close"] * row["split_factor"] for day, row in proven.items()}
+    return Prices(closes, splits, _dividends(paid, since))
 
 
 def sessions(since: datetime, until: date, now: datetime) -> list[date]:

@@ -60,7 +60,8 @@ class Path:
     """The path of a trade.
 
     entry_price: USD at the open of the first session; marks: return at each close, as a share of the entry price;
-    reason, price: of the exit, "" and None before it; gap: the session without a bar, or None.
+    reason, price: of the exit, "" and None before it; gap: the session without a bar, or None; shares: what one share
+    of the first session has become.
     """
 
     entry_price: float | None
@@ -68,6 +69,7 @@ class Path:
     reason: Reason | Literal[""] = ""
     price: float | None = None
     gap: date | None = None
+    shares: float = 1.0
 
     @property
     def total_return(self) -> float:
@@ -83,7 +85,7 @@ def follow(trade: Trade, bars: Mapping[date, Bar], sessions: Iterable[date]) -> 
     for day in sessions:
         bar = bars.get(day)
         if bar is None:
-            return Path(entry_price, tuple(marks), gap=day)
+            return Path(entry_price, tuple(marks), gap=day, shares=shares)
         while changes and changes[0].since <= day:
             terms.update(changes.pop(0).changed)
         terms |= {level: _moved(terms[level], bar.split) for level in ("target", "stop")}
@@ -96,8 +98,8 @@ def follow(trade: Trade, bars: Mapping[date, Bar], sessions: Iterable[date]) -> 
         path_return = trade.side * ((bar.close if price is None else price) * shares + cash - entry_price) / entry_price
         marks.append(Mark(day=day, value=round(path_return, 9)))
         if price is not None:
-            return Path(entry_price, tuple(marks), reason, price)
-    return Path(entry_price, tuple(marks))
+            return Path(entry_price, tuple(marks), reason, price, shares=shares)
+    return Path(entry_price, tuple(marks), shares=shares)
 
 
 def _exit(

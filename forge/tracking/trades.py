@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from itertools import pairwise
+from math import prod
 from typing import cast
 
 from forge.fs import ForgeFS
 from forge.memory import Memory
 from forge.memory.book import HELD
 from forge.memory.effects import CODE
+from forge.memory.halts import Span, halted_spans
 from forge.memory.remembered import Remembered
 from forge.providers.base import At
 from forge.records import Expression, Outcome, render
@@ -46,29 +48,51 @@ def expressions(remembered: Remembered) -> list[tuple[str, Expression]]:
 
 
 def follow_trade(
-    expression: Expression, since: datetime, until: date, at: At, changes: tuple[Terms, ...] = ()
+    expression: Expression,
+    since: datetime,
+    until: date,
+    at: At,
+    changes: tuple[Terms, ...] = (),
+    opens: datetime | None = None,
 ) -> FollowedTrade:
     """Follow an Expression opened at the first session from an instant on, whether it was held or not.
 
-    changes: later terms that the PM approved. Raises NotFollowable with the reason, BadInput for an unknown ticker.
+    Args:
+        expression: What is followed.
+        since: When its levels were told, in USD as traded then.
+        until: Its last day.
+        at: The viewpoint.
+        changes: Later terms that the PM approved.
+        opens: When it may be opened, if that is later than `since`.
+
+    Raises:
+        NotFollowable: With the reason.
+        BadInput: The ticker is unknown.
     """
     side = SIDES.get(expression.direction)
     if side is None:
         raise NotFollowable(f"a trade that is {expression.direction} can't be followed by daily bars")
     while session(until) is None and until > new_york_day(since):
         until -= timedelta(days=1)
-    trade = Trade(side, parse_price(expression.target, "target"), parse_price(expression.stop, "stop"), until, changes)
+    prices = traded_bars(expression.instrument, new_york_day(since), at)
     last_days = [terms.changed["until"] for terms in changes if "until" in terms.changed]
     last = max([until, *cast("list[date]", last_days)])
-    prices = traded_bars(expression.instrument, new_york_day(since), at)
-    return FollowedTrade(follow(trade, prices.bars, sessions(since, last, at.as_of)), prices.answer, prices.version)
+    held_days = sessions(opens or since, last, at.as_of)
+    waited = [day for day in sessions(since, last, at.as_of) if held_days and day < held_days[0]]
+    ratio = prod(prices.bars[day].split for day in waited if day in prices.bars)
+    target, stop = (parse_price(getattr(expression, name), name) for name in ("target", "stop"))
+    trade = Trade(side, target and target / ratio, stop and stop / ratio, until, changes)
+    return FollowedTrade(follow(trade, prices.bars, held_days), prices.answer, prices.version)
 
 
-def follow_held(texts: Sequence[tuple[datetime, Expression]], at: At) -> FollowedTrade | None:
-    """Follow a position by the terms that were in force on each session; None where it was never active.
+def follow_held(
+    texts: Sequence[tuple[datetime, Expression]], at: At, halts: tuple[Span, ...] = ()
+) -> FollowedTrade | None:
+    """Follow a position by the terms that were in force on each session; None where it was never opened.
 
     Args:
         texts: Every text of the Expression with the instant it was written at, oldest first.
+        halts: When trading was halted; nothing was opened then.
 
     Raises:
         NotFollowable, BadInput: As `follow_trade`.
@@ -77,11 +101,29 @@ def follow_held(texts: Sequence[tuple[datetime, Expression]], at: At) -> Followe
     if not active:
         return None
     since, first = active[0]
+    opens = _first_open(since, halts, at.as_of)
+    if opens is None:
+        return None
     changes = tuple(
         Terms(_next_open(written_at), _changed_terms(before, text))
         for (_, before), (written_at, text) in pairwise(active)
     )
-    return follow_trade(first, since, first.expires or LAST_DAY, at, changes)
+    return follow_trade(first, since, first.expires or LAST_DAY, at, changes, opens)
+
+
+def _first_open(since: datetime, halts: tuple[Span, ...], now: datetime) -> datetime | None:
+    """Return the first session's open from an instant on at which trading is not halted, None where there is none."""
+    for halted_at, released_at in halts:
+        if released_at is not None and released_at <= since:
+            continue
+        days = (new_york_day(since) + timedelta(days=number) for number in range((now - since).days + 2))
+        opens = next((hours.open for day in days if (hours := session(day)) and hours.open >= since), None)
+        if opens is None or opens < halted_at:
+            break
+        if released_at is None:
+            return None
+        since = released_at
+    return since
 
 
 def _changed_terms(before: Expression, after: Expression) -> dict[str, float | date | None]:
@@ -107,6 +149,7 @@ def close_exits(memory: Memory, now: At) -> tuple[list[Outcome], list[str]]:
     """Close what reached its target, stop or last day. Return the Outcomes, and why others can't be followed."""
     remembered = whole_memory(memory, now.as_of)
     files, outcomes, gaps = ForgeFS(memory, remembered, actor=CODE), list[Outcome](), list[str]()
+    halts = halted_spans(remembered)
     for path, expression in expressions(remembered):
         if expression.status not in HELD:
             continue
@@ -114,7 +157,7 @@ def close_exits(memory: Memory, now: At) -> tuple[list[Outcome], list[str]]:
             (remembered.written_at(row), cast("Expression", remembered.record(row))) for row in remembered.all(path)
         ]
         try:
-            course = follow_held(texts, now)
+            course = follow_held(texts, now, halts)
             if course is None:
                 continue
             closed = _closed(expression, course, now)

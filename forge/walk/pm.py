@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import cast
 
+from forge.core import config
 from forge.fs import ForgeFS
 from forge.memory import Memory, approvals
 from forge.memory.book import HELD, PORTFOLIO, with_approved
@@ -19,6 +20,7 @@ from forge.memory.lessons import decide as decide_lesson
 from forge.memory.lessons import waiting_lessons
 from forge.providers.base import At
 from forge.records import Expression, Portfolio, render
+from forge.tracking.account import advance_account
 from forge.tracking.calibration import calibrate
 from forge.tracking.settlement import settle, whole_memory
 from forge.tracking.trades import active_since, close_exits, expressions
@@ -28,27 +30,36 @@ NAME = "simulated PM"
 
 
 def advance(
-    memory: Memory, at: At, guardrails: Guardrails, cut_offs: Callable[[str], Iterable[str | None]]
+    memory: Memory,
+    at: At,
+    guardrails: Guardrails,
+    cut_offs: Callable[[str], Iterable[str | None]],
+    account: config.Account,
 ) -> dict[str, int]:
     """Do what is due as of an instant before the agent is asked, and return counts. Raises LakeNotFound."""
-    _update_book(memory, at.as_of)
+    unexecuted = advance_account(memory, at, account)
+    keeps_account = account.capital is not None
+    if not keeps_account:
+        _update_book(memory, at.as_of)
     for waiting in approvals.pending(memory, guardrails):
         if not waiting.problems:
             approvals.approve(memory, waiting.expression.id, waiting.sha256, NAME, guardrails)
-            _update_book(memory, at.as_of)
+            if not keeps_account:
+                _update_book(memory, at.as_of)
     for lesson in waiting_lessons(memory):
         decide_lesson(memory, lesson.record.id, lesson.sha256, NAME)
     settled = settle(memory, at, cut_offs)
     closed, gaps = close_exits(memory, at)
     followed, missing = track_untaken(memory, at)
     calibrate(memory, at.as_of)
-    _update_book(memory, at.as_of)
+    if not keeps_account:
+        _update_book(memory, at.as_of)
     memory.flush()
     return {
         **Counter(settlement.status for settlement in settled),
         "closed": len(closed),
         "followed": len(followed),
-        "gaps": len(gaps) + len(missing),
+        "gaps": len(gaps) + len(missing) + len(unexecuted),
     }
 
 

@@ -133,9 +133,8 @@ def _advance(agent: Agent, at: datetime, version: int) -> None:
     if agent.tape.receipt(name) is None:
         agent.tape.begin(name, {"as_of": iso(at)})
         guardrails = Guardrails(agent.config.guardrails)
-        done = advance(
-            agent.memory, At(as_of=at, lake=agent.lake, version=version), guardrails, recorded_cut_offs(agent.tape)
-        )
+        now = At(as_of=at, lake=agent.lake, version=version)
+        done = advance(agent.memory, now, guardrails, recorded_cut_offs(agent.tape), agent.config.account)
         agent.tape.add_receipt(name, json.dumps(done, sort_keys=True))
 
 

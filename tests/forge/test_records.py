@@ -66,7 +66,11 @@ def part(kind: type) -> st.SearchStrategy[Any]:
 @st.composite
 def records(draw, kind):
     told = {name: draw(values(spec)) for name, spec in specs(kind.cls).items()}
-    name = f"{kind.prefix}-001" if kind.prefix else {"sessions": "sess_1", "portfolio": "state"}.get(kind.name)
+    name = (
+        f"{kind.prefix}-001"
+        if kind.prefix
+        else {"sessions": "sess_1", "portfolio": "state", "halts": "halt"}.get(kind.name)
+    )
     try:
         return kind.cls(
             id=name or ("constraints" if kind.name == "constraints" else "macro"), body=draw(BODIES), **told
@@ -108,7 +112,7 @@ def test_f2_ids_have_their_prefixes_and_may_grow_past_999():
     prefixes = {name: kind.prefix for name, kind in KINDS.items() if kind.prefix and name != "approvals"}
     assert prefixes == {
         "views": "V", "expressions": "E", "observations": "O", "linkages": "L", "pk": "PK", "outcomes": "OUT",
-        "counterfactuals": "CF", "proposals": "SEP", "reviews": "R", "settlements": "S",
+        "counterfactuals": "CF", "proposals": "SEP", "reviews": "R", "settlements": "S", "fills": "F",
     }  # fmt: skip
     right, wrong = (
         ("V-001", "V-999", "V-1000", "V-123456789"),

@@ -1,0 +1,198 @@
+"""The account: `pitlake forge fills import | book | halt | release`."""
+
+import getpass
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from forge.desk import Desk
+    from forge.tracking.account import Valued
+
+NAME_WIDTH, DECIMALS = 9, 6
+
+
+@click.group()
+def fills() -> None:
+    """Manage what you bought and sold."""
+
+
+@fills.command("import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def import_(file: Path) -> None:
+    """Add the fills of a CSV file to the account.
+
+    Its columns: ticker, quantity (negative for a sale), price in USD, filled_at such as 2024-02-15T10:30:00-05:00, and
+    where you like fees in USD and expression. A fill that was imported before is not counted again.
+    """
+    from forge.memory.fills import import_fills
+    from forge.providers.base import At
+    from forge.tracking.account import advance_account
+    from pitlake.errors import LakeNotFound
+
+    own = _desk()
+    _check_capital(own)
+    memory = own.memory()
+    new = import_fills(memory, file)
+    now = memory.read_instant(memory.journal.clock.now())
+    try:
+        gaps = advance_account(memory, At(as_of=now, lake=_market_lake(None)), own.config.account)
+    except LakeNotFound:
+        gaps = ["the book does not show them yet: there is no lake to value them with"]
+    memory.flush()
+    click.echo(f"{new} new fill{'' if new == 1 else 's'}")
+    for gap in gaps:
+        click.echo(gap, err=True)
+
+
+@click.command()
+@click.option("--as-of", metavar="T", help="Show the account as of this time [default: now].")
+@click.option(
+    "--lake", metavar="ROOT", help="Folder or URL of the market's lake [default: $PITLAKE_LAKE, else ./.pitlake/lake]."
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to write the account.",
+)
+def book(as_of: str | None, lake: str | None, form: str) -> None:
+    """Show positions, cash, net asset value and P&L.
+
+    Computed from the fills and the market's bars as of that time.
+    """
+    from forge.memory.fills import fills as booked_fills
+    from forge.memory.halts import halted
+    from forge.providers.base import At
+    from forge.tracking.account import value
+    from pitlake import clock
+
+    own = _desk()
+    _check_capital(own)
+    memory = own.memory()
+    at = clock.past(as_of) if as_of else memory.read_instant(memory.journal.clock.now())
+    remembered = memory.hydrate(at, session="pm")
+    valued = value(booked_fills(remembered), own.config.account, At(as_of=at, lake=_market_lake(lake)))
+    halt = halted(remembered)
+    if form == "json":
+        click.echo(json.dumps(_account_json(valued, at, halt.reason if halt else None), ensure_ascii=False))
+        return
+    for line in _account_lines(valued, at):
+        click.echo(line)
+    if halt:
+        click.echo(f"TRADING IS HALTED by {halt.by}: {halt.reason}")
+
+
+def _switch_command(name: str, status: str, text: str) -> click.Command:
+    @click.command(name, help=text)
+    @click.option("--reason", required=True, help="Why; kept in memory.")
+    def command(reason: str) -> None:
+        from forge.memory.halts import switch
+
+        memory = _desk().memory()
+        switch(memory, status, getpass.getuser(), reason)
+        memory.flush()
+        click.echo(f"trading is {status}")
+
+    return command
+
+
+halt = _switch_command(
+    "halt", "halted", "Halt trading: nothing is approved and no entry is executed until you release it."
+)
+release = _switch_command("release", "released", "Release trading that you or a limit halted.")
+
+
+def _account_lines(valued: "Valued", at: datetime) -> list[str]:
+    from pitlake.clock import iso
+
+    account = valued.account
+    sums = _sums(valued)
+    amounts = [
+        ("net asset value", account.nav),
+        ("cash", account.cash),
+        ("closed P&L", sums["closed_pnl"]),
+        ("open P&L", sums["open_pnl"]),
+        ("dividends", sums["dividends"]),
+        ("fees", -sums["fees"]),
+        ("financing", sums["financing"]),
+    ]
+    lines = [f"as of {iso(at)}", *(f"{name:<16}{amount:>18,.2f} USD" for name, amount in amounts)]
+    lines.append(f"{'drawdown':<16}{sums['drawdown_pct']:>18.2f} %")
+    if account.positions:
+        lines += [
+            "",
+            f"{'ticker':<9}{'Expression':<12}{'shares':>11}{'cost':>11}{'price':>11}{'value':>13}{'open':>12}",
+        ]
+    lines += [
+        f"{one.instrument[: NAME_WIDTH - 1]:<9}{one.expression[:11]:<12}{one.quantity:>11,.6g}{one.cost:>11,.2f}"
+        f"{one.price:>11,.2f}{one.value:>13,.0f}{one.open:>12,.0f}"
+        for one in account.positions
+    ]
+    return [*lines, *(f"gap: {gap}" for gap in valued.gaps)]
+
+
+def _account_json(valued: "Valued", at: datetime, halted: str | None) -> dict[str, Any]:
+    from pitlake.clock import iso
+
+    positions = [
+        {
+            "ticker": one.instrument,
+            "expression": one.expression or None,
+            "quantity": round(one.quantity, DECIMALS),
+            "cost": round(one.cost, DECIMALS),
+            "price": round(one.price, DECIMALS),
+            "value": round(one.value, DECIMALS),
+            "open_pnl": round(one.open, DECIMALS),
+            "closed_pnl": round(one.closed, DECIMALS),
+            "dividends": round(one.income, DECIMALS),
+        }
+        for one in valued.account.positions
+    ]
+    account = {
+        "as_of": iso(at),
+        "nav": round(valued.account.nav, DECIMALS),
+        "cash": round(valued.account.cash, DECIMALS),
+    }
+    sums = {name: round(number, DECIMALS) for name, number in _sums(valued).items()}
+    return account | sums | {"halted": halted, "positions": positions, "gaps": list(valued.gaps)}
+
+
+def _sums(valued: "Valued") -> dict[str, float]:
+    account = valued.account
+    highest = max((nav for _, nav in account.curve), default=account.nav)
+    return {
+        "closed_pnl": sum(one.closed for one in account.holdings),
+        "open_pnl": sum(one.open for one in account.holdings),
+        "dividends": sum(one.income for one in account.holdings),
+        "fees": sum(one.fees for one in account.holdings),
+        "financing": account.financing,
+        "drawdown_pct": (1 - account.nav / max(highest, account.capital)) * 100,
+    }
+
+
+def _check_capital(own: "Desk") -> None:
+    from pitlake.errors import BadInput
+
+    if own.config.account.capital is None:
+        raise BadInput("account.capital", "is not set", f"write [account] capital = 1000000 to {own.settings}")
+
+
+def _market_lake(lake: str | None) -> str | Path:
+    from pitlake.lake.lake import Lake
+
+    return Lake(lake).root
+
+
+def _desk() -> "Desk":
+    from forge.desk import desk
+
+    return desk()
+
+
+COMMANDS = (fills, book, halt, release)

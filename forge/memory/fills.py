@@ -1,0 +1,127 @@
+"""Fills: the PM's own from a CSV file, and those that code books for approved Expressions. Each is booked once."""
+
+import csv
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from math import isfinite
+from pathlib import Path
+from typing import cast
+
+from forge.memory.chain import Row
+from forge.memory.effects import CODE, PM
+from forge.memory.journal import WriteCall, Writing, digest
+from forge.memory.memory import Memory
+from forge.memory.remembered import Remembered
+from forge.records import KINDS, Fill, render
+from forge.records.kinds import NEW
+from pitlake import clock
+from pitlake.errors import BadInput
+
+COLUMNS = ("ticker", "quantity", "price", "filled_at")
+OPTIONAL = ("fees", "expression")
+_TICKER = re.compile(r"[A-Z][A-Z0-9.\-]{0,14}")
+
+
+def fills(remembered: Remembered) -> list[Fill]:
+    """Return the fills up to an instant, in the order of trading."""
+    rows = [cast("Row", remembered.newest(path)) for path in remembered.paths(KINDS["fills"].folder)]
+    booked = [cast("Fill", remembered.record(row)) for row in rows]
+    return sorted(
+        (fill for fill in booked if fill.filled_at <= remembered.as_of), key=lambda fill: (fill.filled_at, fill.id)
+    )
+
+
+def import_fills(memory: Memory, file: Path) -> int:
+    """Book the fills of a CSV file; those that were booked before count once. Return how many are new.
+
+    Raises BadInput naming the first line that is wrong; nothing is booked then.
+    """
+    now = memory.read_instant(memory.journal.clock.now())
+    remembered = memory.hydrate(now, session=PM)
+    expressions = {path[len(KINDS["expressions"].folder) : -3] for path in remembered.paths("/memory/expressions/")}
+    read = [_fill(line, row, now, expressions) for line, row in _rows(file)]
+    # Two equal lines of one file are two fills; the same file again adds none.
+    counted = Counter[str]()
+    caused = {}
+    for fill in read:
+        content = digest(render(fill))
+        counted[content] += 1
+        caused[f"fill:{content}:{counted[content]}"] = fill
+    return book_fills(memory, caused, PM)
+
+
+def book_fills(memory: Memory, fills_by_cause: Mapping[str, Fill], actor: str = CODE) -> int:
+    """Book fills in one transaction, except those whose cause was booked before. Return how many are new."""
+    now = memory.read_instant(memory.journal.clock.now())
+    call = WriteCall(actor=actor, session=PM, call_id=f"fills:{os.urandom(10).hex()}", after=clock.micros(now))
+
+    def work(writing: Writing) -> None:
+        for cause, fill in fills_by_cause.items():
+            numbered = replace(fill, id=writing.next_id("fills"), updated=now)
+            writing.put(KINDS["fills"].path(numbered.id), render(numbered), cause=cause)
+
+    return len(memory.journal.write(call, work))
+
+
+def _rows(file: Path) -> Iterable[tuple[int, Mapping[str, str]]]:
+    with file.open(newline="", encoding="utf-8-sig") as text:
+        reader = csv.DictReader(text, strict=True)
+        try:
+            rows = [(reader.line_num, row) for row in reader]
+        except (csv.Error, UnicodeDecodeError) as problem:
+            raise BadInput(
+                "fills", f"{file} is not a CSV file ({problem})", f"give columns {', '.join(COLUMNS)}"
+            ) from None
+        names = reader.fieldnames or []
+    if missing := [name for name in COLUMNS if name not in names]:
+        raise BadInput("fills", f"{file} has no column {missing[0]}", f"give {', '.join(COLUMNS)}")
+    if unknown := [name for name in names if name not in COLUMNS + OPTIONAL]:
+        raise BadInput(
+            "fills", f"{file} has a column {unknown[0][:40]!r}", f"give {', '.join(COLUMNS)} and {', '.join(OPTIONAL)}"
+        )
+    return rows
+
+
+def _fill(line: int, row: Mapping[str, str], now: datetime, expressions: set[str]) -> Fill:
+    if None in row or None in row.values():
+        raise _wrong(line, "it has another number of values than the first line", "quote values that hold commas")
+    ticker, expression = row["ticker"].strip().upper(), (row.get("expression") or "").strip()
+    if not _TICKER.fullmatch(ticker):
+        raise _wrong(line, f"ticker is {row['ticker'][:40]!r}", "give one such as NVDA")
+    if expression and expression not in expressions:
+        raise _wrong(line, f"there is no Expression {expression[:40]!r}", "see pitlake forge expressions")
+    quantity, price = _number(line, row, "quantity"), _number(line, row, "price")
+    fees = _number(line, row, "fees") if (row.get("fees") or "").strip() else 0.0
+    if not quantity:
+        raise _wrong(line, "quantity is 0", "give shares, negative for a sale")
+    if price <= 0:
+        raise _wrong(line, f"price is {price:g}", "give USD per share")
+    if fees < 0:
+        raise _wrong(line, f"fees is {fees:g}", "give USD from 0")
+    try:
+        filled_at = clock.instant(row["filled_at"].strip())
+    except BadInput as problem:
+        raise _wrong(line, f"filled_at {problem.problem}", "give one such as 2024-02-15T10:30:00-05:00") from None
+    if filled_at > now:
+        raise _wrong(line, f"filled_at {row['filled_at']} is in the future", "give a time up to now")
+    return Fill(
+        id=NEW, instrument=ticker, quantity=quantity, price=price, filled_at=filled_at, fees=fees, expression=expression
+    )
+
+
+def _number(line: int, row: Mapping[str, str], name: str) -> float:
+    try:
+        value = float(row[name])
+    except ValueError:
+        value = float("nan")
+    if not isfinite(value):
+        raise _wrong(line, f"{name} is {row[name][:40]!r}", "give a number")
+    return value
+
+
+def _wrong(line: int, problem: str, step: str) -> BadInput:
+    return BadInput("fills", f"line {line}: {problem}", step)

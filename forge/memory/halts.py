@@ -1,0 +1,50 @@
+"""The kill switch: while trading is halted, nothing is approved and no entry is executed. Only the PM releases it."""
+
+import os
+from datetime import datetime
+from typing import cast
+
+from forge.memory.effects import CODE, PM
+from forge.memory.journal import WriteCall
+from forge.memory.memory import Memory
+from forge.memory.remembered import Remembered
+from forge.records import KINDS, Halt, render
+from pitlake import clock
+from pitlake.errors import BadInput
+
+HALT = KINDS["halts"].path("halt")
+Span = tuple[datetime, datetime | None]
+
+
+def halted(remembered: Remembered) -> Halt | None:
+    """Return what halts trading, None where nothing does."""
+    row = remembered.newest(HALT)
+    switch = cast("Halt", remembered.record(row)) if row else None
+    return switch if switch and switch.status == "halted" else None
+
+
+def halted_spans(remembered: Remembered) -> tuple[Span, ...]:
+    """Return when trading was halted: from, and until, which is None while it is."""
+    spans: list[Span] = []
+    for row in remembered.all(HALT):
+        switch, written_at = cast("Halt", remembered.record(row)), remembered.written_at(row)
+        if spans and spans[-1][1] is None:
+            if switch.status == "released":
+                spans[-1] = spans[-1][0], written_at
+        elif switch.status == "halted":
+            spans.append((written_at, None))
+    return tuple(spans)
+
+
+def switch(memory: Memory, status: str, by: str, reason: str) -> None:
+    """Halt or release trading. Raises BadInput for an empty reason, and for a release of what is not halted."""
+    text = " ".join(reason.split())
+    if not text:
+        raise BadInput("--reason", "is empty", "say why")
+    now = memory.read_instant(memory.journal.clock.now())
+    if status == "released" and halted(memory.hydrate(now)) is None:
+        raise BadInput("release", "trading is not halted", "nothing needs a release")
+    record = Halt(id="halt", by=by, reason=text, status="released" if status == "released" else "halted", updated=now)
+    call_id = f"{status}:{os.urandom(8).hex()}"
+    call = WriteCall(actor=CODE if by == CODE else PM, session=PM, call_id=call_id, after=clock.micros(now))
+    memory.journal.append(HALT, render(record), call)

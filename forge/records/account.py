@@ -1,0 +1,41 @@
+"""Records of the account: what was bought and sold, and whether trading is halted."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Literal
+
+from forge.records.base import Positive, Record
+from forge.records.values import Bounds
+
+Price = Annotated[float, Bounds(1e-9)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fill(Record):
+    """A purchase or sale, as traded on its day.
+
+    quantity: shares, negative for a sale; price: USD per share; fees: USD; expression: the Expression it executes, ""
+    where it executes none; source: `import` for the PM's own, `code` for an approved Expression executed by code.
+    """
+
+    instrument: str
+    quantity: float
+    price: Price
+    filled_at: datetime
+    status: Literal["booked"] = "booked"
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
+    fees: Positive = 0.0
+    expression: str = ""
+    source: Literal["import", "code"] = "import"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Halt(Record):
+    """Whether trading is halted. by: who halted or released it; reason: why."""
+
+    by: str
+    reason: str
+    status: Literal["halted", "released"] = "halted"
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()

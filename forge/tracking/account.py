@@ -1,0 +1,221 @@
+"""The account as of an instant: fills valued by the lake's bars, the book that follows, and entries and exits by code.
+
+An approved Expression is bought or sold at the open of the first session after its approval while trading is not
+halted, for its notional's share of the net asset value of the evening before, in whole shares. It is closed where its
+stop, target or last day closes it. What the PM has filled himself, by naming the Expression, code leaves alone.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from math import floor
+from typing import NamedTuple, cast
+
+from forge.core import config
+from forge.fs import ForgeFS
+from forge.memory import Memory
+from forge.memory.book import HELD, PORTFOLIO, held_in
+from forge.memory.effects import CODE
+from forge.memory.fills import book_fills, fills
+from forge.memory.halts import halted, halted_spans, switch
+from forge.memory.remembered import Remembered
+from forge.providers.base import At
+from forge.records import Expression, Fill, Portfolio, Position, render
+from forge.records.kinds import NEW
+from forge.tracking import ledger
+from forge.tracking.bars import NotFollowable, daily_prices, sessions
+from forge.tracking.ledger import Prices
+from forge.tracking.settlement import whole_memory
+from forge.tracking.trades import FollowedTrade, expressions, follow_held
+from pitlake.clock import new_york_day
+from pitlake.errors import BadInput
+from pitlake.exchange import session
+
+BASIS_POINT = 1e-4
+PERCENT = 100
+WHOLE = 1e-9
+"""What a quotient of floats may miss a whole share by."""
+
+
+class Due(NamedTuple):
+    """A fill that is due: `entry` or `exit`, on a day."""
+
+    day: date
+    leg: str
+    expression: Expression
+    trade: FollowedTrade
+
+
+@dataclass(frozen=True)
+class Valued:
+    """An account with the reasons why some of it is not valued by a price of its last session."""
+
+    account: ledger.Account
+    gaps: tuple[str, ...]
+
+
+def value(booked: Iterable[Fill], settings: config.Account, at: At) -> Valued:
+    """Return the account of these fills as of an instant. Raises LakeNotFound; needs `settings.capital`."""
+    traded = list(booked)
+    if settings.capital is None:
+        raise BadInput("account.capital", "is not set", "write it to the settings: [account] capital = 1000000")
+    until = new_york_day(at.as_of)
+    if not traded:
+        return Valued(ledger.keep(settings.capital, (), {}, (), until), ())
+    first = min(fill.filled_at for fill in traded)
+    prices, gaps = dict[str, Prices](), list[str]()
+    for ticker in sorted({fill.instrument for fill in traded}):
+        try:
+            prices[ticker] = daily_prices(ticker, new_york_day(first), at)
+        except (NotFollowable, BadInput) as problem:
+            gaps.append(f"{ticker}: {problem}")
+    due = sessions(first, until, at.as_of)
+    account = ledger.keep(settings.capital, traded, prices, set(due), until, settings.financing_rate)
+    for ticker, days in account.missing.items():
+        if ticker in prices and days:
+            what = f"no bar on {days[0]}" if len(days) == 1 else f"no bar on {len(days)} days, {days[0]} to {days[-1]}"
+            still = due and days[-1] == due[-1] and any(one.instrument == ticker for one in account.positions)
+            gaps.append(f"{ticker}: {what}{'; valued at its last close' if still else ''}")
+    return Valued(account, tuple(gaps))
+
+
+def advance_account(memory: Memory, at: At, settings: config.Account) -> list[str]:
+    """Execute what is due, update the book, and halt trading beyond a limit. Return why something was not executed.
+
+    Does nothing where the settings name no capital.
+    """
+    if settings.capital is None:
+        return []
+    gaps = execute(memory, at, settings)
+    remembered = whole_memory(memory, at.as_of)
+    booked = fills(remembered)
+    if not booked and remembered.newest(PORTFOLIO):
+        return gaps
+    valued = value(booked, settings, at)
+    write_book(memory, remembered, valued.account)
+    if halted(remembered) is None and (reason := loss_reason(remembered, valued.account, settings)):
+        switch(memory, "halted", CODE, reason)
+    return [*gaps, *valued.gaps]
+
+
+def execute(memory: Memory, at: At, settings: config.Account) -> list[str]:
+    """Book the entries and exits that are due, in order of their days. Return why others can't be."""
+    remembered, gaps = whole_memory(memory, at.as_of), list[str]()
+    booked = fills(remembered)
+    own = {fill.expression for fill in booked if fill.source == "import"}
+    due = list[Due]()
+    for path, expression in expressions(remembered):
+        if expression.id in own:
+            continue
+        try:
+            trade = follow_held(texts_of(remembered, path), at, halted_spans(remembered))
+        except (NotFollowable, BadInput) as problem:
+            gaps.append(f"{expression.id} is not executed: {problem}")
+            continue
+        if trade and trade.path.gap and expression.status in HELD:
+            gaps.append(
+                f"{expression.id} is not executed: there is no bar of {expression.instrument} on {trade.path.gap}"
+            )
+        if trade is None or trade.path.entry_price is None:
+            continue
+        legs = sum(fill.expression == expression.id for fill in booked)
+        if legs == 0:
+            due.append(Due(trade.path.marks[0].day, "entry", expression, trade))
+        if trade.path.reason and legs < len(("entry", "exit")):
+            due.append(Due(trade.path.marks[-1].day, "exit", expression, trade))
+    for item in sorted(due, key=lambda item: (item.day, item.leg == "exit", item.expression.id)):
+        fill = _fill(item, booked, settings, at)
+        if isinstance(fill, str):
+            gaps.append(fill)
+        elif fill:
+            booked.append(fill)
+            book_fills(memory, {f"fill:{item.expression.id}:{item.leg}": fill})
+    return gaps
+
+
+def texts_of(remembered: Remembered, path: str) -> list[tuple[datetime, Expression]]:
+    """Return every text of an Expression with the instant it was written at, oldest first."""
+    return [(remembered.written_at(row), cast("Expression", remembered.record(row))) for row in remembered.all(path)]
+
+
+def write_book(memory: Memory, remembered: Remembered, account: ledger.Account) -> None:
+    """Write the book that an account comes to, in percent of its net asset value, if it changed."""
+    row, book = remembered.newest(PORTFOLIO), book_of(account, held_in(remembered).values())
+    if row is None or replace(cast("Portfolio", remembered.record(row)), updated=None) != book:
+        files = ForgeFS(memory, remembered, actor=CODE)
+        files.write_file(PORTFOLIO, render(book), call_id=f"account:{row.seq if row else 0}")
+
+
+def book_of(account: ledger.Account, held: Iterable[Expression]) -> Portfolio:
+    """Return the book that an account comes to. Fills of one Expression are one position, others one a ticker."""
+    by_id, nav = {expression.id: expression for expression in held}, account.nav
+    if nav <= 0:
+        return Portfolio(id="state", body="The net asset value is used up: nothing can be measured against it.")
+    notionals = dict[str, float]()
+    for holding in account.positions:
+        name = holding.expression or holding.instrument
+        notionals[name] = notionals.get(name, 0.0) + holding.value / nav * PERCENT
+    exposures, duration, positions = dict[str, float](), 0.0, list[Position]()
+    for name, notional in sorted(notionals.items()):
+        expression = by_id.get(name)
+        factors = dict(expression.factor_exposures or {}) if expression else {}
+        duration += (expression.duration_impact or 0.0) if expression else 0.0
+        for factor, share in factors.items():
+            exposures[factor] = exposures.get(factor, 0.0) + share
+        positions.append(Position(expression=name, notional=round(notional, 6), factor_exposures=factors))
+    return Portfolio(
+        id="state",
+        gross=sum(abs(position.notional) for position in positions),
+        net=sum(position.notional for position in positions),
+        duration=duration,
+        nav=round(nav, 2),
+        positions=tuple(positions),
+        factor_exposures=dict(sorted(exposures.items())),
+    )
+
+
+def loss_reason(remembered: Remembered, account: ledger.Account, settings: config.Account) -> str:
+    """Return why the account's losses halt trading, "" where they do not. They count from the last release on."""
+    spans = halted_spans(remembered)
+    released = spans[-1][1] if spans else None
+    curve = [nav for day, nav in account.curve if released is None or day >= new_york_day(released)]
+    start = account.capital if released is None or not curve else curve[0]
+    highest = max([start, *curve])
+    for name, limit, base in (
+        ("loss", settings.max_loss, start),
+        ("drawdown", settings.max_drawdown, highest),
+    ):
+        lost = (1 - account.nav / base) * PERCENT
+        if limit is not None and lost > limit:
+            return f"a {name} of {lost:.2f} % is beyond the limit of {limit:g} %"
+    return ""
+
+
+def _fill(item: Due, booked: list[Fill], settings: config.Account, at: At) -> Fill | str | None:
+    expression, path = item.expression, item.trade.path
+    hours = session(item.day)
+    if hours is None:
+        return None
+    if item.leg == "entry":
+        if expression.notional is None:
+            return f"{expression.id} is not executed: its notional is missing"
+        price = cast("float", path.entry_price)
+        evening = item.day - timedelta(days=1)
+        earlier = [fill for fill in booked if new_york_day(fill.filled_at) <= evening]
+        nav = dict(value(earlier, settings, at).account.curve)[evening] if earlier else cast("float", settings.capital)
+        side = -1 if expression.direction == "short" else 1
+        quantity = float(side * floor(abs(expression.notional) / PERCENT * nav / price + WHOLE))
+        filled_at = hours.open
+    else:
+        entry = next((fill for fill in booked if fill.expression == expression.id), None)
+        if entry is None:
+            return None
+        price, quantity = cast("float", path.price), -entry.quantity * path.shares
+        filled_at = hours.close
+    if not quantity:
+        return f"{expression.id} is not executed: its notional buys no whole share"
+    fees = round(abs(quantity) * price * settings.costs_bp * BASIS_POINT, 6)
+    return Fill(
+        id=NEW, instrument=expression.instrument, quantity=quantity, price=price, filled_at=filled_at, fees=fees,
+        expression=expression.id, source="code",
+    )  # fmt: skip

@@ -1,0 +1,196 @@
+"""The ledger: cash, positions and P&L from fills and daily prices.
+
+A day begins with its splits and dividends, for what was held the evening before; then come its fills, then its close.
+Average cost; a sale beyond what is held closes it and opens the other side. A position is worth its last close, brought
+over splits, or its last fill's price before there is one. Borrowed cash pays interest at the end of every calendar day.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+
+from forge.records import Fill
+from pitlake.clock import new_york_day
+
+DAYS_A_YEAR = 365
+DUST = 1e-9
+"""Quantities below this are 0: what is left of fractions after a split."""
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Daily prices of one security, as traded. closes, splits (new shares per share), dividends (USD per share, on the
+    ex-day): by day.
+    """
+
+    closes: Mapping[date, float]
+    splits: Mapping[date, float] = field(default_factory=dict)
+    dividends: Mapping[date, float] = field(default_factory=dict)
+
+
+@dataclass
+class Holding:
+    """A position. quantity: shares; cost: USD per share on average; price: the last one; closed: P&L of what was sold;
+    income: dividends; fees: all in USD.
+    """
+
+    instrument: str
+    expression: str
+    quantity: float = 0.0
+    cost: float = 0.0
+    price: float = 0.0
+    closed: float = 0.0
+    income: float = 0.0
+    fees: float = 0.0
+
+    @property
+    def value(self) -> float:
+        """The market value in USD, negative for a short position."""
+        return self.quantity * self.price
+
+    @property
+    def open(self) -> float:
+        """The P&L of what is held, in USD."""
+        return self.quantity * (self.price - self.cost)
+
+    def trade(self, quantity: float, price: float, fees: float) -> None:
+        """Book a fill."""
+        self.fees += fees
+        closing = 0.0
+        if self.quantity * quantity < 0:
+            closing = max(-abs(self.quantity), -abs(quantity)) * (1 if self.quantity > 0 else -1)
+            self.closed += -closing * (price - self.cost)
+        opening = quantity - closing
+        rest = self.quantity + closing
+        self.quantity = rest + opening
+        if abs(self.quantity) < DUST:
+            self.quantity = self.cost = 0.0
+        elif opening:
+            self.cost = (rest * self.cost + opening * price) / self.quantity
+
+    def split(self, ratio: float) -> None:
+        """Turn every share into `ratio` shares."""
+        self.quantity, self.cost, self.price = self.quantity * ratio, self.cost / ratio, self.price / ratio
+
+
+@dataclass(frozen=True)
+class Account:
+    """The account as of a day.
+
+    holdings: every one that ever was; financing: interest paid so far, negative; curve: net asset value at the end of
+    each day; missing: sessions on which something was held and had no price, by ticker. Amounts in USD.
+    """
+
+    capital: float
+    cash: float
+    holdings: tuple[Holding, ...]
+    financing: float
+    curve: tuple[tuple[date, float], ...]
+    missing: Mapping[str, tuple[date, ...]]
+
+    @property
+    def nav(self) -> float:
+        """The net asset value."""
+        return self.cash + sum(holding.value for holding in self.holdings)
+
+    @property
+    def positions(self) -> list[Holding]:
+        """What is held."""
+        return [holding for holding in self.holdings if holding.quantity]
+
+
+def keep(
+    capital: float,
+    fills: Sequence[Fill],
+    prices: Mapping[str, Prices],
+    sessions: Collection[date],
+    until: date,
+    financing_rate: float = 0.0,
+) -> Account:
+    """Return the account at the end of a day.
+
+    Args:
+        capital: USD at the start.
+        fills: In any order; those after `until` do not count.
+        prices: By ticker.
+        sessions: The exchange's completed days, on which a price is due.
+        until: The last day; no interest is due on it yet.
+        financing_rate: Percent a year on borrowed cash.
+    """
+    ledger = _Ledger(capital)
+    by_day: dict[date, list[Fill]] = defaultdict(list)
+    for fill in sorted(fills, key=_order):
+        by_day[new_york_day(fill.filled_at)].append(fill)
+    day = min(by_day, default=until)
+    while day <= until:
+        ledger.begin(day, prices)
+        for fill in by_day.get(day, ()):
+            ledger.book(fill, prices)
+        ledger.mark(day, prices, due=day in sessions)
+        if day < until and ledger.cash < 0:
+            interest = ledger.cash * financing_rate / 100 / DAYS_A_YEAR
+            ledger.cash, ledger.financing = ledger.cash + interest, ledger.financing + interest
+        ledger.curve.append((day, ledger.nav))
+        day += timedelta(days=1)
+    missing = {ticker: tuple(days) for ticker, days in ledger.missing.items()}
+    return Account(
+        capital, ledger.cash, tuple(ledger.holdings.values()), ledger.financing, tuple(ledger.curve), missing
+    )
+
+
+def _order(fill: Fill) -> tuple[datetime, str]:
+    return fill.filled_at, fill.id
+
+
+class _Ledger:
+    def __init__(self, capital: float) -> None:
+        self.cash, self.financing = capital, 0.0
+        self.holdings: dict[tuple[str, str], Holding] = {}
+        self.curve: list[tuple[date, float]] = []
+        self.missing: dict[str, list[date]] = defaultdict(list)
+
+    @property
+    def nav(self) -> float:
+        return self.cash + sum(holding.value for holding in self.holdings.values())
+
+    def begin(self, day: date, prices: Mapping[str, Prices]) -> None:
+        for holding in self.holdings.values():
+            known = prices.get(holding.instrument)
+            if known is None:
+                continue
+            if ratio := known.splits.get(day):
+                holding.split(ratio)
+            paid = holding.quantity * known.dividends.get(day, 0.0)
+            holding.income, self.cash = holding.income + paid, self.cash + paid
+
+    def book(self, fill: Fill, prices: Mapping[str, Prices]) -> None:
+        key = fill.instrument, fill.expression
+        holding = self.holdings.setdefault(key, Holding(*key))
+        day, known = new_york_day(fill.filled_at), prices.get(fill.instrument)
+        if not holding.quantity:
+            holding.price = _last_close(known, day) or fill.price
+        elif known is None or not any(closed_on <= day for closed_on in known.closes):
+            holding.price = fill.price
+        holding.trade(fill.quantity, fill.price, fill.fees)
+        self.cash -= fill.quantity * fill.price + fill.fees
+
+    def mark(self, day: date, prices: Mapping[str, Prices], *, due: bool) -> None:
+        for holding in self.holdings.values():
+            known = prices.get(holding.instrument)
+            if known and day in known.closes:
+                holding.price = known.closes[day]
+            elif due and holding.quantity and day not in self.missing[holding.instrument]:
+                self.missing[holding.instrument].append(day)
+
+
+def _last_close(known: Prices | None, day: date) -> float | None:
+    """Return the last close up to a day, brought over the splits since."""
+    days = [closed_on for closed_on in known.closes if closed_on <= day] if known else []
+    if not known or not days:
+        return None
+    price = known.closes[max(days)]
+    for split_on, ratio in known.splits.items():
+        if max(days) < split_on <= day:
+            price /= ratio
+    return price

@@ -1,0 +1,209 @@
+"""The account: fills from a file and from approvals, the book and limits that follow. Bars come from a lake."""
+
+import json
+from dataclasses import replace
+from datetime import datetime
+
+import pytest
+
+from forge.core import config
+from forge.memory import Memory
+from forge.memory.approvals import approve, pending
+from forge.memory.book import remembered_book
+from forge.memory.fills import fills, import_fills
+from forge.memory.guardrails import Guardrails
+from forge.memory.halts import halted, switch
+from forge.records import content_hash
+from forge.tracking.account import advance_account, value
+from forge.tracking.settlement import whole_memory
+from forge.tracking.trades import close_exits
+from pitlake import cli
+from pitlake.clock import NEW_YORK
+from pitlake.errors import BadInput
+from tests.forge.test_untaken import DAYS, HELD, at, lake, memory, standing
+from tests.forge.world import reviewed, wrote
+
+__all__ = ["lake", "memory"]
+
+SETTINGS = config.Account(capital=100_000.0, costs_bp=10.0)
+HEADER = "ticker,quantity,price,filled_at,fees,expression\n"
+
+
+def line(day, quantity=100, price=100, ticker="NOG", hour=12):
+    return (
+        f"{ticker},{quantity},{price},{datetime(day.year, day.month, day.day, hour, tzinfo=NEW_YORK).isoformat()},1,\n"
+    )
+
+
+def imported(memory, tmp_path, text):
+    (tmp_path / "fills.csv").write_text(HEADER + text)
+    return import_fills(memory, tmp_path / "fills.csv")
+
+
+def held(memory, lake, day=DAYS[1], hour=20, **changed):
+    """An Expression that is approved in the evening of the second day, or another time."""
+    at(memory, lake, day, hour)
+    fs = standing(memory)
+    path = wrote(fs, "/memory/expressions/new.md", replace(HELD, **changed), f"e{memory.journal.head()[0]}")
+    name = path.rpartition("/")[2].removesuffix(".md")
+    expression = fs.remembered.record(fs.remembered.newest(path))
+    reviewed(memory, expression)
+    approve(memory, name, content_hash(expression), "pm", Guardrails())
+    return path
+
+
+def valued(memory, now):
+    return value(fills(whole_memory(memory, now.as_of)), SETTINGS, now)
+
+
+def test_a_file_of_fills_is_booked_once_and_its_book_is_read_by_the_guardrails(memory, lake, tmp_path):
+    now = at(memory, lake, DAYS[3])
+    text = line(DAYS[0]) + line(DAYS[0]) + line(DAYS[3], -50, 50.5)
+    assert imported(memory, tmp_path, text) == 3
+    assert imported(memory, tmp_path, text) == 0
+    assert imported(memory, tmp_path, text + line(DAYS[0])) == 1
+    assert advance_account(memory, now, SETTINGS) == []
+    account = valued(memory, now).account
+    (position,) = account.positions
+    assert (position.quantity, position.cost) == (550.0, 50.0)
+    assert account.nav == pytest.approx(100_000 + 600 * 0.25 + 50 * 0.5 + 550 * 0.5 - 4)
+    book = remembered_book(standing(memory).remembered)
+    assert book.nav == round(account.nav, 2)
+    assert book.gross == pytest.approx(550 * 50.5 / account.nav * 100, abs=1e-5)
+    assert [position.expression for position in book.positions] == ["NOG"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("NOG,ten,100,2024-03-01T12:00:00-05:00,,\n", "line 3: quantity is 'ten'"),
+        ("NOG,0,100,2024-03-01T12:00:00-05:00,,\n", "line 3: quantity is 0"),
+        ("NOG,10,-1,2024-03-01T12:00:00-05:00,,\n", "line 3: price is -1"),
+        ("NOG,10,nan,2024-03-01T12:00:00-05:00,,\n", "line 3: price is 'nan'"),
+        ("NOG,10,1,2024-03-01 12:00,,\n", "line 3: filled_at"),
+        ("NOG,10,1,2044-03-01T12:00:00-05:00,,\n", "is in the future"),
+        ("N G,10,1,2024-03-01T12:00:00-05:00,,\n", "line 3: ticker is 'N G'"),
+        ("NOG,10,1,2024-03-01T12:00:00-05:00,-2,\n", "line 3: fees is -2"),
+        ("NOG,10,1,2024-03-01T12:00:00-05:00,,E-999\n", "line 3: there is no Expression 'E-999'"),
+        ("NOG,10\n", "line 3: it has another number of values"),
+    ],
+)
+def test_a_bad_line_is_named_and_no_line_of_its_file_is_booked(memory, lake, tmp_path, text, problem):
+    now = at(memory, lake, DAYS[3])
+    with pytest.raises(BadInput, match=problem):
+        imported(memory, tmp_path, line(DAYS[0]) + text)
+    assert fills(whole_memory(memory, now.as_of)) == []
+
+
+def test_an_approved_expression_is_executed_at_the_next_open_and_at_its_exit_once(memory, lake):
+    held(memory, lake, target="110", stop="90")
+    now = at(memory, lake, DAYS[2])
+    for _ in range(2):
+        assert advance_account(memory, now, SETTINGS) == []
+    (entry,) = fills(whole_memory(memory, now.as_of))
+    assert (entry.quantity, entry.price, entry.source, entry.expression) == (200.0, 50.0, "code", "E-001")
+    assert entry.filled_at.astimezone(NEW_YORK).isoformat() == f"{DAYS[2]}T09:30:00-05:00"
+    assert entry.fees == pytest.approx(10.0)
+    now = at(memory, lake, DAYS[5])
+    advance_account(memory, now, SETTINGS)
+    close_exits(memory, now)
+    advance_account(memory, now, SETTINGS)
+    _, leave = fills(whole_memory(memory, now.as_of))
+    assert (leave.quantity, leave.price) == (-200.0, 55.0)
+    account = valued(memory, now).account
+    assert account.positions == []
+    assert account.nav == pytest.approx(100_000 + 200 * 5 + 200 * 0.25 - 10 - 11)
+    assert remembered_book(standing(memory).remembered).gross == 0.0
+
+
+def test_shares_held_over_a_split_are_all_sold(memory, lake):
+    held(memory, lake, DAYS[0], 8, target="110", stop="80")
+    now = at(memory, lake, DAYS[6])
+    advance_account(memory, now, SETTINGS)
+    entry, leave = fills(whole_memory(memory, now.as_of))
+    assert (entry.quantity, entry.price, leave.quantity, leave.price) == (100.0, 100.0, -200.0, 55.0)
+
+
+def test_what_no_bar_follows_is_not_executed_and_says_why(memory, lake):
+    held(memory, lake, instrument="TY", target="", stop="")
+    now = at(memory, lake, DAYS[3])
+    assert advance_account(memory, now, SETTINGS) == [f"E-001 is not executed: there is no bar of TY on {DAYS[2]}"]
+    assert fills(whole_memory(memory, now.as_of)) == []
+
+
+def test_while_halted_nothing_is_approved_or_executed_until_a_release_by_hand(memory, lake):
+    held(memory, lake, target="120", stop="98")
+    switch(memory, "halted", "pm", "fire drill")
+    now = at(memory, lake, DAYS[3])
+    advance_account(memory, now, SETTINGS)
+    assert fills(whole_memory(memory, now.as_of)) == []
+    wrote(standing(memory), "/memory/expressions/new.md", replace(HELD, target="90", stop="20"), "second")
+    (waiting,) = pending(memory, Guardrails())
+    reviewed(memory, waiting.expression)
+    with pytest.raises(BadInput, match="trading is halted: fire drill"):
+        approve(memory, "E-002", waiting.sha256, "pm", Guardrails())
+    switch(memory, "released", "pm", "over")
+    approve(memory, "E-002", waiting.sha256, "pm", Guardrails())
+    now = at(memory, lake, DAYS[4])
+    advance_account(memory, now, SETTINGS)
+    assert [(fill.expression, fill.price) for fill in fills(whole_memory(memory, now.as_of))] == [
+        ("E-001", 51.0),
+        ("E-002", 51.0),
+    ]
+    with pytest.raises(BadInput, match="not halted"):
+        switch(memory, "released", "pm", "again")
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [({"max_drawdown": 2.0}, "drawdown of 2.50 %"), ({"max_loss": 2.0}, "loss of 2.50 %"), ({"max_loss": 3.0}, None)],
+)
+def test_code_halts_beyond_a_limit_and_losses_count_from_the_release_on(memory, lake, tmp_path, limits, reason):
+    settings = replace(SETTINGS, **limits)
+    now = at(memory, lake, DAYS[0])
+    imported(memory, tmp_path, line(DAYS[0], 100, 125))
+    advance_account(memory, now, settings)
+    halt = halted(whole_memory(memory, now.as_of))
+    assert (halt and halt.by, halt and halt.reason.partition(" is beyond")[0]) == (
+        (reason and "code"),
+        (reason and f"a {reason}"),
+    )
+    if halt:
+        switch(memory, "released", "pm", "seen")
+        now = at(memory, lake, DAYS[1])
+        advance_account(memory, now, settings)
+        assert halted(whole_memory(memory, now.as_of)) is None
+
+
+def test_the_account_on_the_command_line(lake, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name in ("FORGE_LAKE", "FORGE_JOURNAL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PITLAKE_LAKE", str(lake.root))
+    (tmp_path / "fills.csv").write_text(HEADER + line(DAYS[4], 100, 50))
+
+    def command(*arguments):
+        code = cli.invoke(["forge", *arguments])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    assert command("book")[0] == 2
+    (tmp_path / ".pitlake").mkdir(exist_ok=True)
+    (tmp_path / ".pitlake" / "forge.toml").write_text("[account]\ncapital = 100000\n")
+    code, out, err = command("fills", "import", "fills.csv")
+    assert (code, out) == (0, "1 new fill\n"), err
+    code, out, err = command("book", "--format", "json")
+    answer = json.loads(out)
+    assert (code, answer["nav"], answer["open_pnl"], answer["halted"]) == (0, 100_399.0, 400.0, None), err
+    assert "valued at its last close" in answer["gaps"][0]
+    out = command("book")[1]
+    assert all(len(row) <= 80 for row in out.splitlines() if not row.startswith("gap: "))
+    assert "NOG" in out
+    assert command("halt", "--reason", "drill")[:2] == (0, "trading is halted\n")
+    assert "TRADING IS HALTED" in command("book")[1]
+    assert command("release", "--reason", "over")[:2] == (0, "trading is released\n")
+    code, _, err = command("portfolio", "import", "fills.csv")
+    assert (code, "follows your fills" in err) == (2, True)
+    memory = Memory()
+    assert remembered_book(memory.hydrate(memory.journal.clock.now())).nav == 100_399.0
+    memory.close()
