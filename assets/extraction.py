@@ -55,7 +55,7 @@ class Splits(Protocol):
 
 
 class Statements(Protocol):
-    """What the lake was told before. See assets.feeds.naming."""
+    """What the lake recorded before. See assets.feeds.naming."""
 
     def __call__(self, dataset: Dataset, column: str, values: Collection[str]) -> list[dict[str, Any]]:
         """Every revision of the rows with these values in a column, oldest first: the business columns, available_at
@@ -66,12 +66,12 @@ class Statements(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class RunFacts:
-    """What a run knows beside the record: its clock and its settings.
+    """What a run knows in addition to the record: its clock and its settings.
 
     publication_lag: added to a call's start to get the availability of its text. as_accepted: whether filings count
     from their acceptance on, whenever EDGAR released them. fetched_at, evidence and location: of the capture the record
     came in, and its address without what is but this question's; None and "" for the graph. releases: what the lake
-    knows of filings, for outside feeds. statements: what it was told of their records before. splits: what it knows of
+    knows of filings, for outside feeds. statements: what it recorded of them before. splits: what it knows of
     splits. earlier: the usable captures of the same request that were taken before one.
     """
 

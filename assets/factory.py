@@ -113,7 +113,7 @@ def dagster_events(
 ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
     """Yield the report as Dagster events: a materialisation with its checks, or the checks and a failure.
 
-    more: metadata of the run beside the report's.
+    more: metadata of the run, added to the report's.
     """
     for note in (*report.notes, *refused_records(report)):
         context.log.warning(note)

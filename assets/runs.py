@@ -36,7 +36,7 @@ class RunReport:
     """What a run did: it published, or it was refused and published nothing.
 
     gaps: staged gaps by (type, reason). preview: the first rows, empty for outcomes and where nothing passed. notes:
-    what could not be told or kept of a run once its outcome stood.
+    what could not be reported or kept of a run after its outcome.
     """
 
     dataset: str
@@ -89,7 +89,7 @@ def attempt_partitions(
 
     observed_at: the run's one clock; by default the wall clock, read before the first record to judge what is public
     and after the last one to date what is new, so that no change is dated before it was seen.
-    audits: what judges the stage beside the lake's own audit, such as `checks.expectations.expected`.
+    audits: checks in addition to the lake's own audit, such as `checks.expectations.expected`.
     What the checks found is kept in the lake either way.
     Raises GraphError, LakeError, and BadInput for days before the dataset's first and for a lag that will not do;
     nothing is published then.
@@ -124,7 +124,7 @@ def concluded(
 ) -> RunReport:
     """Fill a stage, publish it, and report. Every run ends here; a refusal publishes nothing and is reported.
 
-    What fails raises and has published nothing. Once the outcome stands nothing raises: what then can't be told or kept
+    What fails raises and has published nothing. After the outcome nothing raises: what can't be reported or kept
     is logged as a warning, which names the version, and is one of the report's notes.
     """
     outcome: Published | CheckFailed
@@ -144,7 +144,7 @@ def concluded(
     try:
         report = _reported(stage, outcome, read_clock, audits)
     except Exception as problem:  # noqa: BLE001 - see above
-        told("not all of it can be told", problem)
+        told("not all of it can be reported", problem)
         checks = () if isinstance(outcome, CheckFailed) else outcome.checks
         empty = staged_schema(stage.dataset).empty_table()
         report = RunReport(dataset=stage.dataset.name, outcome=outcome, checks=checks, gaps={}, preview=empty)

@@ -90,7 +90,7 @@ def between(splits: Sequence[Split], after: date, until: date) -> float | None:
 
 
 def plausible(close: float, opening: float, shares: float, volumes: Volumes = (None, None)) -> bool:
-    """Return whether one close and the next bar's opening fit, with so many shares for one executed in between.
+    """Return whether one close and the next bar's opening fit a split of this ratio in between.
 
     volumes: of both bars, None or 0 where it is not known. sql/macros/goes_on.sql says the same.
     """
@@ -115,7 +115,7 @@ def fits(move: float, split: float) -> bool:
 def per_share_since(ticker: str, public_at: datetime, run: RunFacts) -> datetime:
     """Return when a provider's figure per share counts that was public at an instant.
 
-    It counts when it was fetched if a split lies in between: providers restate their history by every split.
+    It counts when it was fetched if a split is in between: providers restate their history by every split.
     """
     if run.splits is None or run.fetched_at is None or run.fetched_at <= public_at:
         return public_at

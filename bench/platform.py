@@ -90,7 +90,7 @@ def run(scale: int = 10, days: int = 1000, releases: int = 500, rounds: int = 1)
         place.folder.chmod(0o755)  # Postgres runs as another user
         with (
             (place.folder / "served.log").open("ab") as log,
-            serving(place.folder / "home", _settings(server, place), said=log.fileno()) as house,
+            serving(place.folder / "home", _settings(server, place), log=log.fileno()) as house,
         ):
             wait_until_healthy(house.url)
             figures = [_load("before")]

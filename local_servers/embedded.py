@@ -51,12 +51,12 @@ def embedded_graph(root: Path | str, *, heap: str = "1g") -> Iterator[GraphServe
     def launch() -> Launch:
         return _launch(home, heap)
 
-    def ready(held: Lease) -> None:
-        server = _server(held.info)
-        wait_for_answer(server.uri, server.admin_auth, DATABASE, held, home / "server.log")
+    def ready(server_lease: Lease) -> None:
+        server = _server(server_lease.info)
+        wait_for_answer(server.uri, server.admin_auth, DATABASE, server_lease, home / "server.log")
 
-    with lease(home / "control", launch, ready) as held:
-        yield _server(held.info)
+    with lease(home / "control", launch, ready) as server_lease:
+        yield _server(server_lease.info)
 
 
 def _server(info: dict[str, str]) -> GraphServer:

@@ -1,6 +1,6 @@
 """A lease on a local server process: the first user starts it, later ones share it, the last one to leave stops it.
 
-Sharing goes by directory: whoever names the same control directory gets the same running server, from any process of
+Sharing goes by directory: all who name the same control directory gets the same running server, from any process of
 the same user. What runs and when it counts as ready is the caller's (embedded.py, neo4j_local.py); supervisor.py is
 the other end.
 """
@@ -177,8 +177,8 @@ def _reap(supervisor: "subprocess.Popen[bytes]") -> None:
 
 def _forget_in_child() -> None:
     """A forked child is not a user: it drops its copies, or the server would live as long as the child does."""
-    for held in list(_held):
-        held.forget()
+    for inherited in list(_held):
+        inherited.forget()
     _held.clear()
 
 

@@ -1,8 +1,8 @@
 """A real Neo4j Community server on the loopback, started from its Maven artifacts: for the contract suite, or for
-whoever wants Neo4j.
+those who want Neo4j.
 
 Needs Java 17 or newer and Maven; the jars (150 MB, GPLv3, never shipped) go to a cache once. The login is random and
-kept beside the data for its owner alone. Community has no roles: reader and admin are one login, and READ
+kept next to the data for its owner alone. Community has no roles: reader and admin are one login, and READ
 transactions are what refuses writes.
 """
 
@@ -79,11 +79,11 @@ def local_neo4j(root: Path | str, *, heap: str = "768m") -> Iterator[GraphServer
     def launch() -> Launch:
         return _launch(home, heap)
 
-    def ready(held: Lease) -> None:
-        _take_over_login(_server(held.info), held, home)
+    def ready(server_lease: Lease) -> None:
+        _take_over_login(_server(server_lease.info), server_lease, home)
 
-    with lease(home / "control", launch, ready) as held:
-        yield _server(held.info)
+    with lease(home / "control", launch, ready) as server_lease:
+        yield _server(server_lease.info)
 
 
 def server_jars() -> Path:
@@ -155,22 +155,22 @@ def _launch(home: Path, heap: str) -> Launch:
 
 
 def _password(home: Path) -> str:
-    kept = home / "control" / "password"
-    if not kept.exists():
-        kept.touch(mode=0o600)
-        kept.write_text(secrets.token_urlsafe(32))
-    return kept.read_text()
+    file = home / "control" / "password"
+    if not file.exists():
+        file.touch(mode=0o600)
+        file.write_text(secrets.token_urlsafe(32))
+    return file.read_text()
 
 
-def _take_over_login(server: GraphServer, held: Lease, home: Path) -> None:
+def _take_over_login(server: GraphServer, server_lease: Lease, home: Path) -> None:
     """Wait for the server and, over new data, replace the login that every Neo4j starts with."""
     log = home / "server.log"
     try:
-        wait_for_answer(server.uri, server.admin_auth, DATABASE, held, log)
+        wait_for_answer(server.uri, server.admin_auth, DATABASE, server_lease, log)
     except GraphLoginFailed:
         with (
             neo4j.GraphDatabase.driver(server.uri, auth=_FIRST_LOGIN) as driver,
             driver.session(database="system") as session,
         ):
-            session.run(_CHANGE_LOGIN, {"old": _FIRST_LOGIN[1], "new": held.info["password"]}).consume()
-        wait_for_answer(server.uri, server.admin_auth, DATABASE, held, log)
+            session.run(_CHANGE_LOGIN, {"old": _FIRST_LOGIN[1], "new": server_lease.info["password"]}).consume()
+        wait_for_answer(server.uri, server.admin_auth, DATABASE, server_lease, log)

@@ -114,7 +114,7 @@ class Supervisor:
         user.close()
 
     def _close(self) -> None:
-        """Shut the door first, so that whoever comes now starts a server of their own after this one is gone."""
+        """Shut the door first, so that a new user starts a new server after this one is gone."""
         self.door.close()
         Path(SOCKET).unlink(missing_ok=True)
         if self.server.poll() is None:

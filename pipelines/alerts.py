@@ -1,4 +1,4 @@
-"""What people are told without asking: runs that failed, answers that are missing, stale datasets. Only sensors.
+"""Alert sensors: failed runs, missing answers, stale datasets.
 
 How a message travels is resources/notifier.py; what stale means is each contract's `freshness`. What happened to runs
 is kept in the lake as well, where the quality report finds it.
@@ -24,8 +24,8 @@ from resources.lake import LakeResource
 from resources.notifier import Notifier
 
 STALE_SECONDS = 15 * 60
-TOLD = "pitlake/told"
-"""The tag of a run that was told of, and when: whoever sees it next does not tell again."""
+REPORTED = "pitlake/reported"
+"""The tag of a reported run, with the time, so that it is reported once."""
 DISK_FULL = os.strerror(errno.ENOSPC)
 _logger = logging.getLogger("pitlake.alerts")
 
@@ -71,20 +71,20 @@ def _tell(
 ) -> None:
     """Tell the lake and people, once. A lake that can't be written, or is missing, keeps no alert from going out."""
     run = context.instance.get_run_by_id(incident.run_id)  # as it stands, which the context's does not know
-    if run and TOLD in run.tags:
+    if run and REPORTED in run.tags:
         return
     try:
         lake.open().keep_incident(incident)
     except PitlakeError as problem:
         _logger.warning("the report will not show run %s: %s", incident.run_id, problem)
     notifier.send(title, "\n".join([*incident.reasons, f"run {incident.run_id}"]))
-    context.instance.add_run_tags(incident.run_id, {TOLD: clock.iso(clock.now())})
+    context.instance.add_run_tags(incident.run_id, {REPORTED: clock.iso(clock.now())})
 
 
 def tell_of_untold(instance: dg.DagsterInstance, lake: LakeResource, notifier: Notifier) -> int:
-    """Tell of each failed run of the last day that was not told of, where no daemon does; returns how many."""
+    """Report each failed run of the last day that no daemon reported; return how many."""
     lately = dg.RunsFilter(statuses=[dg.DagsterRunStatus.FAILURE], created_after=clock.now() - timedelta(days=1))
-    runs = [run for run in instance.get_runs(lately) if TOLD not in run.tags]
+    runs = [run for run in instance.get_runs(lately) if REPORTED not in run.tags]
     resources = {"lake": lake, "notifier": notifier}
     for run in runs:
         (entry, *_) = instance.all_logs(run.run_id, of_type=dg.DagsterEventType.RUN_FAILURE)
@@ -95,15 +95,17 @@ def tell_of_untold(instance: dg.DagsterInstance, lake: LakeResource, notifier: N
 
 
 def _unanswered(context: dg.RunStatusSensorContext) -> Iterator[str]:
-    found = context.instance.all_logs(context.dagster_run.run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION)
-    for entry in found:
+    evaluations = context.instance.all_logs(
+        context.dagster_run.run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION
+    )
+    for entry in evaluations:
         check = entry.get_dagster_event().asset_check_evaluation_data
         if check.check_name == ANSWERED and not check.passed:
             counts = {
                 name: fact.value for name, fact in check.metadata.items() if isinstance(fact, dg.IntMetadataValue)
             }
-            listed = ", ".join(f"{name} × {count}" for name, count in counts.items())
-            yield f"{check.asset_key.to_user_string()}: {listed}"
+            text = ", ".join(f"{name} × {count}" for name, count in counts.items())
+            yield f"{check.asset_key.to_user_string()}: {text}"
 
 
 def _reasons(context: dg.RunFailureSensorContext) -> Iterator[str]:
@@ -128,17 +130,17 @@ def tell_of_stale_datasets(
     context: dg.SensorEvaluationContext, lake: LakeResource, notifier: Notifier
 ) -> dg.SkipReason:
     """Datasets with a freshness limit, compared with the newest lake version. Forgets those that are fresh again."""
-    told: dict[str, str] = json.loads(context.cursor or "{}")
+    reported: dict[str, str] = json.loads(context.cursor or "{}")
     try:
         stale = {name: clock.iso(newest) for name, newest in stale_datasets(lake.open(), clock.now())}
     except LakeNotFound:
         return dg.SkipReason("there is no lake yet")
-    news = {name: newest for name, newest in stale.items() if told.get(name) != newest}
+    news = {name: newest for name, newest in stale.items() if reported.get(name) != newest}
     if news:
         lines = [f"{name}: newest row of {newest}" for name, newest in sorted(news.items())]
         notifier.send(f"pitlake: {len(news)} stale datasets", "\n".join(lines))
     context.update_cursor(json.dumps(stale))
-    return dg.SkipReason(f"{len(stale)} stale, {len(news)} told")
+    return dg.SkipReason(f"{len(stale)} stale, {len(news)} reported")
 
 
 def stale_datasets(lake: Lake, now: datetime) -> Iterator[tuple[str, datetime]]:

@@ -30,37 +30,37 @@ LOST_AFTER = timedelta(days=7)  # a run that began so long ago and never ended d
 earnings_bundles = dg.define_asset_job(
     "earnings_bundles",
     selection=dg.AssetSelection.assets(*BUNDLES),
-    description="What was known beside each release, and what the price did after it.",
+    description="What was known around each release, and what the price did after it.",
 )
 
 
-def register(instance: dg.DagsterInstance, known: Sequence[Event]) -> list[str]:
+def register(instance: dg.DagsterInstance, releases: Sequence[Event]) -> list[str]:
     """Make releases partitions, company by company, as who picks some in the user interface does; returns new keys."""
     present = frozenset(instance.get_dynamic_partitions(EARNINGS_SET))
-    ordered = sorted(known, key=lambda event: (event.ticker, event.event_at))
+    ordered = sorted(releases, key=lambda event: (event.ticker, event.event_at))
     new = list(dict.fromkeys(event.key for event in ordered if event.key not in present))
     if new:
         instance.add_dynamic_partitions(EARNINGS_SET, new)
     return new
 
 
-def ranges(instance: dg.DagsterInstance, wanted: Sequence[str]) -> list[tuple[str, str]]:
+def ranges(instance: dg.DagsterInstance, keys_to_build: Sequence[str]) -> list[tuple[str, str]]:
     """The wanted partitions as few ranges of neighbours: (first, last) of each, in Dagster's order.
 
     If they lie scattered, they are put at the end of Dagster's list, side by side, unless a run is at one of them.
     """
-    found = _neighbours(instance, wanted)
-    if len(found) > FEW_RUNS and not _covered(instance, _under_way(instance)).intersection(wanted):
-        chosen, keys = frozenset(wanted), instance.get_dynamic_partitions(EARNINGS_SET)
+    spans = _neighbours(instance, keys_to_build)
+    if len(spans) > FEW_RUNS and not _covered(instance, _under_way(instance)).intersection(keys_to_build):
+        chosen, keys = frozenset(keys_to_build), instance.get_dynamic_partitions(EARNINGS_SET)
         for key in chosen:
             instance.delete_dynamic_partition(EARNINGS_SET, key)  # what was built of it stays
         instance.add_dynamic_partitions(EARNINGS_SET, [key for key in keys if key in chosen])
-        found = _neighbours(instance, wanted)
-    return found
+        spans = _neighbours(instance, keys_to_build)
+    return spans
 
 
-def _neighbours(instance: dg.DagsterInstance, wanted: Sequence[str]) -> list[tuple[str, str]]:
-    keys, chosen = instance.get_dynamic_partitions(EARNINGS_SET), frozenset(wanted)
+def _neighbours(instance: dg.DagsterInstance, keys_to_build: Sequence[str]) -> list[tuple[str, str]]:
+    keys, chosen = instance.get_dynamic_partitions(EARNINGS_SET), frozenset(keys_to_build)
     runs = [list(run) for inside, run in groupby(keys, chosen.__contains__) if inside]
     return [(run[0], run[-1]) for run in runs]
 
@@ -70,21 +70,21 @@ def tags(first: str, last: str) -> dict[str, str]:
     return {RANGE_START: first, RANGE_END: last}
 
 
-def unbuilt(instance: dg.DagsterInstance, known: Sequence[Event]) -> list[str]:
+def unbuilt(instance: dg.DagsterInstance, releases: Sequence[Event]) -> list[str]:
     """Keys of releases of which something was never built, without those that a run was asked for lately."""
     built = frozenset.intersection(
         *(frozenset(instance.get_materialized_partitions(dg.AssetKey(name))) for name in BUNDLES)
     )
-    missing = [event.key for event in known if event.key not in built]
+    missing = [event.key for event in releases if event.key not in built]
     if not missing:
         return []
-    asked = _asked(instance, clock.now())
-    return [key for key in missing if key not in asked]
+    requested = _asked(instance, clock.now())
+    return [key for key in missing if key not in requested]
 
 
-def unsettled(known: Sequence[Event], now: datetime) -> list[Event]:
+def unsettled(releases: Sequence[Event], now: datetime) -> list[Event]:
     """Releases so recent that a snapshot or an outcome may have been in the future when they were built last."""
-    return [event for event in known if now - timedelta(days=OPEN_DAYS) <= event.event_at]
+    return [event for event in releases if now - timedelta(days=OPEN_DAYS) <= event.event_at]
 
 
 def _asked(instance: dg.DagsterInstance, now: datetime) -> frozenset[str]:
@@ -102,13 +102,13 @@ def _covered(instance: dg.DagsterInstance, runs: Iterable[dg.DagsterRun]) -> fro
     """The releases these runs are for."""
     keys = list(instance.get_dynamic_partitions(EARNINGS_SET))
     place = {key: number for number, key in enumerate(keys)}
-    found: set[str] = set()
+    covered: set[str] = set()
     for run in runs:
         single = run.tags.get(PARTITION, "")
         first, last = (run.tags.get(tag, single) for tag in (RANGE_START, RANGE_END))
         if first in place and last in place:
-            found.update(keys[place[first] : place[last] + 1])
-    return frozenset(found)
+            covered.update(keys[place[first] : place[last] + 1])
+    return frozenset(covered)
 
 
 @dg.sensor(
@@ -119,12 +119,12 @@ def _covered(instance: dg.DagsterInstance, runs: Iterable[dg.DagsterRun]) -> fro
 def new_earnings(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult | dg.SkipReason:
     """Releases of which nothing was built yet, as partitions and as few runs."""
     try:
-        known = events(lake.open())
+        releases = events(lake.open())
     except LakeNotFound:
         return dg.SkipReason("there is no lake yet")
-    register(context.instance, known)
-    wanted = unbuilt(context.instance, known)
-    if not wanted:
-        return dg.SkipReason(f"{len(known)} releases, none to build")
-    spans = ranges(context.instance, wanted)
+    register(context.instance, releases)
+    missing = unbuilt(context.instance, releases)
+    if not missing:
+        return dg.SkipReason(f"{len(releases)} releases, none to build")
+    spans = ranges(context.instance, missing)
     return dg.SensorResult(run_requests=[dg.RunRequest(tags=tags(first, last)) for first, last in spans])

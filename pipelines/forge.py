@@ -66,15 +66,18 @@ def forge_settlements(config: Instant, lake: LakeResource, forge: ForgeResource)
     """Settle what is due, and publish memory."""
     with closing(forge.opened()) as memory:
         cut_offs = recorded_cut_offs(forge.tape())
-        made = settle(memory, At(as_of=config.at, lake=lake.open().root), cut_offs)
+        settlements = settle(memory, At(as_of=config.at, lake=lake.open().root), cut_offs)
         flushed = memory.flush()
-    listed = [f"{one.id} {one.view} {one.status} {one.value or one.reason}" for one in made]
+    lines = [
+        f"{settlement.id} {settlement.view} {settlement.status} {settlement.value or settlement.reason}"
+        for settlement in settlements
+    ]
     return dg.MaterializeResult(
         metadata={
             "as of": iso(config.at),
-            "settled": sum(one.status != "unanswered" for one in made),
-            "unanswered": sum(one.status == "unanswered" for one in made),
-            "settlements": dg.MetadataValue.md("\n".join(f"- {line}" for line in listed) or "none were due"),
+            "settled": sum(settlement.status != "unanswered" for settlement in settlements),
+            "unanswered": sum(settlement.status == "unanswered" for settlement in settlements),
+            "settlements": dg.MetadataValue.md("\n".join(f"- {line}" for line in lines) or "none were due"),
             "memory version": flushed.version or 0,
         }
     )
@@ -90,10 +93,14 @@ def forge_outcomes(config: Instant, lake: LakeResource, forge: ForgeResource) ->
     with closing(forge.opened()) as memory:
         at = At(as_of=config.at, lake=lake.open().root)
         unexecuted = advance_account(memory, at, forge.desk.config.account)
-        made, gaps = close_exits(memory, at)
+        outcomes, gaps = close_exits(memory, at)
         memory.flush()
-    told = [f"{one.id} {one.expression} {one.status} {one.pnl:g} %" for one in made if one.pnl is not None]
-    return dg.MaterializeResult(metadata=_told(config.at, "closed", told, [*unexecuted, *gaps]))
+    lines = [
+        f"{outcome.id} {outcome.expression} {outcome.status} {outcome.pnl:g} %"
+        for outcome in outcomes
+        if outcome.pnl is not None
+    ]
+    return dg.MaterializeResult(metadata=_summary(config.at, "closed", lines, [*unexecuted, *gaps]))
 
 
 @dg.asset(
@@ -105,10 +112,10 @@ def forge_outcomes(config: Instant, lake: LakeResource, forge: ForgeResource) ->
 def forge_counterfactuals(config: Instant, lake: LakeResource, forge: ForgeResource) -> dg.MaterializeResult[None]:
     """Begin and go on with what was not taken, and publish memory."""
     with closing(forge.opened()) as memory:
-        made, gaps = track_untaken(memory, At(as_of=config.at, lake=lake.open().root))
+        trades, gaps = track_untaken(memory, At(as_of=config.at, lake=lake.open().root))
         memory.flush()
-    told = [f"{one.id} {one.expression or one.view} {one.decision_type} {one.status}" for one in made]
-    return dg.MaterializeResult(metadata=_told(config.at, "tracked", told, gaps))
+    lines = [f"{trade.id} {trade.expression or trade.view} {trade.decision_type} {trade.status}" for trade in trades]
+    return dg.MaterializeResult(metadata=_summary(config.at, "tracked", lines, gaps))
 
 
 @dg.asset(
@@ -120,25 +127,30 @@ def forge_counterfactuals(config: Instant, lake: LakeResource, forge: ForgeResou
 def forge_calibration(config: Instant, forge: ForgeResource) -> dg.MaterializeResult[None]:
     """Measure, and publish memory."""
     with closing(forge.opened()) as memory:
-        made = calibrate(memory, config.at)
+        calibrations = calibrate(memory, config.at)
         memory.flush()
     return dg.MaterializeResult(
         metadata={
             "as of": iso(config.at),
-            **{one.id: f"{one.forecasts} forecasts, {one.status}, ECE {one.ece} of {one.null_ece}" for one in made},
+            **{
+                row.id: f"{row.forecasts} forecasts, {row.status}, ECE {row.ece} of {row.null_ece}"
+                for row in calibrations
+            },
         }
     )
 
 
-def _told(at: datetime, name: str, made: list[str], gaps: list[str]) -> dict[str, dg.MetadataValue[Any] | str | int]:
+def _summary(
+    at: datetime, name: str, changes: list[str], gaps: list[str]
+) -> dict[str, dg.MetadataValue[Any] | str | int]:
     """What a run did and what it could not, for the UI."""
-    listed = "\n".join(f"- {line}" for line in made)
+    text = "\n".join(f"- {line}" for line in changes)
     missing = "\n".join(f"- {line}" for line in gaps)
     return {
         "as of": iso(at),
-        name: len(made),
+        name: len(changes),
         "gaps": len(gaps),
-        "what": dg.MetadataValue.md(listed or "nothing changed"),
+        "what": dg.MetadataValue.md(text or "nothing changed"),
         "why not": dg.MetadataValue.md(missing or "nothing was missing"),
     }
 
@@ -207,7 +219,7 @@ def take_turn(context: dg.OpExecutionContext, config: Occasion, lake: LakeResour
         turn = agent.ask(text, config.at, decision=decision, trigger="schedule", on_progress=context.log.info)
         decided = asyncio.run(turn)
         fetched = agent.fetched(decision)
-    gaps = [f"- {one['label']}: {gap['reason']}" for one in fetched for gap in one["gaps"]]
+    gaps = [f"- {fetch['label']}: {gap['reason']}" for fetch in fetched for gap in fetch["gaps"]]
     context.add_output_metadata(
         {
             "decision": decided.decision,
@@ -263,7 +275,7 @@ def forge_hourly(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> d
 
 
 def schedules() -> list[dg.ScheduleDefinition]:
-    """Forge's schedules, by the settings' clock. Settings that can't be read are told of by the schedules and runs that
+    """Forge's schedules, by the settings' clock. Invalid settings are reported by the schedules and runs that
     need them, and by no others: these schedules are then by the default's.
     """
     try:

@@ -34,7 +34,7 @@ macro_watch = dg.define_asset_job(
 earnings_releases = dg.define_asset_job(
     "earnings_releases",
     selection=dg.AssetSelection.assets("names", "earnings_events"),
-    description="Which releases there were, from every dataset that tells of them; each becomes a partition.",
+    description="Which releases there were, from every dataset that reports them; each becomes a partition.",
 )
 
 external_feeds = dg.define_asset_job(

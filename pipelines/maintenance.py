@@ -16,16 +16,18 @@ class VacuumConfig(dg.Config):
     """What a vacuum may remove."""
 
     dry_run: bool = Field(default=True, description="Only say which files nothing needs.")
-    keep_days: int = Field(default=30, ge=0, description="Keep versions that were the newest in the last so many days.")
+    keep_days: int = Field(default=30, ge=0, description="Keep versions that were the newest within this many days.")
 
 
 @dg.op(out=dg.Out(dg.Nothing), description="Closes months and years, one file each, dataset by dataset.")
 def compact(context: dg.OpExecutionContext, lake: LakeResource) -> None:
     """Compact every dataset the lake has."""
-    opened = lake.open()
-    present = [name for name in all_datasets() if opened.snapshot().files(name)]
-    done = [one for name in present if (one := opened.compact(name)).changed]
-    context.add_output_metadata({"merged": {one.dataset: f"{one.files_before} → {one.files_after}" for one in done}})
+    target = lake.open()
+    present = [name for name in all_datasets() if target.snapshot().files(name)]
+    done = [compaction for name in present if (compaction := target.compact(name)).changed]
+    context.add_output_metadata(
+        {"merged": {compaction.dataset: f"{compaction.files_before} → {compaction.files_after}" for compaction in done}}
+    )
 
 
 @dg.op(ins={"after": dg.In(dg.Nothing)}, description="Removes files no kept version and no kept receipt needs.")

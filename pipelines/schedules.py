@@ -35,7 +35,7 @@ from resources.lake import LakeResource
 
 LOOKBACK_DAYS = 7
 AFTER_CLOSE = "30 18 * * *"
-AFTER_GRAPH = "30 19 * * 1-5"  # what the evening loaded tells of releases
+AFTER_GRAPH = "30 19 * * 1-5"  # the evening's load reports releases
 AFTER_NEWS = "45 8,19 * * *"
 DROPS = "*/15 * * * *"
 AFTER_RELEASES = "0 20 * * 1-5"
@@ -99,7 +99,7 @@ evening_snapshots = dg.ScheduleDefinition(
 
 @in_new_york(earnings_releases, AFTER_GRAPH)
 def evening_releases(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
-    """Which releases there were, once the evening has loaded what tells of them, on days with a session."""
+    """Which releases there were, once the evening's load is done, on days with a session."""
     return without_session(context) or once_there_is_a_lake(context, lake)
 
 
@@ -107,15 +107,15 @@ def evening_releases(context: dg.ScheduleEvaluationContext, lake: LakeResource) 
 def evening_bundles(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> list[dg.RunRequest] | dg.SkipReason:
     """Releases of the last weeks again, on days with a session: what was in the future when they were built."""
     try:
-        known = events(lake.open())
+        releases = events(lake.open())
     except LakeNotFound:
         return dg.SkipReason("there is no lake yet")
-    wanted = earnings.unsettled(known, context.scheduled_execution_time)
-    if (skipped := without_session(context)) or not wanted:
-        return skipped or dg.SkipReason(f"none of {len(known)} releases is of the last {earnings.OPEN_DAYS} days")
-    earnings.register(context.instance, wanted)
+    recent = earnings.unsettled(releases, context.scheduled_execution_time)
+    if (skipped := without_session(context)) or not recent:
+        return skipped or dg.SkipReason(f"none of {len(releases)} releases is of the last {earnings.OPEN_DAYS} days")
+    earnings.register(context.instance, recent)
     at = context.scheduled_execution_time.isoformat()
-    spans = earnings.ranges(context.instance, [event.key for event in wanted])
+    spans = earnings.ranges(context.instance, [event.key for event in recent])
     return [dg.RunRequest(run_key=f"{at} {first}", tags=earnings.tags(first, last)) for first, last in spans]
 
 
@@ -161,11 +161,11 @@ def macro_releases(context: dg.ScheduleEvaluationContext, lake: LakeResource) ->
 def watched_sources(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
     """Request what every configured source has of the watch list; feeds that nothing is asked of publish nothing."""
     watched, today = lake.open().watch_list(), new_york_day(context.scheduled_execution_time)
-    asked = {step.dataset: feed_config(step.scope(watched, today), step.mode) for step in sources.steps(watched)}
+    configs = {step.dataset: feed_config(step.scope(watched, today), step.mode) for step in sources.steps(watched)}
     if watched.companies and sources.uses(watched, sources.EDGAR):
         scope = Scope(ciks=tuple(watched.companies), date_from=watched.since)
-        asked |= {name: feed_config(scope, "refresh") for name in ("sec_filings", "sec_facts", "universe_events")}
-    return _run(context, asked) if asked else dg.SkipReason(f"the watch list names nothing; {WATCH}")
+        configs |= {name: feed_config(scope, "refresh") for name in ("sec_filings", "sec_facts", "universe_events")}
+    return _run(context, configs) if configs else dg.SkipReason(f"the watch list names nothing; {WATCH}")
 
 
 def feed_config(scope: Scope, mode: str) -> dict[str, object]:

@@ -1,6 +1,6 @@
 """`make serve`: Postgres, Dagster's webserver and its daemon on this machine, without Docker, until interrupted.
 
-Forge's journal lies in the same Postgres, unless it was begun elsewhere. HOME/environment, which only its user can
+Forge's journal is in the same Postgres, unless it was started elsewhere. HOME/environment, which only its user can
 read, takes a shell there while all this runs.
 
 Only processes are wired here. What they run is `pipelines.definitions`; what Postgres is, `resources.postgres`.
@@ -62,11 +62,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--home", type=Path, default=ROOT / ".pitlake" / "serve", help="DAGSTER_HOME [%(default)s]")
     parser.add_argument("--data", type=Path, help="where Postgres keeps its data [HOME/postgres]")
     parser.add_argument("--port", type=int, default=3000, help="of the user interface, 0 for a free one [%(default)s]")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     for ends in (signal.SIGINT, signal.SIGTERM):  # also where a shell started this with both ignored
         signal.signal(ends, _interrupted)
     try:
-        with serving(asked.home.absolute(), {}, asked.port, asked.data) as house:
+        with serving(options.home.absolute(), {}, options.port, options.data) as house:
             while house.runs and not house.answers:
                 time.sleep(0.2)
             if house.runs:
@@ -83,11 +83,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def serving(
-    home: Path, settings: Mapping[str, str], port: int = 0, data: Path | None = None, said: int | None = None
+    home: Path, settings: Mapping[str, str], port: int = 0, data: Path | None = None, log: int | None = None
 ) -> Iterator[House]:
     """Postgres, webserver and daemon over DAGSTER_HOME `home`, which is made; taken down on leaving.
 
-    settings: environment beside this process's own. port: 0 for a free one. said: file descriptor of what they print.
+    settings: environment added to this process's own. port: 0 for a free one. log: file descriptor of their output.
     Raises BadInput or ServerFailed where Postgres does not start.
     """
     home.mkdir(parents=True, exist_ok=True)
@@ -95,7 +95,7 @@ def serving(
     with postgres(data or home / "postgres") as server:
         reached = {**server.environment, "DAGSTER_HOME": str(home), **_journal(server, os.environ | {**settings})}
         environment = {**FAST_EVENTS, **FEW_ARENAS, **reached, **settings}
-        with _told(home / "environment", reached), _processes(environment, port or free_port(), said) as house:
+        with _told(home / "environment", reached), _processes(environment, port or free_port(), log) as house:
             yield house
 
 
@@ -120,7 +120,7 @@ def _told(file: Path, environment: Mapping[str, str]) -> Iterator[None]:
 
 
 @contextmanager
-def _processes(environment: dict[str, str], port: int, said: int | None) -> Iterator[House]:
+def _processes(environment: dict[str, str], port: int, log: int | None) -> Iterator[House]:
     whole, workspace = os.environ | environment, ["--workspace", str(ROOT / "workspace.yaml")]
     # Both make Dagster's tables on first use, and must not do so at once.
     subprocess.run([_program("dagster"), "instance", "migrate"], env=whole, check=True, capture_output=True)
@@ -128,7 +128,7 @@ def _processes(environment: dict[str, str], port: int, said: int | None) -> Iter
         [_program("dagster-webserver"), "--host", "127.0.0.1", "--port", str(port), *workspace],
         [_program("dagster-daemon"), "run", *workspace],
     )
-    processes = [subprocess.Popen(command, env=whole, cwd=ROOT, stdout=said, stderr=said) for command in commands]
+    processes = [subprocess.Popen(command, env=whole, cwd=ROOT, stdout=log, stderr=log) for command in commands]
     try:
         yield House(f"http://127.0.0.1:{port}", tuple(processes), environment)
     finally:

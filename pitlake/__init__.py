@@ -1,4 +1,4 @@
-"""pitlake: whoever asks as of T cannot see anything that was not public at T, because it is not there.
+"""pitlake: a query as of T cannot see anything that was not public at T, because it is not there.
 
 The public Python door. Names are imported when first used, so that the gate's rules (standard library only) can be
 imported where pitlake's dependencies are not installed. Nothing else belongs here.

@@ -292,7 +292,7 @@ def bar_chart(bars: Sequence[Bar], label: str, *, lying: bool = False) -> Svg:
     Args:
         bars: The bars, each with its parts.
         label: What the chart shows.
-        lying: Whether bars lie below each other with names and values beside them, as a picture of its own;
+        lying: Whether bars are horizontal, with names and values at their ends, as a picture of its own;
             otherwise they stand side by side, stretch to the page's width and carry names in tooltips.
     """
     highest = max((bar.total for bar in bars), default=0) or 1

@@ -35,7 +35,7 @@ def instant(text: str | datetime, field: str = "as_of") -> datetime:
 
 
 def past(text: str | datetime, field: str = "as_of", lake_clock: Callable[[], datetime] | None = None) -> datetime:
-    """Return `instant`, which must not be in the future: nobody knows what will be public then.
+    """Return `instant`, which must not be in the future: what will be public then is unknown.
 
     lake_clock: the clock of the lake that is asked; another machine may have put it some seconds ahead of this one's.
     Raises BadInput, BadInstant.

@@ -93,7 +93,7 @@ KNOWN = {
     "record": "Whoever read the record at `available_at`: its source states it there.",
     "lake": "Whoever applied the lake's rule then: it is made of what was public at `available_at`, of nothing later.",
     "asked": "Nobody had to: it repeats what the lake's own user asked for.",
-    "hindsight": "Nobody, or nobody can prove it: the source writes today's word on records of the past.",
+    "hindsight": "Not knowable at the time, or not provably: the source back-fills current values.",
 }
 """Who could know a column's value at `available_at`: the answers there are."""
 
@@ -333,7 +333,7 @@ class Dataset:
 
     @cached_property
     def hindsight(self) -> frozenset[str]:
-        """Return the columns of the view that nobody could know at available_at; a session may leave them out.
+        """Return the columns of the view that could not be known at available_at; a session may leave them out.
 
         Evidence is one of them where the record itself is named by such a column.
         """

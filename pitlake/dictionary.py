@@ -13,7 +13,7 @@ OF_THE_LAKE = frozenset({"available_at", BASIS, "release_rule", "acceptance_rule
 KNOWN_TEXT = "Of every column of every contract it was asked: who could know this at `available_at`? The answers:"
 KNOWN_REST = """\
 What is not listed below is known as `record`. A column of `hindsight` is shown as it stands: its row is there when it
-should be, but the value may be one that nobody bore or made then, as a ticker is the one of the day the source was
+should be, but the value may be one not in use then, as a ticker is the one of the day the source was
 asked. Count and join by CIK, and take names from `names`."""
 
 CLOCKS = """Business dates are valid time: what a row is about. `available_at` is knowledge time, and what `as_of`

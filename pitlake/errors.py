@@ -295,7 +295,7 @@ class ReplayDiffers(ReceiptError):
 
     def __init__(self, result_sha256: str, reason: str) -> None:
         self.result_sha256, self.reason = result_sha256, reason
-        super().__init__(f"the answer is not the one the receipt tells of (now sha256 {result_sha256}): {reason}")
+        super().__init__(f"the answer differs from the receipt (now sha256 {result_sha256}): {reason}")
 
 
 class SourceError(PitlakeError):
@@ -385,7 +385,7 @@ GONE = "what this answer would be made of can't be read; ask again, without a cu
 
 
 def for_agents(error: PitlakeError) -> str:
-    """Return what an agent is told of an error: one sentence that reveals nothing of files, versions or later rows."""
+    """Return what an agent reads of an error: one sentence that reveals nothing of files, versions or later rows."""
     if isinstance(error, MachineExhausted):  # the path that the machine ran out at stays out too
         return f"{error.problem}: {error.place}; the lake is as it was, ask again later or tell its operator"
     return GONE if isinstance(error, LakeError | SessionRefused) else str(error)

@@ -1,4 +1,4 @@
-"""What this machine has run out of: disk, open files or memory, told from whatever a library raises when it happens.
+"""What this machine has run out of: disk, open files or memory, recognised by what libraries raise.
 
 Libraries say it each in their own way, some as damage of the file they were at. Here it becomes one error that names
 the place and the next step. Nothing here frees anything.
@@ -21,7 +21,7 @@ DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 FILES = frozenset({errno.EMFILE, errno.ENFILE})
 LEAST_FILES = 256
 LEAST_ROOM = 1 << 20
-"""What must be free before anything is committed: what a commit writes of its own, with what is told of it after."""
+"""What must be free before anything is committed: what a commit writes of its own, with its report."""
 LEAST_ADDRESSES = 4 << 30  # the libraries' own code and threads; with less they abort the process without a word
 _NUMBER = re.compile(r"os error (\d+)|[Ee]rrno (\d+)")
 _NO_MEMORY = re.compile(r"can't start new thread|[Oo]ut of [Mm]emory|malloc of size|failed to allocate|spawn thread")

@@ -1,7 +1,7 @@
 """What a dataset is as of an instant, as a DataFrame of Spark: the rows a session shows, read by many machines.
 
 Which rows these are is said by the session's own SQL, which sqlglot writes as Spark's; the lake's log says which
-versions of its Delta tables they lie in. The rows are right, and that is all: whoever has the Spark session can read
+versions of its Delta tables hold them. The rows are right, and that is all: the Spark session's owner can read
 everything there is.
 """
 
@@ -78,7 +78,7 @@ class _Stored:
 
     def until(self, table: str, schema: pa.Schema) -> "DataFrame":
         """Return a table's rows that were public. Its folders are named by New York months (of tombstones, years),
-        which Spark does not know to follow from the instant: so it is told, and opens none that is later.
+        which Spark does not know to follow from the instant: so it gets the bound, and opens no later file.
         """
         from pyspark.sql import functions as f
 

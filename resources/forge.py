@@ -30,7 +30,7 @@ class ForgeResource(dg.ConfigurableResource[None]):
         return self.desk.memory()
 
     def tape(self) -> Tape:
-        """The tape beside it."""
+        """Return the tape next to it."""
         return self.desk.tape
 
     def agent(self, memory: Memory, lake: Lake) -> Agent:

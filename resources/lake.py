@@ -20,7 +20,7 @@ class LakeResource(dg.ConfigurableResource[None]):
         description=(
             "release: filings are public when EDGAR releases them, the evening's on the next business day. acceptance: "
             f"literally when EDGAR accepted them; every row's release_rule says so. Blank: {FILINGS_VARIABLE}, else "
-            "what the lake began with, which is release. A lake has one rule for ever."
+            "what the lake began with, which is release. A lake's rule never changes."
         ),
     )
 

@@ -42,7 +42,9 @@ class Notifier(dg.ConfigurableResource[None]):
         Raises NotifyFailed at the end, naming those that failed by place and kind.
         """
         tried = enumerate(self._channels(), 1)
-        failed = [f"{_said(place, one)} ({why})" for place, one in tried if (why := _sent(one, title, body))]
+        failed = [
+            f"{_said(place, channel)} ({why})" for place, channel in tried if (why := _sent(channel, title, body))
+        ]
         if failed:
             raise NotifyFailed(f"no alert went through {', '.join(failed)}; see {VARIABLE}")
 
@@ -62,10 +64,10 @@ def _sent(channel: str, title: str, body: str) -> str:
         logging.getLogger("apprise").setLevel(logging.CRITICAL)
         sender = apprise.Apprise()
         try:
-            known = sender.add(channel)
+            recognised = sender.add(channel)
         except Exception:  # noqa: BLE001 - any of a hundred parsers, over what a person typed; it must stop no other
-            known = False
-    if not known:
+            recognised = False
+    if not recognised:
         return "no channel that apprise knows"
     return "" if sender.notify(title=title, body=body, body_format=apprise.NotifyFormat.TEXT) else "not delivered"
 
@@ -74,8 +76,8 @@ def _said(place: int, channel: str) -> str:
     """A channel without its credentials: the kind and the host, or the place, where what looks like a host may be a
     key.
     """
-    found = _HOSTED.fullmatch(channel)
-    if found:
-        return f"{found['kind']}://{found['host']}"
+    match = _HOSTED.fullmatch(channel)
+    if match:
+        return f"{match['kind']}://{match['host']}"
     kind = _KIND.match(channel)
     return f"channel {place}" + (f" of kind {kind[1]}" if kind else "")

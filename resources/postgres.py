@@ -53,9 +53,9 @@ class Postgres:
 def programs() -> Path | None:
     """The folder of the system's newest Postgres server programs, None where there are none."""
     on_path = shutil.which("initdb")
-    found = [Path(on_path).resolve().parent] if on_path else []
+    folders = [Path(on_path).resolve().parent] if on_path else []
     numbered = sorted(_DEBIAN.glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]), reverse=True)
-    return next(iter([*found, *(path.parent for path in numbered)]), None)
+    return next(iter([*folders, *(path.parent for path in numbered)]), None)
 
 
 @contextlib.contextmanager
@@ -74,9 +74,9 @@ def postgres(data: Path) -> Iterator[Postgres]:
     # Dagster's log loses the last moments in a power cut at most; the lake does not depend on it.
     command += ["-c", "unix_socket_directories=", "-c", "synchronous_commit=off", "-c", "max_connections=200"]
     log = data / "server.log"
-    with log.open("ab") as said:
+    with log.open("ab") as output:
         server = subprocess.Popen(
-            command, stdout=said, stderr=said, stdin=subprocess.DEVNULL, start_new_session=True, **account._asdict()
+            command, stdout=output, stderr=output, stdin=subprocess.DEVNULL, start_new_session=True, **account._asdict()
         )
     try:
         _wait(server, port, password, log)
@@ -87,7 +87,7 @@ def postgres(data: Path) -> Iterator[Postgres]:
 
 
 class _Account(NamedTuple):
-    """As whom to run; None: as whoever this is."""
+    """Return the account to run as; None for the current user."""
 
     user: int | None = None
     group: int | None = None
@@ -106,9 +106,9 @@ def _account() -> _Account:
 
 
 def _initialise(where: Path, data: Path, account: _Account) -> str:
-    kept = data.with_name(f"{data.name}.password")
-    if kept.exists():
-        return kept.read_text()
+    password_file = data.with_name(f"{data.name}.password")
+    if password_file.exists():
+        return password_file.read_text()
     password = secrets.token_urlsafe(24)
     data.mkdir(parents=True, exist_ok=True, mode=0o700)
     with tempfile.NamedTemporaryFile("w", prefix="pitlake-") as file:
@@ -117,7 +117,7 @@ def _initialise(where: Path, data: Path, account: _Account) -> str:
         if account.user is not None and account.group is not None:
             os.chown(file.name, account.user, account.group)
             os.chown(data, account.user, account.group)
-        made = subprocess.run(
+        completed = subprocess.run(
             [where / "initdb", "-D", data, "-U", USER, "-A", "scram-sha-256", "-E", "UTF8", f"--pwfile={file.name}"],
             capture_output=True,
             text=True,
@@ -125,9 +125,9 @@ def _initialise(where: Path, data: Path, account: _Account) -> str:
             cwd="/",
             **account._asdict(),
         )
-    if made.returncode:
-        raise ServerFailed(f"initdb could not make {data}: {made.stderr.strip().splitlines()[-1]}")
-    descriptor = os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    if completed.returncode:
+        raise ServerFailed(f"initdb could not make {data}: {completed.stderr.strip().splitlines()[-1]}")
+    descriptor = os.open(password_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w") as file:
         file.write(password)
     return password

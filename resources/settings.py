@@ -14,7 +14,7 @@ LEAST, MOST = (lag // timedelta(minutes=1) for lag in (LEAST_LAG, DEFAULT_LAG))
 
 
 class ExtractionSettings(dg.ConfigurableResource[None]):
-    """What a run may be told beside its partitions."""
+    """What a run may be given besides its partitions."""
 
     publication_lag_minutes: int | None = Field(
         default=None,

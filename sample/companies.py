@@ -67,7 +67,7 @@ class Company:
     """One company. Prices are split-adjusted USD, revenue is USD million a quarter, shares and market value absolute.
 
     `year_end` is (month, rule): "month" for the month's last day, "saturday" or "sunday" for the month's last such
-    day, "nearest" for the Saturday nearest the month's end. `died` is the last day it traded and told of itself.
+    day, "nearest" for the Saturday nearest the month's end. `died` is the last day it traded and reported.
     """
 
     ticker: str

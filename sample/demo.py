@@ -97,7 +97,7 @@ def fill(home: Path) -> None:
         releases = instance.get_dynamic_partitions(EARNINGS_SET)
         pinned_keys = [key for key in releases if key.startswith(f"{TOLD}|")]
         with step(
-            f"building what was known beside {len(pinned_keys)} of {len(releases)} releases", of=len(BUNDLES)
+            f"building what was known around {len(pinned_keys)} of {len(releases)} releases", of=len(BUNDLES)
         ) as tick:
             publish(job, instance, tick, BUNDLES, tags(pinned_keys[0], pinned_keys[-1]))
 

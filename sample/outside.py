@@ -19,7 +19,7 @@ DROPS = Path(__file__).with_name("drops")
 FETCHED_AT = datetime(2025, 7, 1, 12, tzinfo=timezone.utc)
 LOOKED_AT = datetime(2024, 5, 28, 12, tzinfo=timezone.utc)
 AS_LOOKED_AT = ("av_estimates", "av_earnings_calendar", "web_results", "web_syntheses")
-"""What counts from when it was looked at, and by then was: so that there is something of it as of a past instant."""
+"""What counts from when it was looked at, and was already: so that there is something of it as of a past instant."""
 NORTHERN = "0001104485"
 SCOPES = {name: feed.example for name, feed in all_feeds().items()} | {
     "av_daily_bars": Scope(tickers=("AAPL", "NOG")),

@@ -95,7 +95,7 @@ def add_company_prices(graph: Graph, company: Company) -> None:
 
 
 def add_benchmark_prices(graph: Graph) -> None:
-    """Add bars of the index, the sectors and, where an ETF stands for several industries, of the first of them."""
+    """Add bars of the index, the sectors and, where an ETF represents several industries, of the first of them."""
     _add(graph, "MarketIndex", INDEX, INDEX, etf_bars(INDEX))
     for sector, etf in SECTOR_ETFS.items():
         _add(graph, "Sector", squashed(sector), etf, etf_bars(etf))

@@ -72,7 +72,7 @@ class Filing:
 
     @property
     def period(self) -> date:
-        """Return the day its facts end on, or the day of the event it tells of."""
+        """Return the day its facts end on, or the day of the event it reports."""
         return self.quarter.end if self.quarter else self.accepted.date()
 
     @property

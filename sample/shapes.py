@@ -68,7 +68,7 @@ def rng(*names: object) -> Random:
 
 
 def digits(length: int, *names: object) -> str:
-    """Return stable digits in place of the upstream's ids, which nobody can reproduce."""
+    """Return stable digits in place of the upstream's ids, which cannot be reproduced."""
     return str(int(sha256(":".join(map(str, names)).encode()).hexdigest(), 16))[:length]
 
 

@@ -48,7 +48,7 @@ UNITS: dict[str, tuple[str, bool, str | None]] = {
 
 @dataclass(frozen=True)
 class Period:
-    """A duration with both days inclusive, an instant (no start), or for ever (neither)."""
+    """A duration with both days inclusive, an instant (no start), or forever (neither)."""
 
     start: date | None
     end: date | None

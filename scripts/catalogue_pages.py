@@ -1,6 +1,6 @@
 """The catalogue as pages: docs/queries.md for people, and the skill `lake-schema` for agents. Made from files alone.
 
-What datasets and queries are stands in their contracts and headers; these pages only lay it out.
+Datasets and queries are defined in their contracts and headers; these pages only lay it out.
 """
 
 from collections.abc import Iterable
@@ -64,11 +64,11 @@ Each is a file in sql/queries, its values bound as parameters. Every answer star
 def queries_page() -> str:
     """docs/queries.md."""
     queries = catalogue.all_queries().values()
-    listed = [(f"[{query.name}](#{query.name})", query.agent, query.summary) for query in queries]
+    rows = [(f"[{query.name}](#{query.name})", query.agent, query.summary) for query in queries]
     parts = [
         "# Named queries",
         QUERIES_RULES,
-        table(("query", "agent", "what"), listed),
+        table(("query", "agent", "what"), rows),
         "## Types of parameters",
         table(("type", "what to give"), list(TYPES_IN_WORDS.items())),
     ]
@@ -87,7 +87,7 @@ def reference() -> str:
     """Return .claude/skills/lake-schema/reference.md, which agents open when they need it: columns and queries."""
     parts = ["# Datasets and named queries", "## Datasets"]
     for dataset in all_datasets().values():
-        columns = ", ".join(f"{one.name} {one.type}" for one in dataset.columns)
+        columns = ", ".join(f"{column.name} {column.type}" for column in dataset.columns)
         parts.append(
             f"### {dataset.name}\n\n{dataset.summary} Key: {', '.join(dataset.key)}. Shown {shown(dataset)}.\n"
             f"Public at: {dataset.availability} Cited by: {dataset.citation}.{_hindsight(dataset)}\n\n`{columns}`"
@@ -96,7 +96,7 @@ def reference() -> str:
     for query in catalogue.all_queries().values():
         taken = ", ".join(map(_taken, query.parameters))
         one_of = f" Exactly one of {' and '.join(query.one_of)}." if query.one_of else ""
-        gives = ", ".join(one.name for one in query.columns[len(catalogue.SYSTEM_COLUMNS) :])
+        gives = ", ".join(column.name for column in query.columns[len(catalogue.SYSTEM_COLUMNS) :])
         parts.append(f"- **{query.name}**({taken}): {query.summary}{one_of} Gives {gives}.")
     return "\n\n".join(parts).replace(".\n\n- **", ".\n- **") + "\n"
 
@@ -111,8 +111,8 @@ def _query_section(query: Query) -> Iterable[str]:
     yield f"{query.summary} Reads {', '.join(query.reads)}; rows are named by {', '.join(query.ids)}."
     if query.one_of:
         yield f"Takes exactly one of {' and '.join(query.one_of)}."
-    yield table(("parameter", "type", "needed", "meaning"), [_row(one) for one in query.parameters])
-    yield table(("column", "unit", "meaning"), [(one.name, one.unit, one.meaning) for one in query.columns])
+    yield table(("parameter", "type", "needed", "meaning"), [_row(parameter) for parameter in query.parameters])
+    yield table(("column", "unit", "meaning"), [(column.name, column.unit, column.meaning) for column in query.columns])
 
 
 def _row(parameter: Parameter) -> tuple[str, str, str, str]:

@@ -20,24 +20,24 @@ from scripts import catalogue_pages, graph_page, skill_pages, wiring_pages
 ROOT = Path(__file__).resolve().parents[1]
 HELP_WIDTH = 100
 VIEWS = """Generated from the contracts by `make docs`. Of several revisions of one key the newest that was public
-counts; `<dataset>_revisions` holds all of them. A file beside this page stands where a view is decided otherwise."""
+counts; `<dataset>_revisions` holds all of them. A file next to this page overrides a view."""
 
 
 def pages() -> dict[Path, str]:
     """Every generated page, by its path below the checkout."""
     datasets = all_datasets()
-    written = {Path(f"docs/datasets/{name}.md"): dictionary.page(dataset) for name, dataset in datasets.items()}
-    written[Path("docs/datasets/README.md")] = dictionary.index(datasets.values())
-    written[Path("docs/datasets/known.md")] = dictionary.known_page(datasets.values())
-    written[Path("docs/graph.md")] = graph_page.page()
-    written[Path("docs/queries.md")] = catalogue_pages.queries_page()
-    written[Path(".claude/skills/lake-schema/SKILL.md")] = catalogue_pages.skill()
-    written[Path(".claude/skills/lake-schema/reference.md")] = catalogue_pages.reference()
-    written |= {Path(".claude/skills") / path: text for path, text in skill_pages.pages().items()}
-    written |= wiring_pages.pages(ROOT)
-    written[Path("docs/cli.md")] = command_line()
-    written[Path("sql/views/README.md")] = views(datasets.values())
-    return written
+    texts = {Path(f"docs/datasets/{name}.md"): dictionary.page(dataset) for name, dataset in datasets.items()}
+    texts[Path("docs/datasets/README.md")] = dictionary.index(datasets.values())
+    texts[Path("docs/datasets/known.md")] = dictionary.known_page(datasets.values())
+    texts[Path("docs/graph.md")] = graph_page.page()
+    texts[Path("docs/queries.md")] = catalogue_pages.queries_page()
+    texts[Path(".claude/skills/lake-schema/SKILL.md")] = catalogue_pages.skill()
+    texts[Path(".claude/skills/lake-schema/reference.md")] = catalogue_pages.reference()
+    texts |= {Path(".claude/skills") / path: text for path, text in skill_pages.pages().items()}
+    texts |= wiring_pages.pages(ROOT)
+    texts[Path("docs/cli.md")] = command_line()
+    texts[Path("sql/views/README.md")] = views(datasets.values())
+    return texts
 
 
 def command_line() -> str:

@@ -213,7 +213,7 @@ def _properties(read: Schema, owner: str) -> str:
         if label == owner:
             kind = TYPES_OF.get((owner, name)) or read.types.get((owner, name), "text")
             instead = read.stand_ins.get((owner, name))
-            kind += f"; stands in for a missing `{instead}`" if instead else ""
+            kind += f"; replaces a missing `{instead}`" if instead else ""
             lines.append(f"| `{name}` | {kind} | {_links(datasets)} |")
     return "\n".join(lines) if len(lines) > 2 else ""
 

@@ -14,9 +14,9 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: object) -> s
     """A page's text in which links that lead out of docs/ are addresses of the checkout's files."""
     docs, folder = Path(config.docs_dir), Path(page.file.abs_src_path).parent
 
-    def led(found: re.Match[str]) -> str:
-        target = (folder / found[1]).resolve()
-        return found[0] if target.is_relative_to(docs) else f"]({target.as_uri()}"
+    def led(match: re.Match[str]) -> str:
+        target = (folder / match[1]).resolve()
+        return match[0] if target.is_relative_to(docs) else f"]({target.as_uri()}"
 
     return _LINK.sub(led, markdown)
 

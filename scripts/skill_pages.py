@@ -1,6 +1,6 @@
 """The data agents' skills as pages: the envelope, the standards of evidence, and how each domain is asked.
 
-Made from the contracts, the gate's rules and the query catalogue alone, so that no agent is told what is not so. The
+Made from the contracts, the gate's rules and the query catalogue alone, so that they are never out of date. The
 page of the whole lake, `lake-schema`, is in catalogue_pages.py.
 """
 
@@ -81,8 +81,8 @@ DOMAINS = (
         about="prices, dividends, splits and reference data of companies",
         datasets=("prices", "own_bars", "dividends", "splits", "companies", "calendar"),
         notes=(
-            "Nothing upstream dates company reference data. In PIT mode: the snapshot the lake had observed by then.",
-            "Is there none, that is a gap `unverifiable`. In open mode: the newest snapshot.",
+            "Nothing upstream dates company reference data. In PIT mode: the snapshot that the lake had observed.",
+            "If there is none: a gap `unverifiable`. In open mode: the newest snapshot.",
         ),
     ),
     Domain(
@@ -173,8 +173,8 @@ DOMAINS = (
 
 def pages() -> dict[str, str]:
     """Every page, by its path below .claude/skills."""
-    written = {f"{domain.name}-queries/SKILL.md": _domain(domain) for domain in DOMAINS}
-    return written | {"pit-envelope/SKILL.md": _envelope(), "evidence-standards/SKILL.md": _evidence()}
+    texts = {f"{domain.name}-queries/SKILL.md": _domain(domain) for domain in DOMAINS}
+    return texts | {"pit-envelope/SKILL.md": _envelope(), "evidence-standards/SKILL.md": _evidence()}
 
 
 def _front(name: str, description: str, more: str = "") -> str:
@@ -182,14 +182,14 @@ def _front(name: str, description: str, more: str = "") -> str:
 
 
 def _domain(domain: Domain) -> str:
-    queries = [one for one in catalogue.all_queries().values() if one.agent == domain.name]
+    queries = [query for query in catalogue.all_queries().values() if query.agent == domain.name]
     datasets = [all_datasets()[name] for name in domain.datasets]
     names = ", ".join(domain.datasets)
-    about = f"How to ask the point-in-time lake for {domain.about} ({names}): queries, SQL, what dates each row."
+    about = f"How to ask the point-in-time lake for {domain.about} ({names})."
     parts = [
-        _front(f"{domain.name}-queries", f"{about} For the data agents of this domain."),
-        f"# Asking for {domain.about}",
-        "Every call carries `pit` in PIT mode and none in open mode. Each line below is a call as it is made.",
+        _front(f"{domain.name}-queries", f"{about} For its data agents."),
+        f"# {domain.name.capitalize()} queries",
+        "Every call carries `pit` in PIT mode and none in open mode.",
     ]
     parts += [f"- {note}" for note in domain.notes]
     if queries:
@@ -203,10 +203,11 @@ def _domain(domain: Domain) -> str:
 
 def _query(query: Query) -> str:
     parameters = "\n".join(
-        f"- `{one.name}` ({one.type}{', required' if one.required else ''}): {one.meaning}{_default(one.default)}"
-        for one in query.parameters
+        f"- `{parameter.name}` ({parameter.type}{', required' if parameter.required else ''}): "
+        f"{parameter.meaning}{_default(parameter.default)}"
+        for parameter in query.parameters
     )
-    gives = ", ".join(one.name for one in query.columns if one.name not in catalogue.SYSTEM_COLUMNS)
+    gives = ", ".join(column.name for column in query.columns if column.name not in catalogue.SYSTEM_COLUMNS)
     call = {"name": query.name, "params": example(query)} | {"pit": PIT}
     return f"### {query.name}\n\n{query.summary} Gives {gives}.\n\n{parameters}\n\n{_call('run_query', call)}"
 
@@ -217,10 +218,13 @@ def _default(value: object) -> str:
 
 def example(query: Query) -> dict[str, object]:
     """Values that a page shows for a query: those it needs, which the sample world answers."""
-    needed = {one.name for one in query.parameters if one.required} | set(query.one_of[-1:])
+    needed = {parameter.name for parameter in query.parameters if parameter.required} | set(query.one_of[-1:])
     values = _EXAMPLES | ({"seed_id": _SEEDS[query.name]} if query.name in _SEEDS else {})
-    taken = [one for one in query.parameters if one.name in needed]
-    return {one.name: _one_of(values[one.name]) if one.type == "text" else values[one.name] for one in taken}
+    taken = [parameter for parameter in query.parameters if parameter.name in needed]
+    return {
+        parameter.name: _one_of(values[parameter.name]) if parameter.type == "text" else values[parameter.name]
+        for parameter in taken
+    }
 
 
 def _one_of(value: object) -> object:
@@ -228,14 +232,14 @@ def _one_of(value: object) -> object:
 
 
 def _sql(dataset: Dataset) -> str:
-    names = [one.name for one in dataset.columns if one.type not in _HEAVY and one.name not in _LONG]
-    given, where = {}, ""
+    names = [column.name for column in dataset.columns if column.type not in _HEAVY and column.name not in _LONG]
+    extra, where = {}, ""
     if dataset.entity in ("ticker", "symbol"):
-        given, where = {"params": {"ticker": "NOG"}}, f" WHERE {dataset.entity} = $ticker"
+        extra, where = {"params": {"ticker": "NOG"}}, f" WHERE {dataset.entity} = $ticker"
     order = ", ".join(dict.fromkeys(("available_at DESC", *dataset.key)))
     columns = ", ".join(("available_at", "available_at_source", "evidence", *names))
     sql = f"SELECT {columns} FROM {dataset.name}{where} ORDER BY {order}"
-    call = {"sql": sql, **given, "max_rows": 20} | ({} if dataset.open_only else {"pit": PIT})
+    call = {"sql": sql, **extra, "max_rows": 20} | ({} if dataset.open_only else {"pit": PIT})
     gaps = "".join(f"\n- gap `{rule.type}`: {rule.reason}" for rule in dataset.gap_rules)
     return (
         f"### {dataset.name}\n\n{dataset.summary} Tag `{dataset.source_tag}`; shown {shown(dataset)}; "
@@ -244,12 +248,12 @@ def _sql(dataset: Dataset) -> str:
     )
 
 
-def _call(tool: str, given: Mapping[str, object]) -> str:
-    return f"```json\n{json.dumps({'tool': f'mcp__pitlake__{tool}', 'input': given})}\n```"
+def _call(tool: str, arguments: Mapping[str, object]) -> str:
+    return f"```json\n{json.dumps({'tool': f'mcp__pitlake__{tool}', 'input': arguments})}\n```"
 
 
 def _fetch(flags: tuple[str, ...]) -> str:
-    lines = "\n".join(f"python3 {PIT_FETCH} {one} --pit {PIT}" for one in flags)
+    lines = "\n".join(f"python3 {PIT_FETCH} {flag} --pit {PIT}" for flag in flags)
     return (
         "`pit_fetch.py` answers from the lake and its captures; with `--live` it asks the source, captures and gates.\n"
         "In open mode leave `--pit` out.\n"
@@ -290,7 +294,7 @@ def _evidence() -> str:
                 _front(
                     "evidence-standards",
                     "The rules of evidence for every data agent: source only, exact values, traceable items, marked "
-                    "derivations. For agents and whoever merges their answers.",
+                    "derivations. For agents and those who merge their answers.",
                 ),
                 EVIDENCE_RULES,
             ]
@@ -316,7 +320,7 @@ Answer with JSON alone, in PIT mode and in open mode:
   citation `evidence`. In open mode the first two may be missing; nothing else changes.
 - A computed item has none of the three: `"computed": true`, `newest_input_at`, not its publication.
 - `gaps[]`: always there, `[]` where nothing is missing. `type` is one of {", ".join(ANSWER_GAPS)}.
-- Nothing stands beside the two. `truncated`, `next_cursor` and `receipt` of a tool's page are for paging;
+- No other key is allowed. `truncated`, `next_cursor` and `receipt` of a tool's page are for paging;
   leave them out.
 - PIT mode is on when you were given `--pit T` or the session is bound by PITLAKE_AS_OF. Put T into every call: `pit` of
   a lake tool, `--pit` of pit_fetch.py. A bound session needs none: its own holds, an earlier one narrows, a later one

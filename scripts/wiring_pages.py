@@ -41,5 +41,5 @@ def _with_names(text: str, names: list[str], gated: Iterable[str]) -> str:
     quoted = ", ".join(f'"{name}"' for name in names)
     text = _NAMES.sub(f"({quoted})", text)
     return _LIST.sub(
-        lambda found: "".join(f"{found['start']}{SERVER}{name}{found['end'] or ''}\n" for name in names), text
+        lambda match: "".join(f"{match['start']}{SERVER}{name}{match['end'] or ''}\n" for name in names), text
     )

@@ -60,13 +60,13 @@ def decide(text: bytes, env: Mapping[str, str], started: float = 0.0) -> dict[st
     if event not in READERS and _answers_later(call, env):
         return {"continue": False, "stopReason": WAIT}
     answers = list(READERS.get(event, _handed_back)(call, env))
-    broke = next(((pit, verdict) for said, pit in answers if (verdict := broken(said, pit))), None)
+    broke = next(((pit, verdict) for text, pit in answers if (verdict := broken(text, pit))), None)
     if not answers:
         return {}
     pit, verdict = broke or (answers[0][1], None)
     tries = _count(call, env, verdict) if event == "SubagentStop" else 0
-    told = {"pit": pit if isinstance(pit, str) else None, "decision": "block" if verdict else "allow"}
-    pit_call.audit(env, "pit_answer", call, {**told, "code": verdict[0] if verdict else None, "tries": tries}, started)
+    entry = {"pit": pit if isinstance(pit, str) else None, "decision": "block" if verdict else "allow"}
+    pit_call.audit(env, "pit_answer", call, {**entry, "code": verdict[0] if verdict else None, "tries": tries}, started)
     if verdict is None:
         return {}
     reason = f"{verdict[0]}: {verdict[1]}"
@@ -95,25 +95,25 @@ def max_retries() -> int:
 
     try:
         with open(os.path.join(PROJECT, ".claude", "filters", "rules.json"), "rb") as rules:
-            told = json.load(rules)["max_retries"]
+            retries = json.load(rules)["max_retries"]
     except (OSError, ValueError, KeyError, TypeError):
         return MOST
-    return told if isinstance(told, int) and 0 <= told <= MOST else MOST
+    return retries if isinstance(retries, int) and 0 <= retries <= MOST else MOST
 
 
-def broken(said: str, pit: Any) -> Any:
+def broken(answer: str, pit: Any) -> Any:
     """The first rule an answer breaks, or None. pit: the cut-off or what is wrong with it, None in open mode."""
     from pit_call import rules
 
     if pit is not None and not isinstance(pit, str):
         return pit
-    fenced = _FENCED.fullmatch(said.strip())
+    fenced = _FENCED.fullmatch(answer.strip())
     try:
-        payload = rules.strict_json(fenced.group(1) if fenced else said.strip())
+        payload = rules.strict_json(fenced.group(1) if fenced else answer.strip())
     except (ValueError, RecursionError):
-        return rules.Verdict("PIT_INVALID_JSON", "the answer is not one JSON object and nothing beside it")
+        return rules.Verdict("PIT_INVALID_JSON", "the answer is not exactly one JSON object")
     if isinstance(payload, dict) and not payload.keys() <= {"data", "gaps"}:
-        return rules.Verdict("PIT_MISSING_ENVELOPE", "something stands beside data and gaps")
+        return rules.Verdict("PIT_MISSING_ENVELOPE", "the answer has keys other than data and gaps")
     if not isinstance(payload, dict) or not all(isinstance(payload.get(name), list) for name in ("data", "gaps")):
         return rules.Verdict("PIT_MISSING_ENVELOPE", "the answer has no data and gaps arrays")
     return None if pit is None else rules.check_envelope(payload, pit)
@@ -122,19 +122,23 @@ def broken(said: str, pit: Any) -> Any:
 def _stopped(call: Any, env: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     """What a data agent said as it stopped, and the cut-off that was in force when it was started."""
     if _shared().is_data_agent(call.message.get("agent_type")):
-        said = call.message.get("last_assistant_message")
-        yield said if isinstance(said, str) else "", _cut_off(_remembered(call, env, call.message.get("agent_id")), env)
+        text = call.message.get("last_assistant_message")
+        yield text if isinstance(text, str) else "", _cut_off(_remembered(call, env, call.message.get("agent_id")), env)
 
 
 def _handed_back(call: Any, env: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     """What a data agent has answered, if it is done, and the cut-off: its prompt's or the session's."""
-    given, answered = call.message.get("tool_input"), call.message.get("tool_response")
-    if call.message.get("tool_name") not in STARTERS or not isinstance(given, dict) or not isinstance(answered, dict):
+    tool_input, response = call.message.get("tool_input"), call.message.get("tool_response")
+    if (
+        call.message.get("tool_name") not in STARTERS
+        or not isinstance(tool_input, dict)
+        or not isinstance(response, dict)
+    ):
         return
-    if not _shared().is_data_agent(given.get("subagent_type")):
+    if not _shared().is_data_agent(tool_input.get("subagent_type")):
         return
     pits = _note_start(call, env)
-    parts = answered.get("content")
+    parts = response.get("content")
     texts = [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
     if len(texts) == 2 and isinstance(texts[0], str) and _PREAMBLE.fullmatch(texts[0]):
         del texts[0]
@@ -147,13 +151,13 @@ def _answers_later(call: Any, env: Mapping[str, str]) -> bool:
     The session's turn ends then: versions before 2.1.332 hand an answer that comes within a turn to the model past
     every hook, and one that comes after it in a prompt, which is judged.
     """
-    given, answered = call.message.get("tool_input"), call.message.get("tool_response")
-    if not isinstance(given, dict) or not isinstance(answered, dict):
+    tool_input, response = call.message.get("tool_input"), call.message.get("tool_response")
+    if not isinstance(tool_input, dict) or not isinstance(response, dict):
         return False
     if call.message.get("tool_name") == "SendMessage":
-        return bool(_remembered(call, env, given.get("to")))
-    started = _shared().is_data_agent(given.get("subagent_type")) and call.message.get("tool_name") in STARTERS
-    if not started or answered.get("status", "completed") == "completed":
+        return bool(_remembered(call, env, tool_input.get("to")))
+    started = _shared().is_data_agent(tool_input.get("subagent_type")) and call.message.get("tool_name") in STARTERS
+    if not started or response.get("status", "completed") == "completed":
         return False
     _note_start(call, env)
     return True
@@ -161,9 +165,9 @@ def _answers_later(call: Any, env: Mapping[str, str]) -> bool:
 
 def _note_start(call: Any, env: Mapping[str, str]) -> str:
     """Note a data agent by its id and its name, and the cut-offs of its prompt, which are returned."""
-    given, answered = call.message["tool_input"], call.message["tool_response"]
-    pits = _pits(given.get("prompt"))
-    for agent in {answered.get("agentId"), given.get("name")} - {None}:
+    tool_input, response = call.message["tool_input"], call.message["tool_response"]
+    pits = _pits(tool_input.get("prompt"))
+    for agent in {response.get("agentId"), tool_input.get("name")} - {None}:
         _remember(call, env, agent, {"pits": pits, "tries": 0})
     return pits
 
@@ -172,12 +176,12 @@ def _notified(call: Any, env: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     """What data agents in the background said at their end, which Claude Code hands back in a prompt of its own."""
     prompt = call.message.get("prompt")
     for notification in prompt.split(NOTIFICATION)[1:] if isinstance(prompt, str) else ():
-        agent, said = _TASK.search(notification), _RESULT.search(notification)
+        agent, result = _TASK.search(notification), _RESULT.search(notification)
         state = _remembered(call, env, agent.group(1) if agent else None)
         if state:
             _remember(call, env, agent.group(1) if agent else None, {"tries": 0})
         if state and "<result>" in notification:
-            yield said.group(1) if said else "", _cut_off(state, env)
+            yield result.group(1) if result else "", _cut_off(state, env)
 
 
 READERS = {"SubagentStop": _stopped, "UserPromptSubmit": _notified}
@@ -189,14 +193,14 @@ def _cut_off(state: Mapping[str, Any], env: Mapping[str, str]) -> Any:
 
 def _pits(prompt: Any) -> str:
     """The cut-offs a prompt names, as a command would."""
-    found = re.findall(r"--pit[= ]\s*(\S+)", prompt) if isinstance(prompt, str) else []
-    return " ".join("--pit " + one.strip("\"'`.,;)") for one in found)
+    instants = re.findall(r"--pit[= ]\s*(\S+)", prompt) if isinstance(prompt, str) else []
+    return " ".join("--pit " + instant.strip("\"'`.,;)") for instant in instants)
 
 
 def _replaced(response: dict[str, Any], reason: str) -> dict[str, Any]:
     gap = json.dumps({"data": [], "gaps": [{"type": "pit_excluded", "reason": reason}]})
-    shown = {**response, "content": [{"type": "text", "text": gap}]}
-    output = {"hookEventName": "PostToolUse", "updatedToolOutput": shown}
+    replacement = {**response, "content": [{"type": "text", "text": gap}]}
+    output = {"hookEventName": "PostToolUse", "updatedToolOutput": replacement}
     return {"decision": "block", "reason": reason, "hookSpecificOutput": output}
 
 

@@ -1,7 +1,7 @@
 """What both hooks share: the rules they judge by, the cut-off in force for a call, and the audit log.
 
 The rules are the kernel's own file, loaded by its path, so that no copy can drift; in a project that the kit was put
-into, the copy beside this file, which `pitlake agents check` compares. Standard library only, Python 3.9 or newer.
+into, the copy next to this file, which `pitlake agents check` compares. Standard library only, Python 3.9 or newer.
 `pit_gate` (after a tool) and `pit_guard` (before a tool) call it; nothing here decides anything.
 """
 
@@ -90,22 +90,22 @@ def in_time(judge: Callable[[], Any], deadline: float) -> bytes:
         finally:
             os._exit(0)
     os.close(writer)
-    said = bytearray()
+    output = bytearray()
     try:
         while True:
             part = _read(reader, deadline)
             if not part:
                 break
-            said += part
+            output += part
     except TimeoutError:
         os.kill(child, signal.SIGKILL)
         raise
     finally:
         os.close(reader)
     os.waitpid(child, 0)
-    if not said:
+    if not output:
         raise ChildProcessError("the child gave no answer")
-    return bytes(said)
+    return bytes(output)
 
 
 def _read(file: int, deadline: float) -> bytes:
@@ -126,34 +126,34 @@ def read(text: bytes, most: int = MOST_BYTES) -> Call | Any:
     message = rules.read_call(text)
     if not isinstance(message, dict):
         return message
-    tool, given = message.get("tool_name"), message.get("tool_input")
+    tool, tool_input = message.get("tool_name"), message.get("tool_input")
     if not isinstance(tool, str):
         return rules.Verdict("PIT_PARSE_ERROR", "the call names no tool")
-    if given is not None and not isinstance(given, dict):
+    if tool_input is not None and not isinstance(tool_input, dict):
         return rules.Verdict("PIT_PARSE_ERROR", "the call's tool_input is not an object")
-    return Call(tool, given or {}, message)
+    return Call(tool, tool_input or {}, message)
 
 
 def tool_of(text: bytes) -> str:
     """The tool a message names, even where the message as a whole cannot be read; "" where it names none."""
-    found = _TOOL.search(text)
-    return found.group(1).decode() if found else ""
+    match = _TOOL.search(text)
+    return match.group(1).decode() if match else ""
 
 
-def cut_off(given: Mapping[str, Any], env: Mapping[str, str]) -> Any:
+def cut_off(tool_input: Mapping[str, Any], env: Mapping[str, str]) -> Any:
     """The cut-off in force, None for open mode, a Verdict where it is not an instant, disagrees or widens the session.
 
     Looked for in parameters.pit, params.pit, pit and --pit of a shell command. A session bound by PITLAKE_AS_OF needs
     none: its own holds, an earlier one narrows it, a later one is refused.
     """
     instants = []
-    for pit in [*_given(given), *([env[BOUND]] if BOUND in env else [])]:
+    for pit in [*_given(tool_input), *([env[BOUND]] if BOUND in env else [])]:
         try:
             instants.append((rules.parse_instant(pit), pit))
         except rules.InstantFault as fault:
             return rules.Verdict("PIT_INVALID_PIT", f"a cut-off is {fault.fault}")
     bound = instants.pop() if BOUND in env else None
-    if any(asked != instants[0][0] for asked, _ in instants[1:]):
+    if any(instant != instants[0][0] for instant, _ in instants[1:]):
         return rules.Verdict("PIT_INVALID_PIT", "the call names cut-offs that disagree")
     if bound and instants and instants[0][0] > bound[0]:
         return rules.Verdict("PIT_INVALID_PIT", "the call's cut-off is later than the session's")
@@ -161,17 +161,17 @@ def cut_off(given: Mapping[str, Any], env: Mapping[str, str]) -> Any:
     return chosen[1] if chosen else None
 
 
-def _given(given: Mapping[str, Any]) -> Iterator[Any]:
-    for holder in (given.get("parameters"), given.get("params"), given):
-        held = holder
+def _given(tool_input: Mapping[str, Any]) -> Iterator[Any]:
+    for holder in (tool_input.get("parameters"), tool_input.get("params"), tool_input):
+        fields = holder
         if isinstance(holder, str):
             try:
-                held = rules.strict_json(holder)
+                fields = rules.strict_json(holder)
             except (ValueError, RecursionError):
-                held = {"pit": "unreadable"} if "pit" in holder.lower() else None
-        if isinstance(held, dict) and held.get("pit") is not None:
-            yield held["pit"]
-    command = given.get("command")
+                fields = {"pit": "unreadable"} if "pit" in holder.lower() else None
+        if isinstance(fields, dict) and fields.get("pit") is not None:
+            yield fields["pit"]
+    command = tool_input.get("command")
     if isinstance(command, str) and "--pit" in command:
         yield from shell_pits(command)
 
@@ -186,11 +186,11 @@ def shell_pits(command: str) -> list[str | None]:
         words = shlex.split(command)
     except ValueError:
         return [None]
-    found: list[str | None] = [word[len("--pit=") :] for word in words if word.startswith("--pit=")]
+    values: list[str | None] = [word[len("--pit=") :] for word in words if word.startswith("--pit=")]
     for place, word in enumerate(words):
         if word == "--pit":
-            found.append(words[place + 1] if place + 1 < len(words) else None)
-    return found or [None]
+            values.append(words[place + 1] if place + 1 < len(words) else None)
+    return values or [None]
 
 
 def is_data_agent(name: Any) -> bool:
@@ -208,17 +208,17 @@ def question(call: Any) -> str | None:
     """The hash a question is recognised by: of the tool and all that it was given."""
     if not isinstance(call, Call):
         return None
-    asked = json.dumps([call.tool, call.input], sort_keys=True)
-    return hashlib.sha256(asked.encode("utf-8", "backslashreplace")).hexdigest()[:32]
+    canonical = json.dumps([call.tool, call.input], sort_keys=True)
+    return hashlib.sha256(canonical.encode("utf-8", "backslashreplace")).hexdigest()[:32]
 
 
 def receipt(text: bytes) -> str | None:
     """The hash of the answer in a message, as its receipt states it, by which `pitlake replay` finds it again."""
-    found = _RECEIPT.search(text)
-    return found.group(1).decode() if found else None
+    match = _RECEIPT.search(text)
+    return match.group(1).decode() if match else None
 
 
-def audit(env: Mapping[str, str], hook: str, call: Any, told: Mapping[str, Any], started: float) -> None:
+def audit(env: Mapping[str, str], hook: str, call: Any, decision: Mapping[str, Any], started: float) -> None:
     """One line about a decision, never about a payload, into a file that is begun anew at LOG_BYTES (one is kept).
 
     Where it cannot be written the decision stands all the same.
@@ -230,7 +230,7 @@ def audit(env: Mapping[str, str], hook: str, call: Any, told: Mapping[str, Any],
         "tool": _name(message.get("tool_name")),
         "agent": _name(message.get("agent_type")),
         "session": _name(message.get("session_id")),
-        **told,
+        **decision,
         "ms": round((time.perf_counter() - started) * 1000, 1),
     }
     path = env.get(LOG) or os.path.join(PROJECT, ".pitlake", "hooks.jsonl")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The PIT gate as Claude Code's PostToolUse hook: what a tool answered passes the lake's rules, or nobody reads it.
+"""The PIT gate as Claude Code's PostToolUse hook: a tool's answer passes the lake's rules, or it is not shown.
 
 Reads the hook message on stdin and writes `{}`, or a block with `CODE: detail` that also replaces the answer by a clean
 gap which echoes none of it. The exit code is 0, or 2 where its own answer can't be written. Standard library only,
@@ -44,9 +44,9 @@ def main() -> int:
         why = LATE if isinstance(fault, TimeoutError) else FAILED
         answer = json.dumps(blocked(why, "mcp__" if b'"mcp__' in text else "", None)).encode()
     # Past Python's own buffers, which fail once more at exit, with a code that blocks nothing.
-    for channel, said, code in ((1, answer, 0), (2, UNSAID.encode(), 2)):
+    for channel, output, code in ((1, answer, 0), (2, UNSAID.encode(), 2)):
         try:
-            os.write(channel, said)
+            os.write(channel, output)
         except OSError:
             continue
         return code
@@ -62,10 +62,10 @@ def decide(text: bytes, env: Mapping[str, str], flags: Sequence[str] = (), start
         pit, verdict = judge(call, env, flags)
     else:
         tool, response, pit, verdict = pit_call.tool_of(text), None, None, call
-    told = {"pit": pit, "decision": "block" if verdict else "allow", "code": verdict[0] if verdict else None}
-    told["question"] = pit_call.question(call)
-    told["receipt"] = None if verdict else pit_call.receipt(text)
-    pit_call.audit(env, "pit_gate", call, told, started)
+    entry = {"pit": pit, "decision": "block" if verdict else "allow", "code": verdict[0] if verdict else None}
+    entry["question"] = pit_call.question(call)
+    entry["receipt"] = None if verdict else pit_call.receipt(text)
+    pit_call.audit(env, "pit_gate", call, entry, started)
     return blocked(verdict, tool, response) if verdict else {}
 
 
@@ -100,7 +100,7 @@ def judge(call: Any, env: Mapping[str, str], flags: Sequence[str]) -> tuple[str 
 def payloads(answered: Any, rules: Any, strings: int = STRINGS, layers: int = LAYERS) -> Iterator[Any]:
     """The envelopes in a tool's answer, taken out of text parts, stringified JSON and the wrappers tools use.
 
-    Raises Refused for what holds none, for several parts or records, and for anything that stands beside a payload.
+    Raises Refused for what holds none, for several parts or records, and for any content outside the payload.
     """
     if layers == 0:
         raise Refused("PIT_MISSING_ENVELOPE", "the answer is wrapped too often")
@@ -115,9 +115,9 @@ def payloads(answered: Any, rules: Any, strings: int = STRINGS, layers: int = LA
     elif "data" in answered:
         yield answered
     else:
-        for key, held in _held(answered):
+        for key, payload in _held(answered):
             try:
-                yield from payloads(held, rules, strings, layers - 1)
+                yield from payloads(payload, rules, strings, layers - 1)
             except Refused as refused:
                 if key != "result" or refused.args[0] != "PIT_INVALID_JSON":
                     raise
@@ -136,25 +136,25 @@ def _parsed(text: str, rules: Any, strings: int) -> Any:
 def _held(wrapper: dict[str, Any]) -> list[tuple[str, Any]]:
     """What a wrapper holds, by key. A text part holds its text; others what stands under a key of PAYLOADS."""
     if wrapper.get("type") == "text" and "text" in wrapper:
-        held, beside = [("text", wrapper["text"])], {key for key in wrapper if key not in ("type", "text")}
+        contents, others = [("text", wrapper["text"])], {key for key in wrapper if key not in ("type", "text")}
     else:
-        held = [(key, wrapper[key]) for key in PAYLOADS if not _blank(wrapper.get(key))]
-        beside = {key for key in wrapper if key not in PAYLOADS}
-    if not all(_says_nothing(key, wrapper[key]) for key in beside):
-        raise Refused("PIT_MISSING_ENVELOPE", "something stands beside the answer's envelope")
-    if not held:
+        contents = [(key, wrapper[key]) for key in PAYLOADS if not _blank(wrapper.get(key))]
+        others = {key for key in wrapper if key not in PAYLOADS}
+    if not all(_says_nothing(key, wrapper[key]) for key in others):
+        raise Refused("PIT_MISSING_ENVELOPE", "the answer has content outside its envelope")
+    if not contents:
         raise Refused("PIT_MISSING_ENVELOPE", "the answer holds no data array")
-    return held
+    return contents
 
 
 def _says_nothing(key: str, value: Any) -> bool:
-    """Whether what stands beside a payload holds no data: every version of Claude Code adds flags and empty lists."""
+    """Return whether a key outside the payload holds no data: Claude Code adds flags and empty lists there."""
     return key == "durationMs" or (_FLAG.fullmatch(key) is not None and _blank(value))
 
 
 def _blank(value: Any) -> bool:
     if isinstance(value, dict):
-        return all(_says_nothing(key, held) for key, held in value.items())
+        return all(_says_nothing(key, inner) for key, inner in value.items())
     if isinstance(value, list):
         return all(map(_blank, value))
     return value is None or isinstance(value, bool) or value in ("", 0)
@@ -169,11 +169,11 @@ def blocked(verdict: Sequence[str], tool: str, response: Any) -> dict[str, Any]:
     gap = json.dumps({"data": [], "gaps": [{"type": "pit_excluded", "reason": reason}]})
     output: dict[str, Any] = {"hookEventName": "PostToolUse"}
     if tool.startswith("mcp__"):
-        shown: Any = gap if isinstance(response, str) else [{"type": "text", "text": gap}]
-        output["updatedMCPToolOutput"] = shown
+        replacement: Any = gap if isinstance(response, str) else [{"type": "text", "text": gap}]
+        output["updatedMCPToolOutput"] = replacement
     else:
-        shown = {"stdout": gap, "stderr": "", "interrupted": False, "isImage": False}
-    return {"decision": "block", "reason": reason, "hookSpecificOutput": {**output, "updatedToolOutput": shown}}
+        replacement = {"stdout": gap, "stderr": "", "interrupted": False, "isImage": False}
+    return {"decision": "block", "reason": reason, "hookSpecificOutput": {**output, "updatedToolOutput": replacement}}
 
 
 if __name__ == "__main__":

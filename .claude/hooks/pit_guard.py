@@ -75,9 +75,9 @@ def main() -> int:
         failed = ("PIT_PARSE_ERROR", "the guard itself failed, so nothing runs")
         answer = json.dumps(denied(LATE if isinstance(fault, TimeoutError) else failed)).encode()
     # Past Python's own buffers, which fail once more at exit, with a code that blocks nothing.
-    for channel, said, code in ((1, answer, 0), (2, UNSAID.encode(), 2)):
+    for channel, output, code in ((1, answer, 0), (2, UNSAID.encode(), 2)):
         try:
-            os.write(channel, said)
+            os.write(channel, output)
         except OSError:
             continue
         return code
@@ -89,8 +89,8 @@ def decide(text: bytes, env: Mapping[str, str], flags: Sequence[str] = (), start
     pit_call = _shared()
     call = pit_call.read(text, MOST_BYTES)
     denial = judge(call, env, flags) if isinstance(call, pit_call.Call) else call
-    told = {"pit": None, "decision": "block" if denial else "allow", "code": denial[0] if denial else None}
-    pit_call.audit(env, "pit_guard", call, told, started)
+    entry = {"pit": None, "decision": "block" if denial else "allow", "code": denial[0] if denial else None}
+    pit_call.audit(env, "pit_guard", call, entry, started)
     return denied(denial) if denial else _in_the_foreground(call)
 
 
@@ -137,20 +137,20 @@ def judge(call: Any, env: Mapping[str, str], flags: Sequence[str]) -> tuple[str,
     return "GUARD_RAW_TOOL", "while the session is bound, ask the lake's tools; this one knows no cut-off"
 
 
-def writes_the_graph(tool: str, given: Mapping[str, Any]) -> bool:
+def writes_the_graph(tool: str, tool_input: Mapping[str, Any]) -> bool:
     """Whether a call writes to Neo4j, as far as its tool's name, its Cypher or its shell command tell."""
     if "neo4j" in tool and "write" in tool:
         return True
-    command = given.get("command")
+    command = tool_input.get("command")
     if tool in SHELLS and isinstance(command, str):
         return "cypher-shell" in command and any(map(_WRITES.search, _readings(command)))
-    asked = (given.get("query"), given.get("cypher"), given.get("statement"))
-    return "neo4j" in tool and any(isinstance(cypher, str) and _cypher_writes(cypher) for cypher in asked)
+    statements = (tool_input.get("query"), tool_input.get("cypher"), tool_input.get("statement"))
+    return "neo4j" in tool and any(isinstance(cypher, str) and _cypher_writes(cypher) for cypher in statements)
 
 
 def _cypher_writes(cypher: str) -> bool:
     """Whether Cypher writes."""
-    plain = (_NOT_CYPHER.sub(lambda one: f" {one['endless'] or ''} ", text) for text in _readings(cypher))
+    plain = (_NOT_CYPHER.sub(lambda match: f" {match['endless'] or ''} ", text) for text in _readings(cypher))
     return any(map(_WRITES.search, plain))
 
 
@@ -161,8 +161,8 @@ def _readings(cypher: str) -> tuple[str, str]:
 
 def _sub_agent(call: Any) -> tuple[str, str] | None:
     """Why a sub-agent must not be started or asked: elsewhere, with a file in its prompt, or one of another session."""
-    named = {str(call.input[name]) for name in ("to", "recipient") if name in call.input}
-    other = len(named) > 1 or not all(re.fullmatch(r"[A-Za-z0-9_-]{1,96}", name) for name in named)
+    recipients = {str(call.input[name]) for name in ("to", "recipient") if name in call.input}
+    other = len(recipients) > 1 or not all(re.fullmatch(r"[A-Za-z0-9_-]{1,96}", name) for name in recipients)
     other = other or call.input.get("type", "message") != "message"
     other = other or call.input.get("recipient_kind", "agent") not in ("agent", "main")
     if other or not call.input.keys() <= AGENTS[call.tool] or _expands(call.input):
@@ -179,9 +179,9 @@ def _skill(call: Any) -> tuple[str, str] | None:
     return None
 
 
-def _expands(given: Mapping[str, Any]) -> bool:
+def _expands(tool_input: Mapping[str, Any]) -> bool:
     """Whether a text names what Claude Code would read or run in its place: `@file`, or a command after `!`."""
-    return any(isinstance(text, str) and re.search(r"(?:^|\W)@\S|!\s*`", text) for text in given.values())
+    return any(isinstance(text, str) and re.search(r"(?:^|\W)@\S|!\s*`", text) for text in tool_input.values())
 
 
 def _shell(call: Any, env: Mapping[str, str], *, bound: bool, wrapper_alone: bool) -> tuple[str, str] | None:
@@ -218,12 +218,12 @@ def _readers(commands: list[list[str]] | None, places: Any) -> tuple[str, str] |
                 "GUARD_SHELL",
                 f"while the session is bound, a shell runs pit_fetch.py or plainly {', '.join(READERS)}",
             )
-        named = [] if words[0] in PATHLESS else _operands(words)
-        if words[0] == "mkdir" and not all(places.writable(path, folder=True) for path in named):
+        paths = [] if words[0] in PATHLESS else _operands(words)
+        if words[0] == "mkdir" and not all(places.writable(path, folder=True) for path in paths):
             return _not_written(places)
-        if words[0] == "grep" and not all(map(places.searchable, named[1:])):
+        if words[0] == "grep" and not all(map(places.searchable, paths[1:])):
             return _refused(SEARCHING)
-        if words[0] not in ("mkdir", "grep") and not all(map(places.readable, named)):
+        if words[0] not in ("mkdir", "grep") and not all(map(places.readable, paths)):
             return _refused(READING)
     return None
 
@@ -268,15 +268,15 @@ def simple_commands(command: str) -> list[list[str]] | None:
         words = list(lexer)
     except ValueError:
         return None
-    found: list[list[str]] = [[]]
+    commands: list[list[str]] = [[]]
     for word in words:
         if word in ("|", "||", "&&", ";"):
-            found.append([])
+            commands.append([])
         elif set(word) & set("&;|") and not set(word) - set("&;|"):
             return None
         else:
-            found[-1].append(word)
-    return found
+            commands[-1].append(word)
+    return commands
 
 
 def _active(command: str) -> Iterator[tuple[str, bool]]:
@@ -294,24 +294,24 @@ def _active(command: str) -> Iterator[tuple[str, bool]]:
             yield char, True
 
 
-def _reads(given: Mapping[str, Any], places: Any) -> tuple[str, str] | None:
-    path = given.get("file_path")
+def _reads(tool_input: Mapping[str, Any], places: Any) -> tuple[str, str] | None:
+    path = tool_input.get("file_path")
     return None if isinstance(path, str) and places.readable(path) else _refused(READING)
 
 
-def _writes(given: Mapping[str, Any], places: Any) -> tuple[str, str] | None:
-    path = given.get("file_path")
+def _writes(tool_input: Mapping[str, Any], places: Any) -> tuple[str, str] | None:
+    path = tool_input.get("file_path")
     return None if isinstance(path, str) and places.writable(path) else _not_written(places)
 
 
-def _greps(given: Mapping[str, Any], places: Any) -> tuple[str, str] | None:
-    path = given.get("path", ".")
+def _greps(tool_input: Mapping[str, Any], places: Any) -> tuple[str, str] | None:
+    path = tool_input.get("path", ".")
     return None if isinstance(path, str) and places.searchable(path) else _refused(SEARCHING)
 
 
-def _globs(given: Mapping[str, Any], places: Any) -> tuple[str, str] | None:
+def _globs(tool_input: Mapping[str, Any], places: Any) -> tuple[str, str] | None:
     """A pattern is judged by the folder its wildcards begin in."""
-    base, pattern = given.get("path", "."), given.get("pattern")
+    base, pattern = tool_input.get("path", "."), tool_input.get("pattern")
     if not isinstance(base, str) or not isinstance(pattern, str) or ".." in pattern or pattern != pattern.strip():
         return _refused(SEARCHING)
     plain = re.match(r"[^*?\[\]{}()!@+|\\]*", pattern).group()

@@ -41,8 +41,8 @@ class Places:
         self.project, self.folder = os.path.realpath(project), folder
         self._names_left = MOST_NAMES
         self._lakes: dict[str, bool] = {}
-        known = isinstance(session, str) and _SESSION.fullmatch(session)
-        self.own = os.path.join(self.project, SCRATCH, str(session)) if known else None
+        has_id = isinstance(session, str) and _SESSION.fullmatch(session)
+        self.own = os.path.join(self.project, SCRATCH, str(session)) if has_id else None
         self._kept = [_folded(place) for place in configured(self.project, env, folder)]
 
     def readable(self, path: str) -> bool:
@@ -60,8 +60,8 @@ class Places:
             if self._names_left < 0:
                 return False
             for name in (*folders, *files):
-                found = os.path.join(parent, name)
-                led = leads_to(parent, name) if os.path.islink(found) else found
+                entry = os.path.join(parent, name)
+                led = leads_to(parent, name) if os.path.islink(entry) else entry
                 if led is None or not self._open(led):
                     return False
         return True
@@ -82,7 +82,7 @@ class Places:
         return leads_to(self.folder, path)
 
     def _open(self, real: str) -> bool:
-        if not _below(real, self.project) or any(_below(_folded(real), kept) for kept in self._kept):
+        if not _below(real, self.project) or any(_below(_folded(real), data_place) for data_place in self._kept):
             return False
         if self.own is not None and _below(real, self.own):
             return True
@@ -118,9 +118,9 @@ def configured(project: str, env: Mapping[str, str], folder: str) -> Iterator[st
     """The real paths of what the environment, the servers' and the hooks' settings name as places of their data."""
     for settings in (env, *_configurations(project)):
         for name in SETTINGS:
-            told = settings.get(name)
-            if isinstance(told, str) and told:
-                place = unquote(urlsplit(told).path) if told.startswith("file:") else told
+            value = settings.get(name)
+            if isinstance(value, str) and value:
+                place = unquote(urlsplit(value).path) if value.startswith("file:") else value
                 yield from filter(None, (leads_to(base, place) for base in (folder, project)))
 
 
@@ -128,14 +128,14 @@ def _configurations(project: str) -> Iterator[Mapping[str, object]]:
     for name in CONFIGURED:
         try:
             with open(os.path.join(project, name), "rb") as file:
-                told = json.load(file)
+                content = json.load(file)
         except (OSError, ValueError):
             continue
-        servers = told.get("mcpServers") if isinstance(told, dict) else None
-        for holder in (told, *(servers.values() if isinstance(servers, dict) else ())):
-            held = holder.get("env") if isinstance(holder, dict) else None
-            if isinstance(held, dict):
-                yield held
+        servers = content.get("mcpServers") if isinstance(content, dict) else None
+        for holder in (content, *(servers.values() if isinstance(servers, dict) else ())):
+            variables = holder.get("env") if isinstance(holder, dict) else None
+            if isinstance(variables, dict):
+                yield variables
 
 
 def _below(path: str, place: str) -> bool:

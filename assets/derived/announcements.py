@@ -44,8 +44,8 @@ class Announcement:
 class AnnouncementSource:
     """How one dataset is read. `where` and `select` are SQL over its revisions; `tell` makes facts of a row.
 
-    by_cik: rows name no ticker; `names` and the graph's companies tell what the company was called by then.
-    before, after: the event's day lies in [day - before, day + after].
+    by_cik: rows name no ticker; `names` and the graph's companies give the company's ticker at that time.
+    before, after: the event's day is in [day - before, day + after].
     """
 
     dataset: str

@@ -1,6 +1,6 @@
 """The Dagster assets that are built event by event: partitions are releases, and many of them are one run.
 
-What a release's rows are is decided by the modules beside this one.
+The other modules of this folder decide what a release's rows are.
 """
 
 import warnings

@@ -77,7 +77,7 @@ def measure(feed: Feed, scope: Scope, client: HttpClient, lake: Lake) -> list[Fi
 def compared(feed: Feed, today: pa.Table, snapshot: Snapshot, polled: Collection[str]) -> list[FieldDrift]:
     """Compare today's rows with the first-seen ones of one lake version, field by field, and count missing records.
 
-    asked: the questions, as evidence begins with them, whose first-seen records should be told today.
+    asked: the questions, as evidence begins with them, whose first-seen records should appear today.
     """
     files = snapshot.files(feed.dataset.name)
     if not files:

@@ -1,4 +1,4 @@
-"""Builds `earnings_snapshots`: the named query earnings_snapshot, asked as of an instant beside each release.
+"""Builds `earnings_snapshots`: the named query earnings_snapshot, asked as of instants around each release.
 
 The as-of session decides what a snapshot may hold; nothing is filtered here. Every row cites its answer by the hash,
 which no publish of what came later moves, and a kept receipt of that answer lets the whole bundle be asked again.
@@ -212,7 +212,7 @@ def _evidence(bundle: Bundle) -> str:
 
 
 def _available_at(bundle: Bundle) -> datetime:
-    """A row or gap names the release, which nobody knew of before it, whatever instant the snapshot is of."""
+    """A row or gap names the release, which was unknown before it, whatever instant the snapshot is of."""
     return max(bundle.as_of, bundle.event.public_at)
 
 

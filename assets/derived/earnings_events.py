@@ -30,7 +30,7 @@ READS = ("names", *(source.dataset for source in (*RELEASES, *STATEMENTS)))
 def derive(lake: Lake, *, run_id: str, observed_at: datetime | None = None, audits: Sequence[Audit] = ()) -> RunReport:
     """Derive the dataset from the lake's newest version and publish it as one commit, or nothing. Raises LakeError.
 
-    audits: what judges the stage beside the lake's own audit.
+    audits: checks of the stage in addition to the lake's own audit.
     A call that has no release near it is a gap; what the lake held before stays as it was.
     """
     try:
@@ -64,8 +64,9 @@ def events(snapshot: Snapshot, moment: datetime) -> tuple[list[dict[str, Any]], 
 
 
 def when(event_at: datetime, known_at: datetime) -> str:
-    """Return where an instant lies in its New York day's session, as known at another: before_open, during, after_close
-    or no_session.
+    """Return where an instant falls in its New York day's session, as known at another.
+
+    One of before_open, during, after_close and no_session.
     """
     session = session_by(clock.new_york_day(event_at), known_at)
     if session is None:

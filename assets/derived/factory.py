@@ -1,6 +1,6 @@
 """The Dagster assets of derived datasets: each downstream of every dataset it reads, run on the lake alone.
 
-What is derived is decided by the modules beside this one.
+The other modules of this folder decide what is derived.
 """
 
 from collections.abc import Callable, Iterator, Sequence

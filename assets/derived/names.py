@@ -1,7 +1,7 @@
 """Derives `names`: who was called what, from EDGAR's captured answers, cover page facts and the graph's companies.
 
 Pure over one lake version and its captures. A statement says what it proves and no more: that a name is borne no longer
-is told by the next one, so that nothing in a row knows of a later name.
+is stated by the next one, so that nothing in a row knows of a later name.
 """
 
 import re
@@ -63,7 +63,7 @@ def derive(
 ) -> RunReport:
     """Derive the dataset from the lake's newest version and its captures, and publish it as one commit, or nothing.
 
-    Raises LakeError, CaptureDamaged. audits: what judges the stage beside the lake's own audit. beside: answers that
+    Raises LakeError, CaptureDamaged. audits: checks in addition to the lake's own audit. beside: answers that
     are read besides those of the lake's captures.
     """
     try:

@@ -63,7 +63,7 @@ def derive(
 ) -> RunReport:
     """Make the vectors that the lake's newest version lacks, and publish them as one commit, or nothing.
 
-    model, name: what makes a vector of a text, and what its vectors are called. audits: what judges the stage beside
+    model, name: what makes a vector of a text, and what its vectors are called. audits: checks in addition to
     the lake's own audit. Raises LakeError.
     """
     try:

@@ -1,4 +1,4 @@
-"""Files that people drop into folders: one module a dataset with its feed; what they share lies beside them.
+"""Files that people drop into folders: one module a dataset with its feed; what they share is next to them.
 
 A module that holds a `DROP` is found, nothing registers it. A file is received once (`receiving`), which captures it
 and so dates it; what its captures say is read by the same machinery as answers of outside sources.

@@ -1,4 +1,4 @@
-"""What feeds of dropped CSV files share: lines as records by the names in the header, each thing told once.
+"""What feeds of dropped CSV files share: lines as records by the names in the header, each thing stated once.
 
 Pure.
 """

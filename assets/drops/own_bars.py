@@ -53,17 +53,17 @@ def _ticker(value: Any) -> str:
 
 
 def _price(value: Any) -> float:
-    found = fields.number(value)
-    if found is None:
+    price = fields.number(value)
+    if price is None:
         raise Unreadable("a number is required")
-    return found
+    return price
 
 
 def _shares(value: Any) -> int:
-    found = _price(value)
-    if not found.is_integer():
+    shares = _price(value)
+    if not shares.is_integer():
         raise Unreadable("a whole number is required")
-    return int(found)
+    return int(shares)
 
 
 PARSERS = {"ticker": _ticker, **dict.fromkeys(("open", "high", "low", "close"), _price), "volume": _shares}

@@ -1,4 +1,4 @@
-"""The outside sources: one folder a source, one module a dataset with its feed; what they share lies beside them.
+"""The outside sources: one folder a source, one module a dataset with its feed; what they share is next to them.
 
 A module in a source's folder is named as its dataset and holds a `FEED`; nothing registers it, and one is imported
 alone.

@@ -81,7 +81,7 @@ def _proven(row: Row, statements: Sequence[Mapping[str, Any]], run: RunFacts) ->
 
 def _as_published(dataset: Dataset, row: Row, statements: Sequence[Mapping[str, Any]], run: RunFacts) -> Row:
     """The row with the acceptance that the lake published, where nothing else of the filing changed and both may be
-    one instant: a better proof of it is no other content.
+    one instant: a better proof of it is not new content.
     """
     content = [name for name in dataset.content_columns if name != "accepted_at"]
     published = [

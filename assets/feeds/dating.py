@@ -153,7 +153,7 @@ def edgar_header(text: object) -> Dated:
 def edgar(text: object, form: str | None = None) -> Dated:
     """Date the `acceptanceDateTime` of EDGAR's JSON, whose Z is UTC for some filers and the New York clock for others.
 
-    An offset decides. Midnight, in either reading, stands for a day without a time: its end, late by 24 hours and
+    An offset decides. Midnight, in either reading, means a day without a time: its end, late by 24 hours and
     DATE_ONLY_BOUND at most. Hours that only one of the two can have decide; what the Commission files itself has no
     hours. Everything else takes the later reading, late by UNDECIDED_BOUND at most. Raises Unreadable.
     """

@@ -109,10 +109,10 @@ class Feed(Normaliser):
     naming: how records are named whose source names them by nothing that lasts; `values` leaves that column out.
     as_fetched: whether a content counts no earlier than its first capture, since only that proves what a claim says.
     example: a scope that its bundled answers (sample/external) answer.
-    whole: of what a unit's answers held all that there was, None where that can't be known; no captures stand for the
+    whole: of what a unit's answers held all that there was, None where that can't be known; no captures mean the
     provider's word that it has nothing. A record that a whole answer did not hold is dated after it, unless the
     source's own clock proves its publication. Without it no answer proves that anything was missing.
-    among: what becomes of a unit's outcomes among all that the lake was told before.
+    among: what becomes of a unit's outcomes among all that the lake recorded before.
     """
 
     provider: Provider

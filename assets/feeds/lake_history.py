@@ -1,4 +1,4 @@
-"""What the lake was told before, for records that say less than they should: read lazily, one version a run."""
+"""What the lake recorded before, for records that say less than they should: read lazily, one version a run."""
 
 from collections.abc import Collection
 from typing import Any

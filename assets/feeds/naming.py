@@ -1,7 +1,7 @@
 """Names for records whose source gives them none that lasts: each takes the name under which the lake knows it.
 
 A name that depended on a record's neighbours, or on what may be corrected, would make an old record a new one when the
-answer changes, and show it twice in the past. So a record is matched with what the lake was told before, and only one
+answer changes, and show it twice in the past. So a record is matched with what the lake recorded before, and only one
 that is like nothing there gets a name of its own. Pure.
 """
 
@@ -64,7 +64,7 @@ def _names(naming: Naming, rows: Sequence[Values], statements: Iterable[Values])
     names: list[Any] = [None] * len(rows)
     for key, places in groups.items():
         places.sort(key=lambda place: naming.order(rows[place]))
-        distinct: list[Values] = []  # one record told twice has one name
+        distinct: list[Values] = []  # a record stated twice has one name
         for place in places:
             if rows[place] not in distinct:
                 distinct.append(rows[place])

@@ -80,9 +80,9 @@ class LakeReleases:
             last[day] = max(at, last.get(day, at))
         return last
 
-    def _filings(self, question: str, asked: str) -> dict[str, Filing]:
-        ciks = Tickers(self._lake_version()).resolve(asked, None).ciks if question is OF_TICKER else ()
-        return self._known(question, {"asked": asked, "ciks": list(ciks)}).get("", {})
+    def _filings(self, question: str, cik: str) -> dict[str, Filing]:
+        ciks = Tickers(self._lake_version()).resolve(cik, None).ciks if question is OF_TICKER else ()
+        return self._known(question, {"asked": cik, "ciks": list(ciks)}).get("", {})
 
     def _of_ciks(self, ciks: Sequence[str]) -> dict[str, dict[str, Filing]]:
         return self._known(OF_CIKS, {"ciks": list(ciks)}, by="cik")
@@ -95,12 +95,12 @@ class LakeReleases:
                 self._snapshot = Snapshot(0)
         return self._snapshot
 
-    def _known(self, question: str, given: Mapping[str, Any], by: str = "''") -> dict[str, dict[str, Filing]]:
+    def _known(self, question: str, values: Mapping[str, Any], by: str = "''") -> dict[str, dict[str, Filing]]:
         """By a column and accession number, from every dataset that knows acceptances: of one filing the statement with
         a filing date, else the earliest.
         """
         snapshot = self._lake_version()
-        known: defaultdict[str, dict[str, Filing]] = defaultdict(dict)
+        filings: defaultdict[str, dict[str, Filing]] = defaultdict(dict)
         for dataset, (facts, earnings) in FILED.items():
             files = snapshot.files(dataset)
             if not files:
@@ -111,16 +111,16 @@ class LakeReleases:
             sql = f"""
                 SELECT DISTINCT {by}, accession_no, epoch_us({accepted}), {rule}, form_type, {filing_date}, release_rule
                 FROM {reading(files)} WHERE {whose}"""
-            params = {name: value for name, value in given.items() if f"${name}" in sql}
+            params = {name: value for name, value in values.items() if f"${name}" in sql}
             with calculator() as connection:
                 for group, number, at, acceptance_rule, form_type, day, released_by in connection.sql(
                     sql, params=params
                 ).fetchall():
                     accepted_at = Dated(from_micros(at), acceptance_rule)
                     filing = Filing(accepted_at, form_type, day, released_by == BY_ACCEPTANCE)
-                    of_group = known[group]
+                    of_group = filings[group]
                     of_group[number] = min(filing, of_group.get(number, filing), key=_order)
-        return known
+        return filings
 
 
 @dataclass(frozen=True)
@@ -135,8 +135,8 @@ class KnownReleases:
 
     def release(self, accession_no: str, cik: str, filing_date: date | None = None) -> Release | None:
         """Return when EDGAR released a filing of that CIK; None when it is not known."""
-        found = self.filings.get(cik, {}).get(accession_no)
-        return found and found.release(filing_date)
+        filing = self.filings.get(cik, {}).get(accession_no)
+        return filing and filing.release(filing_date)
 
     def __call__(self, ticker: str, day: date) -> datetime | None:
         """Return None: earnings are not known by ticker here."""

@@ -32,7 +32,7 @@ EXAMPLES = 20
 
 @dataclass
 class Difference:
-    """Today's outcomes of an earlier run's captures beside the lake's rows of the same records.
+    """Compare today's outcomes of an earlier run's captures with the lake's rows of the same records.
 
     same: rows the lake has with that content. changed: records the lake has with other content alone. added: records
     the lake has not. redated: rows the lake dates otherwise than today's code does, although the content is the same.

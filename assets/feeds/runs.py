@@ -166,7 +166,7 @@ class _Run:
                         earlier=earlier_captures(feed.provider, store),
                     )
                     whole = self._fill(unit, captures, refusal, run, buckets, stage, seen)
-                    answered = max((clock.micros(one.fetched_at) for one in captures), default=None)
+                    answered = max((clock.micros(capture.fetched_at) for capture in captures), default=None)
                     looked.append((whole, str(entity) if refusal is None and all(entities) else None, answered))
                 _poll(stage, looked)
                 buckets.close_all()
@@ -192,7 +192,7 @@ class _Run:
         stage: Stage,
         seen: "_Seen",
     ) -> Whole | None:
-        """Fill the stage with what a unit told; returns of what it told all that there was."""
+        """Fill the stage from a unit's answers; return which of them were complete."""
         readable = refusal is None or refusal.gap_type == NO_DATA
         with collector_paused():
             for outcome, day in outcomes(self._feed, unit, captures, refusal, run):

@@ -41,7 +41,7 @@ def place_call(record: Record, run: RunFacts, evidence: str) -> Place:
 
     A part without a call, a call without start or ticker is not a row.
 
-    Midnight, where it is stated or in New York, stands for a day without a time, which may be days before the call.
+    Midnight, where it is stated or in New York, means a day without a time, which may be days before the call.
     """
     if record.get("call_node") is None:
         return Place(evidence, reason=contract.NO_CALL.reason)

@@ -76,7 +76,7 @@ def factors(graph: GraphReader, lake: Lake, run: RunFacts, days: Sequence[date])
 
 
 def split_since(graph: GraphReader, lake: Lake, since: date, until: date) -> dict[Entity, EntitySplits]:
-    """Return every entity whose shares were split after `since` and by `until`, with all its splits by then."""
+    """Return every entity whose shares were split after `since` and by `until`, with all its splits up to then."""
     by_symbol = {
         symbol: list(statements) for symbol, statements in LakeSplits(lake, ("polygon_splits",)).statements.items()
     }

@@ -117,7 +117,7 @@ def instant(value: Any) -> datetime | None:
 
     Read are `2024-01-04T13:48:33-05:00`, `2024-01-04 16:00:00-0500` and mixtures of the two. A date alone, a time
     without offset and an offset used nowhere on Earth are unreadable; the last would also escape the query windows,
-    which are widened by one day. So is what has no day in New York, or lies in the calendar's last year, where nothing
+    which are widened by one day. So is what has no day in New York, or is in the calendar's last year, where nothing
     can be added to it.
     """
     return None if value is None else _instant(str(value))

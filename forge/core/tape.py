@@ -153,7 +153,7 @@ class Tape:
             connection.execute("INSERT INTO failures VALUES (?, ?)", (decision, reason))
 
     def failure(self, decision: str) -> str | None:
-        """Return why a decision was not answered; None for one that was, or that nobody knows to have failed."""
+        """Return why a decision was not answered; None for one that was, or that is not known to have failed."""
         chosen = "SELECT reason FROM failures WHERE decision = ? ORDER BY rowid DESC LIMIT 1"
         with self._open() as connection:
             row = connection.execute(chosen, (decision,)).fetchone()
@@ -161,7 +161,7 @@ class Tape:
 
     @contextmanager
     def _locked(self, name: str, *, blocking: bool) -> Iterator[Path | None]:
-        """Lock a file beside the tape; None where another holds it."""
+        """Lock a file next to the tape; None where another holds it."""
         folder = self.place.with_name(f"{self.place.name}-open")
         folder.mkdir(exist_ok=True)
         file = folder / name

@@ -138,16 +138,16 @@ def change_held(memory: Memory, name: str, by: str, guardrails: Guardrails, term
     """
     if not KINDS["expressions"].names(name):
         raise BadInput("id", f"{name[:40]!r} is not an Expression", "give one such as E-001")
-    known = memory.hydrate(memory.read_instant(memory.journal.clock.now()), session=SESSION)
+    before = memory.hydrate(memory.read_instant(memory.journal.clock.now()), session=SESSION)
     path, changed = KINDS["expressions"].path(name), list[Expression]()
 
     def decided(writing: Writing, row: Row) -> tuple[Approval, tuple[Expression, ...]]:
-        held = held_expressions(writing.all_of("expressions"), writing.all_of("approvals"))
-        if row.path not in held:
+        positions = held_expressions(writing.all_of("expressions"), writing.all_of("approvals"))
+        if row.path not in positions:
             raise BadInput("id", f"{name} is not held", "list what is: pitlake forge expressions status:active")
-        target = held[row.path]
-        expression = adjusted(target, replace(target, **cast("dict[str, Any]", dict(terms))), known.as_of)
-        book = with_approved(cast("Portfolio | None", _record(writing.newest(PORTFOLIO))), held.values())
+        target = positions[row.path]
+        expression = adjusted(target, replace(target, **cast("dict[str, Any]", dict(terms))), before.as_of)
+        book = with_approved(cast("Portfolio | None", _record(writing.newest(PORTFOLIO))), positions.values())
         limits = cast("Constraints | None", _record(writing.newest(CONSTRAINTS)))
         if "exit_reason" not in terms and (broken := guardrails.check(expression, book, limits)):
             raise GuardrailsBroken(broken)
@@ -155,7 +155,7 @@ def change_held(memory: Memory, name: str, by: str, guardrails: Guardrails, term
         sha256 = content_hash(expression)
         return Approval(id="new", subject=path, sha256=sha256, decision="approved", decided_by=by), (expression,)
 
-    Writer(memory.journal, known, guardrails, "pm").decide(path, f"decide:{os.urandom(10).hex()}", decided)
+    Writer(memory.journal, before, guardrails, "pm").decide(path, f"decide:{os.urandom(10).hex()}", decided)
     return changed[-1]
 
 

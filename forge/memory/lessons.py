@@ -1,6 +1,6 @@
 """Lessons that the PM has approved. Only these reach the prompts of the agent and its reviewer.
 
-An agent may write any lesson (`/memory/pk/`). Its text would stand in every later prompt, so the PM approves exactly
+An agent may write any lesson (`/memory/pk/`). Its text would be in every later prompt, so the PM approves exactly
 one content first; a changed text needs a new approval, and a rejection withdraws an earlier one.
 """
 

@@ -1,4 +1,4 @@
-"""The desk's charts, from its records: a trade beside its stop and target, and how forecasts came out."""
+"""The desk's charts, from its records: a trade with its stop and target, and how forecasts came out."""
 
 from datetime import datetime
 

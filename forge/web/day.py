@@ -1,4 +1,4 @@
-"""What the desk's pages show: the PM's live memory as of an instant, and the decisions on the tape by then."""
+"""What the desk's pages show: the PM's live memory as of an instant, and the decisions on the tape up to then."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

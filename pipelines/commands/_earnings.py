@@ -39,31 +39,31 @@ class Wanted:
     @classmethod
     def parsed(cls, tickers: str | None, first: str | None, last: str | None, anchors: str | None) -> Self:
         """From the command's texts. Raises BadInput naming the option."""
-        wanted = cls(
+        choice = cls(
             frozenset(name.upper() for name in _named("--tickers", tickers)),
             _day("--from", first, date.min),
             _day("--to", last, date.max),
             tuple(dict.fromkeys(_named("--anchors", anchors))) or ANCHORS,
         )
-        if wanted.first > wanted.last:
+        if choice.first > choice.last:
             raise BadInput("--from", "lies after --to", "swap them")
-        for anchor in wanted.anchors:
+        for anchor in choice.anchors:
             try:
                 as_of(clock.now(), anchor)
-            except BadInput as found:
-                raise BadInput("--anchors", found.problem, found.next_step) from None
-        return wanted
+            except BadInput as problem:
+                raise BadInput("--anchors", problem.problem, problem.next_step) from None
+        return choice
 
     @property
     def command(self) -> str:
         """What asks for just this, as it is typed."""
-        given = {
+        options = {
             "--tickers": ",".join(sorted(self.tickers)),
             "--from": "" if self.first == date.min else self.first.isoformat(),
             "--to": "" if self.last == date.max else self.last.isoformat(),
             "--anchors": "" if self.anchors == ANCHORS else ",".join(self.anchors),
         }
-        return " ".join(("pitlake backfill earnings", *(f"{name} {value}" for name, value in given.items() if value)))
+        return " ".join(("pitlake backfill earnings", *(f"{name} {value}" for name, value in options.items() if value)))
 
     def includes(self, event: Event) -> bool:
         """Whether a release is meant."""
@@ -71,15 +71,15 @@ class Wanted:
         return (not self.tickers or event.ticker in self.tickers) and self.first <= day <= self.last
 
 
-def backfill(root: str | None, wanted: Wanted, say: Callable[[str], None]) -> dict[str, int]:
+def backfill(root: str | None, choice: Wanted, say: Callable[[str], None]) -> dict[str, int]:
     """Run it, saying what is done and why a run failed; counts of releases, runs, failed runs, and the lake version.
 
     Raises BadInput when no release matches, and for a DAGSTER_HOME that is not a home.
     """
     lake = Lake(root)
-    known = events(lake)
-    chosen = [event for event in known if wanted.includes(event)]
-    absent = wanted.tickers - {event.ticker for event in known}
+    releases = events(lake)
+    chosen = [event for event in releases if choice.includes(event)]
+    absent = choice.tickers - {event.ticker for event in releases}
     if absent:
         raise BadInput("--tickers", f"the lake knows no release of {', '.join(sorted(absent))}", "leave them out")
     if not chosen:
@@ -93,14 +93,14 @@ def backfill(root: str | None, wanted: Wanted, say: Callable[[str], None]) -> di
         failed = 0
         for number, (first, last) in enumerate(spans, 1):
             say(f"run {number} of {len(spans)}: {first} to {last}")
-            result = _run(instance, lake, wanted, first, last)
+            result = _run(instance, lake, choice, first, last)
             failed += not result.success
             for line in _failures(result):
                 say(line)
     return {"releases": len(chosen), "runs": len(spans), "failed": failed, "version": lake.head()}
 
 
-def _run(instance: dg.DagsterInstance, lake: Lake, wanted: Wanted, first: str, last: str) -> dg.ExecuteInProcessResult:
+def _run(instance: dg.DagsterInstance, lake: Lake, choice: Wanted, first: str, last: str) -> dg.ExecuteInProcessResult:
     """One run of the job that the schedule and the sensor run too."""
     wiring = dg.Definitions(
         assets=bundle_assets(EARNINGS),
@@ -110,8 +110,8 @@ def _run(instance: dg.DagsterInstance, lake: Lake, wanted: Wanted, first: str, l
     )
     return wiring.resolve_job_def(earnings_bundles.name).execute_in_process(
         instance=instance,
-        run_config=QUIET | {"ops": {"earnings_snapshots": {"config": {"anchors": list(wanted.anchors)}}}},
-        tags=tags(first, last) | {ASKED: wanted.command},
+        run_config=QUIET | {"ops": {"earnings_snapshots": {"config": {"anchors": list(choice.anchors)}}}},
+        tags=tags(first, last) | {ASKED: choice.command},
         raise_on_error=False,
     )
 
@@ -139,8 +139,8 @@ def _instance(running: ExitStack) -> dg.DagsterInstance:
         raise BadInput(HOME, problem, "give Dagster's directory as an absolute path, or leave it out")
     try:
         return dg.DagsterInstance.get()
-    except dg.DagsterError as found:
-        problem = f"holds no dagster.yaml that Dagster takes ({type(found).__name__})"
+    except dg.DagsterError as error:
+        problem = f"holds no dagster.yaml that Dagster takes ({type(error).__name__})"
         raise BadInput(HOME, problem, "run `dagster instance info` to see why") from None
 
 

@@ -24,8 +24,8 @@ def earnings(lake: str | None, tickers: str | None, first: str | None, last: str
     """Build earnings snapshots and outcomes for a range of releases."""
     from pipelines.commands._earnings import Wanted, backfill
 
-    wanted = Wanted.parsed(tickers, first, last, anchors)
-    done = backfill(lake, wanted, render.say)
+    choice = Wanted.parsed(tickers, first, last, anchors)
+    done = backfill(lake, choice, render.say)
     names = ("releases", "runs", "failed", "version")
     render.deliver(render.grid(names, [tuple(str(done[name]) for name in names)]), None)
     if done["failed"]:

@@ -1,6 +1,6 @@
 """`pitlake fetch --source S [--pit T] …`: one outside source asked as of an instant; stdout is the envelope alone.
 
-Every fault is a gap and the exit code is 0, so that whoever reads stdout always finds {data, gaps}, and in time: what
+Every fault is a gap and the exit code is 0, so that stdout always holds {data, gaps}, and in time: what
 is not done then is given up. What is asked and answered is pipelines.fetch's.
 """
 
@@ -77,7 +77,7 @@ class Forgiving(click.Command):
 @flags
 @lake_option
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
-def command(lake: str | None = None, words: tuple[str, ...] = (), fault: str = "", **given: Any) -> None:
+def command(lake: str | None = None, words: tuple[str, ...] = (), fault: str = "", **options: Any) -> None:
     """Query one outside source as of an instant.
 
     \b
@@ -87,48 +87,48 @@ def command(lake: str | None = None, words: tuple[str, ...] = (), fault: str = "
     The answer is the {data, gaps} envelope. Lake and captures answer first; the network is used only with --live, and
     what it returns is kept in the lake.
     """
-    payload, told = (
-        _in_time(lake, words, given) if not fault else ({"data": [], "gaps": [_gap(fault, "bad_input")]}, {})
+    payload, metadata = (
+        _in_time(lake, words, options) if not fault else ({"data": [], "gaps": [_gap(fault, "bad_input")]}, {})
     )
     from pitlake.answers.envelope import to_json
 
     render.deliver(to_json(payload).encode() + b"\n", None)
-    click.echo(json.dumps(told, ensure_ascii=False, sort_keys=True, default=str), err=True)
-    if "given_up" in told:
+    click.echo(json.dumps(metadata, ensure_ascii=False, sort_keys=True, default=str), err=True)
+    if "given_up" in metadata:
         sys.stdout.flush()
-        os._exit(0)  # what was given up may hang for ever; what it had not published is not there
+        os._exit(0)  # the abandoned thread may never end; nothing of it is published
 
 
-def _in_time(lake: str | None, words: tuple[str, ...], given: dict[str, Any]) -> Answered:
+def _in_time(lake: str | None, words: tuple[str, ...], options: dict[str, Any]) -> Answered:
     """The answer, or a gap once the source's seconds and those of the work here are over."""
-    found: list[Answered] = []
-    asking = threading.Thread(target=lambda: found.append(_answered(lake, words, given)), daemon=True)
+    answers: list[Answered] = []
+    asking = threading.Thread(target=lambda: answers.append(_answered(lake, words, options)), daemon=True)
     asking.start()
-    asking.join(_patience(given) + OWN_SECONDS)
-    if found:
-        return found[0]
+    asking.join(_patience(options) + OWN_SECONDS)
+    if answers:
+        return answers[0]
     return {"data": [], "gaps": [_gap("the question took too long and was given up")]}, {"given_up": True}
 
 
-def _patience(given: dict[str, Any]) -> float:
+def _patience(options: dict[str, Any]) -> float:
     from pipelines.fetch.asking import DEFAULT_TIMEOUT, patience
 
     try:
-        return patience(str(given.get("source") or "").lower(), float(given.get("timeout") or DEFAULT_TIMEOUT))
+        return patience(str(options.get("source") or "").lower(), float(options.get("timeout") or DEFAULT_TIMEOUT))
     except ValueError:
         return DEFAULT_TIMEOUT
 
 
-def _answered(lake: str | None, words: tuple[str, ...], given: dict[str, Any]) -> Answered:
+def _answered(lake: str | None, words: tuple[str, ...], options: dict[str, Any]) -> Answered:
     """The boundary: whatever fails, the envelope says so and holds no data."""
-    given["query"] = list(given["query"])
-    given["live"] = given["live"] or os.environ.get(LIVE_VARIABLE, "").strip() == "1"
+    options["query"] = list(options["query"])
+    options["live"] = options["live"] or os.environ.get(LIVE_VARIABLE, "").strip() == "1"
     try:
         from pipelines.fetch.answering import answer
         from pitlake.lake.lake import Lake
 
-        return answer(given, words, Lake(lake))
-    except Exception as problem:  # noqa: BLE001  Who reads stdout always finds an envelope; only the kind is told.
+        return answer(options, words, Lake(lake))
+    except Exception as problem:  # noqa: BLE001  Stdout always holds an envelope; only the error's type is shown.
         kind = type(problem).__name__
         return {"data": [], "gaps": [_gap(f"the command failed ({kind})")]}, {"failed": kind}
 

@@ -25,8 +25,8 @@ def command(run: str | None, dataset: str | None, lake: str | None, form: str) -
     from pitlake.lake.lake import Lake
     from resources.http.capture import CaptureStore
 
-    opened = Lake(lake)
-    store = CaptureStore.of(opened.location)
+    target = Lake(lake)
+    store = CaptureStore.of(target.location)
     if run is None:
         _list(store.runs(), form)
         return
@@ -35,12 +35,12 @@ def command(run: str | None, dataset: str | None, lake: str | None, form: str) -
         if not left:
             raise BadInput("run", f"{run!r} left no captures here", "`pitlake reparse` alone lists those that did")
         raise BadInput("dataset", "is missing", f"name one of {', '.join(left)}")
-    found = vars(reparse(feed(dataset), run, opened, store))
+    counts = vars(reparse(feed(dataset), run, target, store))
     if form == "json":
-        render.deliver(render.to_json([found]), None)
+        render.deliver(render.to_json([counts]), None)
         return
-    examples = found.pop("examples")
-    render.deliver(render.grid(("outcome", "records"), [(name, str(count)) for name, count in found.items()]), None)
+    examples = counts.pop("examples")
+    render.deliver(render.grid(("outcome", "records"), [(name, str(count)) for name, count in counts.items()]), None)
     for line in examples:
         render.say(line)
 
@@ -48,6 +48,6 @@ def command(run: str | None, dataset: str | None, lake: str | None, form: str) -
 def _list(runs: list[tuple[str, str]], form: str) -> None:
     head = ("run", "dataset")
     if form == "json":
-        render.deliver(render.to_json([dict(zip(head, one, strict=True)) for one in runs]), None)
+        render.deliver(render.to_json([dict(zip(head, run, strict=True)) for run in runs]), None)
     else:
         render.deliver(render.grid(head, runs), None)

@@ -80,7 +80,7 @@ def command(everything: bool, headers: str, split_basis: str | None, lake: str |
 
 
 def _alert(failures: Sequence[str]) -> None:
-    """Send what failed to the channels of alerts, where any is named: nobody may be looking at this terminal."""
+    """Send what failed to the channels of alerts, if any is configured: the terminal may be unattended."""
     from resources.notifier import VARIABLE, Notifier
 
     if os.environ.get(VARIABLE):

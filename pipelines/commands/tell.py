@@ -13,7 +13,7 @@ NO_RUN = "no run was begun; what it printed says why"
 
 
 def main() -> int:
-    """Tell of the failed runs that nobody was told of; where there is none, that none was begun. Always fails."""
+    """Report the failed runs that were not reported; if there are none, that none started. Always fails."""
     notifier = Notifier()
     try:
         with dg.DagsterInstance.get() as instance:

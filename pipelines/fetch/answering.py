@@ -1,7 +1,7 @@
-"""Answers a question as the agents' envelope: fetched or replayed into the lake first, then asked of an as-of session.
+"""Answer a question of `pitlake fetch` with the agents' envelope.
 
-Whatever goes wrong becomes a gap, and then there is no data that was not proven. What leaves passed the gate against
-the cut-off.
+Fetch or replay the source into the lake, then query an as-of session. Every failure becomes a gap. What leaves has
+passed the gate at the cut-off.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -28,8 +28,8 @@ from resources.http.client import HttpClient
 from resources.http.provider import Provider
 
 RETRIES = 2
-# Of what could not become a row only this is told under a cut-off: the rest may tell of what came after it.
-TOLD_AS_OF = frozenset({"upstream_error", "unverifiable"})
+# Gap types shown under a cut-off; others may reveal what happened after it.
+SHOWN_AS_OF = frozenset({"upstream_error", "unverifiable"})
 NOTHING = "nothing that matches is public by the cut-off"
 NOTHING_OPEN = "nothing matches"
 NOT_HERE = "neither the lake nor a capture answers it, and the network is not allowed; pass --live"
@@ -41,12 +41,12 @@ Gaps = dict[tuple[str, str], dict[str, str]]
 
 @dataclass
 class FetchAnswer:
-    """An answer on its way: the question's gaps so far, and what is told of it on stderr."""
+    """An answer in progress: its gaps so far, the pages found for it, and the metadata that goes to stderr."""
 
     pause: Callable[[float], None] | None = None
     gaps: Gaps = field(default_factory=dict)
-    found: list[str] = field(default_factory=list)
-    told: dict[str, Any] = field(default_factory=dict)
+    addresses: list[str] = field(default_factory=list)
+    metadata: dict[str, Any] = field(default_factory=dict)
 
     def gap(self, kind: str, reason: str, query: str = "") -> None:
         """Note a gap once. Raises BadInput for an unknown type."""
@@ -55,129 +55,132 @@ class FetchAnswer:
     def gap_each(self, dropped: Iterable[tuple[str, str]], question: FetchQuestion) -> None:
         """Note a gap for each type and reason of what became no item."""
         for kind, reason in dropped:
-            self.gap(kind, reason, question.told())
+            self.gap(kind, reason, question.summary())
 
 
 def answer(
-    given: Mapping[str, Any],
+    options: Mapping[str, Any],
     words: Iterable[str] = (),
     lake: Lake | None = None,
     pause: Callable[[float], None] | None = None,
 ) -> tuple[Envelope, dict[str, Any]]:
-    """The envelope and the metadata of a question in flags and words. Never raises a PitlakeError; fails closed.
+    """Return the envelope and the metadata of a question. Never raises a PitlakeError; fails closed.
 
-    given: texts by flag name with underscores, `query` a list, `live` a boolean. lake: default as everywhere. pause:
-    waits so many seconds between attempts.
+    Args:
+        options: texts by flag name with underscores; `query` is a list, `live` a boolean.
+        words: the operation and `name=value` pairs.
+        lake: the lake (default: $PITLAKE_LAKE).
+        pause: waits for that many seconds between attempts.
     """
-    made = FetchAnswer(
-        pause=pause, told={"source": given.get("source"), "mode": "open" if given.get("pit") is None else "pit"}
+    draft = FetchAnswer(
+        pause=pause, metadata={"source": options.get("source"), "mode": "open" if options.get("pit") is None else "pit"}
     )
     payload: Envelope = {"data": [], "gaps": []}
     try:
-        question = read(given, words)
-        made.told |= {"op": question.op, "pit": given.get("pit"), "query": question.told()}
-        payload["data"] = _items(question, operation(question), made, lake or Lake())
+        question = read(options, words)
+        draft.metadata |= {"op": question.op, "pit": options.get("pit"), "query": question.summary()}
+        payload["data"] = _items(question, operation(question), draft, lake or Lake())
     except NotAsked as fault:
-        made.gap(fault.kind, fault.reason)
+        draft.gap(fault.kind, fault.reason)
     except EnvelopeRefused:
-        made.gap("pit_excluded", BLOCKED)
+        draft.gap("pit_excluded", BLOCKED)
     except BadInput as fault:
-        made.gap("bad_input", str(fault))
+        draft.gap("bad_input", str(fault))
     except PitlakeError:
-        made.gap("upstream_error", UNEXPECTED)
-    payload["gaps"] = _known(list(made.gaps.values()))
-    made.told |= {"items": len(payload["data"]), "gaps": len(payload["gaps"])}
-    return payload, made.told
+        draft.gap("upstream_error", UNEXPECTED)
+    payload["gaps"] = _known(list(draft.gaps.values()))
+    draft.metadata |= {"items": len(payload["data"]), "gaps": len(payload["gaps"])}
+    return payload, draft.metadata
 
 
 def _known(gaps: list[dict[str, str]]) -> list[dict[str, str]]:
-    """The gaps without what nobody knows: where a source failed or was not asked, it may have something."""
+    """Drop `no_data` gaps if a source failed: it may have data."""
     failed = any(gap["type"] in ("upstream_error", "bad_input") for gap in gaps)
     return [gap for gap in gaps if not (failed and gap["type"] == "no_data")]
 
 
-def _items(question: FetchQuestion, op: Operation, made: FetchAnswer, lake: Lake) -> list[dict[str, Any]]:
+def _items(question: FetchQuestion, op: Operation, draft: FetchAnswer, lake: Lake) -> list[dict[str, Any]]:
     source, believed = feed(op.dataset), feed_by_claims(question)
     if op.excluded and question.pit is not None and not believed:
-        made.gap("pit_excluded", op.excluded)
+        draft.gap("pit_excluded", op.excluded)
     if question.known_by is None and not question.input_file:
-        _into_lake(question, op, source, made, lake)
+        _into_lake(question, op, source, draft, lake)
     if believed:
         rows, dropped = claimed_rows(question, op, believed, lake)
-        made.gap_each(dropped, question)
+        draft.gap_each(dropped, question)
     elif question.input_file:
-        rows = _from_file(question, op, source, made)
+        rows = _from_file(question, op, source, draft)
     else:
-        rows = _rows(question, op, op.dataset, made, lake)
+        rows = _rows(question, op, op.dataset, draft, lake)
     items = [op.item(row) | (MARK if believed else {}) for row in rows]
     if believed:
-        made.told["dated_by_provider_claim"] = len(items)
+        draft.metadata["dated_by_provider_claim"] = len(items)
         note(lake, question.source, len(items))
     if op.synthesis and question.pit is None:
         prose, alone = _of_prose(op), replace(question, limit=1)
         rows = (
-            _from_file(alone, prose, feed(op.synthesis), made)
+            _from_file(alone, prose, feed(op.synthesis), draft)
             if question.input_file
-            else _rows(alone, prose, op.synthesis, made, lake)
+            else _rows(alone, prose, op.synthesis, draft, lake)
         )
         items += [prose.item(row) for row in rows]
     if not items:
-        made.gap("no_data", NOTHING_OPEN if question.pit is None else NOTHING, question.told())
+        draft.gap("no_data", NOTHING_OPEN if question.pit is None else NOTHING, question.summary())
     if question.pit is None:
         return open_envelope(items, [])["data"]
     return envelope(items, [], question.pit)["data"]
 
 
-def _into_lake(question: FetchQuestion, op: Operation, source: Feed, made: FetchAnswer, lake: Lake) -> None:
-    """What captures hold, and what the network says where it may be asked, published before anything is answered."""
+def _into_lake(question: FetchQuestion, op: Operation, source: Feed, draft: FetchAnswer, lake: Lake) -> None:
+    """Publish what the captures, or with --live the source, answer."""
     scope = op.scope(question)
-    source.units(scope)  # a question that does not do is refused here; a key that is missing costs the network alone
+    source.units(scope)  # refuses an invalid question early; a missing API key only disables live mode
     names = [op.dataset, *([op.synthesis] if op.synthesis and question.pit is None else [])]
-    made.told["fetch"] = mode = "live" if question.live else "replay"
+    draft.metadata["fetch"] = mode = "live" if question.live else "replay"
     store = CaptureStore.of(lake.location)
     provider, seconds = _patient(source.provider, question), patience(question.source, question.timeout)
-    with HttpClient(provider, store, mode, seconds=seconds, pause=made.pause) as client:
+    with HttpClient(provider, store, mode, seconds=seconds, pause=draft.pause) as client:
         for name in names:
             try:
                 report = run_feed(feed(name), scope, client, lake, run_id=f"fetch-{uuid4().hex}")
             except NotCaptured:
-                made.told["captured"] = False
+                draft.metadata["captured"] = False
                 continue
             except BadInput as fault:
-                made.gap("upstream_error", str(fault))
+                draft.gap("upstream_error", str(fault))
                 continue
             if isinstance(report.outcome, CheckFailed):
                 raise report.outcome
             for kind, reason in report.gaps:
-                if question.pit is None or kind in TOLD_AS_OF:
-                    made.gap(kind, reason, question.told())
+                if question.pit is None or kind in SHOWN_AS_OF:
+                    draft.gap(kind, reason, question.summary())
     if op.by_address:
-        made.found += _addresses(source, scope, lake)
+        draft.addresses += _addresses(source, scope, lake)
 
 
 def _addresses(source: Feed, scope: Scope, lake: Lake) -> list[str]:
-    """The pages that the captures of a question name, whatever question found them first."""
-    found = []
+    """Return the URLs in the captured answers to this question, whichever question fetched them."""
+    addresses = []
     with HttpClient(source.provider, CaptureStore.of(lake.location), "replay") as client, suppress(NotCaptured):
         for unit in source.units(scope):
             captures, refusal = collect_unit(source, unit, client.fetch)
-            told = outcomes(source, unit, captures, refusal, RunFacts(observed_at=clock.now()))
-            found += [str(one.values["url"]) for one, _ in told if isinstance(one, Row)]
-    return found
+            results = outcomes(source, unit, captures, refusal, RunFacts(observed_at=clock.now()))
+            addresses += [str(result.values["url"]) for result, _ in results if isinstance(result, Row)]
+    return addresses
 
 
 def _patient(provider: Provider, question: FetchQuestion) -> Provider:
-    """The provider, asked again twice at most and waited for no longer than all of the question may take."""
+    """Return the provider with at most two retries and a timeout within the question's."""
     connect_timeout, _ = provider.timeout
     seconds = patience(question.source, question.timeout)
     return replace(provider, attempts=1 + RETRIES, timeout=(min(connect_timeout, seconds), seconds))
 
 
-def _rows(question: FetchQuestion, op: Operation, dataset: str, made: FetchAnswer, lake: Lake) -> list[dict[str, Any]]:
-    """The rows of a session as of the cut-off: what came later is not in it."""
+def _rows(question: FetchQuestion, op: Operation, dataset: str, draft: FetchAnswer, lake: Lake) -> list[dict[str, Any]]:
+    """Return the matching rows of a session as of the cut-off."""
     where, values = op.where(question)
     if op.by_address:
-        values["found"] = made.found
+        values["found"] = draft.addresses
     sql = f"""
         SELECT * FROM (
             SELECT *, row_number() OVER (PARTITION BY {op.unlimited} ORDER BY {op.order}, evidence) AS _place
@@ -193,28 +196,28 @@ def _rows(question: FetchQuestion, op: Operation, dataset: str, made: FetchAnswe
             isolation="in_process",
         )
     except LakeNotFound:
-        if made.told.get("captured") is False:
-            made.gap("no_data", NOT_HERE)
+        if draft.metadata.get("captured") is False:
+            draft.gap("no_data", NOT_HERE)
         return []
     with session:
-        found = session.sql(sql, values | {"limit": question.limit}).arrow()
-        rows: list[dict[str, Any]] = found.drop_columns(["_place"]).to_pylist()
-    if not rows and made.told.get("captured") is False:
-        made.gap("no_data", NOT_HERE)
+        table = session.sql(sql, values | {"limit": question.limit}).arrow()
+        rows: list[dict[str, Any]] = table.drop_columns(["_place"]).to_pylist()
+    if not rows and draft.metadata.get("captured") is False:
+        draft.gap("no_data", NOT_HERE)
     return rows
 
 
-def _from_file(question: FetchQuestion, op: Operation, source: Feed, made: FetchAnswer) -> list[dict[str, Any]]:
+def _from_file(question: FetchQuestion, op: Operation, source: Feed, draft: FetchAnswer) -> list[dict[str, Any]]:
     rows, dropped = from_file(question, op, source)
-    made.gap_each(dropped, question)
+    draft.gap_each(dropped, question)
     return rows
 
 
 def _of_prose(op: Operation) -> Operation:
-    """How the prose of a chat answer is asked for, beside the limit: in open mode alone."""
+    """Return the operation that reads the prose of a chat answer (open mode only)."""
     return replace(
         op,
-        where=lambda asked: ("list_contains($queries, query)", {"queries": list(op.scope(asked).queries)}),
+        where=lambda question: ("list_contains($queries, query)", {"queries": list(op.scope(question).queries)}),
         by_address=False,
         record_type="synthesis",
     )

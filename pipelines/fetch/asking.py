@@ -60,22 +60,27 @@ class FetchQuestion:
         """One of the comma lists; empty when not given."""
         return self.lists.get(name, ())
 
-    def told(self) -> str:
-        """The question in a few words, for gaps and metadata."""
-        said = (self.op, self.symbol, *self.queries, *(f"{name}={','.join(one)}" for name, one in self.lists.items()))
-        return " ".join(part for part in said if part)
+    def summary(self) -> str:
+        """Return the question in a few words, for gaps and metadata."""
+        parts = (
+            self.op,
+            self.symbol,
+            *self.queries,
+            *(f"{name}={','.join(values)}" for name, values in self.lists.items()),
+        )
+        return " ".join(part for part in parts if part)
 
 
-def read(given: Mapping[str, Any], words: Iterable[str] = ()) -> FetchQuestion:
+def read(options: Mapping[str, Any], words: Iterable[str] = ()) -> FetchQuestion:
     """The question in the flags of a command line and in words (`EARNINGS symbol=AAPL`). Raises NotAsked.
 
     given: texts by flag name with underscores, `query` a list of texts, `live` a boolean; None was not given.
     """
-    flags = {name: value for name, value in given.items() if value not in (None, [], ())}
+    flags = {name: value for name, value in options.items() if value not in (None, [], ())}
     pit, known_by = _pit(flags.pop("pit", None)), _known_by(flags)
     for word in words:
         _take(word, flags)
-    known = FetchQuestion.__dataclass_fields__
+    fields = FetchQuestion.__dataclass_fields__
     return FetchQuestion(
         source=str(flags.pop("source", "")).strip().lower(),
         op=str(flags.pop("op", "")).strip().lower(),
@@ -93,7 +98,7 @@ def read(given: Mapping[str, Any], words: Iterable[str] = ()) -> FetchQuestion:
         timeout=_seconds(flags.pop("timeout", DEFAULT_TIMEOUT)),
         input_file=str(flags.pop("input_file", "")),
         live=bool(flags.pop("live", False)),
-        texts={name: str(value) for name, value in flags.items() if name not in known},
+        texts={name: str(value) for name, value in flags.items() if name not in fields},
     )
 
 

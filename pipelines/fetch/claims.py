@@ -45,12 +45,14 @@ def claimed_rows(
     """Return the rows of a file or of captures by the provider's dates, and the types and reasons of the gaps."""
     if question.input_file:
         return from_file(question, op, source)
-    found: list[Row | Gap] = []
+    results: list[Row | Gap] = []
     with HttpClient(source.provider, CaptureStore.of(lake.location), "replay") as client, suppress(NotCaptured):
         for unit in source.units(op.scope(question)):
             captures, refusal = collect_unit(source, unit, client.fetch)
-            found += [one for one, _ in outcomes(source, unit, captures, refusal, RunFacts(observed_at=clock.now()))]
-    return shown(question, op, source, found)
+            results += [
+                result for result, _ in outcomes(source, unit, captures, refusal, RunFacts(observed_at=clock.now()))
+            ]
+    return shown(question, op, source, results)
 
 
 def note(lake: Lake, source: str, items: int) -> None:

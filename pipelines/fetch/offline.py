@@ -27,37 +27,37 @@ def from_file(
 ) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
     """The rows a file's answer becomes, by the cut-off, and the types and reasons of what becomes none.
 
-    Raises NotAsked for a file that can't be read or is not an answer. The file stands for the first answer; there
+    Raises NotAsked for a file that can't be read or is not an answer. The file is taken as the first answer; there
     are no further pages.
     """
     body = _body(question.input_file)
-    asked: list[Request] = []
+    requests: list[Request] = []
 
     def fetch(request: Request) -> Capture:
-        if asked:
+        if requests:
             raise AnswerRefused("no_data", "the file holds one answer", question.input_file)
-        asked.append(request)
+        requests.append(request)
         capture = _capture(source, request, body)
         verdict = source.provider.judge(capture)
         if verdict.outcome != "ok":
             raise NotAsked(verdict.reason, kind=verdict.gap_type)
         return capture
 
-    found: list[Row | Gap] = []
+    results: list[Row | Gap] = []
     for unit in source.units(op.scope(question))[:1]:
         captures, _ = collect_unit(source, unit, fetch)
         run = RunFacts(observed_at=clock.now())
-        found += [one for one, _ in outcomes(source, unit, captures, None, run)]
-    return shown(question, op, source, found)
+        results += [result for result, _ in outcomes(source, unit, captures, None, run)]
+    return shown(question, op, source, results)
 
 
 def shown(
-    question: FetchQuestion, op: Operation, source: Feed, found: list[Row | Gap]
+    question: FetchQuestion, op: Operation, source: Feed, results: list[Row | Gap]
 ) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
     """Return those of the outcomes that are public by the cut-off, filtered, and the types and reasons of the rest."""
-    rows = [one for one in found if isinstance(one, Row)]
+    rows = [result for result in results if isinstance(result, Row)]
     public = [row for row in rows if question.pit is None or row.available_at <= question.pit]
-    gaps = [(one.type, one.reason) for one in found if isinstance(one, Gap)]
+    gaps = [(result.type, result.reason) for result in results if isinstance(result, Gap)]
     gaps += [("pit_excluded", EXCLUDED)] * (len(public) < len(rows))
     return _filtered(question, op, source, public), list(dict.fromkeys(gaps))
 

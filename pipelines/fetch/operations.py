@@ -62,24 +62,24 @@ class Operation:
         """A row as an item: its clock first, as New York time with its offset."""
         kind = self.record_type if isinstance(self.record_type, str) else self.record_type(row)
         moment = row["available_at"].astimezone(clock.NEW_YORK).isoformat()
-        told = {self.renamed.get(name, name): value for name, value in row.items() if name != "available_at"}
-        return {"available_at": moment} | ({"record_type": kind} if kind else {}) | told
+        item = {self.renamed.get(name, name): value for name, value in row.items() if name != "available_at"}
+        return {"available_at": moment} | ({"record_type": kind} if kind else {}) | item
 
 
 def operation(question: FetchQuestion) -> Operation:
     """The operation a question names. Raises NotAsked naming those there are."""
     source = ALIASES.get(question.source, question.source)
-    known = {op: found for (of, op), found in OPERATIONS.items() if of == source}
-    if not known:
+    operations = {op: entry for (of, op), entry in OPERATIONS.items() if of == source}
+    if not operations:
         raise NotAsked(f"there is no such source; choose from {', '.join(sources())}")
     op = SPELLED.get(source, {}).get(question.op, question.op)
-    if op in known:
-        return known[op]
+    if op in operations:
+        return operations[op]
     if source == "alphavantage" and op.endswith("_adjusted"):
         raise NotAsked(ADJUSTED, kind="unverifiable")
-    if not question.op and len(known) == 1:
-        return next(iter(known.values()))
-    raise NotAsked(f"the source needs one of the operations {', '.join(filter(None, known))}")
+    if not question.op and len(operations) == 1:
+        return next(iter(operations.values()))
+    raise NotAsked(f"the source needs one of the operations {', '.join(filter(None, operations))}")
 
 
 def sources() -> list[str]:
@@ -91,10 +91,10 @@ def _symbols(question: FetchQuestion) -> tuple[str, ...]:
     """The tickers or series, in capitals unless their case tells shares apart."""
     cased = ALIASES.get(question.source, question.source) in CASED
     spelled = filter(None, (question.symbol, *question.listed("tickers")))
-    named = tuple(dict.fromkeys(one if cased and not one.islower() else one.upper() for one in spelled))
-    if not named:
+    symbols = tuple(dict.fromkeys(symbol if cased and not symbol.islower() else symbol.upper() for symbol in spelled))
+    if not symbols:
         raise NotAsked("no symbol is named; give --symbol")
-    return named
+    return symbols
 
 
 def _of_symbols(question: FetchQuestion) -> Scope:
@@ -133,7 +133,7 @@ def _news_where(question: FetchQuestion) -> Where:
     for name, column in (("tickers", "tickers"), ("channels", "channels"), ("tags", "tags")):
         if question.listed(name):
             parts.append(f"list_has_any(list_transform({column}, lambda x: lower(x)), ${name})")
-            values[name] = [one.lower() for one in question.listed(name)]
+            values[name] = [value.lower() for value in question.listed(name)]
     words = [word.lower() for word in question.listed("keywords")]
     if words:
         parts.append(f"({_says('keywords')})")
@@ -178,8 +178,8 @@ def _web_scope(question: FetchQuestion) -> Scope:
 
 
 def _web_where(question: FetchQuestion) -> Where:
-    asked = list(_web_scope(question).queries)
-    return "(list_contains($queries, query) OR list_contains($found, url))", {"queries": asked}
+    queries = list(_web_scope(question).queries)
+    return "(list_contains($queries, query) OR list_contains($found, url))", {"queries": queries}
 
 
 def _full_text_scope(question: FetchQuestion) -> Scope:
@@ -227,8 +227,8 @@ def _market(dataset: str, record_type: str | Callable[[Row], str] = "", **more: 
 
 def _period_bars(period: str) -> Operation:
     def scope(question: FetchQuestion) -> Scope:
-        asked = _of_symbols(question)
-        return replace(asked, options={**asked.options, "period": period})
+        symbols = _of_symbols(question)
+        return replace(symbols, options={**symbols.options, "period": period})
 
     def where(question: FetchQuestion) -> Where:
         condition, values = _ticker_is(question)

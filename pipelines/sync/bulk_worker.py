@@ -36,7 +36,7 @@ OPTIONS = {"sec_filings": {"headers": "none"}, "universe_events": {"documents": 
 class Task:
     """Some companies of an archive, each with the names of its members.
 
-    releases: what dates facts. statements: what the lake was told of filings before, by accession number.
+    releases: what dates facts. statements: what the lake recorded of filings before, by accession number.
     """
 
     archive: Archive
@@ -48,7 +48,7 @@ class Task:
     statements: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
 
     def facts(self) -> RunFacts:
-        """What a run knows beside its records."""
+        """Return what a run knows in addition to its records."""
         return RunFacts(
             observed_at=self.observed_at,
             as_accepted=self.as_accepted,

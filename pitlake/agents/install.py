@@ -1,7 +1,7 @@
 """The kit in a project: put in, looked at and taken out. Nothing of the user's own is overwritten, at most added to.
 
 What was put in is written down in .claude/pitlake-kit.json first: each file's hash, and what was added to settings. The
-Python whose pitlake the project asks stands in .claude/pitlake-python.
+Python whose pitlake the project uses is named in .claude/pitlake-python.
 """
 
 import hashlib

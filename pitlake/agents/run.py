@@ -45,7 +45,7 @@ _SERVER = (
 def run(command: Sequence[str], as_of: str, known_by: str | None, lake: str | None) -> int:
     """Run a program away from the lake and return its exit code.
 
-    Raises BadInput where this system can't cover files, or the program would stand in a folder that is covered.
+    Raises BadInput where this system can't cover files, or the program is in a folder that is covered.
     """
     root = Lake(lake).location
     covered = sorted({*_covered(lake)})
@@ -80,7 +80,7 @@ def _send(door: socket.socket) -> None:
 
 
 def _serve(door: socket.socket, server: Sequence[str]) -> None:
-    """Start a server of its own for whoever connects."""
+    """Start one server for each connection."""
     with suppress(OSError):
         while True:
             caller, _ = door.accept()

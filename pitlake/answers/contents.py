@@ -44,8 +44,8 @@ class Holding:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Change:
-    """What became public of one dataset after one instant and up to another. new: rows of keys first told of then;
-    revised: of keys told of before; first, newest: the least and greatest available_at of both.
+    """What became public of one dataset after one instant and up to another. new: rows of keys first public then;
+    revised: of keys public before; first, newest: the least and greatest available_at of both.
     """
 
     dataset: str
@@ -102,12 +102,12 @@ def _change(session: "Session", dataset: Dataset, about: str, values: dict[str, 
 def _counted(dataset: Dataset, about: str) -> str:
     key = ", ".join(f'"{name}"' for name in dataset.key)
     return f"""
-SELECT count(*) FILTER (told = first), count(*) FILTER (told > first), min(told), max(told)
+SELECT count(*) FILTER (public_at = first), count(*) FILTER (public_at > first), min(public_at), max(public_at)
 FROM (
-    SELECT available_at AS told, min(available_at) OVER (PARTITION BY {key}) AS first, {about} AS ours
+    SELECT available_at AS public_at, min(available_at) OVER (PARTITION BY {key}) AS first, {about} AS ours
     FROM {dataset.name}_revisions
 )
-WHERE told > $since::TIMESTAMPTZ AND ours"""
+WHERE public_at > $since::TIMESTAMPTZ AND ours"""
 
 
 def _about(dataset: Dataset, company: str) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -1,7 +1,7 @@
 """Copies what a session shows into plain Delta tables, for engines that know nothing of as of.
 
-The rows are those of the instant, and that is all a copy promises: whoever reads it has no wall around them, and it
-does not follow the lake. The table `receipt` beside the others says what was asked and what came out: a row for each of
+The rows are those of the instant, and that is all a copy promises: its reader has no wall, and it
+does not follow the lake. The table `receipt` says what was asked and what came out: a row for each of
 them, written last. A copy without these rows is not whole.
 """
 

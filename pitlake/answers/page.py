@@ -1,7 +1,7 @@
 """Answers handed to agents: a session's rows as the envelope, a page at a time, never a cut text.
 
 What proves a row, or says that it was computed, is pitlake.answers.provenance's; where nothing is public yet, so that a
-row has no instant, a gap stands for it. The envelope's form and its gate are pitlake.answers.envelope's.
+row has no instant, it becomes a gap. The envelope's form and its gate are pitlake.answers.envelope's.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _AROUND = len(to_json({"data": [], "gaps": []})) - len(",")  # what an item alone has and an item of a page has not
 _AS_IT_IS = "select available_at as it is, or leave it out and the rows say that they are computed"
 _HINTS = {
-    "PIT_INVALID_AVAILABLE_AT_SOURCE": "select available_at_source beside available_at, or leave both out",
+    "PIT_INVALID_AVAILABLE_AT_SOURCE": "select available_at_source with available_at, or leave both out",
     "PIT_MISSING_AVAILABLE_AT": _AS_IT_IS,
     "PIT_INVALID_AVAILABLE_AT_FORMAT": _AS_IT_IS,
     "PIT_MISSING_TZ": _AS_IT_IS,

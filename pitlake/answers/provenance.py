@@ -2,7 +2,7 @@
 
 An item bears proof (`available_at`, `available_at_source`, `evidence`) where it is a row of one dataset's view with its
 values unchanged, or of a named query, whose text is ours. Any other (a join, an aggregate, a renamed column, a
-constant) bears none, whatever its statement says: it is marked `computed`, beside the newest available_at of what it
+constant) bears none, whatever its statement says: it is marked `computed`, with the newest available_at of what it
 may have been computed from. The process that runs a statement tells which it is: pitlake.session.sql.reading.
 """
 

@@ -37,7 +37,7 @@ hindsight_option = click.option(
     type=click.Choice(("show", "omit")),
     default="show",
     show_default=True,
-    help="Whether to show columns that nobody could know at the time, such as today's tickers.",
+    help="Whether to show columns that could not be known at the time, such as today's tickers.",
 )
 
 

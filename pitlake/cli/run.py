@@ -1,6 +1,6 @@
 """`pitlake run QUERY`: a query of the catalogue, its parameters as options. The commands are made from the catalogue.
 
-`pitlake run` alone lists the queries. What a query is stands in sql/queries; nothing is decided here.
+`pitlake run` alone lists the queries. The queries are defined in sql/queries.
 """
 
 from collections.abc import Callable

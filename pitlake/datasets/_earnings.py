@@ -44,7 +44,7 @@ RULES = (
 PUBLISHED = (
     f"The call's start (the latest, where several are given) and {DEFAULT_LAG // timedelta(hours=1)} hours; a shorter "
     "lag can be set, which is 12 hours at least where the list of calls alone states the start. Midnight is not a "
-    "start: then 5 days after the next 8-K with item 2.02 that the lake knows of the company, else the fetch; beside a "
+    "start: then 5 days after the next 8-K with item 2.02 that the lake knows of the company, else the fetch; with a "
     "start, the end of that day, if it is later. A publication (the latest, of several) or a Last-Modified that is "
     "later counts; a Last-Modified that can't be read counts as the fetch."
 )

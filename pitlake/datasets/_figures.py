@@ -17,7 +17,7 @@ OTHER_ZONE = GapRule(
 )
 NO_PERIOD = GapRule(type="unverifiable", reason="no fiscal period end", when="fiscalDateEnding is absent or unreadable")
 TOLD_TWICE = GapRule(
-    type="unverifiable", reason="told twice", when="an earlier record of the answer tells the same thing otherwise"
+    type="unverifiable", reason="stated twice", when="an earlier record of the answer states another value"
 )
 OTHER_TICKER = GapRule(
     type="unverifiable",

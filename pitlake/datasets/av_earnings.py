@@ -35,7 +35,7 @@ DATASET = Dataset(
     title="Reported earnings of Alpha Vantage",
     summary=(
         "Reported earnings per share by quarter, with the estimate they met, and by year. Figures are those of the "
-        "first fetch: what the source restated before that can't be told from the report."
+        "first fetch: what the source restated before can't be distinguished from the report."
     ),
     availability=(
         "EDGAR's release of the 8-K with item 2.02 of the reported New York day, where the lake has it and it is "

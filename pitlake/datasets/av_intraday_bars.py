@@ -17,7 +17,7 @@ DATASET = Dataset(
     summary="Raw intraday bars as traded, never adjusted, before the open and after the close included.",
     availability=(
         "The bar's time plus its length. The source does not say whether its times are starts or ends; the closing "
-        "auction lies in the bar called 16:00 and the last one of a day is called 19:55, so they are starts today, "
+        "auction is in the bar called 16:00 and the last one of a day is called 19:55, so they are starts today, "
         "and older answers may name ends. Read as starts a bar is never early and late by one bar at most."
     ),
     columns=(

@@ -38,7 +38,7 @@ DATASET = Dataset(
         Column(
             name="closed_through",
             type="date",
-            meaning="The last unscheduled closing that changed next_trading_date by then; null in the plan.",
+            meaning="The last unscheduled closing that had changed next_trading_date; null in the plan.",
         ),
     ),
     key=("date",),

@@ -25,8 +25,8 @@ DATASET = Dataset(
         Column(name="sector", type="string", meaning="Sector as the graph names it."),
         Column(name="industry", type="string", meaning="Industry as the graph names it."),
         Column(name="industry_normalized", type="string", meaning="Industry id in the graph's classification."),
-        Column(name="sector_etf", type="string", meaning="ETF that stands for the sector."),
-        Column(name="industry_etf", type="string", meaning="ETF that stands for the industry."),
+        Column(name="sector_etf", type="string", meaning="ETF that represents the sector."),
+        Column(name="industry_etf", type="string", meaning="ETF that represents the industry."),
         Column(
             name="mkt_cap", type="float", unit="USD", meaning="Market capitalisation at the upstream's load.", minimum=0
         ),

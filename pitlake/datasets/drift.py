@@ -9,7 +9,7 @@ DATASET = Dataset(
     name="drift",
     title="How providers rewrite the past",
     summary=(
-        "What providers say today of records that were captured before, beside what was captured first: per field, how "
+        "What providers say today of records that were captured before, against the first capture: per field, how "
         "many values differ. First-seen values stay what questions as of an instant show."
     ),
     availability="When it was measured.",
@@ -20,7 +20,7 @@ DATASET = Dataset(
             name="field",
             type="string",
             required=True,
-            meaning=f"Column that was compared; `{WHOLE_RECORD}` counts records that are no longer told as rows.",
+            meaning=f"Column that was compared; `{WHOLE_RECORD}` counts records that no longer become rows.",
         ),
         Column(name="measured_at", type="instant", required=True, meaning="When the provider was asked again."),
         Column(

@@ -32,7 +32,7 @@ DATASET = Dataset(
             type="string",
             values=SESSIONS,
             strict=True,
-            meaning="Where the event lies in its day's session by the exchange's calendar, early closes included; null "
+            meaning="Where the event falls in its day's session by the exchange's calendar with early closes; null "
             "where the clock of the acceptance is unproven.",
         ),
         shared.ACCEPTANCE_RULE,

@@ -25,7 +25,7 @@ DATASET = Dataset(
         "row, public when its last bar is, so that no window shows before it ended."
     ),
     availability=(
-        "The window's last close, or when the last of its bars and splits was public; bars count as first told."
+        "The window's last close, or when the last of its bars and splits was public; bars count as first published."
     ),
     columns=(
         shared.ACCESSION,

@@ -4,7 +4,9 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _shared as shared
 
 NOTHING_KNOWN = GapRule(
-    type="no_data", reason="the lake had nothing by then", when="a section of the snapshot has no value at its instant"
+    type="no_data",
+    reason="no data was available at that time",
+    when="a section of the snapshot has no value at its instant",
 )
 SECTIONS = ("call", "consensus", "facts", "filings", "macro", "news", "prices", "returns", "surprises")
 
@@ -12,7 +14,7 @@ DATASET = Dataset(
     name="earnings_snapshots",
     title="Earnings snapshots",
     summary=(
-        "What an analyst had of a company at an instant beside EDGAR's release of its earnings, one row a value: the "
+        "What an analyst had of a company at an instant around EDGAR's release of its earnings, one row a value: the "
         "answer of the named query earnings_snapshot in a session as of that instant. Frozen: built again, it must be "
         "the same."
     ),

@@ -28,7 +28,7 @@ DATASET = Dataset(
         "showed at once, and never before a poll that did not know it; what was withheld, such as a draft, or filed by "
         "others, such as a Schedule 13G or a Form 4, proves no name. A filing's SGML header: the END of its day. "
         "dei facts: as their filing. Tickers that EDGAR or the graph list without a date: when they were fetched or "
-        "observed. A name that is borne no longer is told by the next statement, never ahead."
+        "observed. The end of a name is stated by the next statement, never ahead."
     ),
     columns=(
         Column(

@@ -45,7 +45,7 @@ DATASET = Dataset(
         Column(
             name="entity_id", type="string", required=True, meaning="CIK, or the industry's, sector's or index's id."
         ),
-        Column(name="symbol", type="string", required=True, meaning="Ticker, or the ETF that stands for the entity."),
+        Column(name="symbol", type="string", required=True, meaning="Ticker, or the ETF that represents the entity."),
         Column(name="date", type="date", required=True, meaning="Trading day of the bar."),
         Column(name="open", type="float", unit="USD", meaning="First price of the regular session."),
         Column(name="high", type="float", unit="USD", meaning="Highest price."),

@@ -26,7 +26,7 @@ DATASET = Dataset(
     ),
     availability=(
         "EDGAR's release of the filing that reported the value, by its accession number. EDGAR's frame, fy and fp are "
-        "not kept: they are rewritten when later filings come, and so tell of the future."
+        "not kept: they are rewritten when later filings come, and so reveal the future."
     ),
     columns=(
         shared.ACCESSION,

@@ -15,7 +15,7 @@ NO_ACCEPTANCE = GapRule(
 NO_ACCESSION = GapRule(type="unverifiable", reason="no accession number", when="the row of the answer names no filing")
 TOLD_OTHERWISE = GapRule(
     type="unverifiable",
-    reason="told otherwise by another page",
+    reason="stated differently on another page",
     when="pages of one run, whose borders move, describe the filing differently; the first one counts",
 )
 

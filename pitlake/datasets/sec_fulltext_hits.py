@@ -16,7 +16,7 @@ MORE_HITS = GapRule(
 )
 TOLD_OTHERWISE = GapRule(
     type="unverifiable",
-    reason="told otherwise by another page",
+    reason="stated differently on another page",
     when="pages of one run describe the same document of a filing differently; the first one counts",
 )
 

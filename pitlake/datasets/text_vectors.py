@@ -11,7 +11,7 @@ DATASET = Dataset(
     title="Vectors of texts",
     summary=(
         "What the lake's own model makes of each text: one row a revision of an article, an exchange in a call or a "
-        "research note, for nearest-neighbour search beside the graph's `embeddings`."
+        "research note, for nearest-neighbour search in addition to the graph's `embeddings`."
     ),
     availability=(
         "As the revision of the text it is made of, never earlier: that row's own instant and source. The model was "

@@ -51,7 +51,7 @@ DATASET = Dataset(
             required=True,
             values=(INDEX, SUBMISSIONS),
             strict=True,
-            meaning="Which of EDGAR's lists tells of it.",
+            meaning="Which of EDGAR's lists reports it.",
         ),
         shared.FORM_TYPE,
         shared.RELEASE_RULE,

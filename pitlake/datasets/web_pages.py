@@ -23,7 +23,7 @@ DATASET = Dataset(
     summary="Pages of an explicit list of sources, dated by what they say of themselves; one row a text revision.",
     availability=(
         "When a capture first held the text: what is read today may have been written today. No earlier than the "
-        "latest proven claim of the page: publication, updates it tells of, and Last-Modified. A day without a time "
+        "latest proven claim of the page: publication, updates it mentions, and Last-Modified. A day without a time "
         "counts as its END in New York, a time without an offset in its later reading."
     ),
     columns=(

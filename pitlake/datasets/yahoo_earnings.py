@@ -21,7 +21,7 @@ DATASET = Dataset(
     summary=(
         "Reported earnings per share with the estimate they met, by the day of the event as Yahoo states it. An event "
         "that Yahoo moves by up to three weeks is a revision, available when observed. Figures "
-        "are those of the first fetch: what the source changed before that can't be told from the report."
+        "are those of the first fetch: what the source changed before can't be distinguished from the report."
     ),
     availability=(
         "The END, in New York, of the event's day in UTC or in New York, whichever is later; where the event is a day "

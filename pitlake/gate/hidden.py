@@ -31,7 +31,7 @@ def _leading_bytes() -> npt.NDArray[np.uint8]:
 def _loose_spelling() -> str:
     """A pattern every forbidden key matches that the rules could read out of a text, unless escapes spell its letters.
 
-    A byte beyond ASCII may stand for any letter (the rules fold widths, accents and look-alikes) or for nothing.
+    A byte beyond ASCII may replace any letter (the rules fold widths, accents and look-alikes) or for nothing.
     """
     unseen = r"(?:[\x00-\x20\x7f-\xff\\]|\\+(?:[bfnrt]|u[0-9a-f]{4}))*"
     spellings = (unseen.join(f"[{letter}\\x80-\\xff]" for letter in key) for key in sorted(FORBIDDEN_KEYS))

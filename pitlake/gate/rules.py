@@ -200,7 +200,7 @@ def _holds_nothing(value: Any) -> bool:
 
 
 def _steps(value: Any) -> Iterable[tuple[Any, Any]]:
-    """The (key, child) pairs inside a value; None is the key of what stands in an array or in a string."""
+    """The (key, child) pairs inside a value; None is the key of what is in an array or in a string."""
     if isinstance(value, dict):
         return value.items()
     if isinstance(value, Pairs):
@@ -375,14 +375,14 @@ def check_text(text: Any, pit: Any) -> Verdict | None:
 
 
 def check_answer(payload: Any, pit: Any) -> Verdict | None:
-    """Check a tool's answer as `check_envelope` does; only the lake's own paging marks may stand beside the envelope.
+    """Check a tool's answer as `check_envelope` does; only the lake's own paging marks may accompany the envelope.
 
-    A receipt of a later instant, or of none, is a violation: what is missing in that answer tells of the future.
+    A receipt of a later instant, or of none, is a violation: what is missing in that answer reveals the future.
     """
     if (verdict := check_envelope(payload, pit)) is not None:
         return verdict
     if not payload.keys() <= _FRAME:
-        return Verdict("PIT_MISSING_ENVELOPE", f"the payload holds keys beside {', '.join(sorted(_FRAME))}")
+        return Verdict("PIT_MISSING_ENVELOPE", f"the payload holds keys other than {', '.join(sorted(_FRAME))}")
     if not _is_cursor(payload.get("next_cursor")):
         return Verdict("PIT_MISSING_ENVELOPE", "next_cursor is not a cursor")
     if not isinstance(payload.get("truncated", False), bool):

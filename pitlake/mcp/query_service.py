@@ -102,7 +102,7 @@ def cursor_key() -> bytes:
 
 
 class Versions:
-    """Which lake version gave which answer last, of the last answers that were not told to the end."""
+    """Which lake version gave which answer last, of the last answers that were not read to the end."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[str, str], int] = OrderedDict()

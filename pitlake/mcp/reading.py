@@ -1,6 +1,6 @@
-"""What a client can read beside the tools: a resource for each dataset, and prompts that say which calls to make.
+"""What a client can read besides the tools: a resource for each dataset, and prompts that say which calls to make.
 
-A resource is what `describe` tells of its dataset, and what the lake holds of it at the server's instant. A prompt is a
+A resource is what `describe` returns for its dataset, with the lake's content at the server's instant. A prompt is a
 list of calls with their arguments filled in, each of which this server answers.
 """
 

@@ -45,7 +45,7 @@ def _texts(within: Any) -> Any:
 
 
 class ReceiptModel(BaseModel):
-    """What was asked of what, and the hash of the whole answer: the same receipt gives the same bytes for ever."""
+    """What was asked of what, and the hash of the whole answer: the same receipt always gives the same bytes."""
 
     as_of: str | None
     known_by: str | None = Field(default=None, description="Only data ingested by this time was used; null: all data.")
@@ -54,7 +54,7 @@ class ReceiptModel(BaseModel):
     rows: int = Field(description="Rows of the whole answer, over all pages.")
     note: str | None = Field(description="What was settled outside of the session: a ticker read as a CIK, and how.")
     hindsight: str | None = Field(
-        description="dataset.column, of datasets the question names, that nobody could know then: today's tickers."
+        description="dataset.column, of datasets the question names, that could not be known then: today's tickers."
     )
 
 

@@ -31,7 +31,7 @@ COUNTS = frozenset(
         *("day", "month", "months", "quarter", "year", "years", "the series' own"),
     )
 )
-"""The units a header may state. Any other, money above all, stands in the rows: in a column that the header names."""
+"""The units a header may state. Any other, money above all, is in the rows: in a column that the header names."""
 
 _KEYS = ("summary", "agent", "reads", "searches", "ids", "one of", "hindsight", "aliases")
 _PARAM = re.compile(
@@ -69,7 +69,7 @@ class Query:
 
     searches: those of the datasets it reads of which it has words or vectors compared, all of them.
     ids: the columns that tell the rows of an answer apart, and find again what they are about.
-    hindsight: columns of the answer that nobody could know at the as of, or `*`: it can't be answered without any.
+    hindsight: columns of the answer that could not be known at the as of, or `*`: it can't be answered without any.
     aliases: other names it is asked by.
     """
 

@@ -1,6 +1,6 @@
-"""Finds the SQL that comes with pitlake (views, catalogue queries, macros): in the package, or beside it.
+"""Finds the SQL that comes with pitlake (views, catalogue queries, macros): in the package, or next to it.
 
-A wheel carries sql/ as pitlake/sql; in a checkout it stands at the top, where its readers look for it.
+A wheel carries sql/ as pitlake/sql; in a checkout it is at the top, where its readers look for it.
 """
 
 from pathlib import Path

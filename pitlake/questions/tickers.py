@@ -1,7 +1,7 @@
 """Whose ticker it is: callers' tickers become companies in the parent, outside of any session, before it is asked.
 
-A ticker belongs to the company whose newest statement, public at the instant, gives it, else to the one that bore it
-last by then. Only where hindsight is allowed may statements and rows of later answer instead, and the answer says so.
+A ticker belongs to the company whose newest statement, public at the instant, gives it, else to the last one that
+bore it before. Only where hindsight is allowed may later statements and rows answer instead, and the answer says so.
 """
 
 import re
@@ -41,10 +41,10 @@ Claim = tuple[datetime, str]  # since when, and the CIK
 
 @dataclass(frozen=True)
 class Company:
-    """What a ticker stands for at an instant.
+    """What a ticker means at an instant.
 
     company: the same for SQL, as sql/macros/company.sql reads it. ciks: empty where no company is known by the ticker.
-    notes: what a caller is told of it, in words the gate knows; label_note: what besides where rows are found by the
+    notes: what a caller reads of it, in words the gate knows; label_note: what besides where rows are found by the
     tickers that their sources write on them.
     """
 
@@ -59,7 +59,7 @@ class Company:
 
 
 class Tickers:
-    """Every statement of one lake version about tickers. until: those alone that were public by then, no hindsight."""
+    """Every statement of one lake version about tickers. until: only those public at that time, no hindsight."""
 
     def __init__(self, snapshot: Snapshot, until: datetime | None = None) -> None:
         self._snapshot, self._hindsight = snapshot, until is None
@@ -71,10 +71,10 @@ class Tickers:
             self._statements[cik].append((from_micros(at), tuple(tickers)))
 
     def resolve(self, ticker: str, as_of: datetime | None) -> Company:
-        """Return the company that bore a ticker at an instant (None: now), else the last that did by then.
+        """Return the company that bore a ticker at an instant (None: now), else the last that bore it before.
 
-        With hindsight whoever bore it later may stand for it where nobody did, and rows are found by the tickers of
-        later that their sources write on them too.
+        With hindsight, a company that bore it later is returned if none did before, and rows are also found by the
+        later tickers that their sources write on them.
         """
         hindsight = self._hindsight
         spelling = _spelled(ticker)

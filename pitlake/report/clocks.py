@@ -1,7 +1,7 @@
 """What the two clocks of a dataset's rows say: on which days they became public, and how much later the lake saw them.
 
 One pass counts rows by hour, which are few however many rows there are; quantiles are looked for in the rows of the
-hours they lie in.
+hours of these rows.
 """
 
 from collections.abc import Mapping, Sequence

@@ -82,7 +82,7 @@ class RevisionCounter:
 
 
 def _some(files: Sequence[DataFile]) -> Iterator[list[DataFile]]:
-    """Files in parts of about so many rows."""
+    """Split files into parts of about this many rows."""
     ends = np.cumsum([file.rows for file in files])
     for _, places in groupby(range(len(files)), lambda place: ends[place] // MOST_ROWS):
         yield [files[place] for place in places]

@@ -20,7 +20,7 @@ _OWN_PAGES = ("", "none", "same-origin")
 
 
 class OwnSite:
-    """Lets a request through, or refuses it with one sentence. hosts: names beside this machine's own."""
+    """Lets a request through, or refuses it with one sentence. hosts: names in addition to this machine's own."""
 
     def __init__(self, app: ASGIApp, hosts: Collection[str] = ()) -> None:
         self._app, self._hosts = app, {*OWN_HOSTS, *hosts}

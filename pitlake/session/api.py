@@ -48,7 +48,7 @@ def connect(  # noqa: PLR0913 - all that a session is asked for
         isolation: "process" is sealed; "in_process" is for trusted code.
         datasets: Which to bind (default: all).
         open_mode: Ask without an instant, outcomes included.
-        hindsight: "omit" leaves out the columns that nobody could know at available_at, such as today's tickers.
+        hindsight: "omit" leaves out the columns that could not be known at available_at, such as today's tickers.
         limits: Bounds of time, memory and results.
         catalogue: Contracts and views of a lake that holds others than this installation's and those of mounted tables;
             macros over those are left out.

@@ -80,7 +80,7 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Receipt:
-    """A question and the hashes of its text and its answer: the same question gives the same answer, for ever."""
+    """A question and the hashes of its text and its answer: the same question always gives the same answer."""
 
     question: Question
     sql_sha256: str
@@ -120,7 +120,7 @@ class Result:
     """The rows of one query. `truncated`: a cap the caller asked for cut it short; never set otherwise.
 
     notes: what was settled outside of the session, such as a ticker that only later names tell. hindsight: for each
-    dataset that the question names, its columns that nobody could know at available_at. reading: what a caller's
+    dataset that the question names, its columns that could not be known at available_at. reading: what a caller's
     statement reads, and whether the rows are those of one view.
     """
 

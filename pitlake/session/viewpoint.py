@@ -18,7 +18,7 @@ Hindsight = Literal["show", "omit"]
 
 SHOW: Hindsight = "show"
 OMIT: Hindsight = "omit"
-"""What a session does with columns that nobody could know at available_at."""
+"""What a session does with columns that could not be known at available_at."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class Viewpoint:
     as_of: an aware UTC datetime; None is open mode, outcomes included.
     version: the lake version. known_by: the instant whose newest version is meant where no version is given; with both,
     the version is the one that was found by it. Without either the newest version is asked.
-    hindsight: "omit" leaves out the columns that nobody could know at available_at.
+    hindsight: "omit" leaves out the columns that could not be known at available_at.
     lake: the lake or its root; None for $PITLAKE_LAKE, else ./.pitlake/lake.
     isolation: "process" is sealed; "in_process" is for trusted code.
     """

@@ -86,7 +86,7 @@ def _day(text: str | None, otherwise: date) -> date:
 
 
 def _slid(text: str | None, otherwise: date) -> date:
-    """The day a slider stands at, which counts days as `date.toordinal` does."""
+    """Return the day of a slider's position, which counts days as `date.toordinal` does."""
     try:
         return date.fromordinal(int(text)) if text else otherwise
     except (ValueError, OverflowError):

@@ -32,7 +32,7 @@ MOST_BODY = 64 << 10
 
 @dataclass(frozen=True)
 class Room:
-    """Pages beside the time machine. links: (address, title) of the bar; templates: a folder of its own; routes: given
+    """Pages next to the time machine. links: (address, title) of the bar; templates: a folder of its own; routes: given
     what renders a template, and the lake.
     """
 

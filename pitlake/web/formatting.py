@@ -1,7 +1,7 @@
 """How numbers, instants and evidence are written into a page.
 
 A number is a link to its history and carries its exact value; an instant is a link to that instant; evidence is a
-numbered mark that leads to the page's list. All of it is escaped here, and only made of what a session told.
+numbered mark that leads to the page's list. All of it is escaped here, and made only of a session's answers.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ CLOCKS = {
     "neo4j_created": "the graph's own instant",
     "edgar_accepted": "released by EDGAR",
     "time_series_timestamp": "close of the session, or end of the day",
-    "provider_metadata": "told by the provider",
+    "provider_metadata": "stated by the provider",
 }
 """What dated a row, in words."""
 _SPELLED = {"us-gaap:EarningsPerShareDiluted": "EPS, diluted"}

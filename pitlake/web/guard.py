@@ -29,7 +29,7 @@ HEADERS = {
 
 
 class Guard:
-    """Lets a request through, or refuses it with one sentence. hosts: names beside this machine's own."""
+    """Lets a request through, or refuses it with one sentence. hosts: names in addition to this machine's own."""
 
     def __init__(self, app: ASGIApp, token: str, hosts: Collection[str] = ()) -> None:
         self._app, self._token = app, token

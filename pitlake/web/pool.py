@@ -73,7 +73,7 @@ class Pool:
             self.sweep()
 
     def sweep(self) -> None:
-        """Close what nobody uses and has been idle too long, or is the least recently used beyond the bound."""
+        """Close unused sessions that were idle too long, and the least recently used ones beyond the bound."""
         with self._lock:
             free = {key: pooled for key, pooled in self._pooled.items() if not pooled.users}
             long_ago = time.monotonic() - self._idle

@@ -39,9 +39,9 @@ class GraphResource(dg.ConfigurableResource[None]):
 
     def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
         """End a run."""
-        kept, self._run, self._graph = self._run, None, None
-        if kept is not None:
-            kept.close()
+        run, self._run, self._graph = self._run, None, None
+        if run is not None:
+            run.close()
 
     @contextlib.contextmanager
     def connect(self) -> Iterator[Graph]:
@@ -64,14 +64,14 @@ class GraphResource(dg.ConfigurableResource[None]):
         Raises:
             BadInput: see GraphSettings.
         """
-        said: dict[str, object] = {
+        settings: dict[str, object] = {
             name: getattr(self, name)
             for name in ("uri", "username", "password", "database", "local")
             if getattr(self, name)
         }
         if self.root:
-            said["root"] = Path(self.root)
-        return dataclasses.replace(GraphSettings.from_env(), **said)  # type: ignore[arg-type]
+            settings["root"] = Path(self.root)
+        return dataclasses.replace(GraphSettings.from_env(), **settings)  # type: ignore[arg-type]
 
 
 def filled(graph: Graph) -> Graph:

@@ -1,4 +1,4 @@
-"""Archives: EDGAR's bulk files as captures, kept whole beside the others and read member by member.
+"""Archives: EDGAR's bulk files as captures, kept whole with the others and read member by member.
 
 A member is handed out as the answer that EDGAR's interface gives to the request for it, so that the same feeds read it.
 """
@@ -55,21 +55,21 @@ class Archive:
     def members(self) -> list[Member]:
         """Return its files about companies, in order of their CIKs."""
         with zipfile.ZipFile(self.path) as archive:
-            listed = [
-                Member(name=one.filename, mark=(one.CRC, one.file_size), size=one.file_size)
-                for one in archive.infolist()
-                if one.filename.startswith("CIK") and one.filename[3:13].isdigit()
+            members = [
+                Member(name=entry.filename, mark=(entry.CRC, entry.file_size), size=entry.file_size)
+                for entry in archive.infolist()
+                if entry.filename.startswith("CIK") and entry.filename[3:13].isdigit()
             ]
-        return sorted(listed, key=lambda member: member.name)
+        return sorted(members, key=lambda member: member.name)
 
 
 def read(archive: Archive, names: list[str]) -> Iterator[Capture]:
     """Yield members as captures of the requests that EDGAR answers with them."""
-    with zipfile.ZipFile(archive.path) as opened:
+    with zipfile.ZipFile(archive.path) as zipped:
         for name in names:
             request = Request(PATHS[archive.kind].format(name))
             headers = {"content-type": "application/json"}
-            yield captured(PROVIDER, request, opened.read(name), headers=headers, fetched_at=archive.taken_at)
+            yield captured(PROVIDER, request, zipped.read(name), headers=headers, fetched_at=archive.taken_at)
 
 
 def keep(store: CaptureStore, path: Path) -> Archive:

@@ -22,7 +22,7 @@ class TooLarge(requests.RequestException):
 
 
 class Bounded(HTTPAdapter):
-    """Answers of at most so many bytes, whole within the seconds that `seconds()` gives when they are asked for."""
+    """Answers of at most this many bytes, complete within the seconds that `seconds()` gives per request."""
 
     def __init__(self, most_bytes: int, seconds: Callable[[], float]) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class Bounded(HTTPAdapter):
         over = threading.Event()
         asker = self._idle.pop() if self._idle else _Asker()
         try:
-            found = asker.result(
+            response = asker.result(
                 lambda: self._read(super(Bounded, self).send(request, *args, **options), over), self._seconds()
             )
         except Empty:
@@ -42,9 +42,9 @@ class Bounded(HTTPAdapter):
             asker.dismiss()
             raise requests.Timeout("the answer took too long") from None
         self._idle.append(asker)
-        if isinstance(found, BaseException):
-            raise found
-        return found
+        if isinstance(response, BaseException):
+            raise response
+        return response
 
     def close(self) -> None:
         """Let go of connections and threads."""
@@ -75,7 +75,7 @@ class Bounded(HTTPAdapter):
 
 
 class _Asker:
-    """A thread that asks one question after the other, so that whoever waits for an answer can stop waiting: nothing
+    """A thread that asks one question after the other, so that its caller can stop waiting: nothing
     else ends a wait for a name, a handshake or a header that comes byte by byte.
     """
 

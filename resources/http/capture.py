@@ -1,6 +1,6 @@
 """Captures: raw HTTP answers as they came, without secrets, kept by content and found again by the request.
 
-A body is stored once under its SHA-256, each answer as one small JSON file beside the others of its request. Those of
+A body is stored once under its SHA-256, each answer as one small JSON file with the others of its request. Those of
 a lake in an object store lie there too, with a mirror here. Nothing here asks a provider or knows what an answer means.
 """
 
@@ -52,17 +52,17 @@ class Request:
 
     @cached_property
     def query(self) -> tuple[tuple[str, str], ...]:
-        """The parameters as sorted pairs of text; None is left out, a list is a repeated parameter."""
+        """Return the parameters as sorted pairs of text; None is left out, a list is a repeated parameter."""
         pairs = []
         for name, value in self.params.items():
             values = value if isinstance(value, (list, tuple)) else (value,)
-            pairs += [(name, _spelled(one)) for one in values if one is not None]
+            pairs += [(name, _spelled(item)) for item in values if item is not None]
         return tuple(sorted(pairs))
 
     def key(self, source: str) -> str:
-        """32 hex digits by which answers to this request are found, wherever the provider's base URL points."""
-        said = [source, self.method.upper(), self.host, self.path, self.query, self.json]
-        text = json.dumps(said, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
+        """Return the 32 hex digits that identify this request's answers, wherever the provider's base URL points."""
+        parts = [source, self.method.upper(), self.host, self.path, self.query, self.json]
+        text = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
@@ -93,26 +93,24 @@ class Capture:
 
     @property
     def location(self) -> str:
-        """The URL with its non-secret query."""
+        """Return the URL with its non-secret query."""
         return located(self.url, self.params)
 
     @property
     def evidence(self) -> str:
-        """What rows cite: the URL with its non-secret query, and the hash of the body."""
+        """Return what rows cite: the URL with its non-secret query, and the hash of the body."""
         return f"{self.location}#sha256={self.sha256}"
 
     def text(self) -> str:
-        """The body as text: by its charset, else UTF-8, without byte order mark; what can't be decoded is replaced."""
-        found = _CHARSET.search(self.headers.get("content-type", ""))
+        """Return the body as text: by its charset, else UTF-8, without byte order mark; bad bytes are replaced."""
+        match = _CHARSET.search(self.headers.get("content-type", ""))
         try:
-            return self.body.decode(found[1] if found else "utf-8-sig", errors="replace").removeprefix("\ufeff")
+            return self.body.decode(match[1] if match else "utf-8-sig", errors="replace").removeprefix("\ufeff")
         except LookupError:
             return self.body.decode("utf-8-sig", errors="replace")
 
     def json(self) -> Any:
-        """The body as JSON, read once: callers leave it as it is. Raises Unparsable when it is not, which truncated
-        answers and HTML pages are.
-        """
+        """Return the body as JSON, parsed once; do not change it. Raises Unparsable for anything else."""
         return self._json
 
     @cached_property
@@ -124,11 +122,11 @@ class Capture:
 
 
 def located(url: str, params: tuple[tuple[str, str], ...]) -> str:
-    """A URL with its query."""
+    """Return a URL with its query."""
     return f"{url}?{urlencode(params)}" if params else url
 
 
-KEPT = tuple(one.name for one in fields(Capture) if one.name != "body")
+KEPT = tuple(attribute.name for attribute in fields(Capture) if attribute.name != "body")
 
 
 class CaptureStore:
@@ -141,17 +139,17 @@ class CaptureStore:
 
     @staticmethod
     def of(location: Path | str) -> "CaptureStore":
-        """The store of a lake, by the lake's location: $PITLAKE_CAPTURES, else `_captures` beside its tables.
+        """Return the store of a lake, by the lake's location: $PITLAKE_CAPTURES, else `_captures` next to its tables.
 
         Raises BadInput for a place that is neither a directory nor s3://.
         """
-        named = os.environ.get(ROOT_VARIABLE)
-        store = open_store(named or location)
-        folder = "" if named else FOLDER
+        configured = os.environ.get(ROOT_VARIABLE)
+        store = open_store(configured or location)
+        folder = "" if configured else FOLDER
         return RemoteCaptureStore(store, folder) if isinstance(store, RemoteStore) else CaptureStore(store.path(folder))
 
     def put(self, capture: Capture) -> Capture:
-        """Keep an answer; a body that is there already is not written again. Returns the capture."""
+        """Store an answer, its body once per content; return the capture."""
         body = self._body(capture.sha256)
         if not self._has(body, capture.body):
             self._write(body, capture.body)
@@ -160,42 +158,42 @@ class CaptureStore:
         return capture
 
     def until(self, moment: datetime) -> Self:
-        """The same store without the answers that came after an instant."""
-        found = copy(self)
-        found.until_micros = clock.micros(moment)
-        return found
+        """Return the same store without answers fetched after an instant."""
+        store = copy(self)
+        store.until_micros = clock.micros(moment)
+        return store
 
     def instants(self, source: str, request_key: str) -> list[int]:
-        """When each answer to a request came, in microseconds, the first one first."""
+        """Return when each answer to a request was fetched, in microseconds, in order."""
         return [micros for micros, _ in self._taken(self._folder(source, request_key), request_key)]
 
     def newest_first(self, source: str, request_key: str) -> Iterator[Capture]:
-        """Every answer to a request, the last one first. Raises CaptureDamaged."""
+        """Yield every answer to a request, newest first. Raises CaptureDamaged."""
         folder = self._folder(source, request_key)
         for _, name in reversed(self._taken(folder, request_key)):
-            found = self._read(folder / name)
-            self._unsynced |= {str(folder / name), str(self._body(found.sha256))}
-            yield found
+            capture = self._read(folder / name)
+            self._unsynced |= {str(folder / name), str(self._body(capture.sha256))}
+            yield capture
 
     def _taken(self, folder: Path, request_key: str) -> list[tuple[int, str]]:
         """The files of a request's answers, each with its instant, in order."""
         names = (name for name in self._names(folder) if name.startswith(f"{request_key}-"))
         taken = sorted((int(name.split("-")[1]), name) for name in names)
-        return [one for one in taken if self.until_micros is None or one[0] <= self.until_micros]
+        return [entry for entry in taken if self.until_micros is None or entry[0] <= self.until_micros]
 
     def every(self, source: str = "*") -> Iterator[Capture]:
-        """Every answer there is of a source, in no order. Raises CaptureDamaged."""
+        """Yield every answer of a source, in no order. Raises CaptureDamaged."""
         for path in self._files("answers"):
             if source in ("*", path.parts[-3]):
                 yield self._read(path)
 
     def keep_run(self, run_id: str, dataset: str, facts: Mapping[str, Any]) -> None:
-        """Keep what a run was asked for, so that it can be parsed again from the same captures."""
+        """Store what a run was asked for, so that it can be parsed again from the same captures."""
         text = json.dumps(facts, ensure_ascii=False, sort_keys=True, indent=1) + "\n"
         self._write(self.root / "runs" / run_id / f"{dataset}.json", text.encode())
 
     def run(self, run_id: str, dataset: str) -> dict[str, Any]:
-        """What `keep_run` kept. Raises BadInput for a run that is not known here."""
+        """Return what `keep_run` stored. Raises BadInput for an unknown run."""
         try:
             facts: dict[str, Any] = json.loads(self._bytes(self.root / "runs" / run_id / f"{dataset}.json"))
         except (OSError, ValueError):
@@ -203,11 +201,11 @@ class CaptureStore:
         return facts
 
     def runs(self) -> list[tuple[str, str]]:
-        """The runs that were kept, as (run, dataset)."""
+        """Return the stored runs as (run, dataset)."""
         return sorted((path.parent.name, path.stem) for path in self._files("runs"))
 
     def flush(self) -> None:
-        """Force what was written to the disk: done before rows that cite it are published."""
+        """Sync written files to disk, before rows that cite them are published."""
         files, self._unsynced = self._unsynced, set()
         folders = set[str]()
         for path in files:
@@ -277,21 +275,21 @@ class CaptureStore:
 
 
 class RemoteCaptureStore(CaptureStore):
-    """Captures in an object store: there before anybody is given them, read from the mirror where it has them."""
+    """Captures in an object store, written there first and read from the mirror where it has them."""
 
     def __init__(self, store: RemoteStore, folder: str) -> None:
         super().__init__(store.path(folder))
         self._store = store
 
     def flush(self) -> None:
-        """Nothing is left to do: what was written is in the object store."""
+        """Do nothing: written files are in the object store already."""
         self._unsynced.clear()
 
     def _names(self, folder: Path) -> list[str]:
-        return [Path(found.key).name for found in self._store.walk(self._store.key(folder))]
+        return [Path(entry.key).name for entry in self._store.walk(self._store.key(folder))]
 
     def _files(self, part: str) -> Iterator[Path]:
-        return (self._store.path(found.key) for found in self._store.walk(self._store.key(self.root / part)))
+        return (self._store.path(entry.key) for entry in self._store.walk(self._store.key(self.root / part)))
 
     def _bytes(self, path: Path) -> bytes:
         try:

@@ -72,7 +72,7 @@ class HttpClient:
     everything, once.
 
     until: captures fetched later are not there, which is how an earlier run is replayed. seconds: how long all its
-    questions may take together, waiting included. pause waits so many seconds between attempts; tests hand in one that
+    questions may take together, waiting included. pause waits that many seconds between attempts; tests use one that
     does not. A provider that gave no answer at all as often in a row as it is asked at most is not asked again for
     REST_SECONDS, and then once. Use as a context manager.
     """
@@ -106,20 +106,20 @@ class HttpClient:
         self._masks = masked_wire(self._spellings)
 
     def fetch(self, request: Request) -> Capture:
-        """The answer to a request. Raises AnswerRefused when there is no usable one, NotCaptured in replay, and
+        """Return the answer to a request. Raises AnswerRefused when there is no usable one, NotCaptured in replay, and
         BadInput for a missing secret or contact before anything is asked.
         """
         key = request.key(self.provider.name)
         if self.mode != "refresh" or key in self._answered:
-            known = self._captured(request, key)
-            if known is not None:
-                return known
+            capture = self._captured(request, key)
+            if capture is not None:
+                return capture
         answer = self._asked(request)
         self._answered.add(key)
         return answer
 
     def close(self) -> None:
-        """Let go of connections and files. Raises nothing: what was answered is captured."""
+        """Close connections and files. Raises nothing: every answer is captured."""
         unmask(self._masks)
         self._masks = []
         line, self._line = self._line, None
@@ -216,8 +216,8 @@ class HttpClient:
             headers = line.secrets
         elif line.secrets:
             headers = {"Authorization": f"Bearer {next(iter(line.secrets.values()))}"}
-        asked = requests.PreparedRequest()  # a session's own way of preparing costs as much as asking
-        asked.prepare(
+        prepared = requests.PreparedRequest()  # a session's own way of preparing costs as much as asking
+        prepared.prepare(
             method=request.method,
             url=located(url, tuple(query)),
             json=request.json,
@@ -225,7 +225,7 @@ class HttpClient:
             cookies=line.session.cookies,
         )
         return line.session.send(
-            asked,
+            prepared,
             timeout=self.provider.timeout,
             allow_redirects=False,
             verify=line.session.verify,
@@ -261,16 +261,16 @@ def captured(
     fetched_at: datetime | None = None,
     spellings: Mapping[bytes, str] = MappingProxyType({}),
 ) -> Capture:
-    """An answer as it is kept: what is not a secret of the request, the headers worth keeping, secrets taken out.
+    """Return an answer as a capture: the request without secrets, the headers worth keeping, secrets redacted.
 
     fetched_at: now by default, by our clock and the provider's Date.
     """
-    body, found = redact(content, spellings)
-    kept = {}
+    body, redacted = redact(content, spellings)
+    kept_headers = {}
     for name in provider.keep:
         if name in headers:
             value, count = redact(headers[name].encode("latin-1", "replace"), spellings)
-            kept[name], found = value.decode("latin-1"), found + count
+            kept_headers[name], redacted = value.decode("latin-1"), redacted + count
     return Capture(
         source=provider.name,
         method=request.method.upper(),
@@ -278,20 +278,20 @@ def captured(
         params=request.query,
         payload=request.json,
         status=status,
-        headers=kept,
+        headers=kept_headers,
         body=body,
-        fetched_at=fetched_at or _fetched_at(kept.get("date")),
+        fetched_at=fetched_at or _fetched_at(kept_headers.get("date")),
         sha256=sha256(body).hexdigest(),
         request_key=request.key(provider.name),
-        redacted=found,
+        redacted=redacted,
     )
 
 
-def _fetched_at(stated: str | None) -> datetime:
+def _fetched_at(date_header: str | None) -> datetime:
     """Now, or the provider's Date where it lies ahead by more than clocks differ: late is safe, early is not."""
     ours = clock.now()
     try:
-        theirs = parsedate_to_datetime(stated or "")
+        theirs = parsedate_to_datetime(date_header or "")
     except ValueError:
         return ours
     if theirs.tzinfo is None:
@@ -301,11 +301,11 @@ def _fetched_at(stated: str | None) -> datetime:
 
 def _retry_after(capture: Capture) -> float:
     """The seconds the provider asks to wait, as a number or as a date; 0 when it does not say."""
-    stated = capture.headers.get("retry-after", "").strip()
-    if stated.isascii() and stated.isdigit():
-        return min(float(stated), LONGEST_RETRY_AFTER)
+    header = capture.headers.get("retry-after", "").strip()
+    if header.isascii() and header.isdigit():
+        return min(float(header), LONGEST_RETRY_AFTER)
     try:
-        ahead = (parsedate_to_datetime(stated) - capture.fetched_at).total_seconds()
+        ahead = (parsedate_to_datetime(header) - capture.fetched_at).total_seconds()
     except (ValueError, TypeError):
         return 0.0
     return min(max(ahead, 0.0), LONGEST_RETRY_AFTER)

@@ -46,14 +46,14 @@ class RateLimit:
         """Take the oldest request's place for one that is made now; else for how long it can't be taken yet."""
         fcntl.flock(self._file, fcntl.LOCK_EX)
         try:
-            (asked,) = _COUNT.unpack(self._read(0))
-            place = _COUNT.size + _INSTANT.size * (asked % self._count)
+            (count,) = _COUNT.unpack(self._read(0))
+            place = _COUNT.size + _INSTANT.size * (count % self._count)
             (oldest,), now = _INSTANT.unpack(self._read(place)), time.monotonic()
             rest: float = oldest + self._seconds - now
             if oldest and oldest <= now and rest > 0:  # an instant ahead of the clock is of before the machine's start
                 return rest
             os.pwrite(self._file, _INSTANT.pack(now), place)
-            os.pwrite(self._file, _COUNT.pack(asked + 1), 0)
+            os.pwrite(self._file, _COUNT.pack(count + 1), 0)
             return 0.0
         finally:
             fcntl.flock(self._file, fcntl.LOCK_UN)

@@ -77,7 +77,7 @@ def judge_json(capture: Capture) -> Assessment:
 class Provider:
     """One provider.
 
-    rate: at most so many requests in so many seconds, over all runs that share a capture store. hosts: other base URLs
+    rate: the most requests within a number of seconds, over all runs that share a capture store. hosts: other base URLs
     by name, for requests that name one. secrets: name to send it under -> variables it may be given in. public: values
     of them that are not secret, such as a demo key. place: where secrets go. headers: sent with every request. contact:
     variables that hold the User-Agent with a contact address, for providers that demand one. timeout: seconds to

@@ -26,9 +26,9 @@ WIRE_LOGGERS = ("urllib3.connectionpool", "urllib3.util.retry", "requests.sessio
 
 def setting(names: Iterable[str]) -> str | None:
     """The first of these variables that is set, in the environment or in ./.env; None when none is."""
-    listed = tuple(names)
+    candidates = tuple(names)
     for source in (os.environ, _dotenv(Path(".env").absolute())):
-        for name in listed:
+        for name in candidates:
             value = (source.get(name) or "").strip()
             if value:
                 return value
@@ -50,7 +50,7 @@ def _parsed(path: Path, _modified: int) -> Mapping[str, str | None]:
 class Secrets:
     """The secrets of one provider: by the name they are sent under, each from the variables it may be given in.
 
-    public: values that are not secret although they stand in its place, such as a provider's public demo key.
+    public: values that are not secret although they take its place, such as a provider's public demo key.
     """
 
     def __init__(self, provider: str, variables: Mapping[str, tuple[str, ...]], public: tuple[str, ...] = ()) -> None:
@@ -58,7 +58,7 @@ class Secrets:
 
     def values(self) -> dict[str, str]:
         """Every secret by name. Raises BadInput naming the variable that is missing, never a value."""
-        found = {}
+        secrets = {}
         for name, variables in self._variables.items():
             value = setting(variables)
             if value is None:
@@ -67,28 +67,28 @@ class Secrets:
                 )
             if len(value) < SHORTEST and value not in self._public:
                 raise BadInput(variables[0], "is too short to be a key", "check what it is set to")
-            found[name] = value
-        return found
+            secrets[name] = value
+        return secrets
 
     def spellings(self) -> dict[bytes, str]:
-        """Every way a secret that is set might be echoed, and the name it stands for."""
-        found: dict[bytes, str] = {}
+        """Every way a secret that is set might be echoed, and its name."""
+        spellings: dict[bytes, str] = {}
         for name, variables in self._variables.items():
             for value in filter(None, (setting([variable]) for variable in variables)):
                 if value not in self._public and len(value) >= SHORTEST:
-                    found |= {spelling.encode(): name for spelling in _spellings(value)}
-        return found
+                    spellings |= {spelling.encode(): name for spelling in _spellings(value)}
+        return spellings
 
 
 def spelled(values: Mapping[str, str]) -> dict[bytes, str]:
-    """Every way secrets might be echoed, and the name each stands for."""
+    """Every way secrets might be echoed, and the name of each."""
     long = {name: value for name, value in values.items() if len(value) >= SHORTEST}
     return {spelling.encode(): name for name, value in long.items() for spelling in _spellings(value)}
 
 
 def _spellings(value: str) -> Iterator[str]:
     for quoted in (quote(value, safe=""), quote_plus(value), quote(value)):
-        yield from (quoted, _ESCAPE.sub(lambda found: found[0].lower(), quoted))
+        yield from (quoted, _ESCAPE.sub(lambda match: match[0].lower(), quoted))
     for plain in (value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], html.escape(value)):
         yield from (plain, plain.replace("/", "\\/"))
     yield base64.b64encode(value.encode()).decode().rstrip("=")

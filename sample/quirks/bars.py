@@ -110,7 +110,7 @@ def _natural_bars() -> Iterator[Expectation]:
         "2023-11-24T21:00:00Z",
         "neo4j:Date:2023-11-24/HAS_PRICE/MarketIndex:SPY",
     )
-    yield absent(54, "a ticker without prices for ever", "prices", {"symbol": NEVER_PRICED})
+    yield absent(54, "a ticker that never has prices", "prices", {"symbol": NEVER_PRICED})
     yield absent(22, "no bars on a day in the hole", "prices", {"date": date(2023, 10, 9)})
     yield row(
         27,
@@ -135,7 +135,7 @@ def _natural_bars() -> Iterator[Expectation]:
 
 
 def _split_bars() -> Iterator[Expectation]:
-    """The bars around a split: one stretch loaded after it, its neighbours before. All of them are told as traded."""
+    """The bars around a split: one stretch loaded after it, its neighbours before. All of them are as traded."""
     for quirk, day, close, case in (
         (29, date(2024, 6, 6), 1111.981, "a bar loaded after the split is brought back to what was traded"),
         (29, date(2024, 6, 7), 1121.099, "the next bar, loaded before it, is as traded"),

@@ -75,7 +75,7 @@ def _values(graph: Graph, filing: Filing) -> Iterator[Expectation]:
         ),
         (
             4,
-            "a period for ever has no days",
+            "a period without end has no days",
             Fact("qfh:FoundingPlace", Period(None, None), "Ink Street"),
             {"period_type": "forever", "period_start": None, "period_end": None, "value": "Ink Street"},
         ),

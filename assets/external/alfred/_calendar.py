@@ -1,9 +1,9 @@
-"""When FRED's releases happen: clock times by release, and the instant a vintage's day stands for.
+"""When FRED's releases happen: clock times by release, and the instant of a vintage's day.
 
 A clock time counts only from a day on since when the agency has kept to it, on weekdays for which the release's
 calendar says that data came. Every other vintage is public at the END of its New York day: late by up to 24 hours,
 never early. A release delayed to another day is dated on that day. What no calendar of days can tell is a release
-delayed within its day: its clock would be early by the delay, so whoever can't have that asks for no clocks. Pure.
+delayed within its day: its clock would be early by the delay, so callers who can't accept that leave clocks out. Pure.
 """
 
 from collections.abc import Collection

@@ -196,7 +196,7 @@ PARSERS = {"observation_date": fields.day, "value": fields.number}
 
 
 def _release(captures: Sequence[Capture]) -> tuple[int | None, frozenset[date]]:
-    """The release's number and the days its calendar names; None and no day where that is not told."""
+    """The release's number and the days its calendar names; None and no day if not stated."""
     number = next((_release_of(capture) for capture in captures if _is(capture, RELEASE)), None)
     facts = {
         _day(release_date.get("date"))
@@ -226,7 +226,7 @@ def _members(capture: Capture, name: str) -> list[dict[str, Any]]:
 
 
 def _list_or_empty(capture: Capture, name: str) -> list[Any]:
-    """A list; empty where the answer is of another shape, which `records` tells of."""
+    """Return the list; empty for another shape, which `records` reports."""
     members = _body(capture).get(name)
     return members if isinstance(members, list) else []
 

@@ -1,4 +1,4 @@
-"""Dataset `av_earnings`: reported earnings of Alpha Vantage, dated by the filing that told them if the lake has it."""
+"""Dataset `av_earnings`: reported earnings of Alpha Vantage, dated by their filing if the lake has it."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from datetime import date, datetime, timedelta

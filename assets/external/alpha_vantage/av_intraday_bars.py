@@ -134,7 +134,7 @@ def values(record: Record) -> dict[str, Any]:
 
 
 def market_session(start: datetime) -> str:
-    """Return where a bar lies in its day. Raises RecordRefused on days without a session."""
+    """Return where a bar falls in its day. Raises RecordRefused on days without a session."""
     hours = session_by(new_york_day(start), start)
     if hours is None:
         raise RecordRefused(figures.NO_SESSION.reason)

@@ -49,8 +49,8 @@ def whole(unit: Unit, _captures: Sequence[Capture]) -> Whole:
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     """Return one record per bar."""
     period = _period(unit.scope)
-    found = (({**bar, "period": period}, capture) for bar, capture in _bars.bars(unit, captures))
-    return mark_repeats(found, _name, _bars.figures_of)
+    bars = (({**bar, "period": period}, capture) for bar, capture in _bars.bars(unit, captures))
+    return mark_repeats(bars, _name, _bars.figures_of)
 
 
 def locate(record: Record, run: RunFacts) -> Place:
@@ -83,7 +83,7 @@ def values(record: Record) -> dict[str, Any]:
 
 
 def days_of(period: str, day: date) -> list[date]:
-    """Return the weekdays of the week, or the days of the month, that a day lies in."""
+    """Return the weekdays of a day's week, or the days of its month."""
     if period == "week":
         first, length = day - timedelta(days=day.weekday()), WEEKDAYS
     else:

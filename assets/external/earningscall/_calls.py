@@ -118,7 +118,7 @@ def events(capture: Capture) -> tuple[str | None, list[Any]]:
 
 
 def listed_starts(captures: Sequence[Capture], call: dict[str, Any]) -> list[Any]:
-    """Return every start the company's list states for a call, as it is spelled; a list may tell of one call twice."""
+    """Return every start the company's list states for a call, as it is spelled; a list may name one call twice."""
     quarter = call["year"], call["quarter"]
     return [
         event.get("conference_date")
@@ -138,7 +138,7 @@ def latest(spelled: Sequence[Any]) -> Any:
 def instant(value: Any) -> datetime | None:
     """Return a start with its local offset; None when null or blank, or at midnight there or in New York.
 
-    Midnight stands for a day without a time. Raises Unreadable.
+    Midnight means a day without a time. Raises Unreadable.
     """
     moment = _exact(value)
     return None if moment is None or _midnight_of(value, moment) else moment

@@ -97,7 +97,7 @@ def _whole(body: Mapping[str, Any]) -> str | None:
 
 
 def _spoken(turn: Mapping[str, Any]) -> str | None:
-    """The words of a turn, which may be told one by one. Raises Unreadable."""
+    """The words of a turn, which may be given one by one. Raises Unreadable."""
     words = [fields.word(word) for word in fields.objects(turn.get("words") or [])]
     return fields.text(turn.get("text")) or " ".join(filter(None, words)) or None
 

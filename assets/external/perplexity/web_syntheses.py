@@ -1,6 +1,6 @@
 """Dataset `web_syntheses`: the prose of chat answers, for open mode alone. Pure.
 
-The requests are web_results' own, so whoever comes second is served from captures."""
+The requests are web_results' own, so the second of the two is served from captures."""
 
 import re
 from collections.abc import Iterator, Sequence

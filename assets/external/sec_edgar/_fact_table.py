@@ -86,13 +86,13 @@ def _columns(
     regular_forms = all(type(form) is str and form and form == form.strip() for form in set(forms))
     if None in dates or not regular_forms or not all(map(math.isfinite, figures)):
         return None
-    known = cast("list[_Dated]", dates)
-    named = quote("/".join((shared["cik"], shared["concept"], shared["unit"], "")), safe="/:", errors="replace")
+    dated_periods = cast("list[_Dated]", dates)
+    evidence = quote("/".join((shared["cik"], shared["concept"], shared["unit"], "")), safe="/:", errors="replace")
     return {
         "accession_no": (number for *_, number in periods),
         "form_type": forms,
-        "release_rule": (one.rule for one in known),
-        "accepted_at": (one.accepted_at for one in known),
+        "release_rule": (dating.rule for dating in dated_periods),
+        "accepted_at": (dating.accepted_at for dating in dated_periods),
         "concept": repeat(shared["concept"], len(facts)),
         "unit": repeat(shared["unit"], len(facts)),
         "period_type": ("duration" if start else "instant" for start, *_ in periods),
@@ -100,9 +100,11 @@ def _columns(
         "period_end": (end for _, end in days),
         "value": map(str, values),
         "value_number": figures,
-        "filing_date": (one.filed for one in known),
-        "available_at": (one.at for one in known),
-        "evidence": (f"{capture.evidence}&item={named}{start or ''}/{end}/{number}" for start, end, number in periods),
+        "filing_date": (dating.filed for dating in dated_periods),
+        "available_at": (dating.at for dating in dated_periods),
+        "evidence": (
+            f"{capture.evidence}&item={evidence}{start or ''}/{end}/{number}" for start, end, number in periods
+        ),
     }
 
 

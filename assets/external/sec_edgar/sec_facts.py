@@ -56,8 +56,8 @@ def fact_lists(capture: Capture, cik: str, since: date | None) -> Iterator[tuple
         for unit, facts in units.items():
             if not isinstance(facts, list) or not all(isinstance(fact, dict) for fact in facts):
                 raise Unparsable(capture.evidence, "a unit is not a list of facts")
-            wanted = [fact for fact in facts if str(fact.get("filed") or LATEST) >= first] if first else facts
-            yield {"cik": of_cik, "concept": concept, "unit": unit}, wanted
+            recent = [fact for fact in facts if str(fact.get("filed") or LATEST) >= first] if first else facts
+            yield {"cik": of_cik, "concept": concept, "unit": unit}, recent
 
 
 def fact_records(facts: Sequence[Record], shared: Mapping[str, str], capture: Capture) -> Iterator[Record]:

@@ -79,7 +79,7 @@ def units(scope: Scope) -> list[Unit]:
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
     """Fetch the submissions of a registrant, or of every registrant in a day's index; then the wanted headers.
 
-    What is not there of one registrant costs no other: a page that lacks is told of when all have been asked.
+    What is not there of one registrant costs no other: a missing page is reported when all have been asked.
     """
     if not unit.name.startswith(INDEX):
         yield from _submissions(unit.name, unit.scope, fetch)
@@ -147,7 +147,7 @@ def items_of(record: Record) -> list[str]:
 
 
 def _inside(filing_date: Any, scope: Scope) -> bool:
-    """Whether a filing date lies in the scope's days. It saves work and dates nothing."""
+    """Return whether a filing date is in the scope's days. It saves work and dates nothing."""
     filed = str(filing_date)
     after = scope.date_from is None or filed >= scope.date_from.isoformat()
     return after and (scope.date_to is None or filed <= scope.date_to.isoformat())

@@ -1,6 +1,6 @@
 """What lane 3 is: a reader turns a raw answer into candidates with claims; here they are proven, and here they date.
 
-A reader only proposes. A claim counts when the words it quotes stand in the answer, hold what it states, and state a
+A reader only proposes. A claim counts when the words it quotes are in the answer, hold what it states, and state a
 day or an instant; every reading is the latest the words can have. A candidate is available at the latest of its proven
 claims, so a claim can only delay what the others say. Pure.
 """
@@ -82,7 +82,7 @@ def prove(candidate: Candidate, capture: Capture, source: AllowedHost) -> tuple[
 def decide(candidate: Candidate, capture: Capture, source: AllowedHost) -> Dating | None:
     """Return what dates a candidate. In lane 3 only this function makes an availability.
 
-    None when no claim stands, and when the page tells of an update that can't be read: the text may be that young.
+    None when no claim stands, and when the page mentions an update that can't be read: the text may be that young.
     """
     proven = prove(candidate, capture, source)
     stands = {id(dated.claim) for dated in proven}

@@ -162,13 +162,13 @@ def _claim(kind: str, text: str, quote: str, method: str) -> Claim:
 
 
 def _member(page: str, name: str, value: str) -> str:
-    """The JSON member as it stands in the page, "" when it is spelled with escapes: then it is not proven."""
+    """Return the JSON member as written in the page, "" when it is spelled with escapes: then it is not proven."""
     match = re.search(rf'"{re.escape(name)}"\s*:\s*"{re.escape(value)}"', page)
     return match[0] if match else ""
 
 
 def _tag(raw: Sequence[str], name: str, content: str) -> str:
-    """The tag as it stands in the page, "" when it is spelled otherwise."""
+    """Return the tag as written in the page, "" when it is spelled otherwise."""
     return next((tag for tag in raw if name in tag.lower() and content in tag), "")
 
 

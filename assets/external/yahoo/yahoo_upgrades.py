@@ -79,7 +79,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """Return the business columns; a price target of 0 stands for none."""
+    """Return the business columns; a price target of 0 means none."""
     try:
         firm = fields.word(record.get("firm"))
     except Unreadable:

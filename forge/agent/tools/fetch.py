@@ -34,7 +34,7 @@ Asks = Callable[[Mapping[str, Any]], Awaitable[Fetched]]
 
 
 class Shelf:
-    """Stores fetched data. The files of a session are numbered consecutively, whoever fetches.
+    """Stores fetched data. The files of a session are numbered consecutively, for all tools.
 
     earlier_rows: what the decision wrote before, so that a repeated call keeps its number.
     """

@@ -1,4 +1,4 @@
-"""Records that come twice in one run: told apart into the same one seen twice, and two that claim one identity.
+"""Records that come twice in one run: either one record seen twice, or two that claim one identity.
 
 A column at a time: a 64-bit hash finds the few candidates, an exact comparison judges only those.
 """
@@ -31,7 +31,7 @@ class Clash:
 @dataclass(frozen=True)
 class Duplicates:
     """Positions of staged rows. `again`: the same record as an earlier row. `identity_clash` and `key_clash`: every row
-    of an identity, and of a (key, available_at, tiebreak), that stands for different contents.
+    of an identity, and of a (key, available_at, tiebreak), with different contents.
     """
 
     again: Positions

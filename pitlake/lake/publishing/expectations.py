@@ -1,7 +1,7 @@
 """What is expected of a dataset's staged rows, generated from its contract: one rule an expectation, as plain data.
 
 Two engines run the rules: DuckDB before a publish, where a row that breaks a blocking one becomes a gap (`refusal`,
-beside this module), and Great Expectations (`checks.expectations`), which is named here and not imported.
+next to this module), and Great Expectations (`checks.expectations`), which is named here and not imported.
 Adding a kind of expectation is adding a function here and its SQL in `predicate`.
 """
 

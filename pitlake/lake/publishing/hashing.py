@@ -48,7 +48,7 @@ def content_hashes(table: pa.Table, columns: Sequence[str], added: frozenset[str
 
 
 class Hasher:
-    """The hashes of many tables' rows over the same columns, computed beside extraction, which waits for its source:
+    """The hashes of many tables' rows over the same columns, computed during extraction, which waits for its source:
     tables are taken as they come and hashed many at once.
     """
 

@@ -47,7 +47,7 @@ def keys(dataset: Dataset) -> tuple[str, ...]:
 
 
 def kinds(dataset: Dataset) -> tuple[str, ...]:
-    """Return all that rows are told to be alike by."""
+    """Return the keys by which rows are matched."""
     return tuple(dict.fromkeys((*keys(dataset), *names(dataset))))
 
 

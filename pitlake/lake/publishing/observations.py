@@ -141,7 +141,7 @@ class EarlierObservations:
 
     def overruled(self, positions: Positions, available: Positions) -> npt.NDArray[np.bool_]:
         """Return which of these staged rows, available so, a poll made after the observation speaks against: it saw
-        what they tell of, and the lake tells it otherwise until its next revision.
+        what they report, and the lake differs until its next revision.
         """
         overruled = np.zeros(len(positions), bool)
         dataset, observed = self._dataset, clock.micros(self._observed)
@@ -242,7 +242,7 @@ class EarlierObservations:
             last[place] = max(last[place], *polls)
 
     def _where(self, place: int, day: str, entity: str | None) -> list[dict[str, str | None]]:
-        """Where polls had to look for what a staged row tells of: where it was filed, and where it is filed now."""
+        """Where polls had to look for what a staged row reports: where it was filed, and where it is filed now."""
         staged, dataset = self._staged, self._dataset
         if not dataset.partitioned:
             own = staged.rows[dataset.entity][place].as_py()

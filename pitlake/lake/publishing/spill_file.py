@@ -16,7 +16,7 @@ Runs = list[tuple[int, int]]
 
 
 class SpillFile:
-    """Tables of one schema below one folder. at_once: so many rows are gathered and written as one batch, so that small
+    """Tables of one schema below one folder. at_once: rows gathered and written as one batch, so that small
     tables are not read back in as many pieces.
     """
 

@@ -17,7 +17,7 @@ def facts_of_revision(dataset: Dataset) -> list[str]:
 
 
 def new_tombstones(dataset: Dataset, published: pa.Table, state: TableState, *, complete: bool) -> pa.Table:
-    """Return the tombstones that publishing these rows beside the rows of `state` brings.
+    """Return the tombstones that result from publishing these rows into `state`.
 
     published: `facts_of_revision` of the new rows. complete: whether `state`'s own tombstones are in the lake; if not,
     they come too. A row is dead once any newer one of its key is available, with one of both new: a row published late

@@ -1,4 +1,4 @@
-"""Files of a lake that this user may not read or write: told as a refusal, not as loss or damage.
+"""Files of a lake that this user may not read or write: reported as a refusal, not as loss or damage.
 
 Libraries tell a folder that this user may not enter as one that is not there, or as damage. So whatever fails below a
 lake's root passes `translated`, which looks at the files' permissions before anything is called lost.
@@ -74,7 +74,7 @@ def unreadable(root: Path) -> Path | None:
 
 
 def _below(top: Path) -> Iterator[Path]:
-    """A path and everything below it, each before what lies in it."""
+    """A path and everything below it, each before its contents."""
     if _may(top, os.F_OK):
         yield top
     for parent, folders, files in os.walk(top):

@@ -42,7 +42,7 @@ class NewFile:
 
     @property
     def month(self) -> str:
-        """Return the New York month the file's folder stands for."""
+        """Return the New York month of the file's folder."""
         return month_of_file(self.name)
 
 
@@ -118,7 +118,7 @@ def write_parquet(rows: pa.Table, path: Path) -> None:
 
 def layout(rows: pa.Table, codec: str) -> dict[str, Any]:
     """Return how to write rows like these, for pyarrow's writers: a dictionary only for columns whose values repeat,
-    neither compression nor bounds where they are of no use. A function of the rows, however they lie in memory.
+    neither compression nor bounds where they are of no use. A function of the rows, independent of their memory layout.
     """
     leaves = {
         _leaf(field): name not in USELESS_BOUNDS for name, field in zip(rows.column_names, rows.schema, strict=True)
@@ -137,7 +137,7 @@ def _leaf(field: pa.Field) -> str:
 
 
 def _repeating(rows: pa.Table) -> list[str]:
-    """The columns whose values repeat enough for a dictionary to pay, told from a sample of them; long texts never."""
+    """The columns whose values repeat enough for a dictionary to pay, by a sample of them; long texts never."""
     short = [name for name in rows.column_names if _text_bytes(rows[name]) <= LONG_VALUE_BYTES * rows.num_rows]
     sample = rows.select(short).take(pa.array(np.linspace(0, rows.num_rows - 1, SAMPLE_ROWS, dtype=np.int64)))
     return [name for name in short if _repeats(_values(sample[name]))]
@@ -158,7 +158,7 @@ def _values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def floor_millis(moment: datetime) -> datetime:
-    """Return the start of the millisecond an instant lies in: Delta statistics keep no more."""
+    """Return the start of an instant's millisecond: Delta statistics keep no more."""
     return moment - timedelta(microseconds=moment.microsecond % 1000)
 
 

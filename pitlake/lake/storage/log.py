@@ -57,7 +57,7 @@ class Entry:
 
 def not_kept(field: str = "known_by") -> BadInput:
     """Return the refusal of an instant by which there is no lake to answer: in the same words before it was made and
-    where a vacuum took it, so that nobody learns by it what became of the lake later.
+    where a vacuum took it, so that it reveals nothing of the lake's later state.
     """
     return BadInput(field, "this lake can't be asked as it was then", "give a later instant, or none for the newest")
 

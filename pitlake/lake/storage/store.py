@@ -37,7 +37,7 @@ class Store:
     """The files below one root. Keys are relative, with forward slashes; `location` is the root as people name it."""
 
     table_options: dict[str, str] | None = None
-    """What Delta needs to reach the tables beside their URI."""
+    """What Delta needs, besides their URI, to reach the tables."""
     at_once = 1
     """How many small files are worth reading at once."""
 
@@ -144,7 +144,7 @@ class Store:
                 os.close(handle)
 
     def keep(self, path: Path) -> None:
-        """Make a finished file part of the store, for good: a reader may be told of it from now on."""
+        """Make a finished file part of the store, for good: a reader may see it from now on."""
         self.sync(path, path.parent)
 
     def forget_time(self, path: Path) -> None:

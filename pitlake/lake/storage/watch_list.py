@@ -22,7 +22,7 @@ class WatchList:
     companies: tickers by CIK (ten digits), none for a company that is watched by its CIK alone. series: of FRED.
     archives: paths of EDGAR's bulk files, whose companies are all loaded.
     since: the first New York day whose filings, bars and facts are wanted; None for all there are. sources: names of
-    providers; none stands for every one that is configured.
+    providers; none means every one that is configured.
     """
 
     companies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class WatchList:
     @property
     def tickers(self) -> tuple[str, ...]:
         """Every ticker, in order and once."""
-        return tuple(dict.fromkeys(ticker for listed in self.companies.values() for ticker in listed))
+        return tuple(dict.fromkeys(ticker for tickers in self.companies.values() for ticker in tickers))
 
 
 def keep(store: Store, watched: WatchList) -> None:

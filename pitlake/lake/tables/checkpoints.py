@@ -1,7 +1,7 @@
 """The checkpoints that Delta writes into a table's log: only the newest few are kept, and they hold no tombstones.
 
 Each lists every file there is, so that keeping all of them would cost the square of the versions. What earlier ones
-told, the commits tell, which stay for ever, and `pitlake.lake.tables.history` tells it in fewer files.
+told, the commits tell, which are never removed, and `pitlake.lake.tables.history` tells it in fewer files.
 """
 
 import json

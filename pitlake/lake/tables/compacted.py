@@ -86,7 +86,7 @@ def new_name(period: str) -> str:
 
 
 def write(tables: Iterable[pa.Table], file: object, group_rows: int) -> None:
-    """Write at least one table, one after the other; how is told from the first."""
+    """Write at least one table, one after the other; the layout is derived from the first."""
     with ExitStack() as stack:
         writer = None
         for rows in tables:

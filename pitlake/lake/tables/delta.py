@@ -84,7 +84,7 @@ class DeltaTables:
         return state
 
     def pinned(self, table: str, pins: Mapping[str, int]) -> TableState:
-        """Return the files of a table in a lake version that pins these Delta versions, with what lies beside closed
+        """Return the files of a table in a lake version that pins these Delta versions, with the companions of closed
         ones.
         """
         state, observed = self.state(table, pins.get(table)), observed_table_name(table)
@@ -160,7 +160,7 @@ class DeltaTables:
         removed: Sequence[DataFile] | None = None,
         note: str = "",
     ) -> int:
-        """Commit on top of the pinned version `base` and return the new Delta version, made visible by nobody yet.
+        """Commit on top of the pinned version `base` and return the new Delta version, which is not visible yet.
 
         removed: what a compaction replaces, nothing maybe; since that is rare, it leaves a checkpoint to read on from.
         Versions after `base` that no entry pins (crashed or overtaken writers) are undone in the same commit. A new
@@ -274,7 +274,7 @@ class DeltaTables:
         return TableState(tuple(files[name] for name in sorted(files)))
 
     def _read_before(self, table: str, version: int) -> tuple[int, Files]:
-        """The version to read on from and its files: the newest that was read, or that a checkpoint tells of."""
+        """The version to read on from and its files: the newest that was read, or that a checkpoint names."""
         read = self._newest.get(table, _UNREAD)
         since, files = read if read[0] <= version else _UNREAD
         if 0 <= version - since <= INTERVAL:
@@ -345,6 +345,6 @@ def _spelled(field: Field) -> str:
 
 
 def _stored(schema: pa.Schema) -> pa.Schema:
-    """What Delta is told of a table: rows of compacted files have no `observed_at`."""
+    """What Delta records of a table: rows of compacted files have no `observed_at`."""
     fields = [field.with_nullable(True) if field.name == clock.OBSERVED_AT else field for field in schema]
     return pa.schema([*fields, _MONTH])

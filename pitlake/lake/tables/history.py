@@ -1,7 +1,7 @@
 """The history of a Delta table: which files its commits added and removed, as the commits themselves tell it.
 
-Each full block of commits is told once more in one small file beside the table's rows, so that any version is told by
-a few files where the log has thousands. The commits stay: a block is derived from them and may be removed at any time.
+Each full block of commits is summarised in one small file next to the table's rows, so that any version is read from a
+few files where the log has thousands. The commits stay: a block is derived from them and may be removed at any time.
 """
 
 import json
@@ -17,13 +17,13 @@ from pitlake.lake.storage.store import Store
 
 FOLDER = "_history"
 BLOCK = 200
-"""How many commits a block tells of."""
+"""How many commits a block covers."""
 
 
 Facts = list[str | int]
 """Of a file: name, rows, size, and the bounds of its `available_at` in milliseconds."""
 Files = dict[str, DataFile]
-"""By name: where a file lies in the table."""
+"""By name: a file's path in the table."""
 
 
 class CommitChange(NamedTuple):
@@ -51,7 +51,7 @@ class History:
             yield from changes[: last + 1 - start]
 
     def files(self, version: int, since: int, files: Files) -> Files:
-        """Return the files of one version, told from those of an earlier one on; there were none before version 0."""
+        """Return the files of one version, from those of an earlier one; there were none before version 0."""
         live, added = dict(files), dict[str, Facts]()
         for change in self.changes(since + 1, version):
             for name in change.removed:
@@ -114,7 +114,7 @@ class History:
 
 
 def facts_of(name: str, size: int, stats: str) -> Facts:
-    """Return a file's facts, from what Delta tells of it."""
+    """Return a file's facts from its Delta entry."""
     parsed = json.loads(stats)
     bounds = (parsed[edge][clock.AVAILABLE_AT] for edge in ("minValues", "maxValues"))
     return [name, parsed["numRecords"], size, *(clock.micros(datetime.fromisoformat(at)) // 1000 for at in bounds)]

@@ -22,7 +22,7 @@ CONFIG = {"autoinstall_known_extensions": "false", "python_enable_replacements":
 
 @contextmanager
 def calculator(threads: int | None = None, **tables: pa.Table) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Return a connection that knows the given Arrow tables by name, closed at the end. It computes on so many threads
+    """Yield a connection with the given Arrow tables by name, closed at the end. It computes on this many threads
     (default: all that are worth it). Raises LakeError when a file can't be read.
     """
     connection = _instance(os.getpid(), threads or workers()).cursor()
@@ -55,7 +55,7 @@ def columns(names: Iterable[str], prefix: str = "") -> str:
 
 
 def reading(files: Iterable[DataFile], schema: pa.Schema | None = None) -> str:
-    """Return the FROM expression over these Parquet files, with `observed_at` of compacted ones from beside them.
+    """Return the FROM expression over these Parquet files, with `observed_at` of compacted ones from their companions.
 
     With a schema, its columns that older files lack are null. That opens every file first: leave it out where a query
     reads only columns that all files have.

@@ -1,4 +1,4 @@
-"""Writes what compaction makes of a period's files: a compacted file and what lies beside it, or merged gaps.
+"""Writes what compaction makes of a period's files: a compacted file and its companions, or merged gaps.
 
 What a compacted file is, is said in compacted.py; which files are merged, proven and committed, in compact.py.
 """
@@ -67,7 +67,7 @@ def _split(parts: Iterable[pa.Table], form: Form, observed: list[pa.Table]) -> I
 
 
 def _rows(schema: pa.Schema, file: DataFile, since: Bound = None, until: Bound = None) -> pa.Table:
-    """A file's rows from `since` to `until`, with what lies beside them."""
+    """A file's rows from `since` to `until`, with their companions' columns."""
     read = partial(_read, since=since, until=until)
     rows = read(file.path, schema.names)
     if file.beside:

@@ -216,7 +216,7 @@ def _files(relation: Relation) -> str:
 
 
 class _Parcel:
-    """Descriptors on their way to the child, gathered into frames. Making what they stand for may take minutes, the
+    """Descriptors on their way to the child, gathered into frames. Making their files may take minutes, the
     child's taking a frame may not.
     """
 

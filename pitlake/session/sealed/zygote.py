@@ -1,7 +1,7 @@
 """The warm process sessions are forked from: libraries loaded and DuckDBs prepared, no lake, no caller's data.
 
 A fork gives every session its own copy of one, which is sound because neither it nor this process has a second
-thread, and spares the session most of its opening time. Of a session the zygote is told which datasets it is of, and
+thread, and spares the session most of its opening time. The zygote learns of a session which datasets it is of, and
 nothing else: it takes these names and a socket from its parent, forks, and hands back the child's pid and pidfd; all
 else goes over that socket. It ends when its parent's end closes, and its children end with it. Started by launcher.py
 as an interpreter of its own.

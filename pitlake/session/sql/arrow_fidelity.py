@@ -1,6 +1,6 @@
 """What a result must be to leave DuckDB unchanged: Arrow lacks some of its types, and holds less of others.
 
-Such a result is refused with the next step, here beside the query, so that the session lives on. What does leave is
+Such a result is refused with the next step, in the query's process, so that the session lives on. What does leave is
 plain: no dictionary, no union, no view, so that every value takes its own bytes and a cap on bytes is one on memory.
 """
 

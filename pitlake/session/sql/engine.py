@@ -102,7 +102,7 @@ def execute(connection: duckdb.DuckDBPyConnection, *texts: str) -> None:
 class RunningQuery:
     """A query: whether later answers can't depend on it (`stateless`), once it is started its Arrow schema, then its
     batches, within the caps. `rows` and `truncated` are final once the batches are read. views: the names by which
-    the `reading` of a single SELECT is told, none where it is not. bound: the session has a T, so a statement that
+    the `reading` of a single SELECT is returned, none if not asked for. bound: the session has a T, so a statement that
     asks for the machine's clock is refused.
     """
 

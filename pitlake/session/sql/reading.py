@@ -35,7 +35,7 @@ _CHOOSING = {"ORDER_MODIFIER", "LIMIT_MODIFIER", "LIMIT_PERCENT_MODIFIER", "DIST
 @dataclass(frozen=True)
 class Reading:
     """rows_of: the view whose own rows the answer's are, with its values unchanged; None where that isn't proven.
-    views: those that are read; None where it can't be told, which may be everything.
+    views: those that are read; None if unknown, which may be everything.
     """
 
     rows_of: str | None = None
@@ -43,7 +43,7 @@ class Reading:
 
 
 UNPROVEN = Reading()
-"""That of a statement of which nothing is told."""
+"""That of a statement of which nothing is known."""
 
 
 def read(connection: "duckdb.DuckDBPyConnection", sql: str, views: Collection[str]) -> Reading:

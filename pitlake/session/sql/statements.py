@@ -1,6 +1,6 @@
 """The SQL a session starts with: views over its files, `gaps`, `lake_info`, the clock. Text only, no connection.
 
-The agent-facing view of a dataset follows from its contract; a file in sql/views stands where it is decided otherwise.
+The agent-facing view of a dataset follows from its contract; a file in sql/views overrides it.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -215,8 +215,8 @@ def _dead(name: str) -> str:
 
 
 def searched(each: Ready, relation: "Relation", words: "Relation", source: Callable[["Relation"], str]) -> list[str]:
-    """What a search by an index reads: `<dataset>_words`, which texts they stand in (64 texts of a file are a `block`);
-    the rows of these, told by `file` and `row`; how long they are and which of them nothing supersedes, in sum too; and
+    """What a search by an index reads: `<dataset>_words`, which texts contain them (64 texts of a file are a `block`);
+    the rows of these, identified by `file` and `row`; how long they are and which are not superseded, in sum too; and
     the newest rows of no index.
     """
     paired = [pair for rows, its in zip(relation.by_cut, words.by_cut, strict=True)

@@ -62,7 +62,7 @@ class CutCache:
     """The directory of cuts. `most` bytes are kept (default: $PITLAKE_CACHE_MIB, else half of what is free and 2 GiB at
     least), and a 64th more; the least recently used go first. Raises BadInput for a setting that is no number.
 
-    few: so many rows of years, of months or of days lie in one file.
+    few: how many rows of years, of months or of days are in one file.
     """
 
     def __init__(self, directory: Path | None = None, most: int | None = None, few: int = FEW_ROWS) -> None:
@@ -274,7 +274,7 @@ def _runs(days: int) -> list[tuple[int, int]]:
 def _each(
     open_one: Callable[[Cut], _File], cuts: Iterable[Cut], before: Iterable[_Opened] = (), at_once: int = 1
 ) -> list[_File]:
-    """The files of all that is given, so many made at once. If one can't be had, these and those opened before are
+    """Return the files of the given cuts, this many made at once. On failure these and those opened before are
     closed.
     """
     files: list[_File] = []
@@ -300,8 +300,8 @@ def _count(cut: Cut) -> int:
 
 
 def _open_as_stored(cut: Cut) -> int | None:
-    """The file of the lake that is this cut, open for reading; None where there is none or it can't be told from its
-    rows alone. When it was made is nobody's business: once it is part of a version, no time of its is needed.
+    """The file of the lake that is this cut, open for reading; None if there is none or its rows alone
+    don't prove it. Its own time does not matter once it is part of a version.
     """
     if not cut.keeps_all or cut.indexes or cut.mapped or len(cut.files) != 1:
         return None

@@ -42,7 +42,7 @@ class Cut:
     what they are. Columns an older file lacks are null. periods: the files; many rows become a file for each. parts:
     where the days (of tombstones: months) of T's period begin; its rows up to T, if many, are cut there. groups: where
     the parts of a file begin that are in order each, in row groups of their own. Both in microseconds. indexes: not
-    the rows, but which words stand in these columns of them (words.py). mapped: Arrow files instead of Parquet
+    the rows, but which words are in these columns of them (words.py). mapped: Arrow files instead of Parquet
     (mapped.py).
     """
 
@@ -132,7 +132,7 @@ class AlreadyRead:
     """What was read of files for several cuts, made at the same time, of whole days between `since` and `until`.
 
     starts: where the days after the first begin, in microseconds since the epoch like the bounds. A day that a bound
-    lies in counts from or to there.
+    contains counts from or to there.
     """
 
     def __init__(self, starts: tuple[int, ...], since: Bound, until: Bound) -> None:

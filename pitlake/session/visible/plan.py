@@ -1,4 +1,4 @@
-"""Which files of a lake version a session's rows come from, by the period they lie in. Pure.
+"""Which files of a lake version a session's rows come from, by their period. Pure.
 
 Chosen by the manifest's bounds; the footers decide afterwards whether that was right (footer.py).
 """

@@ -1,4 +1,4 @@
-"""The index of a cut: which words stand in which of its rows, how often. A function of these rows, like the cut itself.
+"""The index of a cut: which words are in which of its rows, how often. A function of these rows, like the cut itself.
 
 A row of it says of 64 rows of the cut, one after the other, in which of them a word stands (`texts`: a bit each), how
 often (`times`: a letter each, whose number it is), and the `least` of their (0.3 + 0.9 * characters / mean) / times,
@@ -137,8 +137,8 @@ def _blocks(rows: pa.Table, first: int, searched: tuple[str, ...]) -> pa.Table:
 
 
 def _counted(counted: pa.Table) -> tuple[pa.Array, np.ndarray, np.ndarray, np.ndarray]:
-    """All words in their order, after a first that is empty and stands in every text; then, in the order of words and
-    rows, the number of each word, the row it stands in, and how often.
+    """All words in their order, after a first that is empty and in every text; then, in the order of words and
+    rows, the number of each word, its row, and how often.
     """
     encoded = pc.list_flatten(counted["words"]).dictionary_encode().combine_chunks()
     order = pc.sort_indices(encoded.dictionary).to_numpy()

@@ -1,6 +1,6 @@
 """Alpha Vantage: one address for everything, refusals with HTTP 200 under three keys, valid answers that are empty.
 
-What an answer means is read from its sentence: `Information` alone stands for a daily limit, a limit per second, a
+What an answer means is read from its sentence: `Information` alone means a daily limit, a limit per second, a
 premium endpoint and a demo key. An answer that is valid and empty is asked for again, because under load it is wrong.
 """
 
@@ -43,16 +43,16 @@ def _judge_object(capture: Capture) -> Assessment:
         answer = capture.json()
     except Unparsable:
         return retry("the answer is not JSON")
-    said = [key for key in REFUSALS if key in answer]
+    refusals = [key for key in REFUSALS if key in answer]
     function = dict(capture.params).get("function", "")
-    found = _data(answer, function)
-    if said and not found:
-        return _refusal(said[0], str(answer[said[0]]))
+    data = _data(answer, function)
+    if refusals and not data:
+        return _refusal(refusals[0], str(answer[refusals[0]]))
     if not answer:
         return retry(EMPTY, "no_data")
-    if found is None or function in HEADERS:
+    if data is None or function in HEADERS:
         return refused("upstream_error", OTHER_SHAPE)
-    return OK if found else retry(EMPTY, "no_data")
+    return OK if data else retry(EMPTY, "no_data")
 
 
 def _data(answer: Mapping[str, Any], function: str) -> bool | None:
@@ -65,14 +65,14 @@ def _data(answer: Mapping[str, Any], function: str) -> bool | None:
 
 
 def _refusal(key: str, sentence: str) -> Assessment:
-    said = sentence.lower()
-    if any(words in said for words in PAUSES):  # these sentences name the daily limit as well, so they come first
+    text = sentence.lower()
+    if any(words in text for words in PAUSES):  # these sentences name the daily limit as well, so they come first
         return retry("too many requests at once")
-    if any(words in said for words in DAILY):
+    if any(words in text for words in DAILY):
         return refused("upstream_error", "daily limit reached")
-    if "premium" in said:
+    if "premium" in text:
         return refused("upstream_error", "premium endpoint")
-    if "apikey" in said or "api key" in said:
+    if "apikey" in text or "api key" in text:
         return refused("upstream_error", "the key is not accepted")
     if key == "Error Message":
         return refused("upstream_error", "the source does not know the symbol or the call")

@@ -1,6 +1,6 @@
 """Polygon, now Massive: reference data in pages, with the key as bearer token.
 
-Its `status` speaks beside the HTTP status, and parameters it does not know are ignored without a word, so that feeds
+Its `status` adds to the HTTP status, and parameters it does not know are ignored without a word, so that feeds
 compare what they asked for with what came.
 """
 

@@ -1,6 +1,6 @@
 """SEC EDGAR: submissions, facts, full-text search, indexes and headers, without a key but with a contact address.
 
-Its search tells of errors in HTTP 200, a missing file answers 403 or 404 in XML, and an unwelcome caller 403 in HTML.
+Its search reports errors with HTTP 200, a missing file answers 403 or 404 in XML, and an unwelcome caller 403 in HTML.
 """
 
 from pitlake.errors import Unparsable
@@ -31,10 +31,10 @@ def judge(capture: Capture) -> Assessment:
 
 def _judge_object(capture: Capture) -> Assessment:
     try:
-        found = capture.json()
+        content = capture.json()
     except Unparsable:
         return retry("the answer is not JSON")
-    return OK if isinstance(found, dict) else refused("upstream_error", "the answer has another shape")
+    return OK if isinstance(content, dict) else refused("upstream_error", "the answer has another shape")
 
 
 def _judge_search(capture: Capture) -> Assessment:

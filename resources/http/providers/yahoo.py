@@ -18,7 +18,7 @@ OTHER_SHAPE = "answer has another shape"
 
 
 def judge(capture: Capture) -> Assessment:
-    """By the status, then by the envelope's `error`, which stands beside `result` whatever the status."""
+    """By the status, then by the envelope's `error`, which accompanies `result` with any status."""
     status = judge_status(capture)
     try:
         answer = capture.json()

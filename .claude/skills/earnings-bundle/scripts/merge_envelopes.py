@@ -32,52 +32,52 @@ def merge(answers: Mapping[str, Any], pit: str | None) -> dict[str, list[Item]]:
     gaps: dict[str, Item] = {}
     for lane in sorted(answers):
         refused = _refused(answers[lane], pit)
-        told = {"data": [], "gaps": [refused]} if refused else answers[lane]
-        items += [{**item, "lanes": sorted({*_names(item.get("lanes")), lane})} for item in told["data"]]
-        gaps.update((_canonical(gap), gap) for gap in ({"lane": lane, **gap} for gap in told.get("gaps", [])))
+        envelope = {"data": [], "gaps": [refused]} if refused else answers[lane]
+        items += [{**item, "lanes": sorted({*_names(item.get("lanes")), lane})} for item in envelope["data"]]
+        gaps.update((_canonical(gap), gap) for gap in ({"lane": lane, **gap} for gap in envelope.get("gaps", [])))
     return {"data": sorted(_united(items), key=_newest_first), "gaps": [gaps[key] for key in sorted(gaps)]}
 
 
-def _refused(told: Any, pit: str | None) -> Item | None:
+def _refused(answer: Any, pit: str | None) -> Item | None:
     """The gap in place of a lane's answer, or None where it is an envelope that holds."""
-    if told is None:
+    if answer is None:
         return {"type": "no_data", "reason": "the lane gave no answer"}
-    if not isinstance(told, dict) or not all(_objects(told.get(name, [])) for name in ("data", "gaps")):
+    if not isinstance(answer, dict) or not all(_objects(answer.get(name, [])) for name in ("data", "gaps")):
         return {"type": "unverifiable", "reason": "the lane's answer is not an envelope"}
-    if "data" not in told:
+    if "data" not in answer:
         return {"type": "unverifiable", "reason": "the lane's answer is not an envelope"}
-    if pit is None and any(gap.get("type") not in rules.ANSWER_GAPS for gap in told.get("gaps", [])):
+    if pit is None and any(gap.get("type") not in rules.ANSWER_GAPS for gap in answer.get("gaps", [])):
         return {"type": "unverifiable", "reason": "the lane's answer has a gap of an unknown type"}
-    verdict = rules.check_answer(told, pit) if pit is not None else None
+    verdict = rules.check_answer(answer, pit) if pit is not None else None
     return None if verdict is None else {"type": "pit_excluded", "reason": f"{verdict.code}: the lane is left out"}
 
 
 def _objects(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, dict) for one in value)
+    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
 
 
 def _names(value: Any) -> list[str]:
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+    return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
 
 
 def _united(items: list[Item]) -> Iterator[Item]:
     """Items of one revision united. Taken in an order of their own, so that the lanes' order cannot show."""
     revisions: dict[tuple[str, str], list[Item]] = {}
     for item in sorted(items, key=_canonical):
-        found = revisions.setdefault(_revision(item), [])
-        for held in found:
-            if _agree(held, item):
-                held.update({**item, **held, "lanes": sorted({*held["lanes"], *item["lanes"]})})
+        variants = revisions.setdefault(_revision(item), [])
+        for variant in variants:
+            if _agree(variant, item):
+                variant.update({**item, **variant, "lanes": sorted({*variant["lanes"], *item["lanes"]})})
                 break
         else:
-            found.append(dict(item))
-    for found in revisions.values():
-        yield from found
+            variants.append(dict(item))
+    for variants in revisions.values():
+        yield from variants
 
 
-def _agree(one: Item, other: Item) -> bool:
-    shared = (one.keys() & other.keys()) - {"lanes", "available_at"}
-    return all(_canonical(one[name]) == _canonical(other[name]) for name in shared)
+def _agree(item: Item, other: Item) -> bool:
+    shared = (item.keys() & other.keys()) - {"lanes", "available_at"}
+    return all(_canonical(item[name]) == _canonical(other[name]) for name in shared)
 
 
 def _revision(item: Item) -> tuple[str, str]:
@@ -107,12 +107,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Merge data agents' envelopes into one.", allow_abbrev=False)
     parser.add_argument("answers", type=Path, help="a JSON file, {lane: envelope or null}")
     parser.add_argument("--pit", help="the cut-off each lane must hold")
-    asked = parser.parse_args()
-    pit = cut_off({"pit": asked.pit}, os.environ)
+    options = parser.parse_args()
+    pit = cut_off({"pit": options.pit}, os.environ)
     if pit is not None and not isinstance(pit, str):
         parser.error(f"--pit: {pit.detail}")
     try:
-        answers = rules.strict_json(asked.answers.read_text(encoding="utf-8"))
+        answers = rules.strict_json(options.answers.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         answers = None
     if not isinstance(answers, dict):

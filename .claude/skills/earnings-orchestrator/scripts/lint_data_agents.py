@@ -1,7 +1,7 @@
 """Checks the data agents by rule: their frontmatter, hooks, skills, paths and the calls they document.
 
 It knows two wirings: agents that ask the lake, and agents that read a graph directly, for who has no lake. Of these the
-skills' Cypher stands in the place of documented calls, and hooks are their own, so that no settings need to have them.
+skills' Cypher replaces documented calls, and hooks are their own, so that no settings need to have them.
 
 Reads files and nothing else, in the project's environment; `--lake ROOT` also makes every documented call against that
 lake. Prints `ERROR [RULE] path: message` lines and a summary; the exit code
@@ -99,13 +99,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Check the data agents.", allow_abbrev=False)
     parser.add_argument("--root", type=Path, default=ROOT, help="the project [default: this one]")
     parser.add_argument("--lake", help="also make every documented call against this lake")
-    asked = parser.parse_args()
-    findings = list(lint(asked.root))
-    if asked.lake:
-        findings += made(asked.root, asked.lake)
+    options = parser.parse_args()
+    findings = list(lint(options.root))
+    if options.lake:
+        findings += made(options.root, options.lake)
     for finding in findings:
         print(f"ERROR [{finding.rule}] {finding.path}: {finding.message}")
-    checked = sorted(path.stem for path in agent_files(asked.root))
+    checked = sorted(path.stem for path in agent_files(options.root))
     print(f"{'FAIL' if findings else 'PASS'}: {len(findings)} errors, 0 warnings; checked {', '.join(checked)}")
     return int(bool(findings))
 
@@ -117,11 +117,11 @@ def agent_files(root: Path) -> list[Path]:
 
 def lint(root: Path) -> Iterator[Finding]:
     """Everything wrong with the agents of a project, without making their calls."""
-    found = agent_files(root)
-    wired_to_a_lake = not found or not all(_is_direct(path) for path in found)
-    for name in sorted(PIT_DONE.keys() - {path.stem for path in found}) if wired_to_a_lake else ():
+    files = agent_files(root)
+    wired_to_a_lake = not files or not all(_is_direct(path) for path in files)
+    for name in sorted(PIT_DONE.keys() - {path.stem for path in files}) if wired_to_a_lake else ():
         yield Finding("R3", f"{AGENTS}/{name}.md", "the agent is missing")
-    for path in found:
+    for path in files:
         try:
             agent = _page(root, path)
         except (ValueError, OSError) as error:
@@ -187,7 +187,7 @@ def _agent(root: Path, agent: Page, stem: str) -> Iterator[Finding]:
 
 
 def _listed(value: Any) -> list[str]:
-    return [str(one) for one in value] if isinstance(value, list) else []
+    return [str(item) for item in value] if isinstance(value, list) else []
 
 
 def _entries(hooks: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -199,7 +199,9 @@ def _entries(hooks: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
 def _commands_of(entry: Mapping[str, Any]) -> list[str]:
     handlers = entry.get("hooks")
     return (
-        [str(one.get("command", "")) for one in handlers if isinstance(one, dict)] if isinstance(handlers, list) else []
+        [str(handler.get("command", "")) for handler in handlers if isinstance(handler, dict)]
+        if isinstance(handlers, list)
+        else []
     )
 
 
@@ -276,10 +278,10 @@ def _paths(root: Path, agent: Page, skills: list[str]) -> Iterator[Finding]:
     commands = [command for _, entry in _entries(agent.front.get("hooks")) for command in _commands_of(entry)]
     hooked = re.sub(r"\$CLAUDE_PROJECT_DIR/", " ", " ".join(commands))
     for page in [*pages, Page(agent.path, {}, hooked)]:
-        for named in sorted(set(_PATH.findall(page.body))):
-            if not (root / named).exists():
-                yield Finding("R5", page.path, f"there is no {named}")
-        kinds = {kind for found in _GAP.findall(page.body) for kind in found if kind}
+        for name in sorted(set(_PATH.findall(page.body))):
+            if not (root / name).exists():
+                yield Finding("R5", page.path, f"there is no {name}")
+        kinds = {kind for match in _GAP.findall(page.body) for kind in match if kind}
         unknown_kinds = sorted(kinds - {*rules.ANSWER_GAPS})
         yield from (Finding("R10", page.path, f"there is no gap of type {kind}") for kind in unknown_kinds)
 
@@ -320,17 +322,17 @@ def _wrong_calls(root: Path, agent: Page) -> Iterator[str]:
     if not documented:
         yield "it documents no call"
     for call in documented:
-        tool, given = call.get("tool"), call["input"]
+        tool, arguments = call.get("tool"), call["input"]
         if tool not in _listed(agent.front.get("tools")):
             yield f"a documented call uses {tool}, which is not one of its tools"
         elif tool == "Bash":
-            command = str(given.get("command"))
+            command = str(arguments.get("command"))
             if WRAPPER not in command or " --pit " not in command:
                 yield "a documented shell call is not a call of pit_fetch.py with --pit"
-        elif "pit" not in given:
+        elif "pit" not in arguments:
             yield f"a documented call of {tool} carries no pit"
         elif tool.endswith("__run_query"):
-            yield from _wrong_query(root, given)
+            yield from _wrong_query(root, arguments)
 
 
 def _wrong_cypher(root: Path, skills: list[str]) -> Iterator[str]:
@@ -342,21 +344,21 @@ def _wrong_cypher(root: Path, skills: list[str]) -> Iterator[str]:
         yield "no skill of it has a Cypher query up to $pit"
     for text in queries:
         first = text.strip().splitlines()[0]
-        for wanted in ("<= $pit", "available_at:", "available_at_source:", "AS data", "AS gaps"):
-            if wanted not in text:
-                yield f"a query lacks {wanted!r}: {first}"
+        for phrase in ("<= $pit", "available_at:", "available_at_source:", "AS data", "AS gaps"):
+            if phrase not in text:
+                yield f"a query lacks {phrase!r}: {first}"
         yield from (f"a query names {key}, which came later: {first}" for key in rules.FORBIDDEN_KEYS if key in text)
 
 
-def _wrong_query(root: Path, given: Mapping[str, Any]) -> Iterator[str]:
-    path = root / "sql" / "queries" / f"{given.get('name')}.sql"
+def _wrong_query(root: Path, arguments: Mapping[str, Any]) -> Iterator[str]:
+    path = root / "sql" / "queries" / f"{arguments.get('name')}.sql"
     if not path.is_file():
-        yield f"a documented call runs {given.get('name')!r}, which is not a query"
+        yield f"a documented call runs {arguments.get('name')!r}, which is not a query"
         return
-    known = dict(re.findall(r"^-- param (\w+) \w+ (\w+|=)", path.read_text(encoding="utf-8"), re.MULTILINE))
-    params = given.get("params") or {}
-    yield from (f"{path.stem} takes no parameter {name!r}" for name in params if name not in known)
-    needed = sorted(name for name, need in known.items() if need == "required" and name not in params)
+    parameters = dict(re.findall(r"^-- param (\w+) \w+ (\w+|=)", path.read_text(encoding="utf-8"), re.MULTILINE))
+    params = arguments.get("params") or {}
+    yield from (f"{path.stem} takes no parameter {name!r}" for name in params if name not in parameters)
+    needed = sorted(name for name, need in parameters.items() if need == "required" and name not in params)
     yield from (f"{path.stem} needs {name!r}" for name in needed)
 
 
@@ -392,8 +394,8 @@ def answered(call: Mapping[str, Any], lake: str) -> tuple[dict[str, Any], str]:
 
     pit = call["input"].get("pit")
     service = QueryService(viewpoint=Viewpoint.parse(pit, open_mode=pit is None, lake=lake))
-    told = getattr(Toolbox(service), call["tool"].rpartition("__")[2])(**call["input"])
-    return ({}, told.content[0].text) if told.is_error else (told.structured_content, "")
+    result = getattr(Toolbox(service), call["tool"].rpartition("__")[2])(**call["input"])
+    return ({}, result.content[0].text) if result.is_error else (result.structured_content, "")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ stdout is exactly one envelope {"data": [...], "gaps": [...]}, whatever is asked
 gives help. A session bound by PITLAKE_AS_OF is never widened: its own cut-off is added, a later one is refused; nor is
 one bound by PITLAKE_KNOWN_BY, whose instant takes the place of any other. It asks its own lake, and no file in place of
 a source.
-What runs is the installed pitlake, whatever lies in the working directory. What the command answers passes the lake's
+What runs is the installed pitlake, whatever is in the working directory. What the command answers passes the lake's
 rules before it is shown. Standard library only; nothing is fetched, dated or filtered here.
 """
 
@@ -31,9 +31,9 @@ from pit_call import BOUND, cut_off, rules  # noqa: E402
 def interpreter() -> str:
     """The project's own Python where it was set up, else the one the kit was installed by, else the one that runs."""
     installer = ROOT / ".claude" / "pitlake-python"
-    told = [ROOT / ".venv" / "bin" / "python"]
-    told += [Path(installer.read_text().strip())] if installer.exists() else []
-    return next((str(one) for one in told if one.exists()), sys.executable)
+    candidates = [ROOT / ".venv" / "bin" / "python"]
+    candidates += [Path(installer.read_text().strip())] if installer.exists() else []
+    return next((str(candidate) for candidate in candidates if candidate.exists()), sys.executable)
 
 
 def main() -> int:
@@ -49,32 +49,32 @@ def answer(arguments: Sequence[str], env: Mapping[str, str]) -> dict[str, Any]:
     pit = cut_off(_asked(arguments), env)
     if pit is not None and not isinstance(pit, str):
         return gap("pit_excluded", f"{pit.code}: {pit.detail}")
-    given = (one for one in arguments if one.startswith("--") or "=" in one)
-    named = {one.lstrip("-").partition("=")[0].replace("-", "_") for one in given}
-    if BOUND in env and not named.isdisjoint(UNBOUND):
+    flags = (argument for argument in arguments if argument.startswith("--") or "=" in argument)
+    names = {flag.lstrip("-").partition("=")[0].replace("-", "_") for flag in flags}
+    if BOUND in env and not names.isdisjoint(UNBOUND):
         return gap("pit_excluded", "PIT_INVALID_PIT: a bound session names neither a lake nor a file of answers")
     if pit is not None:
         arguments = [*_without_pit(arguments), "--pit", pit]
     if KNOWN_BY in env:
         arguments = [*arguments, "--known-by", env[KNOWN_BY]]
     # A shell shows stderr beside stdout, and nothing may stand beside an envelope that is judged at a cut-off.
-    beside = None if pit is None else subprocess.DEVNULL
+    stderr = None if pit is None else subprocess.DEVNULL
     try:
-        said = subprocess.run(
+        completed = subprocess.run(
             [interpreter(), "-I", "-c", COMMAND, "fetch", *arguments],
-            stdout=subprocess.PIPE, stderr=beside, env=dict(env), check=False,
+            stdout=subprocess.PIPE, stderr=stderr, env=dict(env), check=False,
         )  # fmt: skip
     except (OSError, ValueError):
         return gap("upstream_error", "pitlake fetch could not be started")
-    if said.returncode != 0:
-        return gap("upstream_error", f"pitlake fetch gave no envelope (exit code {said.returncode})")
-    return judged(said.stdout, pit)
+    if completed.returncode != 0:
+        return gap("upstream_error", f"pitlake fetch gave no envelope (exit code {completed.returncode})")
+    return judged(completed.stdout, pit)
 
 
-def judged(told: bytes, pit: str | None) -> dict[str, Any]:
-    """What the command told, where it is an envelope that holds at the cut-off; else a gap that says what is wrong."""
+def judged(output: bytes, pit: str | None) -> dict[str, Any]:
+    """Return the command's envelope if it passes at the cut-off, else a gap that says what is wrong."""
     try:
-        payload = rules.strict_json(told)
+        payload = rules.strict_json(output)
     except (ValueError, RecursionError):
         payload = None
     if not is_envelope(payload):
@@ -99,18 +99,22 @@ def gap(kind: str, reason: str) -> dict[str, Any]:
 
 def _asked(arguments: Sequence[str]) -> dict[str, Any]:
     """The cut-offs among the arguments, where cut_off looks for them; a flag without its value is an invalid one."""
-    values = [one.partition("=")[2] for one in arguments if one.startswith("--pit=")]
+    values = [argument.partition("=")[2] for argument in arguments if argument.startswith("--pit=")]
     values += [arguments[place + 1] if place + 1 < len(arguments) else "" for place in _flags(arguments)]
     return {"parameters": {"pit": values[0]}, "pit": values[-1]} if values else {}
 
 
 def _without_pit(arguments: Sequence[str]) -> list[str]:
     dropped = {place + step for place in _flags(arguments) for step in (0, 1)}
-    return [one for place, one in enumerate(arguments) if place not in dropped and not one.startswith("--pit=")]
+    return [
+        argument
+        for place, argument in enumerate(arguments)
+        if place not in dropped and not argument.startswith("--pit=")
+    ]
 
 
 def _flags(arguments: Sequence[str]) -> list[int]:
-    return [place for place, one in enumerate(arguments) if one == "--pit"]
+    return [place for place, argument in enumerate(arguments) if argument == "--pit"]
 
 
 if __name__ == "__main__":

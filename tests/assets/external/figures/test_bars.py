@@ -81,7 +81,7 @@ def test_a_bar_told_otherwise_by_another_month_s_answer_is_a_gap(answers):
     bars = answers("av_intraday_bars", tickers=("KO",), date_from=date(2024, 5, 1), date_to=date(2024, 6, 1))
     lines = [HEAD + f"2024-06-03 10:00:00,1,1,1,{close},5" for close in (1, 2)]
     assert [row.values["close"] for row in bars.rows(*lines)] == [1.0]
-    assert bars.reasons(*lines) == ["told twice"]
+    assert bars.reasons(*lines) == ["stated twice"]
 
 
 WEEKS = [
@@ -132,7 +132,7 @@ def test_a_period_is_unfinished_until_its_last_close_by_both_clocks(answers):
     ("lines", "reasons"),
     [
         ("2024-07-03,1,1,1,1,1", ["bar ends before its period's last session"]),
-        ("2024-07-05,1,1,1,1,1\n2024-07-03,1,1,1,2,1", ["told twice"]),
+        ("2024-07-05,1,1,1,1,1\n2024-07-03,1,1,1,2,1", ["stated twice"]),
         ("9999-12-31,1,1,1,1,1", ["bar has no readable day"]),
         ("9999-12-30,1,1,1,1,1", ["no session in that period"]),
         ("July,1,1,1,1,1", ["bar has no readable day"]),
@@ -189,7 +189,7 @@ def test_an_evening_s_bar_is_of_its_new_york_day_whatever_day_it_is_in_utc(answe
     assert (outcome.values["market_session"], day) == ("post_market", date.fromisoformat(stamp[:10]))
     months = answers("av_intraday_bars", tickers=("KO",), date_from=date(2024, 5, 1), date_to=date(2024, 6, 1))
     twice = months.dated(*(f"{HEAD}{stamp},1,1,1,{close},1" for close in (1, 2)))
-    assert [(one.reason, day) for one, day in twice if isinstance(one, Gap)] == [("told twice", day)]
+    assert [(one.reason, day) for one, day in twice if isinstance(one, Gap)] == [("stated twice", day)]
 
 
 def test_intraday_months_are_asked_for_one_by_one_and_raw(answers):

@@ -38,12 +38,12 @@ def drifted(answer, draw):
         node = answer
         for name in above:
             node = node[name]
-        change = draw(st.sampled_from(("gone", "renamed", "retyped", "told twice")))
+        change = draw(st.sampled_from(("gone", "renamed", "retyped", "stated twice")))
         if change == "retyped":
             node[last] = copy.deepcopy(draw(st.sampled_from(STRANGE)))
         elif isinstance(node, list):
-            node.insert(0, copy.deepcopy(node[last])) if change == "told twice" else node.pop(last)
-        elif change != "told twice":
+            node.insert(0, copy.deepcopy(node[last])) if change == "stated twice" else node.pop(last)
+        elif change != "stated twice":
             moved = node.pop(last)
             if change == "renamed":
                 node[f"{last}_new"] = moved

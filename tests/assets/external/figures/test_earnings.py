@@ -82,7 +82,7 @@ def test_one_quarter_told_twice_keeps_the_first(answers):
     answer = {"quarterlyEarnings": [quarter, quarter, quarter | {"reportedEPS": "9"}], "annualEarnings": []}
     earnings = answers("av_earnings", tickers=("AAPL",))
     assert [row.values["reported_eps"] for row in earnings.rows(answer)] == [1.53, 1.53]
-    assert earnings.reasons(answer) == ["told twice"]
+    assert earnings.reasons(answer) == ["stated twice"]
 
 
 DAYS = st.dates(date(2000, 1, 1), date(2027, 12, 31))

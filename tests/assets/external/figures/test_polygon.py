@@ -49,7 +49,7 @@ def test_one_split_spelled_in_two_ways_is_kept_once(answers):
     split = {"ticker": "NVDA", "execution_date": "2024-06-10", "split_from": 1, "split_to": 10}
     splits = answers("polygon_splits", tickers=("NVDA",))
     answer = {"results": [split, split, split | {"split_to": 10.0, "id": "P2"}]}
-    assert (len(splits.rows(answer)), splits.reasons(answer)) == (2, ["told twice"])
+    assert (len(splits.rows(answer)), splits.reasons(answer)) == (2, ["stated twice"])
 
 
 def test_dividends_of_one_day_are_told_apart_by_amount(answers):

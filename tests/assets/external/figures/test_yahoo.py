@@ -40,7 +40,7 @@ def table(*rows, columns=("startdatetime", "epsestimate", "epsactual", "epssurpr
         (table(["1970-01-01T00:00:00Z", 1, 1, 1]), ["event date is missing or unreadable"]),
         (table(["0001-01-01", 1, 1, 1]), ["event date is missing or unreadable"]),
         (table(["2024-07-25T20:00:00Z", 1, "1.4x", 1]), ["reported_eps is unreadable"]),
-        (table(["2024-07-25T20:00:00Z", 1, 1, 1], ["2024-07-25T21:00:00Z", 1, 2, 1]), ["told twice"]),
+        (table(["2024-07-25T20:00:00Z", 1, 1, 1], ["2024-07-25T21:00:00Z", 1, 2, 1]), ["stated twice"]),
         (table(["2024-07-25T20:00:00Z", 1, 1]), ["the answer is unreadable"]),
         (table(["2024-07-25T20:00:00Z", 1], columns=("startdatetime", "eps")), ["the answer is unreadable"]),
     ],
