@@ -1,7 +1,7 @@
 """Share splits on record and what they do to prices: one reading of them for everything that crosses a split.
 
-Sources state a split once, twice within a week, or with two ratios: `merged` says what is certain of that. What the
-lake was told is read lazily by `LakeSplits`; nothing is written here.
+Sources state a split once, twice within a week, or with two ratios: `merged` says what is certain of that. `LakeSplits`
+reads the lake's records lazily; nothing is written here.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -206,7 +206,7 @@ class Dataset:
         open_only: whether sessions as of an instant leave it out.
         partitioned: whether runs are of New York days, from `first_day` on.
         freshness: how old the newest `available_at` may be on a trading day before a check warns.
-        known: per column who could know its value at `available_at`, a key of KNOWN (default: "record").
+        knowable: per column who could know its value at `available_at`, a key of KNOWN (default: "record").
         searched: the columns that searches by words read, of which sessions keep an index.
         frozen: columns of the identity that name what is built at once and must come out the same again; differences
             and later additions are revisions, available when observed, with a warning.
@@ -242,7 +242,7 @@ class Dataset:
     partitioned: bool = True
     first_day: date = date(2023, 1, 1)
     freshness: timedelta | None = None
-    known: Mapping[str, str] = field(default_factory=dict, hash=False)
+    knowable: Mapping[str, str] = field(default_factory=dict, hash=False)
     searched: tuple[str, ...] = ()
     frozen: tuple[str, ...] = ()
     cites: str = ""
@@ -266,7 +266,7 @@ class Dataset:
         self._refuse(not self.key, "there is no natural key")
         self._refuse(any(is_forbidden_key(name) for name in names), "a column has a forbidden name")
         self._refuse(bool(column_names & RESERVED), "a column has a name of the lake's own")
-        referred = {*self.known, *self.key, *self.identity, *self.tiebreak, *self.newer_by, self.entity}
+        referred = {*self.knowable, *self.key, *self.identity, *self.tiebreak, *self.newer_by, self.entity}
         self._refuse(not referred <= column_names, "an unknown column is referred to")
         naming = {*self.key, *self.identity, *self.newer_by, self.entity}
         self._refuse(bool(naming - {*self.content_columns}), "a column that names the row can't be proof")
@@ -279,7 +279,7 @@ class Dataset:
         self._refuse(self.revised_at not in instants, "revised_at is not an instant")
         self._refuse(not {self.source_tag, *self.other_tags} <= set(SOURCES), "the source tag is not one of the gate's")
         self._refuse(not (self.cites or self.group in CITATIONS), "cites must say what evidence holds")
-        self._refuse(not {*self.known.values()} <= {*KNOWN}, "known gives an unknown answer")
+        self._refuse(not {*self.knowable.values()} <= {*KNOWN}, "knowable gives an unknown answer")
         self._refuse(not all(column.meaning for column in self.columns), "a column has no meaning")
         self._refuse(not all(map(self._compares, self.comparisons)), "a rule compares what can't be compared")
         self._refuse(not 0 <= self.most_refused <= 1, "most_refused is not a share from 0 to 1")
@@ -337,7 +337,7 @@ class Dataset:
 
         Evidence is one of them where the record itself is named by such a column.
         """
-        columns = {name for name, answer in self.known.items() if answer == "hindsight"}
+        columns = {name for name, answer in self.knowable.items() if answer == "hindsight"}
         return frozenset(columns | ({"evidence"} if columns.intersection((*self.identity, *self.key)) else set()))
 
     @cached_property

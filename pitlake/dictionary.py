@@ -58,7 +58,7 @@ def answer(dataset: Dataset, column: str) -> str:
     """Return who could know a column of the view at available_at: a key of KNOWN."""
     if column in dataset.hindsight:
         return "hindsight"
-    return dataset.known.get(column, "lake" if column in OF_THE_LAKE else "record")
+    return dataset.knowable.get(column, "lake" if column in OF_THE_LAKE else "record")
 
 
 def index(datasets: Iterable[Dataset]) -> str:

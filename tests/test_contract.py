@@ -50,8 +50,8 @@ def with_column(**changes):
         ({"tiebreak": ("available_at",)}, "unknown column"),
         ({"revised_at": "song"}, "revised_at is not an instant"),
         ({"source_tag": "observed"}, "source tag"),
-        ({"known": {"song": "rumour"}}, "unknown answer"),
-        ({"known": {"singer": "hindsight"}}, "unknown column"),
+        ({"knowable": {"song": "rumour"}}, "unknown answer"),
+        ({"knowable": {"singer": "hindsight"}}, "unknown column"),
         ({"gap_rules": (GapRule(type="lost", reason="r", when="w"),)}, "gap rule"),
     ],
 )
@@ -109,9 +109,9 @@ def test_agents_never_get_the_lakes_own_clock_or_hash():
 
 
 def test_what_is_named_by_hindsight_is_hindsight_and_so_is_its_evidence():
-    named = replace(PLAYS, known={"song": "hindsight", "credits": "lake"})
+    named = replace(PLAYS, knowable={"song": "hindsight", "credits": "lake"})
     assert named.hindsight == {"song", "evidence"}
-    assert replace(PLAYS, known={"credits": "hindsight"}).hindsight == {"credits"}
+    assert replace(PLAYS, knowable={"credits": "hindsight"}).hindsight == {"credits"}
     assert PLAYS.hindsight == frozenset()
 
 

@@ -33,7 +33,7 @@ DATASET = Dataset(
         GapRule(type="unverifiable", reason="back-dated", when="a row says it was written before the one before it"),
         GapRule(type="no_data", reason="lost", when="a number of the journal has no row"),
     ),
-    known=dict.fromkeys(
+    knowable=dict.fromkeys(
         (
             "path", "kind", "content", "actor", "session", "event", "call_id", "part", "request_hash", "cause", "seq",
             "prev", "chain", "journal", "clock",

@@ -80,7 +80,7 @@ DATASET = Dataset(
     ),
     key=("ticker", "period_type", "fiscal_date_ending"),
     entity="ticker",
-    known={"ticker": "hindsight"},
+    knowable={"ticker": "hindsight"},
     source_tag="provider_metadata",
     gap_rules=(
         shared.FUTURE,

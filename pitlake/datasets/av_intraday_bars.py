@@ -47,7 +47,7 @@ DATASET = Dataset(
     ),
     key=("ticker", "interval", "bar_start"),
     entity="ticker",
-    known={"ticker": "hindsight", **dict.fromkeys(("bar_start", "market_session"), "lake")},
+    knowable={"ticker": "hindsight", **dict.fromkeys(("bar_start", "market_session"), "lake")},
     rules=shared.BAR_RULES,
     source_tag="time_series_timestamp",
     gap_rules=(

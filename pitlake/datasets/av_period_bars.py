@@ -43,7 +43,7 @@ DATASET = Dataset(
     ),
     key=("ticker", "period", "period_start"),
     entity="ticker",
-    known={"ticker": "hindsight"},
+    knowable={"ticker": "hindsight"},
     rules=shared.BAR_RULES,
     source_tag="time_series_timestamp",
     gap_rules=(

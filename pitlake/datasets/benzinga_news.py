@@ -56,7 +56,7 @@ DATASET = Dataset(
     identity=("id", "updated"),
     thing=("id",),
     entity="ticker",
-    known=dict.fromkeys(("ticker", "tickers"), "hindsight"),
+    knowable=dict.fromkeys(("ticker", "tickers"), "hindsight"),
     source_tag="provider_metadata",
     gap_rules=(
         NO_CREATED,

@@ -28,7 +28,7 @@ DATASET = Dataset(
     ),
     key=earnings.KEY,
     entity="ticker",
-    known={**dict.fromkeys(("exchange", "ticker"), "hindsight"), **dict.fromkeys(("sha256", "size"), "lake")},
+    knowable={**dict.fromkeys(("exchange", "ticker"), "hindsight"), **dict.fromkeys(("sha256", "size"), "lake")},
     source_tag="provider_metadata",
     gap_rules=(NOT_A_PDF, *earnings.RULES),
     group="external",

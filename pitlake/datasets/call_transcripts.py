@@ -43,7 +43,7 @@ DATASET = Dataset(
     ),
     key=earnings.KEY,
     entity="ticker",
-    known={
+    knowable={
         **dict.fromkeys(("exchange", "ticker"), "hindsight"),
         **dict.fromkeys(("listed_start", "turn_count"), "lake"),
     },

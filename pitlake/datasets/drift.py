@@ -38,7 +38,7 @@ DATASET = Dataset(
     key=("dataset", "field"),
     identity=("dataset", "field", "measured_at"),
     entity="dataset",
-    known=dict.fromkeys(("share", "low", "high", "changed", "compared", "measured_at"), "lake"),
+    knowable=dict.fromkeys(("share", "low", "high", "changed", "compared", "measured_at"), "lake"),
     rules=("changed <= compared", "low <= high"),
     source_tag="provider_metadata",
     gap_rules=(shared.FUTURE,),

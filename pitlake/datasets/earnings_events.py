@@ -51,7 +51,7 @@ DATASET = Dataset(
     tiebreak=("source", "statement"),
     revised_at="available_at",
     entity="ticker",
-    known={
+    knowable={
         **dict.fromkeys(("ticker", "statement"), "hindsight"),
         **dict.fromkeys(("event_day", "session", "source"), "lake"),
     },

@@ -67,7 +67,7 @@ DATASET = Dataset(
     key=("accession_no", "sessions"),
     gap_names=("earnings:{accession_no}/outcomes/{sessions}",),
     entity="ticker",
-    known={
+    knowable={
         **dict.fromkeys(("ticker", "evidence_ids"), "hindsight"),
         **dict.fromkeys(
             (

@@ -50,7 +50,7 @@ DATASET = Dataset(
     key=("accession_no", "anchor", "section", "name"),
     gap_names=("earnings:{accession_no}/{anchor}/{section}",),
     entity="ticker",
-    known={
+    knowable={
         **dict.fromkeys(("ticker", "evidence_ids"), "hindsight"),
         **dict.fromkeys(
             (

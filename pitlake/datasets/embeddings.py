@@ -42,7 +42,7 @@ DATASET = Dataset(
     key=("kind", "id"),
     follows=(("id", "news", "{id}"), ("id", "qa_exchanges", "{transcript_id}_qa__{sequence}")),
     entity="ticker",
-    known=dict.fromkeys(("id", "ticker", "vector"), "hindsight"),
+    knowable=dict.fromkeys(("id", "ticker", "vector"), "hindsight"),
     source_tag="neo4j_created",
     gap_rules=(
         news.NO_CREATED,

@@ -89,7 +89,7 @@ DATASET = Dataset(
     ),
     key=("event_kind", "event_id", "entity_kind", "entity_id", "horizon", "benchmark"),
     entity="ticker",
-    known=dict.fromkeys(("ticker", "event_id"), "hindsight"),
+    knowable=dict.fromkeys(("ticker", "event_id"), "hindsight"),
     rules=("percent >= -100",),
     source_tag="time_series_timestamp",
     gap_rules=(

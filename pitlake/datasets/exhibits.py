@@ -15,7 +15,7 @@ DATASET = Dataset(
     ),
     key=("accession_no", "exhibit_number"),
     entity="ticker",
-    known={"ticker": "hindsight"},
+    knowable={"ticker": "hindsight"},
     source_tag="edgar_accepted",
     gap_rules=(
         shared.UNDATED_FILING,

@@ -14,7 +14,7 @@ DATASET = Dataset(
     ),
     key=("accession_no",),
     entity="ticker",
-    known={"ticker": "hindsight"},
+    knowable={"ticker": "hindsight"},
     source_tag="edgar_accepted",
     gap_rules=(shared.UNDATED_FILING, shared.WITHHELD, shared.NO_FILING, shared.FUTURE),
 )

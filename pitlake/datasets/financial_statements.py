@@ -22,7 +22,7 @@ DATASET = Dataset(
     ),
     key=("accession_no", "statement_type"),
     entity="ticker",
-    known={"ticker": "hindsight"},
+    knowable={"ticker": "hindsight"},
     source_tag="edgar_accepted",
     gap_rules=(
         shared.UNDATED_FILING,

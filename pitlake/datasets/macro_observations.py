@@ -57,7 +57,7 @@ DATASET = Dataset(
     tiebreak=("vintage_date",),
     newer_by=("vintage_date",),
     entity="series_id",
-    known={"withdrawn": "lake"},
+    knowable={"withdrawn": "lake"},
     source_tag="provider_metadata",
     gap_rules=(
         NO_VINTAGE,

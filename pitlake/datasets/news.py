@@ -53,7 +53,7 @@ DATASET = Dataset(
     ),
     key=("id",),
     entity="ticker",
-    known=dict.fromkeys(("ticker", "tickers"), "hindsight"),
+    knowable=dict.fromkeys(("ticker", "tickers"), "hindsight"),
     source_tag="neo4j_created",
     revised_at="updated",
     searched=("title", "teaser", "body"),

@@ -31,7 +31,7 @@ DATASET = Dataset(
     ),
     key=("ticker", "date"),
     entity="ticker",
-    known={"ticker": "hindsight"},
+    knowable={"ticker": "hindsight"},
     rules=shared.BAR_RULES,
     source_tag="time_series_timestamp",
     gap_rules=(

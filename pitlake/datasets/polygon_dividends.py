@@ -67,7 +67,7 @@ DATASET = Dataset(
     ),
     key=("ticker", "ordinal"),
     entity="ticker",
-    known={"ticker": "hindsight", "ordinal": "lake"},
+    knowable={"ticker": "hindsight", "ordinal": "lake"},
     source_tag="provider_metadata",
     gap_rules=(
         shared.FUTURE,

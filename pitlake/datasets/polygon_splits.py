@@ -44,7 +44,7 @@ DATASET = Dataset(
     ),
     key=("ticker", "ordinal"),
     entity="ticker",
-    known={"ticker": "hindsight", "ordinal": "lake"},
+    knowable={"ticker": "hindsight", "ordinal": "lake"},
     rules=("split_from > 0", "split_to > 0"),
     source_tag="provider_metadata",
     gap_rules=(

@@ -17,7 +17,7 @@ DATASET = Dataset(
     ),
     key=("transcript_id",),
     entity="ticker",
-    known=dict.fromkeys(("transcript_id", "ticker"), "hindsight"),
+    knowable=dict.fromkeys(("transcript_id", "ticker"), "hindsight"),
     source_tag="neo4j_created",
     gap_rules=(*PART_GAPS, *shared.unreadable("content")),
 )

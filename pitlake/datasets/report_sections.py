@@ -16,7 +16,7 @@ DATASET = Dataset(
     ),
     key=("accession_no", "section_name"),
     entity="ticker",
-    known={"ticker": "hindsight"},
+    knowable={"ticker": "hindsight"},
     source_tag="edgar_accepted",
     gap_rules=(
         shared.UNDATED_FILING,

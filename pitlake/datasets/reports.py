@@ -46,7 +46,7 @@ DATASET = Dataset(
     ),
     key=("accession_no",),
     entity="ticker",
-    known=dict.fromkeys(("ticker", "role", "tickers", "entities"), "hindsight"),
+    knowable=dict.fromkeys(("ticker", "role", "tickers", "entities"), "hindsight"),
     source_tag="edgar_accepted",
     gap_rules=(
         shared.UNDATED_FILING,

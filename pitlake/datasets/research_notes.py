@@ -31,7 +31,7 @@ DATASET = Dataset(
     ),
     key=("note",),
     entity="note",
-    known={"note": "asked", "publisher": "asked", "format": "record"},
+    knowable={"note": "asked", "publisher": "asked", "format": "record"},
     source_tag="provider_metadata",
     gap_rules=(NO_TEXT, LOCKED, UNREADABLE, shared.FUTURE),
     group="drops",

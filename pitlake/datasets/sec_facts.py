@@ -56,7 +56,7 @@ DATASET = Dataset(
     tiebreak=("accepted_at", "accession_no"),
     newer_by=("filing_date",),
     entity="cik",
-    known=dict.fromkeys(("accepted_at", "period_type", "value_number"), "lake"),
+    knowable=dict.fromkeys(("accepted_at", "period_type", "value_number"), "lake"),
     rules=("period_start <= period_end",),
     source_tag="edgar_accepted",
     gap_rules=(

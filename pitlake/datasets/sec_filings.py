@@ -61,7 +61,7 @@ DATASET = Dataset(
     ),
     key=("cik", "accession_no"),
     entity="cik",
-    known=dict.fromkeys(("accepted_at", "acceptance_rule", "url"), "lake"),
+    knowable=dict.fromkeys(("accepted_at", "acceptance_rule", "url"), "lake"),
     source_tag="edgar_accepted",
     gap_rules=(
         NO_ACCEPTANCE,

@@ -46,7 +46,7 @@ DATASET = Dataset(
     ),
     key=("query", "accession_no", "document"),
     entity="cik",
-    known={"query": "asked"},
+    knowable={"query": "asked"},
     source_tag="edgar_accepted",
     gap_rules=(
         UNKNOWN_FILING,

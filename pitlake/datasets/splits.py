@@ -28,7 +28,7 @@ DATASET = Dataset(
     ),
     key=("ticker", "execution_date"),
     entity="ticker",
-    known={"ticker": "hindsight"},
+    knowable={"ticker": "hindsight"},
     rules=("split_from > 0", "split_to > 0"),
     source_tag="time_series_timestamp",
     gap_rules=(

@@ -56,7 +56,7 @@ DATASET = Dataset(
     ),
     key=("transcript_id",),
     entity="ticker",
-    known=dict.fromkeys(("transcript_id", "ticker", "company_name"), "hindsight"),
+    knowable=dict.fromkeys(("transcript_id", "ticker", "company_name"), "hindsight"),
     source_tag="neo4j_created",
     gap_rules=(
         NO_START,

@@ -63,7 +63,7 @@ DATASET = Dataset(
     identity=("url", "dated_at"),
     thing=("url",),
     entity="host",
-    known=dict.fromkeys(("host", "dated_at", "claim_method", "claims", "text"), "lake"),
+    knowable=dict.fromkeys(("host", "dated_at", "claim_method", "claims", "text"), "lake"),
     source_tag="provider_metadata",
     gap_rules=(
         NOT_ALLOWED,

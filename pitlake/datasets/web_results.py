@@ -47,7 +47,7 @@ DATASET = Dataset(
     thing=("url",),
     tiebreak=("operation", "query"),
     entity="host",
-    known={**dict.fromkeys(("query", "operation"), "asked"), "host": "lake"},
+    knowable={**dict.fromkeys(("query", "operation"), "asked"), "host": "lake"},
     source_tag="provider_metadata",
     gap_rules=(
         UNDATED,

@@ -32,7 +32,7 @@ DATASET = Dataset(
     ),
     key=("answer_id",),
     entity="operation",
-    known={**dict.fromkeys(("query", "operation"), "asked"), "thoughts_removed": "lake"},
+    knowable={**dict.fromkeys(("query", "operation"), "asked"), "thoughts_removed": "lake"},
     source_tag="provider_metadata",
     gap_rules=(NO_ANSWER, answers.OTHER_SHAPE, shared.FUTURE),
     group="external",

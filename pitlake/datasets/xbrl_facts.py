@@ -109,7 +109,7 @@ DATASET = Dataset(
     gap_names=("neo4j:Report:{accession_no}",),
     tiebreak=("accepted_at", "accession_no"),
     entity="ticker",
-    known={"ticker": "hindsight", **dict.fromkeys(("member_count", "value_number"), "lake")},
+    knowable={"ticker": "hindsight", **dict.fromkeys(("member_count", "value_number"), "lake")},
     rules=("period_start <= period_end",),
     source_tag="edgar_accepted",
     gap_rules=(

@@ -74,7 +74,7 @@ DATASET = Dataset(
     ),
     key=("ticker", "first_stated"),
     entity="ticker",
-    known={"ticker": "hindsight", **dict.fromkeys(("first_stated", "event_date"), "lake")},
+    knowable={"ticker": "hindsight", **dict.fromkeys(("first_stated", "event_date"), "lake")},
     source_tag="provider_metadata",
     gap_rules=(
         shared.FUTURE,

@@ -52,7 +52,7 @@ DATASET = Dataset(
     ),
     key=("ticker", "firm", "first_stated"),
     entity="ticker",
-    known={"ticker": "hindsight", "first_stated": "lake"},
+    knowable={"ticker": "hindsight", "first_stated": "lake"},
     source_tag="provider_metadata",
     gap_rules=(
         shared.FUTURE,

@@ -74,7 +74,7 @@ def _natural() -> Iterator[Expectation]:
 
 
 def _duplicates(graph: Graph) -> Iterator[Expectation]:
-    """One call told twice alike, one told twice otherwise, and two calls that share their fiscal quarter."""
+    """One call stated twice alike, one stated twice differently, and two calls that share their fiscal quarter."""
     day = date(2024, 5, 2)
     for node_id in ("", f"{ODD}_2024-05-02T10:00:00-04:00"):
         twin = _call(day, "10:00", node_id)
@@ -84,7 +84,7 @@ def _duplicates(graph: Graph) -> Iterator[Expectation]:
     call_id, other = f"{ODD}_2024-05-02T10.00", f"{ODD}_2024-05-02T10:00:00-04:00"
     yield row(
         31,
-        "one call told twice alike comes out once",
+        "one call stated twice alike comes out once",
         "transcripts",
         {"transcript_id": call_id},
         {"ticker": ODD},
@@ -153,7 +153,7 @@ def _contested(graph: Graph) -> Iterator[Expectation]:
     )
     yield gap(
         31,
-        "an exchange told otherwise is a gap",
+        "an exchange stated differently is a gap",
         "qa_exchanges",
         f"neo4j:QAExchange:{poorer.id}_qa__1",
         _DUPLICATE,

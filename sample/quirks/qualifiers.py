@@ -160,7 +160,7 @@ def _many_of_one() -> Iterator[Expectation]:
     segment: Values = key(filed, REVENUES) | {"members": "nvda:ComputeMember"}
     yield row(
         42,
-        "a segment is told from the total by its member",
+        "a segment is distinguished from the total by its member",
         "xbrl_facts",
         segment,
         {"member_count": 1, "dimensions": _AXIS, "value_number": 16_147_000_000.0},

@@ -2,7 +2,7 @@
 -- agent: sec
 -- reads: sec_filings
 -- ids: cik, accession_no
--- param ticker ticker required | Ticker of the company, of then or of today; it is read as a CIK before it is asked.
+-- param ticker ticker required | Ticker of the company, of that time or of today; it is resolved to a CIK first.
 -- param start_date day optional | First filing day.
 -- column accession_no | Accession number.
 -- column cik | Central Index Key, 10 digits, zero-padded.

@@ -2,7 +2,7 @@
 -- agent: entity
 -- reads: names
 -- ids: cik, kind, statement
--- param ticker ticker required | Ticker of the company, of then or of today; it is read as a CIK before it is asked.
+-- param ticker ticker required | Ticker of the company, of that time or of today; it is resolved to a CIK first.
 -- column cik | Central Index Key, 10 digits, zero-padded.
 -- column kind | company_name or ticker.
 -- column name | The first of the names.

@@ -1,4 +1,4 @@
--- summary: Which companies were registered and listed at the as of, the later dead among them, and what had ended by then.
+-- summary: Which companies were registered and listed at the as of, including those that ended later, and which had ended.
 -- agent: helper
 -- reads: universe_events
 -- ids: cik

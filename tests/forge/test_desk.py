@@ -71,8 +71,8 @@ def test_the_desk_shows_the_day_that_is_asked_for(desk):
 def test_a_view_shows_each_writing_and_leads_to_it(desk):
     client, (view, _, less_sure), _ = desk
     page = client.get("/desk/v/V-001").text
-    assert re.findall(r'href="\?as_of=([^"]+)">as of then', page) == [iso(less_sure), iso(view)]
-    assert client.get(f"/desk/v/V-001?as_of={iso(view)}").text.count("as of then") == 1
+    assert re.findall(r'href="\?as_of=([^"]+)">as of that time', page) == [iso(less_sure), iso(view)]
+    assert client.get(f"/desk/v/V-001?as_of={iso(view)}").text.count("as of that time") == 1
     assert client.get("/desk/v/V-001?as_of=2014-05-01T00:00:00Z").status_code == 400
 
 

@@ -85,7 +85,7 @@ def contract(kind: str, spelled: dict[str, str]) -> Dataset:
         gap_names=(f"{{{spelled['name']}}}",),
         revised_at={"in_content": spelled["told"], "history": "available_at"}.get(kind, ""),
         source_tag="neo4j_created",
-        known={spelled["ours"]: "hindsight"} if kind == "in_content" else {},
+        knowable={spelled["ours"]: "hindsight"} if kind == "in_content" else {},
     )
 
 

@@ -121,7 +121,7 @@ def test_what_is_closed_is_not_kept_a_second_time_and_bears_no_time(tmp_path):
             ((moment,),) = session.sql(f"SELECT last_modified FROM read_blob('{path}')").rows()
             assert moment.timestamp() == 0
     assert not known & {path.read_bytes() for path in (tmp_path / "cuts").glob("*.parquet")}
-    with opened(lake, LAST, cuts, hindsight="omit", dataset=replace(TOY, known={"text": "hindsight"})) as session:
+    with opened(lake, LAST, cuts, hindsight="omit", dataset=replace(TOY, knowable={"text": "hindsight"})) as session:
         for path in paths_of_files(session):
             assert not session.sql(f"SELECT name FROM parquet_schema('{path}') WHERE name = 'text'").rows()
         assert session.sql("SELECT count(*) FROM toys").rows() == [(120,)]

@@ -318,7 +318,7 @@ SELECT available_at, available_at_source, track || ' -- charts_revisions' AS tra
 @pytest.mark.parametrize("isolation", ["process", "in_process"])
 def test_a_view_is_the_same_without_hindsight_whatever_its_text_quotes(lake, isolation):
     lake.add("charts", [row("a", T), row("b", T)])
-    dataset = replace(CATALOGUE.contracts["charts"], known={"position": "hindsight"})
+    dataset = replace(CATALOGUE.contracts["charts"], knowable={"position": "hindsight"})
     catalogue = Catalogue({"charts": dataset}, {"charts": DECIDED})
     with open_at(lake.snapshot, T, catalogue=catalogue, hindsight="omit", isolation=isolation) as session:
         assert "position" not in session.sql("FROM charts").columns

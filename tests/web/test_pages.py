@@ -107,7 +107,7 @@ def test_a_number_s_history_tells_each_revision_and_leads_to_it(client):
     link = next(link for value, what, link in Numbers(page).found if value == "90.0" and not what)
     told = client.get(link)
     assert [value for value, _, _ in Numbers(told.text).found] == ["90.0", "100.0", "100.0"]
-    jumps = re.findall(r'<a href="(/at\?[^"]+)">as of then</a>', told.text)
+    jumps = re.findall(r'<a href="(/at\?[^"]+)">as of that time</a>', told.text)
     assert len(jumps) == 3
     before = client.get(jumps[1].replace("&amp;", "&")).text
     assert '<data value="100.0">' in before
