@@ -59,7 +59,7 @@ def follow_trade(
 
     Args:
         expression: What is followed.
-        since: When its levels were told, in USD as traded then.
+        since: When its levels were stated, in USD as traded then.
         until: Its last day.
         at: The viewpoint.
         changes: Later terms that the PM approved.

@@ -169,7 +169,7 @@ class Toolbox:
         """List source records that could not become rows, and why, as far as that was public at the instant."""
 
         def ask() -> AnswerPage:
-            name = None if dataset is None else self._desk.viewpoint.open_lake().contract(dataset).name
+            name = None if dataset is None else self._service.viewpoint.open_lake().contract(dataset).name
             names = None if name is None else [name]
             question = ServiceQuestion(GAPS, {"dataset": name}, names, about_gaps=True)
             return self._service.ask(question, pit=pit, max_rows=max_rows, cursor=cursor, known_by=known_by)
