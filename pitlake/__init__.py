@@ -5,7 +5,7 @@ imported where pitlake's dependencies are not installed. Nothing else belongs he
 """
 
 __version__ = "0.1.0"
-__all__ = ["Lake", "PitlakeError", "connect", "mount", "parse_instant"]
+__all__ = ["Lake", "PitlakeError", "connect", "mount", "parse_instant", "sealed"]
 
 _HOMES = {
     "Lake": "pitlake.lake",
@@ -13,6 +13,7 @@ _HOMES = {
     "connect": "pitlake.session",
     "mount": "pitlake.lake",
     "parse_instant": "pitlake.gate.rules",
+    "sealed": "pitlake.sealing",
 }
 
 

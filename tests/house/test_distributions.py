@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tarfile
+import time
 import venv
 import zipfile
 from importlib import metadata
@@ -26,6 +27,8 @@ pytestmark = pytest.mark.slow
 
 MODULES = {"pyyaml": "yaml", "pydantic_ai_slim": "pydantic_ai"}
 """Of distributions that are named otherwise."""
+SOON = 60
+"""Seconds from a file of one's own to the first answer."""
 LIGHT = 512 << 20
 """Bytes that asking may take on disk, libraries included."""
 
@@ -159,6 +162,19 @@ def test_the_installed_wheel_asks_a_lake_as_of_an_instant(installed, tmp_path):
     checked = pitlake(installed, "doctor", "--lake", str(lake.root))
     assert checked.returncode == 0, checked
     assert "asking needs none" in checked.stdout
+
+
+def test_the_installed_wheel_mounts_a_table_and_answers_in_two_commands(installed, tmp_path):
+    """From a file to the first answer as of an instant, without a checkout and without an extra."""
+    path, begun = tmp_path / "estimates.csv", time.monotonic()
+    path.write_text("ticker,period,eps,published_at\nA,q1,1.0,2024-02-01\nA,q1,2.0,2024-02-20\n")
+    lake = ("--lake", str(tmp_path / "lake"))
+    columns = ("--key", "ticker,period", "--available-at", "published_at", "--valid-at", "period")
+    mounted = pitlake(installed, "mount", str(path), "--name", "estimates", *columns, *lake)
+    assert mounted.returncode == 0, mounted
+    said = pitlake(installed, "query", "--as-of", AFTER, "--format", "csv", "SELECT eps FROM estimates", *lake)
+    assert (said.returncode, said.stdout) == (0, "eps\n1.0\n"), said
+    assert time.monotonic() - begun < SOON
 
 
 def test_forge_comes_with_its_extra_and_its_ten_skills_and_plays_its_story(installed, install, tmp_path):

@@ -29,6 +29,7 @@ ELSEWHERE = {
     "adding-a-source.md": "tests/providers/test_adding_a_source.py",
     "asking.md": "tests/doors/test_asking_page.py",
     "forge/a-day.md": "tests/forge/test_pages.py",
+    "mount.md": "tests/mounting/test_page.py",
     "real-lake.md": "tests/pipelines/sync/test_page.py",
 }
 WRITTEN = [path.relative_to(DOCS).as_posix() for folder in (DOCS, DOCS / "forge") for path in folder.glob("*.md")]

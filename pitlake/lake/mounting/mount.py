@@ -23,7 +23,7 @@ from pitlake.errors import BadInput
 from pitlake.gate.rules import is_forbidden_key
 from pitlake.lake.mounting import contract, source
 from pitlake.lake.mounting.contract import Mount, MountedColumn
-from pitlake.lake.mounting.source import ROWS, Source
+from pitlake.lake.mounting.source import ROW, Source
 from pitlake.lake.publishing.publish import Published
 from pitlake.lake.publishing.stage import Stage, StagedGap, staged_schema
 from pitlake.lake.storage.manifest import DataFile
@@ -57,7 +57,8 @@ TYPED = {
 class Wish:
     """What a user wants mounted how; what is None is as the lake's contract has it.
 
-    name: of the dataset. key, available_at, valid_at: columns, as the table or the lake calls them. timezone, lag,
+    name: of the dataset. key, available_at, valid_at: columns, as the table or the lake calls them; a key of none: each
+    row is about itself. timezone, lag,
     partial: see `Mount`.
     """
 
@@ -115,7 +116,7 @@ def mount_table(doors: Doors, table: Any, wish: Wish) -> Mounted:
     Raises BadInput, before anything is written, and what publishing raises.
     """
     contract.check_name(wish.name)
-    with source.opened(table) as opened:
+    with source.opened(table, with_names=wish.key == ()) as opened:
         kept = contract.read(doors.store, wish.name)
         its = _inferred(opened, wish) if kept is None else _agreed(opened, kept, wish)
         reading_of = Reading(opened, its, doors.now())
@@ -142,7 +143,7 @@ def _inferred(opened: Source, wish: Wish) -> Mount:
     return Mount(
         name=wish.name,
         columns=tuple(its),
-        key=tuple(_column(names, "key", name) for name in wish.key),
+        key=tuple(_column(names, "key", name) for name in wish.key or (ROW,)),
         timezone=wish.timezone or "",
         lag=wish.lag or "",
         partial=bool(wish.partial),
@@ -247,7 +248,7 @@ class Reading:
         return (
             f"SELECT *, {evidence} AS evidence, {self._gap(no_key)} AS {GAP}, '{basis}' AS {BASIS}, "
             f"'provider_metadata' AS available_at_source FROM "
-            f"(SELECT {typed}, {raw}, {known} AS {AVAILABLE_AT} FROM {ROWS})"
+            f"(SELECT {typed}, {raw}, {known} AS {AVAILABLE_AT} FROM {self.source.rows})"
         )
 
     @property

@@ -5,7 +5,7 @@ import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from glob import glob
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from pitlake.lake.tables.query import CONFIG, quoted
 
 ROWS = "source"
 """The name of the opened table's rows."""
+ROW = "row"
 MEMORY = "1GB"
 READERS = {
     ".parquet": "read_parquet({files}, union_by_name = true)",
@@ -37,13 +38,14 @@ _NO_ZONE = re.compile(r"TIMESTAMP(_S|_MS|_NS)?")
 @dataclass(frozen=True)
 class Source:
     """An opened table. label: what people call it; digest: of its bytes, "" where it is no file; types: DuckDB's, by
-    column.
+    column; rows: the name of its rows in SQL.
     """
 
     connection: duckdb.DuckDBPyConnection
     label: str
     digest: str
     types: dict[str, str]
+    rows: str = ROWS
 
     def type_of(self, column: str) -> str:
         """Return the lake's type for a column. Raises BadInput for a column that can't be stored."""
@@ -68,21 +70,21 @@ class Source:
         """Return whether a column holds timestamps without a zone."""
         if self.types[column] != "VARCHAR":
             return _NO_ZONE.fullmatch(self.types[column]) is not None
-        query = f"SELECT coalesce(bool_or({without_zone(f'trim({quoted(column)})')}), false) FROM {ROWS}"
+        query = f"SELECT coalesce(bool_or({without_zone(f'trim({quoted(column)})')}), false) FROM {self.rows}"
         return self.connection.sql(query).fetchall() == [(True,)]
 
     def _holds_instants(self, column: str) -> bool:
         """Return whether a column of text holds timestamps, and nothing else."""
         text = f"trim({quoted(column)})"
         moment = f"length({text}) > 10 AND {instant_of_text(text, 'UTC')} IS NOT NULL"
-        query = f"SELECT coalesce(bool_and({moment}), false) FROM {ROWS} WHERE {quoted(column)} IS NOT NULL"
-        first = f"SELECT coalesce(bool_and({moment}), false) FROM (SELECT {quoted(column)} FROM {ROWS} LIMIT 1000)"
+        query = f"SELECT coalesce(bool_and({moment}), false) FROM {self.rows} WHERE {quoted(column)} IS NOT NULL"
+        first = f"SELECT coalesce(bool_and({moment}), false) FROM (SELECT {quoted(column)} FROM {self.rows} LIMIT 1000)"
         return all(self.connection.sql(text).fetchall() == [(True,)] for text in (first, query))
 
 
 @contextmanager
-def opened(table: Any) -> Iterator[Source]:
-    """Open a path or a frame for a block.
+def opened(table: Any, *, with_names: bool = False) -> Iterator[Source]:
+    """Open a path or a frame for a block. with_names: whether each row gets a name of its own, in the column ROW.
 
     Raises BadInput for what can't be read, MachineExhausted where there is no room.
     """
@@ -90,13 +92,27 @@ def opened(table: Any) -> Iterator[Source]:
         options = {"memory_limit": MEMORY, "temp_directory": scratch, "threads": str(workers())}
         connection = duckdb.connect(":memory:", config={**CONFIG, **options})
         try:
-            yield _of_path(connection, str(table)) if isinstance(table, (str, Path)) else _of_frame(connection, table)
+            is_path = isinstance(table, (str, Path))
+            source = _of_path(connection, str(table)) if is_path else _of_frame(connection, table)
+            yield _with_names(source) if with_names else source
         except duckdb.Error as error:
             if shortage := machine.exhausted(error, "the table", "read by DuckDB"):
                 raise shortage from None
             raise BadInput("the table", f"can't be read: {str(error).splitlines()[0]}", "see what is in it") from error
         finally:
             connection.close()
+
+
+def _with_names(source: Source) -> Source:
+    """Name each row by what is in it, and equal ones by their number: a name says nothing of other rows."""
+    if ROW in source.types:
+        raise BadInput("columns", f"{ROW} is what rows are told apart by", "rename the column, or give a key")
+    content = f"ROW({', '.join(map(quoted, source.types))})"
+    number = f"row_number() OVER (PARTITION BY {content})"
+    source.connection.execute(
+        f"CREATE VIEW named AS SELECT md5({content}::VARCHAR) || '-' || {number} AS {ROW}, * FROM {source.rows}"
+    )
+    return replace(source, types={ROW: "VARCHAR", **source.types}, rows="named")
 
 
 def _of_frame(connection: duckdb.DuckDBPyConnection, frame: Any) -> Source:

@@ -1,0 +1,54 @@
+"""SQL of anybody's over tables of one's own as of an instant, without a lake: `sealed`.
+
+The tables are mounted in a lake of their own, which is gone once the session is open: what became known later is then
+nowhere but in the caller's own tables.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from pitlake.errors import BadInput
+from pitlake.lake.lake import Lake
+from pitlake.session import Limits, Session, Viewpoint, open_session
+
+
+def sealed(
+    tables: Mapping[str, Any],
+    *,
+    as_of: str | datetime,
+    available_at: str | Mapping[str, str],
+    key: Mapping[str, Sequence[str]] | None = None,
+    timezone: str | None = None,
+    lag: str | None = None,
+    limits: Limits | None = None,
+) -> Session:
+    """Open a sealed session over tables, in which no row is that became known after an instant.
+
+    Args:
+        tables: A path or a frame by name, as `Lake.mount` takes them.
+        as_of: The instant, ISO-8601 with an offset, or an aware datetime.
+        available_at: The column that says when a row became known: of every table, or by table.
+        key: By table, the columns that say what a row is about, of which the newest statement is shown (default: every
+            row stands, and the column `row` tells rows apart).
+        timezone: The zone of timestamps without one, and of dates, which count at their end.
+        lag: How much later a row became known, such as "1 day".
+        limits: Bounds of time, memory and results.
+
+    Raises:
+        BadInput: For arguments and tables that can't be used.
+        IsolationUnavailable: Where this system can't seal a process.
+    """
+    if not tables:
+        raise BadInput("tables", "names no table", "give a dict of names and tables")
+    viewpoint = Viewpoint.parse(as_of)
+    with TemporaryDirectory(prefix="pitlake-sealed-") as folder:
+        lake = Lake(folder)
+        for name, table in tables.items():
+            column = available_at if isinstance(available_at, str) else available_at.get(name)
+            if not column:
+                problem = f"names no column of {name}"
+                raise BadInput("available_at", problem, "name the column that says when its rows became known")
+            lake.mount(table, name, key=(key or {}).get(name, ()), available_at=column, timezone=timezone, lag=lag)
+        return open_session(Viewpoint.parse(viewpoint.as_of, lake=lake), datasets=list(tables), limits=limits)
