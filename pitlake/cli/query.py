@@ -4,6 +4,7 @@ What SQL may see is decided by the session, how rows look by answering. Nothing 
 """
 
 import sys
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ import click
 from pitlake.cli import render
 from pitlake.cli.answering import answer_options, deliver_answer
 from pitlake.cli.sessions import opened, session_options, typed
-from pitlake.errors import BadInput
+from pitlake.errors import BadInput, QueryFailed
 
 if TYPE_CHECKING:
     from pitlake.session import Viewpoint
@@ -42,10 +43,16 @@ def command(
     pitlake query --as-of 2024-02-15T16:00:00-05:00 "SELECT count(*) FROM news"
     """
     from pitlake.session.arguments import LONGEST_QUERY, query_text
+    from pitlake.session.sql.reading import datasets_named
 
     text = query_text(typed(partial(sys.stdin.read, LONGEST_QUERY + 1)) if sql == "-" else sql)
     if not text.strip():
         raise BadInput("SQL", "empty", "write a statement, such as SELECT * FROM lake_info")
     render.check_target(form, output)
+    # Receipts and envelopes name all that the session was bound to.
+    if not datasets and not receipt and form != "envelope" and (named := datasets_named(text)):
+        with suppress(QueryFailed, BadInput), opened(viewpoint, named) as session:
+            deliver_answer(session, text, None, form, output, receipt=receipt)
+            return
     with opened(viewpoint, datasets) as session:
         deliver_answer(session, text, None, form, output, receipt=receipt)

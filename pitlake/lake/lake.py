@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import wraps
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from pitlake import datasets, machine
 from pitlake.aliases import meant
@@ -15,13 +15,8 @@ from pitlake.contract import Dataset
 from pitlake.datasets._shared import RELEASE_RULE
 from pitlake.errors import BadInput, LakeFault, LakeNotFound, VersionVacuumed, choice
 from pitlake.lake.mounting import contract as mounts
-from pitlake.lake.mounting.mount import Doors, Mounted, Wish, mount_table
-from pitlake.lake.publishing import check_results, polls
-from pitlake.lake.publishing.audit import Audit
-from pitlake.lake.publishing.check_results import CheckReport
+from pitlake.lake.publishing import polls
 from pitlake.lake.publishing.polls import Poll
-from pitlake.lake.publishing.publish import Published, Publisher
-from pitlake.lake.publishing.stage import Stage, remove_stale
 from pitlake.lake.storage import bulk_loads, claims, conventions, faults, incidents, watch_list
 from pitlake.lake.storage.bulk_loads import BulkLoad
 from pitlake.lake.storage.incidents import Incident
@@ -33,8 +28,18 @@ from pitlake.lake.storage.store import PLACE, Store
 from pitlake.lake.storage.watch_list import WatchList
 from pitlake.lake.tables.delta import DeltaTables, table_key
 from pitlake.lake.upkeep import wholeness
-from pitlake.lake.upkeep.compact import Compacted, Compactor
-from pitlake.lake.upkeep.vacuum import DEFAULT_KEEP, GRACE, Vacuumed, vacuum
+
+if TYPE_CHECKING:
+    from pitlake.lake.mounting.mount import Mounted
+    from pitlake.lake.publishing.audit import Audit
+    from pitlake.lake.publishing.check_results import CheckReport
+    from pitlake.lake.publishing.publish import Published
+    from pitlake.lake.publishing.stage import Stage
+    from pitlake.lake.upkeep.compact import Compacted
+    from pitlake.lake.upkeep.vacuum import Vacuumed
+
+DEFAULT_KEEP = timedelta(days=30)
+GRACE = timedelta(days=1)
 
 Params = ParamSpec("Params")
 Result = TypeVar("Result")
@@ -190,7 +195,7 @@ class Lake:
         timezone: str | None = None,
         lag: str | None = None,
         partial: bool | None = None,
-    ) -> Mounted:
+    ) -> "Mounted":
         """Make a table a dataset of this lake, or read a mounted table again. Makes the lake if need be.
 
         Args:
@@ -209,6 +214,8 @@ class Lake:
             BadInput: Before anything is written.
             CheckFailed, LakeConflict, ClockWentBack, LakeError: As `publish`.
         """
+        from pitlake.lake.mounting.mount import Doors, Wish, mount_table
+
         doors = Doors(
             store=self._store, now=self._log.now, stage=self.stage, publish=self.publish, files=self._files_of
         )
@@ -229,11 +236,13 @@ class Lake:
         return files
 
     @_working
-    def stage(self, dataset: Dataset | str, run_id: str) -> Stage:
+    def stage(self, dataset: Dataset | str, run_id: str) -> "Stage":
         """Open a place for one run's rows and gaps of one dataset, as a context manager. Creates the lake if need be.
 
         Raises ClockWentBack: what is read now could not be published.
         """
+        from pitlake.lake.publishing.stage import Stage, remove_stale
+
         self._log.start()
         self._log.now()
         remove_stale(self._store)
@@ -246,11 +255,15 @@ class Lake:
         return self._tables.added_columns(dataset)
 
     @_working
-    def publish(self, stage: Stage, observed_at: datetime | None = None, audits: Sequence[Audit] = ()) -> Published:
+    def publish(
+        self, stage: "Stage", observed_at: datetime | None = None, audits: "Sequence[Audit]" = ()
+    ) -> "Published":
         """Audit a stage, by further `audits` too, and publish it as one new version.
 
         See `Publisher.publish` for what is raised.
         """
+        from pitlake.lake.publishing.publish import Publisher
+
         return Publisher(self._store, self._log, self._tables).publish(stage.load(), observed_at, audits)
 
     def look_through(self) -> None:
@@ -265,12 +278,16 @@ class Lake:
         wholeness.require_whole(self._store, self._log, self._tables)
 
     @_working
-    def keep_check_report(self, check_report: CheckReport) -> None:
+    def keep_check_report(self, check_report: "CheckReport") -> None:
         """Store what a run's checks found, for people: see `pitlake.lake.publishing.check_results`."""
+        from pitlake.lake.publishing import check_results
+
         check_results.write(self._store, check_report)
 
-    def check_reports(self, dataset: str) -> Iterator[CheckReport]:
+    def check_reports(self, dataset: str) -> "Iterator[CheckReport]":
         """Return the check reports of a dataset's runs, newest first."""
+        from pitlake.lake.publishing import check_results
+
         return check_results.read_all(self._store, dataset)
 
     @_working
@@ -314,12 +331,14 @@ class Lake:
         return polls.read_all(self._store, dataset)
 
     @_working
-    def compact(self, dataset: Dataset | str, before: str | None = None) -> Compacted:
+    def compact(self, dataset: Dataset | str, before: str | None = None) -> "Compacted":
         """Merge each finished month, and each earlier year, of a dataset into one file; merge its gaps by
         month. One new version.
 
         `before`: the first New York month ("YYYY-MM") to leave alone; default the newest one with rows.
         """
+        from pitlake.lake.upkeep.compact import Compactor
+
         contract = self.contract(dataset) if isinstance(dataset, str) else dataset
         return Compactor(self._store, self._log, self._tables).compact(contract, before)
 
@@ -331,11 +350,13 @@ class Lake:
         *,
         grace: timedelta = GRACE,
         dry_run: bool = True,
-    ) -> Vacuumed:
+    ) -> "Vacuumed":
         """Remove files no kept version needs; versions that kept receipts need are always kept.
 
         A dry run, the default, only says which. Raises ReceiptDamaged. See `pitlake.lake.upkeep.vacuum`.
         """
+        from pitlake.lake.upkeep.vacuum import vacuum
+
         keep_versions = kept_versions(self._store).union(keep_versions)
         return vacuum(
             self._store, self._log, self._tables, keep=keep, keep_versions=keep_versions, grace=grace, dry_run=dry_run

@@ -13,7 +13,6 @@ from typing import Any
 
 from pitlake.clock import from_micros, iso, micros
 from pitlake.lake.storage.manifest import Snapshot
-from pitlake.lake.tables.query import calculator, reading
 
 _FOREVER = 2**63 - 1
 _PLAIN = re.compile(r"[A-Z0-9.-]{1,12}")
@@ -165,6 +164,8 @@ def _rows(
     files = [file for file in snapshot.files(dataset) if until is None or file.lo <= until]
     if not files:
         return []
+    from pitlake.lake.tables.query import calculator, reading
+
     snapshot.fetch(files)
     rows = f"(FROM {reading(files)} WHERE epoch_us(available_at) <= {_FOREVER if until is None else micros(until)})"
     with calculator() as connection:

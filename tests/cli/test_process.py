@@ -1,6 +1,7 @@
 """The command line as a process: pipes, signals, start-up."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -104,3 +105,29 @@ def test_a_lake_opens_without_pandas(lake):
     )
     command = [sys.executable, "-c", code, str(lake)]
     assert subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+HEAVY = {"asyncio", "dagster", "duckdb", "exchange_calendars", "pandas", "polars", "pydantic", "pyarrow", "sqlalchemy",
+         "tenacity"}  # fmt: skip
+NEEDED = {
+    ("query", "--as-of", AFTER, "SELECT title FROM news"): {"pyarrow"},
+    ("query", "--as-of", AFTER, "--format", "json", "SELECT * FROM lake_info"): {"pyarrow"},
+    ("search", "--as-of", AFTER, "headline"): {"pyarrow"},
+    ("versions",): {"pyarrow"},
+    ("datasets",): {"pyarrow"},
+    ("describe", "news"): {"pyarrow"},
+}
+"""What each of these commands may import of the libraries that take long to."""
+
+
+@pytest.mark.parametrize(("command", "needed"), NEEDED.items(), ids=[" ".join(command[::3]) for command in NEEDED])
+def test_a_command_imports_no_heavy_library_that_it_does_not_need(lake, command, needed):
+    code = (
+        "import sys; from pitlake.cli import invoke; failed = invoke(sys.argv[2:]); "
+        "print(*sorted(set(sys.argv[1].split()) & set(sys.modules)), file=sys.stderr); sys.exit(failed)"
+    )
+    arguments = [sys.executable, "-c", code, " ".join(HEAVY), *command]
+    environment = os.environ | {"PITLAKE_LAKE": str(lake)}
+    outcome = subprocess.run(arguments, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert outcome.returncode == 0, outcome.stderr
+    assert set(outcome.stderr.splitlines()[-1].split()) <= needed

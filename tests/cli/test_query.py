@@ -8,6 +8,8 @@ import os
 import pyarrow.parquet as pq
 import pytest
 
+from pitlake.session import connect
+from pitlake.session.sql.reading import datasets_named
 from tests.cli.conftest import AFTER, BEFORE, BETWEEN
 from tests.every import every
 
@@ -204,3 +206,41 @@ def test_what_is_not_there_is_a_failure(pitlake, arguments):
     said = pitlake(*arguments)
     assert (said.code, said.out) == (1, "")
     assert len(said.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("sql", "named"),
+    [
+        ("SELECT title FROM news", ["news"]),
+        ('SELECT * FROM "NEWS_revisions" JOIN prices USING (ticker)', ["news", "prices"]),
+        ("SELECT count(*) FROM news, lake_info", []),
+        ("SELECT count(*) FROM news, gaps", []),
+        ("SELECT count(*) FROM news, duckdb_views()", []),
+        ("FROM news; SHOW TABLES", []),
+        ("SELECT * FROM prices_of('NOG'), news", []),
+        ("SELECT 1", []),
+    ],
+)
+def test_a_question_about_named_datasets_opens_a_session_of_these(sql, named):
+    assert datasets_named(sql) == named
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT title FROM query_table('ne' || 'ws') ORDER BY title",
+        "SELECT (SELECT count(*) FROM query_table('pri' || 'ces')) AS bars, title FROM news ORDER BY title",
+        "SELECT title FROM news ORDER BY title",
+    ],
+)
+def test_a_question_is_answered_as_by_a_session_of_all_datasets(pitlake, lake, sql):
+    with connect(AFTER, lake=lake) as session:
+        expected = session.sql(sql).arrow().to_pylist()
+    said = pitlake("query", "--as-of", AFTER, "--format", "json", sql)
+    assert (said.code, json.loads(said.out)) == (0, expected)
+
+
+def test_a_question_that_fails_names_what_there_is_in_all_datasets(pitlake):
+    said = pitlake("query", "--as-of", AFTER, "SELECT * FROM news, pricess")
+    assert said.code == 2
+    assert '"prices"' in said.err

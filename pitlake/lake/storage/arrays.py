@@ -1,8 +1,14 @@
-"""Columns of integers and instants as arrays, for what is decided about all rows at once."""
+"""Columns of integers and instants as arrays, for what is decided about all rows at once, and back.
+
+What becomes Arrow's here is made from bytes: where pandas is installed, converting a value or an array makes Arrow
+import it, which takes longer than most questions.
+"""
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+
+from pitlake.contract import INSTANT
 
 Positions = npt.NDArray[np.int64]
 
@@ -15,4 +21,18 @@ def as_numbers(column: pa.ChunkedArray) -> Positions:
 
 def as_micros(instants: pa.ChunkedArray, null: int = 0) -> Positions:
     """Return instants as microseconds since 1970."""
-    return as_numbers(instants.cast(pa.int64()).fill_null(null))
+    numbers = instants.cast(pa.int64())
+    return as_numbers(numbers.fill_null(null) if numbers.null_count else numbers)
+
+
+def instant_scalar(moment: int) -> pa.Scalar:
+    """Return microseconds since 1970 as an Arrow instant."""
+    return pa.Array.from_buffers(INSTANT, 1, [None, pa.py_buffer(moment.to_bytes(8, "little", signed=True))])[0]
+
+
+def as_indexes(positions: Positions | pa.Array) -> pa.Array:
+    """Return the positions of rows, for `take`."""
+    if isinstance(positions, pa.Array):
+        return positions
+    numbers = np.ascontiguousarray(positions, np.int64)
+    return pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])

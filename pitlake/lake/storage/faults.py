@@ -6,11 +6,11 @@ lake's root passes `translated`, which looks at the files' permissions before an
 
 import errno
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import duckdb
 import pyarrow as pa
 from deltalake.exceptions import DeltaError
 from obstore.exceptions import AlreadyExistsError, BaseError, NotFoundError
@@ -29,7 +29,7 @@ FOLDERS = ("_lake", "tables", "gaps", "superseded")
 """What is needed to read a lake. Stages are their runs' own and closed to others."""
 DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
 _DENIED_SAID = ("Permission denied", "os error 13", "os error 1)", "Read-only file system")
-_FAULTY = (OSError, DeltaError, BaseError, duckdb.Error, pa.ArrowException, LakeError)
+_FAULTY = (OSError, DeltaError, BaseError, pa.ArrowException, LakeError)
 _CLEAR = (LakeFault, LakeConflict, LakeNotFound, ClockWentBack, MachineExhausted, PastChanged, FileNotFoundError,
           FileExistsError, NotFoundError, AlreadyExistsError)  # fmt: skip
 
@@ -41,11 +41,17 @@ def translated(root: Path) -> Iterator[None]:
         yield
     except _CLEAR:
         raise
-    except _FAULTY as error:
+    except (*_FAULTY, *_errors_of_duckdb()) as error:
         fault = cause(error, root)
         if fault is None:
             raise
         raise fault from error
+
+
+def _errors_of_duckdb() -> tuple[type[Exception], ...]:
+    # Nothing that is raised is DuckDB's where nobody has imported it, which most commands never do.
+    duckdb = sys.modules.get("duckdb")
+    return (duckdb.Error,) if duckdb else ()
 
 
 def cause(error: Exception, root: Path) -> LakeFault | None:

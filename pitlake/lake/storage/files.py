@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pitlake import clock
-from pitlake.lake.storage.arrays import Positions
+from pitlake.lake.storage.arrays import Positions, as_indexes
 from pitlake.lake.storage.store import Store
 
 MONTH_COLUMN = "available_month"
@@ -57,7 +57,8 @@ def sorted_by(entity: pa.ChunkedArray, available: Positions) -> Positions:
     rank_of_code = np.empty(len(encoded.dictionary) + 1, np.int64)
     rank_of_code[0] = 0
     rank_of_code[pc.sort_indices(encoded.dictionary).to_numpy() + 1] = np.arange(1, len(encoded.dictionary) + 1)
-    ranks = rank_of_code[encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False) + 1]
+    codes = encoded.indices.fill_null(-1) if encoded.indices.null_count else encoded.indices
+    ranks = rank_of_code[codes.to_numpy(zero_copy_only=False) + 1]
     since = available - available.min()
     span = int(since.max()) + 1
     if len(rank_of_code) * span < 2**62:  # one integer sorts many times faster than two keys
@@ -70,7 +71,7 @@ def take_rows(table: pa.Table, positions: Positions) -> pa.Table:
     in several chunks.
     """
     try:
-        return table.take(pa.array(positions))
+        return table.take(as_indexes(positions))
     except pa.ArrowInvalid:
         wide = [
             field.with_type(pa.large_string()) if pa.types.is_string(field.type) else field for field in table.schema
@@ -80,7 +81,7 @@ def take_rows(table: pa.Table, positions: Positions) -> pa.Table:
 
 def _take_narrow(wide: pa.Table, positions: Positions, schema: pa.Schema) -> pa.Table:
     try:
-        return wide.take(pa.array(positions)).cast(schema)
+        return wide.take(as_indexes(positions)).cast(schema)
     except pa.ArrowInvalid:
         if len(positions) < 2:
             raise
@@ -139,7 +140,7 @@ def _leaf(field: pa.Field) -> str:
 def _repeating(rows: pa.Table) -> list[str]:
     """The columns whose values repeat enough for a dictionary to pay, by a sample of them; long texts never."""
     short = [name for name in rows.column_names if _text_bytes(rows[name]) <= LONG_VALUE_BYTES * rows.num_rows]
-    sample = rows.select(short).take(pa.array(np.linspace(0, rows.num_rows - 1, SAMPLE_ROWS, dtype=np.int64)))
+    sample = rows.select(short).take(as_indexes(np.linspace(0, rows.num_rows - 1, SAMPLE_ROWS, dtype=np.int64)))
     return [name for name in short if _repeats(_values(sample[name]))]
 
 

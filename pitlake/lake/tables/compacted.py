@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from pitlake.clock import AVAILABLE_AT, OBSERVED_AT, micros, start_of_new_york_day
 from pitlake.contract import INSTANT, Dataset
+from pitlake.lake.storage.arrays import instant_scalar
 from pitlake.lake.storage.files import MONTH_COLUMN, ROW_GROUP_ROWS, layout, take_rows
 from pitlake.lake.storage.manifest import COMPACTED, DataFile
 from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
@@ -179,9 +180,7 @@ def _leaves(file: pq.ParquetFile) -> dict[str, int]:
 def _within(instants: pa.ChunkedArray, since: Bound, until: Bound) -> pa.ChunkedArray:
     """Which of these instants lie between the two."""
     limits = ((since, pc.greater_equal), (until, pc.less_equal))
-    masks = [
-        keeps(instants, pa.scalar(limit, pa.int64()).cast(INSTANT)) for limit, keeps in limits if limit is not None
-    ]
+    masks = [keeps(instants, instant_scalar(limit)) for limit, keeps in limits if limit is not None]
     return reduce(pc.and_, masks)
 
 

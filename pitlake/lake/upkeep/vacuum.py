@@ -20,8 +20,6 @@ from pitlake.lake.storage.log import LakeLog
 from pitlake.lake.storage.store import SCRATCH, Store, StoredFile
 from pitlake.lake.tables.delta import DeltaTables
 
-DEFAULT_KEEP = timedelta(days=30)
-GRACE = timedelta(days=1)
 DATA_FOLDERS = ("tables", "gaps", "superseded", "observed")
 Spans = Mapping[str, list[range]]
 """Of each file, by its key, the Delta versions of its table that show it."""

@@ -7,9 +7,13 @@ so that what a later DuckDB adds proves nothing.
 """
 
 import json
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from pitlake.datasets import all_datasets
+from pitlake.questions.catalogue import session_macros
 
 if TYPE_CHECKING:
     import duckdb
@@ -29,6 +33,9 @@ _PLAIN = {
     "STAR": {"relation_name", "exclude_list", "qualified_exclude_list"},
 }
 """The fields of a part of the parse that may hold something where rows are shown as they are."""
+_ABOUT_ALL = frozenset({"gaps", "lake_info", "show", "describe", "information_schema", "sqlite_master"})
+_CATALOGS = ("duckdb_", "pragma", "pg_", "sqlite_")
+"""Words of a text that lists what a session has, and how others begin."""
 _CHOOSING = {"ORDER_MODIFIER", "LIMIT_MODIFIER", "LIMIT_PERCENT_MODIFIER", "DISTINCT_MODIFIER"}
 
 
@@ -58,6 +65,22 @@ def read(connection: "duckdb.DuckDBPyConnection", sql: str, views: Collection[st
     if len(statements) != 1:
         return UNPROVEN
     return Reading(_rows_of(statements[0]["node"], views), _views(connection, list(_nodes(parsed)), views))
+
+
+def datasets_named(sql: str) -> list[str]:
+    """Return the datasets whose names stand in a text, told by its words alone; none where it may answer otherwise in a
+    session of these.
+
+    A session of these is quicker to open. A text that reaches others all the same (as `query_table` does with a name it
+    computes) fails there, and is to be asked in a session of all.
+    """
+    words = set(re.findall(r"\w+", sql.lower()))
+    if not words.isdisjoint(_ABOUT_ALL) or any(word.startswith(_CATALOGS) for word in words):
+        return []
+    macros = re.findall(r"CREATE MACRO (\w+)", " ".join(session_macros(all_datasets())))
+    if not words.isdisjoint(macros):
+        return []
+    return [name for name in all_datasets() if not words.isdisjoint({name, f"{name}_revisions"})]
 
 
 def _value(connection: "duckdb.DuckDBPyConnection", question: str, **parameters: Any) -> Any:

@@ -22,7 +22,6 @@ import pyarrow.parquet as pq
 from pitlake.clock import AVAILABLE_AT
 from pitlake.contract import INSTANT
 from pitlake.lake.publishing.spill_file import SpillFile
-from pitlake.lake.tables.query import calculator, columns
 from pitlake.questions.catalogue import session_macros
 
 FORM = 3  # of the index; a change makes old ones unfindable
@@ -90,6 +89,8 @@ def _spilled(runs: Iterable[pa.Table], folder: Path) -> tuple[pa.Table, list[int
 
 
 def _in_order(rows: pa.Table) -> pa.Table:
+    from pitlake.lake.tables.query import calculator
+
     with calculator(rows=rows) as connection:
         return connection.sql("FROM rows ORDER BY word, block").to_arrow_table().cast(SCHEMA)
 
@@ -111,6 +112,8 @@ def _runs(tables: Iterable[pa.Table], searched: tuple[str, ...]) -> Iterator[pa.
 
 
 def _blocks(rows: pa.Table, first: int, searched: tuple[str, ...]) -> pa.Table:
+    from pitlake.lake.tables.query import calculator, columns
+
     numbered = rows.append_column("_row", pa.array(range(rows.num_rows), pa.int64()))
     with calculator(rows=numbered) as connection:
         connection.execute(_macros())
