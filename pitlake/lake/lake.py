@@ -399,7 +399,7 @@ class PinnedTables(Mapping[str, TableState]):
         return len(self._pins)
 
 
-def mount(table: Any, name: str, *, lake: str | Path | Lake | None = None, **options: Any) -> Mounted:
+def mount(table: Any, name: str, *, lake: str | Path | Lake | None = None, **options: Any) -> "Mounted":
     """Make a table a dataset of a lake: `Lake.mount`, which says what the options are and what is raised.
 
     Args:
