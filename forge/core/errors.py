@@ -15,7 +15,8 @@ PitlakeError (pitlake)
 └── ClockBehind         the clock is before the journal's newest write; nothing was written
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from pitlake.errors import BadInput, PitlakeError
 
@@ -39,8 +40,28 @@ class _AtLine(BadInput):
         super().__init__(f"line {line}", problem, next_step)
 
 
+class LineFault(NamedTuple):
+    """What is wrong in one line of a record, and what to write instead."""
+
+    line: int
+    problem: str
+    next_step: str = ""
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.problem}" + (f"; {self.next_step}" if self.next_step else "")
+
+
 class RecordUnreadable(_AtLine):
-    """A text is not the record its path promises."""
+    """A text is not the record its path promises. others: what else is wrong with it, in the order of its lines."""
+
+    def __init__(self, line: int, problem: str, next_step: str = "", others: Sequence[LineFault] = ()) -> None:
+        super().__init__(line, problem, "\n".join([next_step, *map(str, others)]) if others else next_step)
+
+    @classmethod
+    def all_of(cls, faults: Iterable[LineFault]) -> "RecordUnreadable":
+        """Return one error that reports every fault."""
+        first, *others = sorted(faults, key=lambda fault: fault.line)
+        return cls(*first, others)
 
 
 class ContentRefused(_AtLine):

@@ -20,6 +20,7 @@ from forge.memory.book import held_in, remembered_book
 from forge.memory.chain import Row
 from forge.memory.guardrails import Guardrails
 from forge.memory.journal import Journal, WriteCall, Writing, digest
+from forge.memory.plausible import implausible
 from forge.memory.remembered import Remembered
 from forge.records import (
     KINDS,
@@ -34,11 +35,12 @@ from forge.records import (
     content_hash,
     kind_of_path,
     parse,
+    read_draft,
     render,
 )
+from forge.records.base import Fault
 from forge.records.kinds import NEW
 from pitlake import clock
-from pitlake.questions import catalogue
 
 AGENT, PM, CODE = "agent", "pm", "code"
 FINAL = frozenset({"closed", "rejected", "invalidated", "expired", "retired", "completed", "applied"})
@@ -71,7 +73,7 @@ class Writer:
             rows = self._journal.write(call, lambda writing: self._file(writing, path, content))
         else:
             kind = self._allowed(path)
-            record: Record = replace(cast("Any", parse(kind, content)), updated=self._remembered.as_of)
+            record: Record = replace(cast("Any", self._read(kind, path, content)), updated=self._remembered.as_of)
             self._check(record, path)
             rows = self._journal.write(call, lambda writing: self._record(writing, kind, path, record))
         self._remembered.take(row for row in rows if self._is_mine(row))
@@ -189,6 +191,17 @@ class Writer:
             raise PathRefused("path", f"there is no {path}", f"write to {kind.folder}{NEW}.md; ids are assigned")
         return kind
 
+    def _read(self, kind: Kind, path: str, content: str) -> Record:
+        """Parse a text: strictly what code writes, in any unambiguous spelling what an agent or the PM writes."""
+        if self._actor == CODE:
+            return parse(kind, content)
+        draft = read_draft(kind, content, path.rpartition("/")[2].removesuffix(".md"))
+        faults = [*implausible(draft.record, self._at(path), self._remembered.as_of)]
+        if isinstance(draft.record, Expression) and self._at(KINDS["views"].path(draft.record.view_id)) is None:
+            problem = f"there is no View {draft.record.view_id[:40]!r}"
+            faults.append(Fault(("view_id",), problem, "write the View first"))
+        return draft.add(kind, faults).checked()
+
     def _check(self, record: Record, path: str) -> None:
         if path.rpartition("/")[2] != f"{record.id}.md":
             due = path.rpartition("/")[2].removesuffix(".md")
@@ -198,8 +211,6 @@ class Writer:
         status = getattr(record, "status", "")
         if was in FINAL and status != was and not isinstance(record, Outcome):
             raise RecordUnreadable(1, f"{record.id} is {was}, which is final", "write a new record")
-        if isinstance(record, View) and record.settles:
-            catalogue.get(record.settles.query).bind(record.settles.params)
         if self._actor == AGENT:
             self._check_agent(record, path)
         if isinstance(record, Expression):
@@ -242,8 +253,6 @@ class Writer:
                 )
 
     def _guard(self, record: Expression) -> None:
-        if self._remembered.newest(KINDS["views"].path(record.view_id)) is None:
-            raise RecordUnreadable(1, f"view_id: there is no View {record.view_id[:40]!r}", "write the View first")
         book, limits = remembered_book(self._remembered), cast("Constraints | None", self._at(CONSTRAINTS))
         violations = self._guardrails.check(record, book, limits)
         if violations:

@@ -5,6 +5,7 @@
 
 from forge.records.account import Fill, Halt
 from forge.records.base import Record
+from forge.records.drafts import read_draft
 from forge.records.judged import Band, Calibration, Cell, Mark, Settlement, Settles
 from forge.records.kinds import (
     KINDS,
@@ -61,5 +62,6 @@ __all__ = [
     "content_hash",
     "kind_of_path",
     "parse",
+    "read_draft",
     "render",
 ]

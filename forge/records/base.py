@@ -1,18 +1,36 @@
 """The base of every kind of record, and the types of shared fields."""
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
-from forge.records.values import MOST_BODY, Bounds, check, specs
+from forge.records.values import MOST_BODY, PERCENT, Bounds, check, specs
 
 Category = Literal["macro_regime", "relative_value", "vol_surface", "event_driven", "flow_driven", "thematic"]
 Share = Annotated[float, Bounds(0, 1)]
 Positive = Annotated[float, Bounds(0)]
+Percent = Annotated[float, Bounds(unit=PERCENT)]
 Count = Annotated[int, Bounds(0)]
-Exposures = dict[str, float]
+Exposures = dict[str, Percent]
 
 UNSTORED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+class Fault(NamedTuple):
+    """What is wrong with a record. fields: the field at fault first, then the others that the fault depends on."""
+
+    fields: tuple[str, ...]
+    problem: str
+    next_step: str = ""
+
+
+class InvalidRecord(ValueError):
+    """A record breaks rules of its kind. faults: all of them."""
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        self.faults = faults
+        super().__init__("; ".join(f"{fault.fields[0]}: {fault.problem}" for fault in faults))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,10 +41,18 @@ class Record:
     body: str = ""
 
     def __post_init__(self) -> None:
+        if faults := list(self._field_faults()) or list(self.contradictions()):
+            raise InvalidRecord(faults)
+
+    def contradictions(self) -> Iterator[Fault]:
+        """Yield what is wrong between fields that are each valid."""
+        yield from ()
+
+    def _field_faults(self) -> Iterator[Fault]:
         for name, spec in specs(type(self)).items():
             try:
                 check(spec, getattr(self, name))
             except ValueError as problem:
-                raise ValueError(f"{name}: {problem}") from None
+                yield Fault((name,), str(problem))
         if self.body != self.body.strip("\n") or UNSTORED.search(self.body) or len(self.body) > MOST_BODY:
-            raise ValueError(f"body: has control characters, outer blank lines, or over {MOST_BODY:,} characters")
+            yield Fault(("body",), f"has control characters, outer blank lines, or over {MOST_BODY:,} characters")

@@ -6,13 +6,15 @@ there.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from datetime import date, datetime
-from typing import ClassVar, Literal, NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 from forge.records.account import Fill, Halt
-from forge.records.base import Category, Count, Exposures, Positive, Record, Share
+from forge.records.base import Category, Count, Exposures, Fault, Percent, Positive, Record, Share
 from forge.records.judged import Calibration, Mark, Settlement, Settles
+from forge.records.values import PERCENT, Bounds
 
 SUM_OF_PROBABILITIES = 1e-6
 
@@ -39,7 +41,7 @@ class Position:
     """A position in the book. notional, factor_exposures: in percent of capital, as they count in the totals."""
 
     expression: str
-    notional: float
+    notional: Percent
     factor_exposures: Exposures = field(default_factory=dict)
 
 
@@ -58,15 +60,16 @@ class View(Record):
     settles: Settles | None = None
     invalidation: tuple[Invalidation, ...] = ()
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def contradictions(self) -> Iterator[Fault]:
+        """Yield what is wrong between fields that are each valid."""
         total = sum(scenario.probability for scenario in self.scenarios)
         if self.scenarios and abs(total - 1) > SUM_OF_PROBABILITIES:
-            raise ValueError(f"scenarios: their probabilities sum to {total:g}, not 1")
+            yield Fault(("scenarios",), f"their probabilities sum to {total:g}, not 1")
         if len({scenario.name for scenario in self.scenarios}) < len(self.scenarios):
-            raise ValueError("scenarios: a name appears twice")
+            yield Fault(("scenarios",), "a name appears twice")
         if self.status == "active" and not (self.scenarios and self.settles):
-            raise ValueError("status: an active View needs scenarios and settles, so that it can be judged")
+            problem = "an active View needs scenarios and settles, so that it can be judged"
+            yield Fault(("status", "scenarios", "settles"), problem)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,8 +87,8 @@ class Expression(Record):
     direction: Literal["long", "short", "spread", "option"]
     updated: datetime | None = None
     links: tuple[str, ...] = ()
-    max_loss_pct: float | None = None
-    notional: float | None = None
+    max_loss_pct: Annotated[float, Bounds(0, unit=PERCENT)] | None = None
+    notional: Percent | None = None
     duration_impact: float | None = None
     factor_exposures: Exposures | None = None
     entry_details: str = ""
@@ -94,7 +97,7 @@ class Expression(Record):
     expires: date | None = None
     exit_reason: str = ""
     exit_details: str = ""
-    pnl: float | None = None
+    pnl: Percent | None = None
     rejection_reason: str = ""
     adjusts: str = ""
 
@@ -153,7 +156,7 @@ class Outcome(Record):
     closed_at: datetime | None = None
     updated: datetime | None = None
     links: tuple[str, ...] = ()
-    pnl: float | None = None
+    pnl: Percent | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,15 +13,17 @@ The first eight lines are always written, in fixed order; further fields only if
 lines in any order; errors name the line.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, cast
 
-from forge.core.errors import RecordUnreadable
+from forge.core.errors import LineFault, RecordUnreadable
 from forge.records import values
-from forge.records.base import UNSTORED, Record
+from forge.records.base import UNSTORED, Fault, InvalidRecord, Record
+from forge.records.examples import EXAMPLES
 from forge.records.kinds import NEW, Kind
+from forge.records.natural import Read
 
 HEADER_LINES = 8
 END = "---"
@@ -44,7 +46,7 @@ def content_hash(record: Record) -> str:
 
 
 def parse(kind: Kind, text: str) -> Record:
-    """Parse a record. Windows line ends are accepted. Raises RecordUnreadable with the line."""
+    """Parse a stored record. Windows line ends are accepted. Raises RecordUnreadable with the lines."""
     lines = text.replace("\r\n", "\n").split("\n")
     name = lines[0].removeprefix("# ").strip()
     if not lines[0].startswith("# ") or not (kind.names(name) or (name == NEW and kind.prefix)):
@@ -53,30 +55,105 @@ def parse(kind: Kind, text: str) -> Record:
     end = next((number for number, line in enumerate(lines) if line == END), None)
     if end is None:
         raise RecordUnreadable(len(lines), "the end of the fields is missing", f"write {END} on a line after them")
-    field_values, at = _fields(kind, lines[1:end])
-    try:
-        make: Callable[..., Record] = kind.cls
-        return make(id=name, body="\n".join(lines[end + 1 :]).strip("\n"), **field_values)
-    except ValueError as problem:
-        field, _, rest = str(problem).partition(": ")
-        body = next((n for n, line in enumerate(lines[end + 1 :], end + 2) if UNSTORED.search(line)), end + 2)
-        raise RecordUnreadable(body if field == "body" else at.get(field, 1), f"{field}: {rest}") from None
+    pairs = [(number, *_split(line)) for number, line in enumerate(lines[1:end], start=2)]
+    body = "\n".join(lines[end + 1 :])
+    stripped = body.lstrip("\n")
+    layout = Layout(name, pairs, stripped.rstrip("\n"), end + 2 + len(body) - len(stripped))
+    return assemble(kind, layout, values.read).checked()
 
 
-def _fields(kind: Kind, lines: list[str]) -> tuple[Mapping[str, Any], dict[str, int]]:
+@dataclass(frozen=True)
+class Layout:
+    """A record's text taken apart. pairs: line number, name and text of each field; body_line: of the body's start."""
+
+    title: str
+    pairs: list[tuple[int, str, str]]
+    body: str
+    body_line: int
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A record with the faults of its text.
+
+    record: with the example's values for the fields at fault; at: each field's line.
+    """
+
+    record: Record
+    faults: list[LineFault]
+    failed: frozenset[str]
+    at: Mapping[str, int]
+
+    def checked(self) -> Record:
+        """Return the record. Raises RecordUnreadable with every fault."""
+        if self.faults:
+            raise RecordUnreadable.all_of(self.faults)
+        return self.record
+
+    def add(self, kind: Kind, faults: Iterable[Fault]) -> "Draft":
+        """Return the draft with more faults, without those that only follow from faults it already has."""
+        news = [fault for fault in faults if not self.failed & set(fault.fields)]
+        lines = [
+            LineFault(self.at.get(fault.fields[0], 1), f"{fault.fields[0]}: {fault.problem}", fault.next_step)
+            for fault in news
+        ]
+        return replace(self, faults=[*self.faults, *lines])
+
+
+def assemble(kind: Kind, layout: Layout, read: Read) -> Draft:
+    """Make a record of its parts. read: parses a field's value. Raises RecordUnreadable if no record can be made."""
     due = values.specs(kind.cls)
     field_values: dict[str, Any] = {}
     at: dict[str, int] = {}
-    for number, line in enumerate(lines, start=2):
-        name, colon, text = line.partition(":")
-        if not colon or name not in due:
-            raise RecordUnreadable(number, f"{line[:60]!r} is not a field", f"the fields are {', '.join(due)}")
-        if name in field_values:
-            raise RecordUnreadable(number, f"{name} appears twice", "keep one of the lines")
+    faults: list[LineFault] = []
+    failed: set[str] = set()
+    for line, name, text in layout.pairs:
+        if name not in due:
+            faults.append(LineFault(line, f"{name[:60]!r} is not a field", f"the fields are {', '.join(due)}"))
+        elif name in at:
+            faults.append(LineFault(line, f"{name} appears twice", "keep one of the lines"))
+        else:
+            at[name] = line
+            try:
+                field_values[name] = read(due[name], text)
+            except ValueError as problem:
+                faults.append(LineFault(line, f"{name}: {problem}", right_form(kind, name)))
+                failed.add(name)
+    if missing := [name for name, spec in due.items() if spec.required and name not in at]:
+        step = "; ".join(right_form(kind, name) for name in missing) or f"add a line such as {missing[0]}: …"
+        faults.append(LineFault(1, f"{', '.join(missing)}: missing", step))
+        failed.update(missing)
+    return _make(kind, layout, field_values, Draft(cast("Any", None), faults, frozenset(failed), at))
+
+
+def _make(kind: Kind, layout: Layout, field_values: dict[str, Any], draft: Draft) -> Draft:
+    """Create the record. While it has faults of its own, their fields take the values of the kind's example."""
+    example, body, failed = EXAMPLES.get(kind.name), layout.body, set(draft.failed)
+    make: Callable[..., Record] = kind.cls
+    while True:
+        if failed and example is None:
+            raise RecordUnreadable.all_of(draft.faults)
+        stand_ins = {name: getattr(example, name) for name in failed - {"body"}}
         try:
-            field_values[name], at[name] = values.read(due[name], text.strip()), number
-        except ValueError as problem:
-            raise RecordUnreadable(number, f"{name}: {problem}") from None
-    if missing := [name for name, spec in due.items() if spec.required and name not in field_values]:
-        raise RecordUnreadable(1, f"{', '.join(missing)}: missing", f"add a line such as {missing[0]}: …")
-    return field_values, at
+            record = make(id=layout.title, body=body, **field_values | stand_ins)
+        except InvalidRecord as invalid:
+            bad = next((n for n, line in enumerate(body.split("\n"), layout.body_line) if UNSTORED.search(line)), None)
+            at = {**draft.at, "body": bad or layout.body_line}
+            steps = [fault._replace(next_step=right_form(kind, fault.fields[0])) for fault in invalid.faults]
+            draft = replace(draft, at=at, failed=frozenset(failed)).add(kind, steps)
+            failed |= {name for fault in invalid.faults for name in fault.fields}
+            body = "" if "body" in failed else body
+        else:
+            return replace(draft, record=record, failed=frozenset(failed))
+
+
+def right_form(kind: Kind, name: str) -> str:
+    """Return what to write for a field, from the kind's example; "" where the example leaves it out."""
+    example = EXAMPLES.get(kind.name)
+    value = values.write(values.specs(kind.cls)[name], getattr(example, name)) if example and name != "body" else ""
+    return f"write for example {name}: {value}" if value else ""
+
+
+def _split(line: str) -> tuple[str, str]:
+    name, colon, text = line.partition(":")
+    return (name, text.strip()) if colon else (line, "")

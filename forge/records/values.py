@@ -19,6 +19,7 @@ from pitlake import outside_json
 from pitlake.clock import instant, iso
 from pitlake.errors import BadInput
 
+PERCENT = "percent of capital"
 MOST_TEXT = 2_000
 MOST_BODY = 200_000
 TOO_LARGE = 10**18
@@ -30,10 +31,11 @@ _UNSTORED = {"Cc", "Cs", "Zl", "Zp"}
 
 
 class Bounds(NamedTuple):
-    """The smallest and the largest allowed number, inclusive."""
+    """The smallest and the largest allowed number, inclusive, and its unit."""
 
     low: float = -math.inf
     high: float = math.inf
+    unit: str = ""
 
 
 class Spec(NamedTuple):
@@ -55,7 +57,7 @@ def specs(kind: Any) -> dict[str, Spec]:
 def _specs(kind: Any) -> dict[str, Spec]:
     hints = get_type_hints(kind, include_extras=True)
     return {
-        field.name: _spec(hints[field.name])._replace(
+        field.name: spec_of(hints[field.name])._replace(
             required=field.default is MISSING and field.default_factory is MISSING
         )
         for field in fields(kind)
@@ -63,13 +65,14 @@ def _specs(kind: Any) -> dict[str, Spec]:
     }
 
 
-def _spec(hint: Any) -> Spec:
+def spec_of(hint: Any) -> Spec:
+    """Return the type that a hint states."""
     if get_origin(hint) is UnionType or (get_args(hint) and NoneType in get_args(hint)):
         inner = next(kind for kind in get_args(hint) if kind is not NoneType)
-        return _spec(inner)._replace(optional=True)
+        return spec_of(inner)._replace(optional=True)
     if get_origin(hint) is Annotated:
         base, bounds = get_args(hint)[:2]
-        return _spec(base)._replace(bounds=bounds)
+        return spec_of(base)._replace(bounds=bounds)
     if get_origin(hint) is Literal:
         return Spec(str, words=get_args(hint))
     return Spec(hint)
@@ -104,7 +107,7 @@ def _read(spec: Spec, text: str) -> Any:
         return _day(text)
     if base == tuple[str, ...]:
         return tuple(part.strip() for part in text.split(","))
-    return _build(base, _json(text))
+    return build(base, load_json(text))
 
 
 def write(spec: Spec, value: Any) -> str:
@@ -138,7 +141,7 @@ def check(spec: Spec, value: Any) -> None:
         _names(value)
     elif spec.base is datetime:
         instant(value)
-    elif spec.base is not date and _build(spec.base, json.loads(write(spec, value) or "[]")) != value:
+    elif spec.base is not date and build(spec.base, json.loads(write(spec, value) or "[]")) != value:
         raise ValueError("does not survive writing and reading")
 
 
@@ -158,7 +161,7 @@ def _number(spec: Spec, value: Any) -> None:
     kind = int if spec.base is int else int | float
     if isinstance(value, bool) or not isinstance(value, kind) or not abs(value) < TOO_LARGE:
         raise ValueError(f"{_quote(value)} is not a number")
-    low, high = spec.bounds
+    low, high, _ = spec.bounds
     if not low <= value <= high:
         raise ValueError(f"{value} is not from {low:g} to {high:g}")
 
@@ -185,7 +188,8 @@ def _day(text: str) -> date:
         raise ValueError(f"{text} is not a day of the calendar") from None
 
 
-def _json(text: str) -> Any:
+def load_json(text: str) -> Any:
+    """Parse JSON without repeated keys. Raises ValueError."""
     try:
         return outside_json.loads(text, object_pairs_hook=_unrepeated, parse_constant=_no_constant)
     except (ValueError, RecursionError) as problem:
@@ -202,9 +206,9 @@ def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not a number")
 
 
-def _build(hint: Any, data: Any) -> Any:
+def build(hint: Any, data: Any) -> Any:
     """Convert JSON data to a type. Raises ValueError."""
-    spec = _spec(hint)
+    spec = spec_of(hint)
     if data is None and spec.optional:
         return None
     if is_dataclass(spec.base):
@@ -212,11 +216,11 @@ def _build(hint: Any, data: Any) -> Any:
     if get_origin(spec.base) is tuple:
         if not isinstance(data, list):
             raise ValueError("is not a list")
-        return tuple(_build(get_args(spec.base)[0], item) for item in data)
+        return tuple(build(get_args(spec.base)[0], item) for item in data)
     if get_origin(spec.base) is dict:
         if not isinstance(data, dict):
             raise ValueError("is not an object")
-        return {name: _build(get_args(spec.base)[1], item) for name, item in data.items()}
+        return {name: build(get_args(spec.base)[1], item) for name, item in data.items()}
     if spec.base is Any:
         return data
     if spec.base is date:
@@ -236,7 +240,7 @@ def _part(kind: Any, data: Any) -> Any:
     if missing := [name for name, spec in due.items() if spec.required and name not in data]:
         raise ValueError(f"{missing[0]} is missing")
     hints = get_type_hints(kind, include_extras=True)
-    return kind(**{name: _build(hints[name], item) for name, item in data.items()})
+    return kind(**{name: build(hints[name], item) for name, item in data.items()})
 
 
 def _plain(value: Any) -> Any:

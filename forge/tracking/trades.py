@@ -4,7 +4,6 @@ A trade is opened at the open of the first session after the PM's approval. What
 a target in 32nds, becomes a gap with its reason and is never guessed.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
@@ -20,6 +19,8 @@ from forge.memory.halts import Span, halted_spans
 from forge.memory.remembered import Remembered
 from forge.providers.base import At
 from forge.records import Expression, Outcome, render
+from forge.records.natural import read_number
+from forge.records.values import Bounds
 from forge.tracking.bars import NotFollowable, sessions, traded_bars
 from forge.tracking.paths import Path, Terms, Trade, follow
 from forge.tracking.settlement import whole_memory
@@ -29,7 +30,6 @@ from pitlake.exchange import session
 
 SIDES = {"long": 1, "short": -1}
 LAST_DAY = date(2199, 12, 31)
-_PRICE = re.compile(r"\$?([0-9]+(?:\.[0-9]+)?)")
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ def active_since(remembered: Remembered, path: str) -> datetime | None:
 
 def parse_price(text: str, name: str) -> float | None:
     """Parse a price in USD; None for an empty text. Raises NotFollowable for any other text."""
-    match = _PRICE.fullmatch(text)
-    if text and not match:
-        raise NotFollowable(f"{name} {text[:40]!r} is not a price in USD")
-    return float(match[1]) if match else None
+    try:
+        return float(read_number(text, Bounds(0))) if text else None
+    except ValueError:
+        raise NotFollowable(f"{name} {text[:40]!r} is not a price in USD") from None

@@ -118,7 +118,7 @@ def test_an_agent_may_ask_for_a_review_of_a_held_position(memory, held):
         {"pnl": 5.0},
         {"exit_reason": "target"},
         {"exit_details": "sold at 40"},
-        {"rejection_reason": "none"},
+        {"rejection_reason": "too small"},
     ],
 )
 def test_an_agent_writes_no_result_of_its_own(memory, changed):
@@ -154,7 +154,9 @@ def test_an_adjustment_passes_review_and_approval_like_an_entry(memory, held):
     assert remembered_book(turn(memory).remembered).gross == 110.0
 
 
-@pytest.mark.parametrize("changed", [{"notional": 90.0}, {"direction": "short"}, {"instrument": "AAPL"}])
+@pytest.mark.parametrize(
+    "changed", [{"notional": 90.0}, {"direction": "short", "target": "30", "stop": "40"}, {"instrument": "AAPL"}]
+)
 def test_an_adjustment_keeps_the_trade(memory, held, changed):
     change = replace(held, id="new", adjusts="E-001", status="proposed", **changed)
     with pytest.raises(BadInput, match="which cannot change"):

@@ -1,0 +1,95 @@
+"""What can never be right in a View or an Expression, although each of its fields is valid.
+
+A View's question must be answerable: by a column that its query has, on a day that is not over. A stop stands on the
+losing side of entry and target, and the loss that it implies is at most twice the loss that is stated.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+
+from forge.records import Expression, Record, View
+from forge.records.base import Fault
+from forge.records.natural import read_number
+from forge.records.values import Bounds
+from pitlake.clock import end_of_new_york_day, new_york_day
+from pitlake.errors import BadInput
+from pitlake.questions import catalogue
+
+SIDES = {"long": 1, "short": -1}
+MOST_UNDERSTATED = 2.0
+_THIRTY_SECONDS = re.compile(r"([0-9]{2,3})-([0-2][0-9]|3[01])\+?")
+_PRICES = re.compile(r"\$?[0-9][0-9,.]*(?:-[0-9]{2}\+?)?(?![0-9]*\s*%)")
+
+
+def implausible(record: Record, before: Record | None, as_of: datetime) -> Iterator[Fault]:
+    """Yield what can't be right. before: the record's last text; as_of: the turn's instant."""
+    if isinstance(record, View) and record.settles:
+        yield from _question(record, before, as_of)
+    elif isinstance(record, Expression):
+        yield from _levels(record)
+
+
+def price(text: str) -> float | None:
+    """Return the one price that a text states, in decimals or 32nds, or None."""
+    prices = _PRICES.findall(text)
+    if len(prices) != 1:
+        return None
+    if match := _THIRTY_SECONDS.fullmatch(prices[0]):
+        return int(match[1]) + int(match[2]) / 32
+    try:
+        return float(read_number(prices[0].rstrip(".,"), Bounds(0)))
+    except ValueError:
+        return None
+
+
+def _question(view: View, before: Record | None, as_of: datetime) -> Iterator[Fault]:
+    settles = view.settles
+    if settles is None or (isinstance(before, View) and before.settles == settles):
+        return
+    query = catalogue.find(settles.query)
+    try:
+        catalogue.get(settles.query).bind(settles.params)
+    except BadInput as refused:
+        yield Fault(("settles",), f"{refused.field}: {refused.problem}", refused.next_step)
+    columns = [column.name for column in query.columns] if query else []
+    if query and settles.column not in columns:
+        problem = f"rule: {query.name} has no column {settles.column!r}"
+        yield Fault(("settles",), problem, f"its columns are {', '.join(columns)}")
+    if end_of_new_york_day(settles.by) <= as_of:
+        problem = f"by: {settles.by} is over, and it is {new_york_day(as_of)} now"
+        yield Fault(("settles",), problem, "give a later day")
+
+
+def _levels(trade: Expression) -> Iterator[Fault]:
+    target, stop = price(trade.target), price(trade.stop)
+    if trade.target and trade.target == trade.stop:
+        yield Fault(("stop", "target"), f"target and stop are equal ({trade.stop})", "give two levels")
+        return
+    side = SIDES.get(trade.direction)
+    if side is None or stop is None:
+        return
+    where = "below" if side > 0 else "above"
+    if target is not None and side * (target - stop) <= 0:
+        problem = f"{trade.stop} is not {where} the target {trade.target}, as the stop of a {trade.direction} is"
+        yield Fault(("stop", "target", "direction"), problem, "exchange them, or change the direction")
+    entry = None if trade.adjusts else price(trade.entry_details)
+    if not entry:
+        return
+    if side * (entry - stop) <= 0:
+        problem = f"{trade.stop} is not {where} the entry {entry:g}, as the stop of a {trade.direction} is"
+        yield Fault(("stop", "entry_details", "direction"), problem, f"give a stop {where} {entry:g}")
+        return
+    if target is not None and side * (target - entry) <= 0:
+        problem = f"{trade.target} is on the losing side of the entry {entry:g}"
+        yield Fault(("target", "entry_details", "direction"), problem, "exchange target and stop, or the direction")
+    if trade.notional is not None and trade.max_loss_pct is not None:
+        distance = abs(entry - stop) / entry
+        implied = abs(trade.notional) * distance
+        if implied > MOST_UNDERSTATED * trade.max_loss_pct:
+            problem = (
+                f"{trade.max_loss_pct:g} is less than half of what the stop implies: {distance * 100:.3g} % {where} "
+                f"the entry on a notional of {abs(trade.notional):g} is {implied:.3g}"
+            )
+            step = f"state {implied:.3g}, or cut the notional"
+            yield Fault(("max_loss_pct", "notional", "stop", "entry_details"), problem, step)

@@ -1,0 +1,117 @@
+"""Records as people and models write them: the text is taken apart leniently, and values are read by `natural`.
+
+Accepted: a missing title, front matter, a code fence around the record, bold or bulleted field names, values over
+several lines, blank lines between fields, comments, and a body without `---` before it.
+"""
+
+import re
+from textwrap import dedent
+
+from forge.records import natural, values
+from forge.records.kinds import NEW, Kind
+from forge.records.text import END, Draft, Layout, assemble
+
+_FENCE = re.compile(r"\s*```[\w-]*\n(.*)\n```\s*", re.DOTALL)
+_FIELD = re.compile(r"(?:[-*] )?\**(?P<name>[A-Za-z_][\w -]{0,40}?)\**\s*:\**(?:\s+(?P<text>.*))?")
+_TITLE = re.compile(r"#+\s*(?P<title>.*?)\s*")
+_BLOCK = frozenset({"", "|", ">", "|-", ">-"})
+IGNORED = frozenset({"updated"})
+"""Fields that code sets, whatever a draft has there."""
+
+
+def read_draft(kind: Kind, text: str, name: str) -> Draft:
+    """Read a record as a person or a model wrote it. name: what its path says it is, `new` or an id."""
+    text = text.replace("\r\n", "\n").replace("\t", " ")
+    if fence := _FENCE.fullmatch(text):
+        text = fence[1]
+    return assemble(kind, _Reader(kind, text.split("\n"), name).layout(), natural.read)
+
+
+class _Reader:
+    """Takes the lines of one draft apart."""
+
+    def __init__(self, kind: Kind, lines: list[str], name: str) -> None:
+        self._kind, self._lines, self._title = kind, lines, name
+        self._due = values.specs(kind.cls)
+        self._pairs: list[tuple[int, str, list[str]]] = []
+        self._heading = ""
+
+    def layout(self) -> Layout:
+        """Return the title, the fields and the body."""
+        number = self._read_title(self._skip_blank(0))
+        number = self._read_fields(number)
+        body = "\n".join(self._lines[number:]).strip("\n")
+        if self._heading and not body.startswith(self._heading):
+            body = f"{self._heading}\n\n{body}".strip("\n")
+        pairs = [(line, name, self._value(name, parts)) for line, name, parts in self._pairs if name not in IGNORED]
+        return Layout(self._title, pairs, body, number + 1)
+
+    def _skip_blank(self, number: int) -> int:
+        while number < len(self._lines) and (not self._lines[number].strip() or self._lines[number].strip() == END):
+            number += 1
+        return number
+
+    def _read_title(self, number: int) -> int:
+        if number >= len(self._lines) or not (match := _TITLE.fullmatch(self._lines[number])):
+            return number
+        if not self._set_title(match["title"]):
+            self._heading = self._lines[number]
+        return self._skip_blank(number + 1)
+
+    def _set_title(self, text: str) -> bool:
+        """Take an id from a title. Return whether the title says no more than the id."""
+        first, _, rest = text.strip("*` ").partition(" ")
+        name = first.strip(":").upper()
+        if name in ("NEW", f"{self._kind.prefix}-NEW"):
+            self._title = NEW
+        elif self._kind.names(name):
+            self._title = name
+        elif self._kind.names(first):
+            self._title = first
+        else:
+            return False
+        return not rest
+
+    def _read_fields(self, number: int) -> int:
+        """Read lines until the body begins. Return the number of its first line."""
+        ends = END in (line.strip() for line in self._lines[number:])
+        blank = False
+        while number < len(self._lines):
+            line = self._lines[number]
+            if line.strip() == END:
+                return number + 1
+            match = _FIELD.fullmatch(line)
+            name = re.sub(r"[ -]+", "_", match["name"].casefold()) if match else ""
+            if name in self._due or name == "id":
+                self._add(number, name, (match["text"] if match else "") or "")
+            elif self._continues(line):
+                self._pairs[-1][2].append(line)
+            elif line.strip() and not line.startswith("#"):
+                if not ends and (blank or not match):
+                    return number
+                self._pairs.append((number + 1, match["name"] if match else line, [""]))
+            elif line.startswith("#") and not ends:
+                return number
+            blank = not line.strip()
+            number += 1
+        return number
+
+    def _add(self, number: int, name: str, text: str) -> None:
+        if name == "id":
+            self._set_title(text)
+        else:
+            self._pairs.append((number + 1, name, [text]))
+
+    def _continues(self, line: str) -> bool:
+        """Return whether a line belongs to the value of the field before it."""
+        if not self._pairs or not line.strip():
+            return False
+        parts = self._pairs[-1][2]
+        opened = sum(part.count("[") + part.count("{") - part.count("]") - part.count("}") for part in parts)
+        is_block = parts[0].strip() in _BLOCK or len(parts) > 1
+        return opened > 0 or line[0] == " " or (is_block and line.startswith("- "))
+
+    def _value(self, name: str, parts: list[str]) -> str:
+        if name in self._due and self._due[name].base is str:
+            return " ".join(part.strip() for part in parts if part.strip() not in _BLOCK)
+        return dedent("\n".join(parts[1:] if parts[0].strip() in _BLOCK else parts)).strip("\n")
