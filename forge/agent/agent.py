@@ -14,6 +14,7 @@ from typing import Any
 
 from forge.agent import session as sessions
 from forge.agent.conversation import Conversation, End, LoopLimits
+from forge.agent.help import HelpBackend
 from forge.agent.loop import loop, no_progress
 from forge.agent.prompt import dated, system_prompt
 from forge.agent.replay import read_only
@@ -215,7 +216,8 @@ class Agent:
         remembered = memory.hydrate(
             inputs["remembered"], session=inputs["session"], event=inputs["event"], turn=inputs["as_of"]
         )
-        fs = ForgeFS(memory, remembered, Guardrails(self.config.guardrails), self.skills)
+        help_pages = HelpBackend(self._viewpoint(inputs))
+        fs = ForgeFS(memory, remembered, Guardrails(self.config.guardrails), self.skills, help_pages=help_pages)
         system = system_prompt(fs, inputs["turn"], sessions.history_tail(fs) if inputs["turn"] > 1 else None)
         return Turn(
             decision,
@@ -246,6 +248,7 @@ class Agent:
             asks,
             shelf,
             self.skills,
+            HelpBackend(self._viewpoint(turn.inputs)),
             self.config.executor,
             limits,
             Guardrails(self.config.guardrails),
@@ -262,12 +265,15 @@ class Agent:
             await crew.executor.close(abandon=True)
 
     def _sources(self, inputs: dict[str, Any]) -> dict[str, Asks]:
-        at = At(as_of=instant(inputs["as_of"]), lake=self.lake, version=inputs["market"])
+        at = self._viewpoint(inputs)
 
         async def asks(name: str, params: Mapping[str, Any]) -> Any:
             return await all_providers()[name].fetch(params, at)
 
         return {name: partial(asks, name) for name in all_providers()}
+
+    def _viewpoint(self, inputs: dict[str, Any]) -> At:
+        return At(as_of=instant(inputs["as_of"]), lake=self.lake, version=inputs["market"])
 
     def _market(self) -> int | None:
         try:

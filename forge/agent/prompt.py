@@ -4,11 +4,14 @@ The longest part is the same in every turn, so that a provider's prompt cache ca
 """
 
 from datetime import datetime
+from functools import cache
 
+from forge.agent.help import page_names, page_path, sources_line
 from forge.fs import ForgeFS
 from forge.memory.book import remembered_book
 from forge.memory.lessons import approved_lessons, one_line
 from forge.records import Calibration, Record, View, render
+from forge.records.examples import EXAMPLES
 from pitlake.clock import NEW_YORK, iso
 
 TOP_LESSONS = 3
@@ -89,6 +92,24 @@ Record untaken decisions as counterfactuals.
 """
 
 
+@cache
+def forms() -> str:
+    """Return what writes and fetches take: the help pages, every source's operations, a View and an Expression."""
+    pages = " ".join(page_path(name) for name in page_names())
+    return "\n".join(
+        [
+            "FORMS (fields and parameters marked * are required):",
+            f"Pages, as of this instant; read one before the first write or fetch of its kind: {pages}",
+            "fetch(source, {'op': OPERATION, …}); each source's first operation is its default:",
+            sources_line(),
+            "A View, for write('/memory/views/new.md', …):",
+            render(EXAMPLES["views"]),
+            "An Expression, for write('/memory/expressions/new.md', …); draft, then proposed:",
+            render(EXAMPLES["expressions"]).rstrip(),
+        ]
+    )
+
+
 def dated(text: str, as_of: datetime, trained_to: str | None = None) -> str:
     """Return a first message that begins with the instant it is asked as of.
 
@@ -114,6 +135,7 @@ def system_prompt(fs: ForgeFS, turn: int, prior: str | None) -> str:
     skills = "\n".join(f"  {entry.name.strip('/')}: {entry.meta}" for entry in fs.list_dir("/skills/"))
     sections = [
         FIXED,
+        forms(),
         f"SKILLS:\n{skills or '  none installed'}",
         "PROCESS KNOWLEDGE (top by weight, approved by the PM):\n"
         + "\n".join(lesson.line() for lesson in approved_lessons(fs.remembered)[:TOP_LESSONS]),

@@ -39,12 +39,12 @@ class Written(NamedTuple):
 
 
 class ReadFS:
-    """The files of one turn, read-only. skills: the PM's folder of skills.
+    """The files of one turn, read-only. skills: the PM's folder of skills; help_pages: the files of /help.
 
     Every method raises PathRefused for an invalid path.
     """
 
-    def __init__(self, remembered: Remembered, skills: Path | None = None) -> None:
+    def __init__(self, remembered: Remembered, skills: Path | None = None, help_pages: Backend | None = None) -> None:
         self.remembered = remembered
         memory = MemoryBackend(remembered)
         self._backends: dict[str, Backend] = {
@@ -53,6 +53,8 @@ class ReadFS:
             "/skills/": SkillsBackend(skills),
             "/session/": SessionBackend(remembered),
         }
+        if help_pages:
+            self._backends["/help/"] = help_pages
 
     def read_file(self, path: str) -> str:
         """Return the text at a path. Raises NotThere."""
@@ -68,7 +70,7 @@ class ReadFS:
     def list_dir(self, path: str, query: str | None = None) -> list[DirEntry]:
         """Return the entries of a folder, by name. query: see `forge.fs.query`. Raises NotThere, BadInput."""
         if paths.check_path(path) == "/":
-            return [DirEntry(root.strip("/") + "/", "") for root in paths.ROOTS]
+            return [DirEntry(root.strip("/") + "/", "") for root in self._backends]
         folder = path.rstrip("/") + "/"
         if not self._backend(folder).is_dir(folder):
             raise NotThere(path)
@@ -87,11 +89,14 @@ class ReadFS:
         for root, backend in self._backends.items():
             if f"{path}/".startswith(root):
                 return backend
-        raise PathRefused("path", f"{path!r} is not a file", f"read one of {', '.join(paths.ROOTS)}")
+        raise PathRefused("path", f"{path!r} is not a file", f"read one of {', '.join(self._backends)}")
 
 
 class ForgeFS(ReadFS):
-    """The files of one turn, readable and writable. actor: agent, pm or code; decides what may be written."""
+    """The files of one turn, readable and writable. actor: agent, pm or code; decides what may be written.
+
+    skills, help_pages: as in ReadFS.
+    """
 
     def __init__(
         self,
@@ -100,8 +105,9 @@ class ForgeFS(ReadFS):
         guardrails: Guardrails | None = None,
         skills: Path | None = None,
         actor: str = "agent",
+        help_pages: Backend | None = None,
     ) -> None:
-        super().__init__(remembered, skills)
+        super().__init__(remembered, skills, help_pages)
         self._writer = Writer(memory.journal, remembered, guardrails or Guardrails(), actor)
 
     def write_file(self, path: str, content: str, *, call_id: str) -> Written:

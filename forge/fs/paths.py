@@ -4,7 +4,7 @@ import re
 
 from forge.core.errors import PathRefused
 
-ROOTS = ("/memory/", "/skills/", "/portfolio/", "/session/")
+ROOTS = ("/memory/", "/skills/", "/portfolio/", "/session/", "/help/")
 ARCHIVE = "/memory/.archive/"
 MOST_CHARACTERS = 200
 MOST_PARTS = 8

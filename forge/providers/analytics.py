@@ -150,20 +150,42 @@ def kelly(values: dict[str, Any], _inputs: Inputs) -> Figures:
 
 @dataclass(frozen=True)
 class Operation:
-    """A function that makes figures, and the parameters it takes, as an error names them."""
+    """A function that makes figures, the parameters it takes as an error names them, and an example of them."""
 
     figures: Callable[[dict[str, Any], Inputs], Figures]
     parameters: str
+    example: Params
 
 
 OPERATIONS: Mapping[str, Operation] = {
-    "curve": Operation(curve, "instrument, day"),
-    "duration": Operation(duration, "coupon, years, yield or series (percent), frequency"),
-    "option": Operation(option, "kind, spot or ticker, strike, years, volatility, rate, dividend"),
-    "payoff": Operation(payoff, "legs"),
-    "scenario_tree": Operation(scenario_tree, "branches"),
-    "zscore": Operation(z_score, "series, or ticker and start_date; window"),
-    "kelly": Operation(kelly, "probability, win, loss, fraction"),
+    "curve": Operation(curve, "instrument, day", {"instrument": "USD"}),
+    "duration": Operation(
+        duration,
+        "coupon, years, yield or series (percent), frequency",
+        {"coupon": 0.04, "years": 10, "yield": 0.042},
+    ),
+    "option": Operation(
+        option,
+        "kind, spot or ticker, strike, years, volatility, rate, dividend",
+        {"kind": "call", "spot": 100, "strike": 105, "years": 0.25, "volatility": 0.2},
+    ),
+    "payoff": Operation(
+        payoff,
+        "legs: kind, strike, quantity, premium",
+        {"legs": [{"kind": "call", "strike": 105, "quantity": 1, "premium": 2.1}]},
+    ),
+    "scenario_tree": Operation(
+        scenario_tree,
+        "branches: name, probability, value, branches",
+        {
+            "branches": [
+                {"name": "soft", "probability": 0.6, "value": 2.0},
+                {"name": "hard", "probability": 0.4, "value": -1.0},
+            ]
+        },
+    ),
+    "zscore": Operation(z_score, "series, or ticker and start_date; window", {"series": "GDP"}),
+    "kelly": Operation(kelly, "probability, win, loss, fraction", {"probability": 0.6, "win": 1.5}),
 }
 
 

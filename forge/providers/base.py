@@ -107,6 +107,10 @@ class QueryProvider:
     summary: str
     operations: Mapping[str, str]
 
+    def parameters(self, op: str) -> tuple[catalogue.Parameter, ...]:
+        """Return the parameters that an operation takes."""
+        return catalogue.get(self.operations[op]).parameters
+
     async def fetch(self, params: Params, at: At) -> FetchResult:
         """Run one operation. params: `op`, and what its query takes."""
         return await asyncio.to_thread(self._fetch, params, at)

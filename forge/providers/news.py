@@ -4,13 +4,17 @@ import asyncio
 
 from forge.providers.base import At, FetchResult, Params, QueryProvider, ask, parse_params
 from pitlake.errors import BadInput
-from pitlake.questions import searches
+from pitlake.questions import catalogue, searches
 
 MEANING = "meaning"
 
 
 class News(QueryProvider):
     """The queries for articles, and the search by meaning, which embeds its text first."""
+
+    def parameters(self, op: str) -> tuple[catalogue.Parameter, ...]:
+        """Return the parameters that an operation takes."""
+        return super().parameters("search" if op == MEANING else op)  # the vector is made of the query's words
 
     async def fetch(self, params: Params, at: At) -> FetchResult:
         """Run one operation. params: `op`, and what its query takes; for meaning: `query`, `ticker`, `limit`."""

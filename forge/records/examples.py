@@ -71,3 +71,26 @@ EXAMPLES: dict[str, Record] = {
         reason="no instrument paid for its worst case",
     ),
 }
+
+RULES: dict[str, tuple[str, ...]] = {
+    "views": (
+        "an active View needs scenarios, whose probabilities sum to 1, and settles; a draft may lack them",
+        "settles.query is a named query (read /help/queries.md), params are its parameters",
+        "settles.rule is a column of that query, one of < <= > >= == != and a number or a 'text', such as value < 2.0",
+        "settles.by is a New York day that is not over yet",
+        "invalidation lists what would make the View wrong",
+    ),
+    "expressions": (
+        "view_id is a View that exists",
+        "status: draft first, proposed once it is ready for review; only the PM makes it active",
+        "a proposed one needs max_loss_pct, notional, duration_impact and factor_exposures, within the limits",
+        "entry_details, target and stop: one price each; a long's stop is below its entry and target, a short's above",
+        "max_loss_pct is at least half of notional times the distance from entry to stop",
+        "code follows prices in USD of a ticker with daily bars; the PM follows other instruments",
+        "adjusts: the id of a held Expression whose target, stop or expires changes, or which exit_reason closes",
+    ),
+    "observations": ("category is free text",),
+    "pk": ("skill lists the skills that the lesson concerns, separated by commas",),
+    "counterfactuals": ("code follows the path afterwards: leave out what is not listed here",),
+}
+"""Rules of a kind beyond its fields' types, as help pages state them."""

@@ -212,7 +212,7 @@ VIEW = View(
     status="active",
     horizon="6 months",
     scenarios=(Scenario(name="goes on", probability=0.55), Scenario(name="slows", probability=0.45)),
-    settles=Settles(query="news_latest", params={"ticker": "NVDA"}, rule="value > 22100", by=date(2024, 11, 30)),
+    settles=Settles(query="entity_latest_price", params={"ticker": "NVDA"}, rule="close > 1150", by=date(2024, 11, 30)),
     invalidation=(Invalidation(condition="Gross margin under 70 % in one quarter."),),
     body="## SUMMARY\n\nOrders outrun supply into the second half.",
 )
@@ -249,8 +249,8 @@ UNTAKEN = Counterfactual(
     view="V-003",
     reason="crowded: three funds hold the same",
     reference_date=T0,
-    opened=91.5,
-    made=PATH[-1],
+    entry_price=91.5,
+    total_return=PATH[-1],
     marks=tuple(Mark(day=date(2024, 4, 2 + place), value=value) for place, value in enumerate(PATH)),
 )
 CLOSED = Outcome(id="new", view="V-002", expression="E-001", status="target", closed_at=T0, pnl=0.84)

@@ -12,6 +12,7 @@ from pathlib import Path
 from forge.agent import contracts
 from forge.agent.contracts import Output, OutputUnreadable
 from forge.agent.conversation import Conversation, LoopLimits
+from forge.agent.help import HelpBackend
 from forge.agent.loop import loop, no_progress
 from forge.agent.prompt import dated
 from forge.agent.tasks import brief, figures
@@ -40,7 +41,10 @@ REPAIR = "Your output breaks its contract: {}. Give the whole output again with 
 
 @dataclass
 class TaskContext:
-    """What sub-agents and reviewers of a turn share. remembered: the turn's memory; own: the PM's folder of skills."""
+    """What sub-agents and reviewers of a turn share.
+
+    remembered: the turn's memory; own: the PM's folder of skills; help_pages: the files of /help.
+    """
 
     memory: Memory
     remembered: Remembered
@@ -49,6 +53,7 @@ class TaskContext:
     asks: Mapping[str, Asks]
     shelf: Shelf
     own: Path | None = None
+    help_pages: HelpBackend | None = None
     settings: Settings = field(default_factory=Settings)
     limits: LoopLimits = field(default_factory=LoopLimits)
     guardrails: Guardrails = field(default_factory=Guardrails)
@@ -60,11 +65,11 @@ class TaskContext:
 
     def files(self) -> ForgeFS:
         """Return a copy of the turn's files as they are now. The turn does not see what is written to it."""
-        return ForgeFS(self.memory, self.remembered.fork(), skills=self.own)
+        return ForgeFS(self.memory, self.remembered.fork(), skills=self.own, help_pages=self.help_pages)
 
     def tools(self, fs: ForgeFS, allowed: tuple[str, ...]) -> dict[str, Tool]:
         """Return the tool read, and search and fetch where allowed. None of them can write elsewhere."""
-        files = ReadFS(fs.remembered, self.own)
+        files = ReadFS(fs.remembered, self.own, self.help_pages)
         tools: list[Tool] = [ReadTool(files)]
         if "search" in allowed:
             tools.append(SearchTool(files, self.meaning))

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from forge.agent.tools.base import Files, schema, tokens
 from forge.memory import Remembered, Row
 from forge.model.messages import ToolSpec
-from pitlake.errors import LakeError, PitlakeError, for_agents
+from pitlake.errors import BadInput, LakeError, PitlakeError, for_agents
 
 CONTEXT = "/session/context/"
 FETCHED = f"{CONTEXT}ctx_"
@@ -79,7 +79,8 @@ class FetchTool:
         except PitlakeError as problem:
             message = for_agents(problem)
             kind = type(problem) if message == str(problem) else LakeError
-            return f"[FETCH FAILED | {source}] {kind.__name__}: {message}"
+            page = f"; see read('/help/{source}.md')" if isinstance(problem, BadInput) else ""
+            return f"[FETCH FAILED | {source}] {kind.__name__}: {message}{page}"
         full = result.format_full()
         name = self._keep(call_id, full)
         return f"[{name} | {source} | {result.label} | {tokens(full)} tok]\n{result.format_summary()}"

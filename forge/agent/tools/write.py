@@ -5,6 +5,8 @@ from typing import Any, ClassVar
 from forge.agent.tools.fetch import FETCHED
 from forge.core.errors import GuardrailsBroken
 from forge.fs import ForgeFS
+from forge.records import kind_of_path
+from forge.records.examples import EXAMPLES
 from pitlake.errors import BadInput, PitlakeError, for_agents
 
 
@@ -46,4 +48,6 @@ class WriteTool:
         except GuardrailsBroken as broken:
             return "\n".join(["GUARDRAIL VIOLATIONS:", *(f"  {violation}" for violation in broken.violations)])
         except PitlakeError as refused:
-            return f"Not written. {for_agents(refused)}"
+            kind = kind_of_path(path) if isinstance(path, str) else None
+            page = f"\nHow to write one: read('/help/{kind.name}.md')" if kind and kind.name in EXAMPLES else ""
+            return f"Not written. {for_agents(refused)}{page}"

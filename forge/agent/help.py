@@ -1,0 +1,273 @@
+"""The folder /help: what each kind of record is made of and what each source can be asked, as of the turn's instant.
+
+The pages are generated from the dataclasses of records, the query catalogue and the lake, so that they say what writes
+and fetches accept. A page lists only series and tickers that were public at the instant.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import is_dataclass
+from datetime import date, datetime
+from functools import cached_property, partial
+from inspect import cleandoc
+from typing import Any, get_args, get_origin
+
+from forge.fs.entries import DirEntry
+from forge.memory.effects import AGENT_STATUSES, RESULTS, TRACKED
+from forge.providers import all_providers
+from forge.providers.analytics import OPERATIONS, Analytics
+from forge.providers.base import At, Provider, QueryProvider
+from forge.records import KINDS, Expression, Kind, render
+from forge.records.drafts import IGNORED
+from forge.records.examples import EXAMPLES, RULES
+from forge.records.values import Spec, spec_of, specs, write
+from pitlake.clock import iso, new_york_day
+from pitlake.errors import BadInput, PitlakeError
+from pitlake.questions import catalogue
+
+FOLDER = "/help/"
+QUERIES = "queries"
+MOST_NAMES = 200
+SPELLING = (
+    "One field a line, then ---, then free Markdown. Fields marked * are required. `60%` and `0.6` are the same share, "
+    "`1%` is 1.0 where a number is in percent; lists and structures may be JSON or YAML; days are 2024-06-28."
+)
+_NAMES = {
+    "macro_observations": "SELECT DISTINCT series_id FROM macro_observations",
+    "macro_panels": "SELECT DISTINCT series FROM macro_panels",
+    "market_quotes": "SELECT DISTINCT kind || ' ' || instrument FROM market_quotes",
+    "prices": """
+        SELECT unnest(all_names) FROM (
+            SELECT all_names FROM names WHERE kind = 'ticker' AND cik IN (SELECT entity_id FROM prices)
+            QUALIFY row_number() OVER (PARTITION BY cik ORDER BY available_at DESC) = 1
+        )
+        UNION SELECT ticker FROM companies WHERE cik IN (SELECT entity_id FROM prices)
+    """,
+}
+"""What a caller names in a dataset, and how to list it as of an instant without what only later lists know."""
+_ALSO = {"prices": ("names", "companies")}
+
+
+class HelpBackend:
+    """The files of /help as of an instant. at: the instant, and the lake with the version to read."""
+
+    def __init__(self, at: At) -> None:
+        self._at = at
+
+    @cached_property
+    def _pages(self) -> Mapping[str, tuple[str, Callable[[], str]]]:
+        pages: dict[str, tuple[str, Callable[[], str]]] = {}
+        for name in EXAMPLES:
+            pages[name] = (f"how to write {KINDS[name].folder}", partial(record_page, KINDS[name]))
+        for name, source in all_providers().items():
+            pages[name] = (f"fetch('{name}'): {source.summary}", partial(source_page, source, self._at))
+        pages[QUERIES] = ("the named queries that a View can be settled by", queries_page)
+        return pages
+
+    def read(self, path: str) -> str | None:
+        """Return a page, or None."""
+        page = self._pages.get(path.removeprefix(FOLDER).removesuffix(".md"))
+        return page[1]() if page and path.endswith(".md") else None
+
+    def is_dir(self, path: str) -> bool:
+        """Return whether a path is the folder."""
+        return path == FOLDER
+
+    def entries(self, _path: str, query: str) -> list[DirEntry]:
+        """Return the pages, each with what it is about."""
+        if query:
+            raise BadInput("query", "the help pages are listed whole", "leave it out")
+        return [DirEntry(f"{name}.md", about) for name, (about, _) in self._pages.items()]
+
+
+def page_names() -> list[str]:
+    """Return the names of all pages."""
+    return [*EXAMPLES, *all_providers(), QUERIES]
+
+
+def page_path(name: str) -> str:
+    """Return the path of the page on a kind of record or a source."""
+    return f"{FOLDER}{name}.md"
+
+
+def record_page(kind: Kind) -> str:
+    """Return the page on a kind of record: its fields, rules and one full example."""
+    example = EXAMPLES[kind.name]
+    lines = [
+        f"# {kind.name}: how to write one",
+        f"New: write('{kind.folder}new.md', …). Change: write('{kind.folder}{kind.prefix}-001.md', …), the whole text.",
+        SPELLING,
+        "",
+        cleandoc(kind.cls.__doc__ or ""),
+        "",
+        "## Fields",
+        *(_field_line(name, spec, kind, 0) for name, spec in specs(kind.cls).items() if _is_agents(kind, name)),
+        "",
+        *(["## Rules", *(f"- {rule}" for rule in RULES[kind.name]), ""] if kind.name in RULES else []),
+        "## Example",
+        "",
+        render(example),
+    ]
+    return "\n".join(lines)
+
+
+def source_page(source: Provider, at: At) -> str:
+    """Return the page on a source: its operations with one call each, and what the lake has for it at the instant."""
+    lines = [f"# fetch('{source.name}', params)", source.summary, ""]
+    if isinstance(source, QueryProvider):
+        contents = Contents(at, {name for query in source.operations.values() for name in catalogue.get(query).reads})
+        for op, query_name in source.operations.items():
+            lines += _operation(source, op, catalogue.get(query_name), contents)
+        lines += [f"## The lake as of {iso(at.as_of)}", *contents.lines()]
+    elif isinstance(source, Analytics):
+        for op, operation in OPERATIONS.items():
+            lines += [f"## {op}", cleandoc(operation.figures.__doc__ or ""), f"parameters: {operation.parameters}"]
+            lines += [f"call: {_call(source.name, op, operation.example)}", ""]
+    return "\n".join(lines) + "\n"
+
+
+def queries_page() -> str:
+    """Return the page on named queries: their parameters and the columns that a rule can read."""
+    lines = ["# Named queries", 'For settles: {"query": …, "params": {…}, "rule": "COLUMN < NUMBER", "by": "DAY"}', ""]
+    for query in catalogue.all_queries().values():
+        columns = ", ".join(column.name for column in query.columns)
+        lines += [f"## {query.name}({_signature(query.parameters)})", query.summary, f"columns: {columns}", ""]
+    return "\n".join(lines)
+
+
+def sources_line() -> str:
+    """Return every source with its operations and their parameters, for the system prompt."""
+    lines = []
+    for source in all_providers().values():
+        ops = (
+            [f"{op}({_signature(source.parameters(op))})" for op in source.operations]
+            if isinstance(source, QueryProvider)
+            else [f"{op}({operation.parameters})" for op, operation in OPERATIONS.items()]
+        )
+        lines.append(f"  {source.name}: {'; '.join(ops)}")
+    return "\n".join(lines)
+
+
+class Contents:
+    """What the lake has of some datasets as of an instant: rows, the newest instant, and what a caller can name."""
+
+    def __init__(self, at: At, datasets: Iterable[str]) -> None:
+        self._at, self._datasets = at, sorted(datasets)
+
+    @cached_property
+    def _facts(self) -> list[tuple[str, int, str, list[str]]]:
+        wanted = {*self._datasets, *(also for name in self._datasets for also in _ALSO.get(name, ()))}
+        try:
+            with self._at.open(sorted(wanted)) as session:
+                rows = session.sql("SELECT dataset, rows, watermark FROM lake_info").rows()
+                counts = {name: (count or 0, str(newest or "")) for name, count, newest in rows}
+                return [
+                    (name, *counts.get(name, (0, "")), self._names(session, name) if counts.get(name, (0,))[0] else [])
+                    for name in self._datasets
+                ]
+        except PitlakeError:
+            return []
+
+    @property
+    def day(self) -> str:
+        """The New York day of the instant."""
+        return new_york_day(self._at.as_of).isoformat()
+
+    def _names(self, session: Any, dataset: str) -> list[str]:
+        return sorted(str(name) for (name,) in session.sql(_NAMES[dataset]).rows()) if dataset in _NAMES else []
+
+    def first(self, dataset: str, otherwise: str) -> str:
+        """Return the first name of a dataset, else another one."""
+        return next((names[0] for name, _, _, names in self._facts if name == dataset and names), otherwise)
+
+    def lines(self) -> Iterator[str]:
+        """Yield one line a dataset."""
+        if not self._facts:
+            yield "There is no lake, or it can't be read: a fetch finds nothing."
+        for name, count, newest, names in self._facts:
+            more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
+            listed = f": {', '.join(names[:MOST_NAMES])}{more}" if names else ""
+            yield f"- {name}: {count:,} rows{f', newest of {newest}' if count else ''}{listed}"
+
+
+def _operation(source: QueryProvider, op: str, query: catalogue.Query, contents: Contents) -> list[str]:
+    parameters = source.parameters(op)
+    lines = [f"## {op}", f"{query.summary} (named query {query.name})"]
+    for parameter in parameters:
+        need = "*" if parameter.required else "" if parameter.default is None else f" = {json.dumps(parameter.default)}"
+        lines.append(f"- {parameter.name}{need}: {parameter.type}. {parameter.meaning}")
+    if query.one_of:
+        lines.append(f"Give exactly one of {', '.join(query.one_of)}.")
+    params = {parameter.name: _value(parameter, contents) for parameter in parameters if parameter.required}
+    lines.append(f"columns: {', '.join(column.name for column in query.columns)}")
+    return [*lines, f"call: {_call(source.name, op, params)}", ""]
+
+
+def _value(parameter: catalogue.Parameter, contents: Contents) -> Any:
+    """Return a value for a required parameter, of what the lake has."""
+    by_name: dict[str, Any] = {
+        "series": contents.first("macro_observations", "GDP"),
+        "ticker": contents.first("prices", "NVDA"),
+        "kind": contents.first("market_quotes", "curve").split()[0],
+        "channel": "Earnings",
+        "query": "growth",
+        "period": "2024-01-01",
+    }
+    value = by_name.get(parameter.name, contents.day if parameter.type in ("day", "moment") else parameter.meaning)
+    return [value] if parameter.type == "texts" else value
+
+
+def _call(source: str, op: str, params: Mapping[str, Any]) -> str:
+    return f"fetch('{source}', {json.dumps({'op': op, **params})})"
+
+
+def _signature(parameters: Iterable[catalogue.Parameter]) -> str:
+    return ", ".join(f"{parameter.name}{'*' if parameter.required else ''}" for parameter in parameters)
+
+
+def _is_agents(kind: Kind, name: str) -> bool:
+    """Return whether an agent writes a field."""
+    written_by_code = {"expressions": {*RESULTS} - {"exit_reason"}, "counterfactuals": {*TRACKED, "status"}}
+    return name not in IGNORED and name not in written_by_code.get(kind.name, ())
+
+
+def _field_line(name: str, spec: Spec, kind: Kind | None, depth: int) -> str:
+    words = spec.words
+    if kind and kind.cls is Expression and name == "status":
+        words = tuple(word for word in words if word in AGENT_STATUSES - {"active"})
+    example = getattr(EXAMPLES[kind.name], name) if kind else None
+    shown = f"; such as {write(spec, example)}" if example not in (None, (), "") and not words else ""
+    form = f"one of {', '.join(words)}" if words else _form(spec)
+    lines = [f"{'  ' * depth}- {name}{'*' if spec.required else ''}: {form}{shown}"]
+    part = _part(spec)
+    if part:
+        lines[0] += f". {' '.join((part.__doc__ or '').split())}"
+        lines += [_field_line(inner, inner_spec, None, depth + 1) for inner, inner_spec in specs(part).items()]
+    return "\n".join(lines)
+
+
+def _part(spec: Spec) -> Any:
+    base: Any = spec.base
+    inner = get_args(base)[0] if get_origin(base) is tuple else base
+    return inner if is_dataclass(inner) else None
+
+
+def _form(spec: Spec) -> str:
+    base: Any = spec.base
+    if base in (int, float):
+        low, high, unit = spec.bounds
+        whole = "whole number" if base is int else "number"
+        limits = f" from {low:g} to {high:g}" if high != float("inf") else f" of at least {low:g}" if low == 0 else ""
+        return f"{whole}{limits}{f', in {unit}' if unit else ''}"
+    if base is date:
+        return "day"
+    if base is datetime:
+        return "instant, such as 2024-02-15T16:00:00-05:00"
+    if base == tuple[str, ...]:
+        return "names, separated by commas"
+    if get_origin(base) is dict:
+        inner = spec_of(get_args(base)[1])
+        return f"names with a {_form(inner)} each" if inner.base is not Any else "names with values"
+    if get_origin(base) is tuple:
+        return "list"
+    return "structure" if is_dataclass(base) else "text on one line"
