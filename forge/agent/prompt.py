@@ -113,12 +113,12 @@ def forms() -> str:
 def dated(text: str, as_of: datetime, trained_to: str | None = None) -> str:
     """Return a first message that begins with the instant it is asked as of.
 
-    trained_to: the last day of the model's training data, as YYYY-MM-DD; "" where it is unknown, None to leave it out.
+    trained_to: the latest day of the model's training data, as YYYY-MM-DD; "" if unknown, None to leave it out.
     """
     local = as_of.astimezone(NEW_YORK)
     lines = [f"AS OF {iso(as_of)} ({local:%A %Y-%m-%d %H:%M} in New York). Nothing later is public yet."]
     if trained_to:
-        lines.append(f"Your training data ends {trained_to}. Use nothing you remember from after this instant.")
+        lines.append(f"Your training data ends on {trained_to} at the latest. Use nothing you remember from after this instant.")
     elif trained_to == "":
         lines.append("When your training data ends is not known. Use nothing you remember from after this instant.")
     return f"{' '.join(lines)}\n\n{text}"

@@ -12,7 +12,10 @@ DOCS = "https://platform.claude.com/docs/en/models/{}/overview"
 
 
 class KnownModel(NamedTuple):
-    """A model. trained_to: the last day of its training data, None where the maker does not state it; source: a URL."""
+    """A model. trained_to: the last day of its training data, None where the maker does not state it; source: a URL.
+
+    released: the day it became available, after which it can have learnt nothing.
+    """
 
     model: str
     released: date
@@ -36,6 +39,9 @@ _DATED = re.compile(r"-[0-9]{8}\Z")
 
 
 def trained_to(model: str) -> date | None:
-    """Return the last day of a model's training data, or None if unknown. model: an id, with or without its date."""
+    """Return the latest day that a model's training data can reach, or None for an unknown model.
+
+    It is the day that the maker states, else the model's release. model: an id, with or without its date.
+    """
     undated = _DATED.sub("", model)
-    return next((entry.trained_to for entry in KNOWN if entry.model == undated), None)
+    return next((entry.trained_to or entry.released for entry in KNOWN if entry.model == undated), None)

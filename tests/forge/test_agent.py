@@ -4,6 +4,7 @@ import asyncio
 import json
 import sqlite3
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -137,11 +138,20 @@ def test_a_cut_off_is_the_registrys_or_the_tables_and_unknown_where_neither_says
         return cut_off(model, tmp_path / "none", instant(T))
 
     models = ("claude-opus-5", "claude-sonnet-5-20260630", "claude-opus-4-8", "claude-of-others")
-    assert [told(model) for model in models] == ["2026-05-31", "2026-01-31", None, None]
+    assert [told(model) for model in models] == ["2026-05-31", "2026-01-31", "2026-05-28", None]
     monkeypatch.setattr("forge.tracking.receipts.ask", lambda *_: {"rows": [{"knowledge_cutoff": "2026-04-30"}]})
     assert told("claude-opus-5") == "2026-04-30"
     assert {one.removeprefix("anthropic:") for one in DEFAULTS.values()} <= {one.model for one in KNOWN}
     assert None not in [price(one, {}) for one in DEFAULTS.values()]
+
+
+def test_a_live_decision_of_a_default_model_is_clean_once_the_model_is_released(tmp_path):
+    names = [name.removeprefix("anthropic:") for name in DEFAULTS.values()]
+    cut_offs = [cut_off(name, tmp_path / "none", instant(T)) for name in names]
+    assert None not in cut_offs
+    newest = max(known.released for known in KNOWN if known.model in names)
+    assert exposure(cut_offs, instant(f"{newest}T12:00:00Z")) == "exposed"
+    assert exposure(cut_offs, instant(f"{newest + timedelta(days=1)}T12:00:00Z")) == "clean"
 
 
 def test_an_unknown_cut_off_counts_as_exposed():
