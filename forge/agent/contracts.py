@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from forge.agent.tools.text import section
+from forge.agent.tools.text import headings, section
 from pitlake.errors import BadInput
 
 MOST_CHARACTERS = 100_000
@@ -99,7 +99,7 @@ def read_output(skill: str, text: str) -> Output:
 
 
 def _section(text: str, name: str) -> str:
-    heads = re.findall(rf"^#+[ \t]+{name}[ \t]*$", text, re.MULTILINE | re.IGNORECASE)
+    heads = headings(text, name)
     body = section(text, name)
     if len(heads) != 1 or not body:
         problem = "appears twice" if len(heads) > 1 else "is missing or empty"

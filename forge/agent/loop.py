@@ -35,6 +35,10 @@ async def loop(
         )
         if answer.finish == "budget":
             return conversation.stop(last, "budget", answer.text), "budget"
+        if answer.finish == "too_long":
+            if conversation.shorten():
+                continue
+            return conversation.stop(last, "too_long"), "too_long"
         conversation.messages.append(answer)
         conversation.models.add(answer.model or model.id)
         conversation.tokens += answer.input_tokens + answer.output_tokens

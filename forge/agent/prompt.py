@@ -118,7 +118,9 @@ def dated(text: str, as_of: datetime, trained_to: str | None = None) -> str:
     local = as_of.astimezone(NEW_YORK)
     lines = [f"AS OF {iso(as_of)} ({local:%A %Y-%m-%d %H:%M} in New York). Nothing later is public yet."]
     if trained_to:
-        lines.append(f"Your training data ends on {trained_to} at the latest. Use nothing you remember from after this instant.")
+        lines.append(
+            f"Your training data ends on {trained_to} or before. Use nothing you remember from after this instant."
+        )
     elif trained_to == "":
         lines.append("When your training data ends is not known. Use nothing you remember from after this instant.")
     return f"{' '.join(lines)}\n\n{text}"

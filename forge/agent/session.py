@@ -1,5 +1,6 @@
 """Sessions: which conversation a trigger belongs to, by the trigger's own clock, and what a turn sees of its past."""
 
+import re
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from secrets import token_hex
@@ -14,7 +15,12 @@ from forge.records.base import UNSTORED
 from pitlake.clock import micros
 
 HISTORY = "/session/turn_history.md"
-PRIOR_LINES = 15
+MOST_PRIOR = 16_000
+"""How many characters of the session's earlier turns a turn sees: about 4,000 tokens."""
+MOST_RECORDED = 20_000
+MOST_HISTORY = 400_000
+SHORT_QUERY, SHORT_RESULT = 200, 300
+_TURN = re.compile(r"\n+(?=## Turn [0-9]+\nQuery: )")
 Trigger = Literal["query", "schedule", "alert"]
 
 
@@ -56,15 +62,27 @@ def new(at: datetime) -> SessionContext:
 
 
 def history_tail(fs: ForgeFS) -> str | None:
-    """Return the last lines of the session's history, or None."""
+    """Return the session's earlier turns, or None: the newest whole, older ones short, as far as the budget reaches."""
     if not fs.exists(HISTORY):
         return None
-    return "\n".join(fs.read_file(HISTORY).strip().split("\n")[-PRIOR_LINES:])
+    turns, left = list[str](), MOST_PRIOR
+    for turn in reversed(_TURN.split(fs.read_file(HISTORY).strip())):
+        text = turn if len(turn) <= left else _short_turn(turn)
+        if len(text) > left:
+            break
+        turns.insert(0, text)
+        left -= len(text)
+    return "\n\n".join(turns)
+
+
+def _short_turn(turn: str) -> str:
+    query, _, result = turn.partition("\nResult: ")
+    return f"{query[:SHORT_QUERY]}\nResult: {result[:SHORT_RESULT]}… (the rest is in {HISTORY})"
 
 
 def _append(writing: Writing, path: str, entry: str) -> None:
     row = writing.newest(path)
-    writing.put(path, (row.content if row else "") + entry)
+    writing.put(path, ((row.content if row else "") + entry)[-MOST_HISTORY:])
 
 
 def record_turn(
@@ -91,7 +109,7 @@ def record_turn(
     """
     event, name = fs.remembered.event, f"{context.session_id}:{context.turn_number}"
     query, result = (UNSTORED.sub("", text) for text in exchange)
-    entry = f"\n## Turn {context.turn_number}\nQuery: {query[:200]}\nResult: {result[:300]}\n"
+    entry = f"\n## Turn {context.turn_number}\nQuery: {query[:MOST_RECORDED]}\nResult: {result[:MOST_RECORDED]}\n"
     entry += f"Stopped: {stopped}\n" if stopped else ""
     call = WriteCall(
         actor=CODE,

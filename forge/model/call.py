@@ -5,6 +5,7 @@ their own client, with its pauses. What still fails is a ModelFailed that says w
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,10 @@ _FINISH: dict[str, Finish] = {
 }
 
 
+_TOO_LONG = re.compile(
+    r"(prompt|input|request) is too long|context[_ ]length|maximum context|context window|too many (input )?tokens",
+    re.IGNORECASE,
+)
 CACHED = {"anthropic_cache_tool_definitions": True, "anthropic_cache_instructions": True, "anthropic_cache": True}
 
 
@@ -63,13 +68,23 @@ class Provided:
                     pass
                 response = stream.get()
         except (AgentRunError, RuntimeError, OSError, ValueError) as problem:
+            if is_too_long(str(problem)):
+                return Answer(_reason(problem), finish="too_long", model=self.id)
             raise ModelFailed(_failure(self.id, problem)) from problem
         return _answer(self.id, response)
 
 
+def is_too_long(reason: str) -> bool:
+    """Return whether a provider refused a request because it is longer than the model's window."""
+    return bool(_TOO_LONG.search(reason))
+
+
 def _failure(model: str, problem: Exception) -> str:
-    reason = " ".join(str(problem).split())[:300]
-    return f"{model} gave no answer ({type(problem).__name__}: {reason}); resume later with ask --resume"
+    return f"{model} gave no answer ({type(problem).__name__}: {_reason(problem)}); resume later with ask --resume"
+
+
+def _reason(problem: Exception) -> str:
+    return " ".join(str(problem).split())[:300]
 
 
 def _messages(request: Request) -> "list[ModelMessage]":

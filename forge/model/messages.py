@@ -11,8 +11,10 @@ from typing import Any, Literal, Protocol
 
 from pitlake.errors import BadInput, PitlakeError
 
-Finish = Literal["stop", "tools", "length", "refused", "budget"]
-"""budget: the model was not called because a budget is exceeded; the answer's text says which."""
+Finish = Literal["stop", "tools", "length", "refused", "budget", "too_long"]
+"""budget: the model was not called because a budget is exceeded; too_long: it takes no request of that length. The
+answer's text says which budget, and what the provider said.
+"""
 
 
 _FAILED_RESULT = re.compile(r"\[[^\]\n]*FAILED|Not written\.|GUARDRAIL VIOLATIONS:")

@@ -5,6 +5,7 @@ parameters of named queries. Summaries are made by code; no model is involved.
 """
 
 import asyncio
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -66,11 +67,15 @@ class FetchResult:
         return max((str(row["available_at"]) for row in self.rows), default=None)
 
     def format_full(self) -> str:
-        """Return the result as JSON. Receipts omit the lake's version, which also counts later publications."""
+        """Return the result as JSON, a row a line, so that its first lines say what it is.
+
+        Receipts omit the lake's version, which also counts later publications.
+        """
         receipts = [{"question": receipt.question.sql, "answer": receipt.result_sha256} for receipt in self.receipts]
-        notes = {"notes": list(self.notes)} if self.notes else {}
-        answer = {"label": self.label, "data": list(self.rows), "gaps": list(self.gaps), "receipts": receipts}
-        return to_json(answer | notes)
+        answer = {"label": self.label, **({"notes": list(self.notes)} if self.notes else {}), "gaps": list(self.gaps)}
+        rows = ",\n".join(map(to_json, self.rows))
+        head = ",\n".join(f'"{name}":{_json(value)}' for name, value in answer.items())
+        return f'{{{head},\n"data":[\n{rows}\n],\n"receipts":{_json(receipts)}}}'
 
     def format_summary(self) -> str:
         """Return a summary of at most 100 tokens: label, number of rows, notes, gaps, and as many rows as fit."""
@@ -156,6 +161,10 @@ def _gaps_without_rows(session: "Session", query: catalogue.Query) -> list[dict[
     if empty:
         return [clean_gap("no_data", f"the lake has no row of {name} as of this instant") for name in empty]
     return [clean_gap("no_data", f"no row of {', '.join(query.reads)} answers the question")]
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def _label(values: Params) -> str:

@@ -3,6 +3,7 @@
 import re
 
 HEADER_LINES = 8
+MOST_LINE = 300
 DEPTHS = ("header", "summary", "full")
 DEFAULT_DEPTHS = {
     "/memory/": "header",
@@ -11,6 +12,13 @@ DEFAULT_DEPTHS = {
     "/skills/": "full",
     "/portfolio/": "full",
 }
+_HEADING = re.compile(
+    r"^(?:(?P<level>#+)[ \t]+(?P<marked>[^\n]+?)[ \t]*$"
+    r"|\*\*(?P<bold>[A-Za-z][A-Za-z ]*:?)\*\*:?[ \t]*(?P<text>[^\n]*)$"
+    r"|(?P<plain>[A-Z][A-Za-z]*(?: [A-Z][A-Za-z]*)*):[ \t]*$"
+    r"|(?P<capitals>[A-Z][A-Z ]+):)",
+    re.MULTILINE,
+)
 
 
 def default_depth(path: str) -> str:
@@ -19,22 +27,42 @@ def default_depth(path: str) -> str:
 
 
 def excerpt(content: str, depth: str) -> str:
-    """Return the part of a text that a depth shows."""
+    """Return the part of a text that a depth shows. Long lines are cut, but for the whole text."""
     if depth == "full":
         return content
     lines = content.split("\n")
-    header = "\n".join(lines[:HEADER_LINES])
+    header = "\n".join(line if len(line) <= MOST_LINE else f"{line[:MOST_LINE]}…" for line in lines[:HEADER_LINES])
     if len(lines) > HEADER_LINES:
         header += f"\n[{len(lines) - HEADER_LINES} more lines — depth='full' to read]"
     summary = section(content, "SUMMARY") if depth == "summary" else ""
     return f"{header}\n\n{summary}" if summary else header
 
 
+def headings(content: str, name: str) -> list[re.Match[str]]:
+    """Return the headings of a name: `## SUMMARY`, `**SUMMARY**`, or `SUMMARY:` with or without text after it."""
+    word = re.escape(name)
+    return [
+        match
+        for match in _HEADING.finditer(content)
+        if re.fullmatch(
+            word, (match["marked"] or match["bold"] or match["plain"] or match["capitals"]).strip(" *:"), re.IGNORECASE
+        )
+    ]
+
+
 def section(content: str, name: str) -> str:
     """Return the text under a heading, up to the next heading of the same or a higher level; "" without one."""
-    heading = re.search(rf"^(#+)[ \t]+{re.escape(name)}[ \t]*$", content, re.MULTILINE | re.IGNORECASE)
+    heading = next(iter(headings(content, name)), None)
     if heading is None:
         return ""
+    level = len(heading["level"] or "")
     rest = content[heading.end() :]
-    following = re.search(rf"^#{{1,{len(heading[1])}}}[ \t]", rest, re.MULTILINE)
-    return rest[: following.start() if following else None].strip()
+    following = (match.start() for match in _HEADING.finditer(rest) if _ends(match, level))
+    return f"{heading['text'] or ''}{rest[: next(following, None)]}".strip()
+
+
+def _ends(match: re.Match[str], level: int) -> bool:
+    """Return whether a heading ends a section: one of `#`s ends at its like, any other at every heading."""
+    if level:
+        return bool(match["level"]) and len(match["level"]) <= level
+    return True
