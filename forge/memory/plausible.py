@@ -18,6 +18,8 @@ from pitlake.questions import catalogue
 
 SIDES = {"long": 1, "short": -1}
 MOST_UNDERSTATED = 2.0
+TERMS = ("direction", "entry_details", "target", "stop", "notional", "max_loss_pct")
+ENDED = frozenset({"closed", "rejected", "applied"})
 _THIRTY_SECONDS = re.compile(r"([0-9]{2,3})-([0-2][0-9]|3[01])\+?")
 _PRICES = re.compile(r"\$?[0-9][0-9,.]*(?:-[0-9]{2}\+?)?(?![0-9]*\s*%)")
 
@@ -26,7 +28,7 @@ def implausible(record: Record, before: Record | None, as_of: datetime) -> Itera
     """Yield what can't be right. before: the record's last text; as_of: the turn's instant."""
     if isinstance(record, View) and record.settles:
         yield from _question(record, before, as_of)
-    elif isinstance(record, Expression):
+    elif isinstance(record, Expression) and record.status not in ENDED and not _same_terms(record, before):
         yield from _levels(record)
 
 
@@ -61,9 +63,14 @@ def _question(view: View, before: Record | None, as_of: datetime) -> Iterator[Fa
         yield Fault(("settles",), problem, "give a later day")
 
 
+def _same_terms(trade: Expression, before: Record | None) -> bool:
+    """Return whether the terms are as they were: code may have raised a held position's stop above its entry."""
+    return isinstance(before, Expression) and all(getattr(trade, name) == getattr(before, name) for name in TERMS)
+
+
 def _levels(trade: Expression) -> Iterator[Fault]:
     target, stop = price(trade.target), price(trade.stop)
-    if trade.target and trade.target == trade.stop:
+    if target is not None and target == stop:
         yield Fault(("stop", "target"), f"target and stop are equal ({trade.stop})", "give two levels")
         return
     side = SIDES.get(trade.direction)

@@ -90,7 +90,7 @@ class _Reader:
                 if not ends and (blank or not match):
                     return number
                 self._pairs.append((number + 1, match["name"] if match else line, [""]))
-            elif line.startswith("#") and not ends:
+            elif line.startswith("#") and self._pairs and not ends:
                 return number
             blank = not line.strip()
             number += 1

@@ -147,6 +147,15 @@ def test_what_can_never_be_right_is_refused(memory, kind, changes, problem):
     assert problem in answer
 
 
+def test_a_stop_above_the_entry_does_not_keep_a_held_trade_from_review_or_rejection(memory):
+    desk(memory)
+    trailing = replace(NEW_EXPRESSION, status="proposed", entry_details="100", stop="105", target="120")
+    wrote(turn(memory, actor="code"), "/memory/expressions/new.md", trailing, "1")
+    flagged = replace(trailing, id="E-002", status="review_required")
+    assert wrote(turn(memory), "/memory/expressions/E-002.md", flagged, "2")
+    assert wrote(turn(memory, actor="pm"), "/memory/expressions/E-002.md", replace(flagged, status="rejected"), "3")
+
+
 def test_a_view_whose_day_has_passed_can_still_be_ended(memory):
     text = render(replace(NEW_VIEW, settles=replace(NEW_VIEW.settles, by=TODAY - timedelta(days=2))))
     wrote(turn(memory, actor="code"), "/memory/views/new.md", text, "1")

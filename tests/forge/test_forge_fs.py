@@ -54,7 +54,7 @@ def test_f1_what_is_no_plain_path_is_refused_everywhere(memory, path):
 @settings(max_examples=300, deadline=None)
 def test_f1_a_path_that_is_taken_is_one_spelling_of_one_place(path):
     try:
-        taken = paths.checked(path)
+        taken = paths.check_path(path)
     except PathRefused:
         return
     assert taken == os.path.normpath(taken) + ("/" if taken.endswith("/") and taken != "/" else "")
@@ -245,5 +245,5 @@ def test_pinned_turns_of_a_simulated_clock_do_not_see_its_later_instants(tmp_pat
     then = turn(memory, at=T0 + timedelta(days=1))
     assert parse(KINDS["views"], then.read_file("/memory/views/V-001.md")).confidence == 0.6
     assert names(turn(memory, at=T0), "/memory/views/") == []
-    with pytest.raises(BadInput, match="only goes on"):
+    with pytest.raises(BadInput, match="only moves forward"):
         clock.move(T0)

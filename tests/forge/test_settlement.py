@@ -60,7 +60,7 @@ def standing(memory):
 
 def view(memory, **settles):
     judged = Settles(**{**NEWEST, "params": {"series": "GDP", "limit": 1}, **settles})
-    fs = standing(memory)
+    fs = turn(memory, "s", memory.read_instant(memory.journal.clock.now()), actor="code")
     return wrote(fs, "/memory/views/new.md", replace(NEW_VIEW, settles=judged), f"v{memory.journal.head()[0]}")
 
 

@@ -159,10 +159,10 @@ def rejected(memory, name):
 def test_o2_a_rejected_trade_is_followed_as_it_would_have_been_held(memory, lake):
     rejected(memory, proposed(memory))
     (early,), gaps = track_untaken(memory, at(memory, lake, DAYS[1]))
-    assert (early.status, early.opened, len(early.marks), gaps) == ("tracking", 100.0, 2, [])
+    assert (early.status, early.entry_price, len(early.marks), gaps) == ("tracking", 100.0, 2, [])
     assert track_untaken(memory, at(memory, lake, DAYS[1], 21)) == ([], [])
     (made,), _ = track_untaken(memory, at(memory, lake, DAYS[8]))
-    assert (made.status, made.exit_reason, made.made) == ("completed", "target", pytest.approx(0.105))
+    assert (made.status, made.exit_reason, made.total_return) == ("completed", "target", pytest.approx(0.105))
     assert [mark.day for mark in made.marks] == DAYS[:6]
     assert track_untaken(memory, at(memory, lake, DAYS[9]))[0] == []
 
