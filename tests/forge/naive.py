@@ -184,12 +184,13 @@ class Naive:
     def spelled(self, fields):
         """Return a record's text in one of the forms that models give texts in."""
         rng = self.rng
-        bold = rng.random() < 0.15
-        lines = [(f"**{name}:** {value}" if bold else f"{name}: {value}").rstrip() for name, value in fields.items()]
+        form = rng.choice(["{}: {}", "{}: {}", "{}: {}", "**{}:** {}", "**{}**: {}", "- {}: {}"])
+        names = rng.choice([str, str, str.capitalize, lambda name: name.replace("_", " ")])
+        lines = [form.format(names(name), value).rstrip() for name, value in fields.items()]
         body = rng.choice(["## SUMMARY\n\nOrders fell.", "**SUMMARY**\nOrders fell.", "SUMMARY: orders fell.", ""])
-        title = rng.choice(["# new\n", "# new\n", "# new\n\n", "", "---\n", "---\nid: new\n"])
-        head = "\n".join(lines)
-        text = f"{title}{head}\n---\n\n{body}\n"
+        title = rng.choice(["# new\n", "# new\n", "# new\n\n", "# Growth slows\n", "", "---\n", "---\nid: new\n"])
+        end = "\n" if body.startswith("##") and rng.random() < 0.3 else "\n---\n"
+        text = title + "\n".join(lines) + f"{end}\n{body}\n"
         return f"```yaml\n{text}```" if rng.random() < 0.1 else text
 
 
