@@ -70,7 +70,7 @@ class ReadFS:
     def list_dir(self, path: str, query: str | None = None) -> list[DirEntry]:
         """Return the entries of a folder, by name. query: see `forge.fs.query`. Raises NotThere, BadInput."""
         if paths.check_path(path) == "/":
-            return [DirEntry(root.strip("/") + "/", "") for root in self._backends]
+            return [DirEntry(root.strip("/") + "/", "") for root in paths.ROOTS if root in self._backends]
         folder = path.rstrip("/") + "/"
         if not self._backend(folder).is_dir(folder):
             raise NotThere(path)
