@@ -27,6 +27,7 @@ GENERATED = {"cli.md", "graph.md", "queries.md"}
 ELSEWHERE = {
     "adding-a-dataset.md": "tests/assets/test_adding_a_dataset.py",
     "adding-a-source.md": "tests/providers/test_adding_a_source.py",
+    "adding-an-mcp-tool.md": "tests/doors/test_adding_a_tool.py",
     "asking.md": "tests/doors/test_asking_page.py",
     "forge/a-day.md": "tests/forge/test_pages.py",
     "mount.md": "tests/mounting/test_page.py",

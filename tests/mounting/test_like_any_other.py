@@ -75,7 +75,7 @@ def test_an_answer_is_replayed_after_the_table_has_changed(tmp_path):
     lake.mount(TABLE, "estimates", key=["ticker"], available_at="published_at")
     with connect(AS_OF, lake=lake) as session:
         result = session.sql("SELECT ticker, eps FROM estimates ORDER BY ALL")
-        kept = result.keep()
+        result.keep()
     lake.mount(TABLE.slice(2, 1), "estimates")
     assert replay(result.receipt, lake).rows() == result.rows() == [("A", 2.0)]
 
