@@ -1,4 +1,4 @@
-"""SQL of anybody's over tables of one's own as of an instant, without a lake: `sealed`.
+"""`sealed`: anybody's SQL over your own tables as of an instant, without a lake.
 
 The tables are mounted in a lake of their own, which is gone once the session is open: what became known later is then
 nowhere but in the caller's own tables.
@@ -24,7 +24,7 @@ def sealed(
     lag: str | None = None,
     limits: Limits | None = None,
 ) -> Session:
-    """Open a sealed session over tables, in which no row is that became known after an instant.
+    """Open a sealed session over tables, without the rows that became known after an instant.
 
     Args:
         tables: A path or a frame by name, as `Lake.mount` takes them.

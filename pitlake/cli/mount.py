@@ -1,4 +1,4 @@
-"""`pitlake mount TABLE --name NAME`: one's own table as a dataset of the lake."""
+"""`pitlake mount TABLE --name NAME`: a user's own table as a dataset of the lake."""
 
 from typing import TYPE_CHECKING, Any
 

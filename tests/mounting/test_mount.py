@@ -172,11 +172,11 @@ def test_a_table_without_knowledge_time_is_known_since_now(lake, capfd, tmp_path
 WRONG = [
     ({"key": ["tickr"]}, "key: the table has no column 'tickr'; its columns are ticker, period, eps, published_at"),
     ({"available_at": "when"}, "available_at: the table has no column 'when'"),
-    ({"available_at": "eps"}, "available_at: eps is DOUBLE, which is no time"),
+    ({"available_at": "eps"}, "available_at: eps is DOUBLE, which is not a time"),
     ({"available_at": "ticker", "key": ["period"]}, "no row can be mounted (3 rows: the knowledge time is unreadable)"),
     ({"key": None}, "key: missing; name the columns"),
     ({"key": ["published_at"]}, "key: is the time of a statement"),
-    ({"lag": "soon"}, "lag: 'soon' is no time"),
+    ({"lag": "soon"}, "lag: 'soon' is not a length of time"),
     ({"timezone": "Mars/Phobos"}, "timezone: there is no time zone 'Mars/Phobos'"),
     ({"table": estimates(ticker=["A"] * 3, period=["q"] * 3, published_at=[LATE] * 3)}, "estimates#A/q"),
     ({"table": estimates(published_at=["2024-02-15T16:00:00"] * 3)}, "timezone: published_at has timestamps without"),
@@ -185,7 +185,7 @@ WRONG = [
     ({"table": estimates(**{"e ps": [1.0] * 3, "e-ps": [1.0] * 3})}, "columns: two columns would be called e_ps"),
     ({"table": estimates(raw=[b"x"] * 3)}, "columns: raw is BLOB"),
     ({"table": estimates().slice(0, 0)}, "the table: has no rows"),
-    ({"table": [1, 2]}, "the table: a list is no table"),
+    ({"table": [1, 2]}, "the table: a list is not a table"),
     ({"table": "nowhere.parquet"}, "the table: there is no file nowhere.parquet"),
     ({"table": __file__}, "the table: files that end in .py"),
 ]
@@ -287,10 +287,10 @@ def test_a_contract_that_was_edited_is_obeyed(lake):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("name = ", "is no TOML"),
+        ("name = ", "is not TOML"),
         ('name = "estimates"\n', "columns: missing"),
         ('name = "estimates"\nkey = ["a"]\ncolumns = []\n', "there is no column 'a'"),
-        ('name = "estimates"\nkey = ["a"]\nsize = 1\ncolumns = []\n', "size: is no field of a contract"),
+        ('name = "estimates"\nkey = ["a"]\nsize = 1\ncolumns = []\n', "size: is not a field of a contract"),
         ('name = "estimates"\nkey = ["a"]\n[[columns]]\nname = "a"\ntype = "text"\n', "there is no type 'text'"),
         ('name = "others"\nkey = ["a"]\n[[columns]]\nname = "a"\ntype = "int"\n', "names the table 'others'"),
     ],

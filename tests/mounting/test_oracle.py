@@ -65,7 +65,7 @@ def answers(lake, name, as_of):
         return newest.rows(), [newest.receipt.result_sha256, *(one.receipt.result_sha256 for one in every)]
 
 
-@pytest.mark.parametrize("batch", range(BATCHES))
+@pytest.mark.parametrize("batch", [0, *(pytest.param(number, marks=pytest.mark.long) for number in range(1, BATCHES))])
 def test_answers_are_the_oracles_and_no_byte_is_of_the_future(tmp_path, batch):
     lakes = [Lake(tmp_path / "one"), Lake(tmp_path / "other")]
     for seed in range(batch, CASES, BATCHES):

@@ -87,7 +87,7 @@ class Mount:
             if column not in names:
                 raise BadInput("key", f"there is no column {column!r}", f"the columns are {', '.join(names)}")
         if not self.key or self.available_at in self.key:
-            problem = "is the time of a statement, which is no part of a key" if self.key else "names no column"
+            problem = "is the time of a statement, which a key does not contain" if self.key else "names no column"
             raise BadInput("key", problem, "name the columns that say what a row is about")
         self.zone  # noqa: B018 - raises
         self.delay  # noqa: B018 - raises
@@ -110,7 +110,7 @@ class Mount:
             return timedelta(0)
         parts = _LAG.fullmatch(self.lag.strip().lower())
         if parts is None:
-            raise BadInput("lag", f"{self.lag!r} is no time", 'give one such as "1 day" or "90 minutes"')
+            raise BadInput("lag", f"{self.lag!r} is not a length of time", 'give one such as "1 day" or "90 minutes"')
         return timedelta(**{f"{parts[2]}s": int(parts[1])})
 
     @cached_property
@@ -214,7 +214,7 @@ def parse(content: bytes, place: str) -> Mount:
             **_options(facts),
         )
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(place, f"is no TOML: {error}", _EDIT) from None
+        raise BadInput(place, f"is not TOML: {error}", _EDIT) from None
     except BadInput as error:
         raise BadInput(place, f"{error.field}: {error.problem}", error.next_step or _EDIT) from None
 
@@ -231,7 +231,7 @@ def _options(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 def _column(number: int, facts: Any) -> MountedColumn:
     if not isinstance(facts, dict):
-        raise BadInput(f"column {number}", "is no table", "write [[columns]] above its lines")
+        raise BadInput(f"column {number}", "is not a table", "write [[columns]] above its lines")
     known = {one.name for one in fields(Column)} - {"required", "proof"}
     _refuse_others(facts, (*known, "source"))
     name, kind = _checked(facts, "name", str), _checked(facts, "type", str)
@@ -253,7 +253,7 @@ def _checked(facts: Mapping[str, Any], name: str, kind: type) -> Any:
 
 def _refuse_others(facts: Mapping[str, Any], known: Iterable[str]) -> None:
     for name in sorted(set(facts) - set(known)):
-        raise BadInput(name, "is no field of a contract", f"the fields are {', '.join(sorted(known))}")
+        raise BadInput(name, "is not a field of a contract", f"the fields are {', '.join(sorted(known))}")
 
 
 def read(store: Store, name: str) -> Mount | None:

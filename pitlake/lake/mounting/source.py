@@ -37,7 +37,7 @@ _NO_ZONE = re.compile(r"TIMESTAMP(_S|_MS|_NS)?")
 
 @dataclass(frozen=True)
 class Source:
-    """An opened table. label: what people call it; digest: of its bytes, "" where it is no file; types: DuckDB's, by
+    """An opened table. label: what people call it; digest: of its bytes, "" for a frame; types: DuckDB's, by
     column; rows: the name of its rows in SQL.
     """
 
@@ -117,12 +117,12 @@ def _with_names(source: Source) -> Source:
 
 def _of_frame(connection: duckdb.DuckDBPyConnection, frame: Any) -> Source:
     if not hasattr(frame, "__arrow_c_stream__"):
-        problem = f"a {type(frame).__name__} is no table"
+        problem = f"a {type(frame).__name__} is not a table"
         raise BadInput("the table", problem, "give a path, or a frame of Arrow, polars or pandas")
     try:
         rows = pa.table(frame)
     except (pa.ArrowException, TypeError, ValueError) as error:
-        problem = f"is no frame that Arrow can read: {error}"
+        problem = f"is not a frame that Arrow can read: {error}"
         raise BadInput("the table", problem, "give columns of one type each") from error
     connection.register(ROWS, rows)
     return Source(connection, f"a frame of {type(frame).__module__.partition('.')[0]}", "", _types(connection, ROWS))
@@ -209,7 +209,9 @@ def instant(source: Source, column: str, zone: str) -> str:
     if kind == "DATE":
         return f"if(isfinite({name}), {end_of_day(name, zone)}, NULL)"
     if not kind.startswith("TIMESTAMP"):
-        raise BadInput("available_at", f"{column} is {kind}, which is no time", "name a column of dates or timestamps")
+        raise BadInput(
+            "available_at", f"{column} is {kind}, which is not a time", "name a column of dates or timestamps"
+        )
     moment = name
     if kind == "TIMESTAMP_NS":
         moment = f"({name}::TIMESTAMP + if(epoch_ns({name}) % 1000 = 0, INTERVAL 0 SECOND, INTERVAL 1 MICROSECOND))"
