@@ -130,7 +130,7 @@ def test_m1_each_change_is_a_revision_and_one_step_is_undone(tmp_path):
 @pytest.mark.parametrize(
     ("file", "text", "problem"),
     [
-        ("../x.md", "x", "lies outside"),
+        ("../x.md", "x", "is outside"),
         ("SKILL.md", "---\nname: Wrong Name\ndescription: x\n---\n", "would not be valid"),
     ],
 )

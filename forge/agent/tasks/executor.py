@@ -120,11 +120,13 @@ class Executor:
     async def wait_for_news(self) -> None:
         """Wait until a result that was not collected is there, or no task runs any more."""
         while all(name in self.collected for name in self.results):
-            running = [self._handles[name] for name in self.tasks if name not in self.results]
+            running = {self._handles[name]: name for name in self.tasks if name not in self.results}
             if not running:
                 return
-            await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-            await asyncio.sleep(0)
+            ended, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            lost = [running[handle] for handle in ended if self._handles[running[handle]] is handle]
+            if lost := [name for name in lost if name not in self.results]:
+                raise AssertionError(f"{lost[0]} ended without a result")
 
     def cancel(self, name: str) -> None:
         """Cancel a task, whatever its state."""
