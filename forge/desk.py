@@ -6,20 +6,23 @@ Used by every entry point. All files are next to memory's lake unless a variable
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from forge.agent.agent import Agent
 from forge.core.clock import LIVE, Clock, Finished, Simulated
 from forge.core.config import Config, load
-from forge.core.embedder import Meaning, VectorCache
 from forge.core.tape import Tape
 from forge.fs import ForgeFS
 from forge.memory import Memory, Remembered
 from forge.memory.guardrails import Guardrails
 from forge.memory.memory import lake_root, parse_backtest_root
-from forge.model.routing import Routing
-from forge.walk.run import Ground
 from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
+
+if TYPE_CHECKING:
+    from forge.agent.agent import Agent
+    from forge.core.embedder import Meaning, VectorCache
+    from forge.model.routing import Routing
+    from forge.walk.run import Ground
 
 SETTINGS_VARIABLE = "FORGE_CONFIG"
 SKILLS_VARIABLE = "FORGE_SKILLS"
@@ -51,8 +54,10 @@ class Desk:
         return self.skills or Path(f"{self.beside}-skills")
 
     @property
-    def routing(self) -> Routing:
+    def routing(self) -> "Routing":
         """The models of the environment and the settings."""
+        from forge.model.routing import Routing
+
         return Routing(self.config.models, self.config.executor.call_seconds)
 
     @property
@@ -73,17 +78,23 @@ class Desk:
         """Return what is remembered as files."""
         return ForgeFS(memory, remembered, self.guardrails, self.skills, actor)
 
-    def meaning(self, vectors: VectorCache | None = None) -> Meaning:
+    def meaning(self, vectors: "VectorCache | None" = None) -> "Meaning":
         """Return the ranking of searches, weighted by the settings."""
+        from forge.core.embedder import Meaning, VectorCache
+
         search = self.config.search
         return Meaning(vectors or VectorCache(), (search.semantic_weight, search.recency_weight))
 
-    def agent(self, memory: Memory, lake: str | Path | None) -> Agent:
+    def agent(self, memory: Memory, lake: str | Path | None) -> "Agent":
         """Return the agent at this desk. lake: the market's."""
+        from forge.agent.agent import Agent
+
         return Agent(memory, self.tape, self.routing.model, lake, self.config, skills=self.skills)
 
-    def ground(self, lake: str | Path | None) -> Ground:
+    def ground(self, lake: str | Path | None) -> "Ground":
         """Return the environment of walk-forward runs. lake: the market's."""
+        from forge.walk.run import Ground
+
         place = Lake(lake).root
         return Ground(Path(f"{self.beside}-walks"), place, self.routing.model, self.config, self.skills)
 

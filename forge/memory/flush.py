@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -19,9 +20,11 @@ from forge.memory.journal import Journal
 from pitlake.clock import from_micros, micros
 from pitlake.errors import BadInput, LakeNotFound
 from pitlake.lake.lake import Lake
-from pitlake.lake.publishing.audit import CheckResult
-from pitlake.lake.publishing.stage import Staged, StagedGap, staged_schema
 from pitlake.session import Catalogue, Session, connect
+
+if TYPE_CHECKING:
+    from pitlake.lake.publishing.audit import CheckResult
+    from pitlake.lake.publishing.stage import Staged, StagedGap
 
 _STORED = ", ".join(name for name in Row.__dataclass_fields__ if name != "written_at")
 
@@ -96,6 +99,8 @@ def journals(session: Session) -> list[tuple[str, str]]:
 
 def staged_table(rows: Sequence[Row], journal: Journal) -> pa.Table:
     """Return rows as a staged table."""
+    from pitlake.lake.publishing.stage import staged_schema
+
     schema = staged_schema(contracts()[MEMORY])
     columns = {name: [getattr(row, name) for row in rows] for name in Row.__dataclass_fields__}
     count = len(rows)
@@ -114,15 +119,19 @@ def locator(session: str, seq: int) -> str:
     return f"forge:{session}:{seq}"
 
 
-def gap(fault: Fault) -> StagedGap:
+def gap(fault: Fault) -> "StagedGap":
     """Return the gap for a faulty row."""
+    from pitlake.lake.publishing.stage import StagedGap
+
     return StagedGap("no_data" if fault.wrong == "lost" else "unverifiable", fault.wrong, locator("", fault.seq))
 
 
-def memory_audit(newest: Row | None, journal: Journal) -> Callable[[Staged, datetime], Iterable[CheckResult]]:
+def memory_audit(newest: Row | None, journal: Journal) -> "Callable[[Staged, datetime], Iterable[CheckResult]]":
     """Return memory's audit: no row is older than the newest published one, and every row matches its hash."""
 
-    def audit(staged: Staged, _: datetime) -> Iterable[CheckResult]:
+    from pitlake.lake.publishing.audit import CheckResult
+
+    def audit(staged: "Staged", _: datetime) -> Iterable[CheckResult]:
         rows = _rows(staged.rows)
         at, seq = (newest.written_at, newest.seq) if newest else (-1, 0)
         older = [row for row in rows if row.written_at <= at or row.seq <= seq]
