@@ -27,7 +27,7 @@ DG := mkdir -p "$(DAGSTER_HOME)" && cp dagster.yaml "$(DAGSTER_HOME)" && DAGSTER
 NPM_CI = mkdir -p .pitlake/$(1) && cp scripts/npm/$(2)/package.json scripts/npm/$(2)/package-lock.json .pitlake/$(1) && \
 	npm ci --silent --no-fund --no-audit --prefix .pitlake/$(1)
 
-help: ## List what can be made.
+help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(SET_UP): requirements.lock pyproject.toml scripts/set-up
@@ -39,11 +39,11 @@ demo: $(SET_UP) ## Build a sample lake end to end and ask it one question as of 
 test: $(SET_UP) ## Run the tests: about nine minutes on two cores.
 	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup --no-loadscope-reorder -m "not long"
 
-long: $(SET_UP) ## Run in full what the tests sample: the story on Neo4j, Spark, killed walks, a graph of one's own.
+long: $(SET_UP) ## Run in full what the tests sample: the story on Neo4j, Spark, killed walks, your own graph.
 	@$(MAKE) --no-print-directory spark || echo "long: going on without Spark" >&2
 	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup --no-loadscope-reorder -m long
 
-spark: $(SET_UP) ## Bring what pitlake.spark takes into .pitlake/spark-tools, for the tests and benches of it (PyPI, 0.5 GB).
+spark: $(SET_UP) ## Install Spark's tools into .pitlake/spark-tools, for its tests and benchmarks (PyPI, 0.5 GB).
 	@$(BIN)/uv pip install --quiet --target .pitlake/spark-tools pyspark==$(PYSPARK) delta-spark==$(DELTA_SPARK) \
 		sqlglot==$(SQLGLOT)
 
@@ -53,23 +53,23 @@ ui: $(SET_UP) ## Open the Dagster user interface on http://127.0.0.1:3000.
 web: $(SET_UP) ## Open the time machine on the demo's lake: what was public at any instant, in a browser.
 	@FORGE_LAKE=.pitlake/demo/forge-simulated-demo $(BIN)/pitlake web --lake .pitlake/demo/lake --as-of 2024-05-29T17:00:00-04:00 --ticker NVDA --browse
 
-axe: $(SET_UP) ## Look for faults of accessibility in the pages on the demo's lake with axe-core (npm) and Chromium.
+axe: $(SET_UP) ## Check the accessibility of the pages on the demo's lake with axe-core (npm) and Chromium.
 	@$(call NPM_CI,axe,axe)
 	@$(BIN)/python -m tests.web.showing axe .pitlake/demo/lake .pitlake/axe/node_modules/axe-core/axe.min.js
 
-pictures: $(SET_UP) ## Take the README's pictures of time machine and desk on the demo's lake, in Chromium.
+pictures: $(SET_UP) ## Take the README's screenshots of the time machine and the desk, in Chromium.
 	@$(BIN)/python -m tests.web.showing pictures .pitlake/demo/lake docs/pictures time-machine desk
 
-notebooks: $(SET_UP) ## Run the notebooks of docs/ on the demo's lake and keep what they show.
+notebooks: $(SET_UP) ## Run the notebooks of docs/ on the demo's lake and save their output.
 	@PITLAKE_LAKE="$(CURDIR)/.pitlake/demo/lake" $(BIN)/python scripts/run_notebooks.py
 
-site: $(SET_UP) ## Build docs/ as pages that open offline, into .pitlake/site, with mkdocs-material (PyPI, npm).
+site: $(SET_UP) ## Build docs/ as a site that opens offline, into .pitlake/site, with mkdocs-material (PyPI, npm).
 	@$(BIN)/uv pip install --quiet --target .pitlake/site-tools mkdocs-material==$(MATERIAL)
 	@$(call NPM_CI,site-tools,site)
 	@PYTHONPATH=.pitlake/site-tools NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "$(CURDIR)/.pitlake/site/index.html"
 
-serve: $(SET_UP) ## Run Dagster for good: Postgres of the system's packages, webserver and daemon, until interrupted.
+serve: $(SET_UP) ## Run Dagster until interrupted: Postgres of the system's packages, webserver and daemon.
 	@$(BIN)/python -m pipelines.serve
 
 run: $(SET_UP) ## Publish DAYS=2024-01-01...2024-12-31 of ASSETS (the job graph_days) in one run.
@@ -86,36 +86,36 @@ bench: $(SET_UP) ## Measure extraction, gate, publish, sessions and backfills; F
 	@$(BIN)/python -m bench $(if $(FULL),--full) $(PARTS)
 
 soak: MINUTES ?= 30
-soak: $(SET_UP) ## Run Dagster on Postgres for MINUTES=30 with faults injected, and judge what is left.
+soak: $(SET_UP) ## Run Dagster on Postgres for MINUTES=30 with injected faults, and check the result.
 	@$(BIN)/python -m tests.soak.campaign --minutes $(MINUTES)
 
 faults: MINUTES ?= 60
-faults: $(SET_UP) ## Do to lakes what can go wrong around them for MINUTES=60, and judge what is left.
+faults: $(SET_UP) ## Run lakes with disk, network and process faults for MINUTES=60, and check the result.
 	@$(BIN)/python -m tests.faults.campaign --minutes $(MINUTES)
 
-truth: $(SET_UP) ## Compare N=10000 answers with those of lakes that end at their instant, memory's too.
+truth: $(SET_UP) ## Compare N=10000 answers with those of lakes that end at their instant; memory too.
 	@$(BIN)/python -m tests.wall.campaign truth --n $(N)
 	@$(BIN)/python -m tests.forge.campaign truth --n $(N)
 
-late: $(SET_UP) ## Compare N=10000 answers with those given before their source was looked at again.
+late: $(SET_UP) ## Compare N=10000 answers with those given before later polls of their source.
 	@$(BIN)/python -m tests.wall.campaign late --n $(N)
 
-poisoned: $(SET_UP) ## Run N=1000 random graphs with bad records of every kind: those are gaps, all others are published.
+poisoned: $(SET_UP) ## Extract N=1000 random graphs with bad records: bad ones become gaps, all others are published.
 	@$(BIN)/python -m tests.assets.poisoned --n $(if $(filter file,$(origin N)),1000,$(N))
 
-splits: $(SET_UP) ## Ask about every small world of bars and splits as of every instant.
+splits: $(SET_UP) ## Query every small world of bars and splits as of every instant.
 	@$(BIN)/python -m tests.wall.split_worlds
 
 attack: $(SET_UP) ## Attack sealed sessions with N=10000 statements.
 	@$(BIN)/python -m tests.wall.campaign attack --n $(N)
 
-mutants: $(SET_UP) ## Plant N=400 small faults in what carries the guarantee, and list those that no test notices.
+mutants: $(SET_UP) ## Plant N=400 small faults in the code behind the guarantee, and list those that no test notices.
 	@$(BIN)/python -m tests.mutants.campaign --n $(if $(filter file,$(origin N)),400,$(N)) --seed $(SEED)
 
-agents: $(SET_UP) ## Play every data agent in every variant through server and hooks, and time the hooks.
+agents: $(SET_UP) ## Run every data agent in every variant through server and hooks, and time the hooks.
 	@$(BIN)/python -m tests.agents.harness
 
-claude: $(SET_UP) ## Play every data agent, and try every tool, in the real Claude Code (npm) against a scripted model.
+claude: $(SET_UP) ## Run every data agent and every tool in the real Claude Code (npm) against a scripted model.
 	@$(foreach version,$(CLAUDE),$(call NPM_CI,claude-code/$(version),claude-code-$(version)) &&) true
 	@$(BIN)/python -m tests.agents.claude_code.cells --versions $(CLAUDE)
 	@$(BIN)/python -m tests.agents.claude_code.campaign --versions $(CLAUDE)
@@ -132,7 +132,7 @@ canaries: $(SET_UP) ## Walk a scripted agent over 1,000 decisions through a lake
 	@$(BIN)/python -m tests.forge.walks
 	@$(BIN)/python -m tests.forge.quarters
 
-forge: $(SET_UP) ## Kill, race, fuzz and cut Forge's memory, run random tasks, settle Views, as often as its acceptance says.
+forge: $(SET_UP) ## Kill, race, fuzz and truncate Forge's memory, run random tasks, settle Views, at full counts.
 	@$(BIN)/python -m tests.forge.campaign all
 	@$(BIN)/python -m tests.forge.killed
 	@$(BIN)/python -m tests.forge.test_tools 10000
@@ -142,7 +142,7 @@ forge: $(SET_UP) ## Kill, race, fuzz and cut Forge's memory, run random tasks, s
 asofbench: $(SET_UP) ## Score who sees the future: this lake and its peers from the package index, into .pitlake/asofbench.
 	@$(BIN)/python -m asofbench --out .pitlake/asofbench --cache .pitlake/asofbench/peers
 
-check: $(SET_UP) ## Lint, format, types, import direction, dead code, declared imports, and generated pages.
+check: $(SET_UP) ## Check lint, format, types, import direction, dead code, declared imports and generated pages.
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
@@ -151,10 +151,10 @@ check: $(SET_UP) ## Lint, format, types, import direction, dead code, declared i
 	@$(BIN)/deptry .
 	@$(BIN)/python scripts/generate_docs.py --check
 
-docs: $(SET_UP) ## Write the generated pages again.
+docs: $(SET_UP) ## Regenerate the generated pages.
 	@$(BIN)/python scripts/generate_docs.py
 
-lock: $(SET_UP) ## Resolve the newest allowed packages into requirements.lock again.
+lock: $(SET_UP) ## Update requirements.lock to the newest allowed packages.
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --extra dev --no-header \
 		--no-annotate --upgrade --output-file requirements.lock pyproject.toml
 

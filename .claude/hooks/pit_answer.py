@@ -52,7 +52,7 @@ def main() -> int:
 
 
 def decide(text: bytes, env: Mapping[str, str], started: float = 0.0) -> dict[str, Any]:
-    """The hook's answer to a message: `{}`, or what sends an agent back, or what is shown instead of its answer."""
+    """Return the hook's output: `{}`, or what sends an agent back, or what is shown instead of its answer."""
     pit_call = _shared()
     message = pit_call.rules.strict_json(text)
     call = pit_call.Call("", {}, message if isinstance(message, dict) else {})
@@ -90,7 +90,7 @@ def _shared() -> Any:
 
 
 def max_retries() -> int:
-    """How often an answer is sent back."""
+    """Return how often an answer is sent back."""
     from pit_call import PROJECT
 
     try:
@@ -102,7 +102,7 @@ def max_retries() -> int:
 
 
 def broken(answer: str, pit: Any) -> Any:
-    """The first rule an answer breaks, or None. pit: the cut-off or what is wrong with it, None in open mode."""
+    """Return the first rule an answer breaks, or None. pit: the cut-off or what is wrong with it, None in open mode."""
     from pit_call import rules
 
     if pit is not None and not isinstance(pit, str):

@@ -120,7 +120,7 @@ def _write(file: int, text: bytes) -> None:
 
 
 def read(text: bytes, most: int = MOST_BYTES) -> Call | Any:
-    """The call a hook message is about, or a Verdict where it is not a strict JSON object or says things twice."""
+    """Return the call of a hook message, or a Verdict if it is not a strict JSON object or repeats a key."""
     if len(text) > most:
         return rules.Verdict("PIT_PARSE_ERROR", f"the call is longer than the {most} bytes that are judged")
     message = rules.read_call(text)
@@ -135,13 +135,13 @@ def read(text: bytes, most: int = MOST_BYTES) -> Call | Any:
 
 
 def tool_of(text: bytes) -> str:
-    """The tool a message names, even where the message as a whole cannot be read; "" where it names none."""
+    """Return the tool that a message names, even if the message can't be parsed; "" if it names none."""
     match = _TOOL.search(text)
     return match.group(1).decode() if match else ""
 
 
 def cut_off(tool_input: Mapping[str, Any], env: Mapping[str, str]) -> Any:
-    """The cut-off in force, None for open mode, a Verdict where it is not an instant, disagrees or widens the session.
+    """Return the cut-off in force, None in open mode, a Verdict if it is invalid, disagrees or widens the session.
 
     Looked for in parameters.pit, params.pit, pit and --pit of a shell command. A session bound by PITLAKE_AS_OF needs
     none: its own holds, an earlier one narrows it, a later one is refused.
@@ -177,7 +177,7 @@ def _given(tool_input: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def shell_pits(command: str) -> list[str | None]:
-    """The values of --pit in a shell command; a None where the command names the flag but cannot be read."""
+    """Return the values of --pit in a shell command; a None if it names the flag but can't be parsed."""
     import shlex
 
     if len(command) > MOST_COMMAND:
@@ -194,7 +194,7 @@ def shell_pits(command: str) -> list[str | None]:
 
 
 def is_data_agent(name: Any) -> bool:
-    """Whether the project's agent of that name promises the envelope."""
+    """Return whether the project's agent of that name promises the envelope."""
     if not isinstance(name, str) or not _AGENT.fullmatch(name):
         return False
     try:
@@ -205,7 +205,7 @@ def is_data_agent(name: Any) -> bool:
 
 
 def question(call: Any) -> str | None:
-    """The hash a question is recognised by: of the tool and all that it was given."""
+    """Return the hash that identifies a question: of the tool and its whole input."""
     if not isinstance(call, Call):
         return None
     canonical = json.dumps([call.tool, call.input], sort_keys=True)
@@ -213,13 +213,13 @@ def question(call: Any) -> str | None:
 
 
 def receipt(text: bytes) -> str | None:
-    """The hash of the answer in a message, as its receipt states it, by which `pitlake replay` finds it again."""
+    """Return the hash of the answer in a message, from its receipt, which `pitlake replay` takes."""
     match = _RECEIPT.search(text)
     return match.group(1).decode() if match else None
 
 
 def audit(env: Mapping[str, str], hook: str, call: Any, decision: Mapping[str, Any], started: float) -> None:
-    """One line about a decision, never about a payload, into a file that is begun anew at LOG_BYTES (one is kept).
+    """Log one line about a decision, never about a payload; the file is rotated at LOG_BYTES.
 
     Where it cannot be written the decision stands all the same.
     """

@@ -54,7 +54,7 @@ def main() -> int:
 
 
 def decide(text: bytes, env: Mapping[str, str], flags: Sequence[str] = (), started: float = 0.0) -> dict[str, Any]:
-    """The hook's answer to a message: `{}`, or a block and what to show instead. One line goes to the audit log."""
+    """Return the hook's output: `{}`, or a block and what to show instead. Log one line."""
     pit_call = _shared()
     call = pit_call.read(text)
     if isinstance(call, pit_call.Call):
@@ -79,7 +79,7 @@ def _shared() -> Any:
 
 
 def judge(call: Any, env: Mapping[str, str], flags: Sequence[str]) -> tuple[str | None, tuple[str, str] | None]:
-    """The cut-off in force for a call, and the first rule its answer breaks; None, None in open mode."""
+    """Return the cut-off in force for a call, and the first rule its answer breaks; None, None in open mode."""
     from pit_call import cut_off, rules
 
     if "--wrapper" in flags and WRAPPER not in str(call.input.get("command")):
@@ -98,7 +98,7 @@ def judge(call: Any, env: Mapping[str, str], flags: Sequence[str]) -> tuple[str 
 
 
 def payloads(answered: Any, rules: Any, strings: int = STRINGS, layers: int = LAYERS) -> Iterator[Any]:
-    """The envelopes in a tool's answer, taken out of text parts, stringified JSON and the wrappers tools use.
+    """Yield the envelopes in a tool's answer, taken out of text parts, stringified JSON and the wrappers tools use.
 
     Raises Refused for what holds none, for several parts or records, and for any content outside the payload.
     """
@@ -161,7 +161,7 @@ def _blank(value: Any) -> bool:
 
 
 def blocked(verdict: Sequence[str], tool: str, response: Any) -> dict[str, Any]:
-    """A block, and a clean gap in the shape of the tool's own answers, which is what the model reads instead."""
+    """Return a block, and a clean gap in the shape of the tool's own answers, which is what the model reads instead."""
     code, detail = verdict
     if code == "PIT_FORBIDDEN_FIELD":
         detail = "the answer holds a forbidden key, or what cannot be looked through"

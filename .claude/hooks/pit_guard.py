@@ -85,7 +85,7 @@ def main() -> int:
 
 
 def decide(text: bytes, env: Mapping[str, str], flags: Sequence[str] = (), started: float = 0.0) -> dict[str, Any]:
-    """The hook's answer to a message: `{}` leaves it to the usual permissions. One line goes to the audit log."""
+    """Return the hook's output: `{}` leaves the call to the usual permissions. Log one line."""
     pit_call = _shared()
     call = pit_call.read(text, MOST_BYTES)
     denial = judge(call, env, flags) if isinstance(call, pit_call.Call) else call
@@ -113,7 +113,7 @@ def _shared() -> Any:
 
 
 def judge(call: Any, env: Mapping[str, str], flags: Sequence[str]) -> tuple[str, str] | None:
-    """Why a call must not run, or None."""
+    """Return why a call must not run, or None."""
     import pit_call
 
     bound = pit_call.BOUND in env
@@ -138,7 +138,7 @@ def judge(call: Any, env: Mapping[str, str], flags: Sequence[str]) -> tuple[str,
 
 
 def writes_the_graph(tool: str, tool_input: Mapping[str, Any]) -> bool:
-    """Whether a call writes to Neo4j, as far as its tool's name, its Cypher or its shell command tell."""
+    """Return whether a call writes to Neo4j, as far as its tool's name, its Cypher or its shell command tell."""
     if "neo4j" in tool and "write" in tool:
         return True
     command = tool_input.get("command")
@@ -240,7 +240,7 @@ def _flags(words: Sequence[str]) -> Iterator[str]:
 
 
 def runs(script: str, command: str, folder: str) -> bool:
-    """Whether a command is one plain call of a script of this project, of which the shell changes nothing."""
+    """Return whether a command is one plain call of a script of this project, of which the shell changes nothing."""
     import shlex
 
     if any(char in _BARE + _OPERATORS if bare else char in _QUOTED for char, bare in _active(command)):
@@ -257,7 +257,7 @@ def runs(script: str, command: str, folder: str) -> bool:
 
 
 def simple_commands(command: str) -> list[list[str]] | None:
-    """The simple commands of a list or pipeline, as words; None where the shell would expand or redirect anything."""
+    """Return the simple commands of a list or pipeline, as words; None if the shell would expand or redirect."""
     import shlex
 
     if any(char in (_BARE if bare else _QUOTED) for char, bare in _active(command)):
@@ -351,7 +351,7 @@ def _folder(call: Any) -> str:
 
 
 def denied(denial: Sequence[str]) -> dict[str, Any]:
-    """A denial, as Claude Code reads it today and as it read it before."""
+    """Return a denial in the forms of current and earlier versions of Claude Code."""
     reason = f"{denial[0]}: {denial[1]}"
     decision = {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": reason}
     return {"decision": "block", "reason": reason, "hookSpecificOutput": decision}

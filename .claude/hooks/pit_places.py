@@ -46,12 +46,12 @@ class Places:
         self._kept = [_folded(place) for place in configured(self.project, env, folder)]
 
     def readable(self, path: str) -> bool:
-        """Whether a file, or the names in a folder, may be read."""
+        """Return whether a file, or the names in a folder, may be read."""
         real = self._leads_to(path)
         return real is not None and self._open(real)
 
     def searchable(self, path: str) -> bool:
-        """Whether everything below a path may be read. Folders too large to be looked through may not."""
+        """Return whether everything below a path may be read; False for folders too large to search."""
         real = self._leads_to(path)
         if real is None or not self._open(real):
             return False
@@ -67,7 +67,7 @@ class Places:
         return True
 
     def writable(self, path: str, *, folder: bool = False) -> bool:
-        """Whether plain data may be written there: a file of SUFFIXES below the session's own folder, or a folder."""
+        """Return whether a data file (SUFFIXES) or a folder may be written there, in the session's own folder."""
         real = self._leads_to(path)
         if self.own is None or real is None or not _below(real, self.own):
             return False
@@ -115,7 +115,7 @@ def leads_to(folder: str, path: str) -> str | None:
 
 
 def configured(project: str, env: Mapping[str, str], folder: str) -> Iterator[str]:
-    """The real paths of what the environment, the servers' and the hooks' settings name as places of their data."""
+    """Yield the real paths of what the environment, the servers' and the hooks' settings name as data places."""
     for settings in (env, *_configurations(project)):
         for name in SETTINGS:
             value = settings.get(name)

@@ -23,7 +23,7 @@ Item = dict[str, Any]
 
 
 def merge(answers: Mapping[str, Any], pit: str | None) -> dict[str, list[Item]]:
-    """One envelope of all lanes' envelopes. pit: the cut-off each must hold; None in open mode.
+    """Merge the lanes' envelopes into one. pit: the cut-off each must hold; None in open mode.
 
     Items of one `evidence` and one `available_at` are the same revision: they become one where their fields do not
     contradict each other, and stay apart where they do. Each names its `lanes`. Newest first.

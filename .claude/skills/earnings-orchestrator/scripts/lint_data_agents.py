@@ -111,12 +111,12 @@ def main() -> int:
 
 
 def agent_files(root: Path) -> list[Path]:
-    """The data agents' files."""
+    """Return the data agents' files."""
     return sorted(path for pattern in SCOPE for path in (root / AGENTS).glob(pattern))
 
 
 def lint(root: Path) -> Iterator[Finding]:
-    """Everything wrong with the agents of a project, without making their calls."""
+    """Yield everything wrong with the agents of a project, without making their calls."""
     files = agent_files(root)
     wired_to_a_lake = not files or not all(_is_direct(path) for path in files)
     for name in sorted(PIT_DONE.keys() - {path.stem for path in files}) if wired_to_a_lake else ():
@@ -140,7 +140,7 @@ def _is_direct(path: Path) -> bool:
 
 
 def direct(front: Mapping[str, Any]) -> bool:
-    """Whether an agent reads a graph, and no lake."""
+    """Return whether an agent reads a graph and no lake."""
     tools = _listed(front.get("tools"))
     return DIRECT in tools and not set(tools).intersection(LAKE)
 
@@ -151,7 +151,7 @@ def _page(root: Path, path: Path) -> Page:
 
 
 def frontmatter(text: str) -> tuple[dict[str, Any], str]:
-    """The frontmatter of a page and the body under it. Raises ValueError where it is missing or not a map."""
+    """Return the frontmatter of a page and its body. Raises ValueError if it is missing or not a map."""
     head, end, body = text.partition("\n---\n")
     if not head.startswith("---\n") or not end:
         raise ValueError("there is no front matter between two lines of ---")
@@ -206,7 +206,7 @@ def _commands_of(entry: Mapping[str, Any]) -> list[str]:
 
 
 def matches(matcher: Any, tool: str) -> bool:
-    """Whether a hook's matcher covers a tool, as Claude Code reads it: a list of names, else a regular expression."""
+    """Return whether a hook's matcher covers a tool, as Claude Code reads it: names, else a regular expression."""
     if matcher in (None, "", "*"):
         return True
     if re.fullmatch(r"[A-Za-z0-9_\-, |]+", str(matcher)):
@@ -304,7 +304,7 @@ def _settings(root: Path) -> Iterator[Finding]:
 
 
 def calls(agent: Page) -> Iterator[dict[str, Any]]:
-    """The calls an agent documents. Raises ValueError for a line that is not a JSON object."""
+    """Yield the calls an agent documents. Raises ValueError for a line that is not a JSON object."""
     for block in _CALLS.findall(agent.body):
         for line in block.strip().splitlines():
             call = json.loads(line)

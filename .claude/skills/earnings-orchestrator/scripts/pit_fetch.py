@@ -29,7 +29,7 @@ from pit_call import BOUND, cut_off, rules  # noqa: E402
 
 
 def interpreter() -> str:
-    """The project's own Python where it was set up, else the one the kit was installed by, else the one that runs."""
+    """Return the project's own Python, else the one that installed the kit, else the running one."""
     installer = ROOT / ".claude" / "pitlake-python"
     candidates = [ROOT / ".venv" / "bin" / "python"]
     candidates += [Path(installer.read_text().strip())] if installer.exists() else []
@@ -37,7 +37,7 @@ def interpreter() -> str:
 
 
 def main() -> int:
-    """Ask, and pass on what was answered; or say what can be asked, to people who want --help."""
+    """Print the envelope of a fetch, or the help of the command."""
     if not {"--help", "-h"}.isdisjoint(sys.argv[1:]):
         return subprocess.call([interpreter(), "-I", "-c", COMMAND, "fetch", "--help"])
     sys.stdout.write(json.dumps(answer(sys.argv[1:], os.environ)) + "\n")
@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def answer(arguments: Sequence[str], env: Mapping[str, str]) -> dict[str, Any]:
-    """The envelope of a fetch, or a gap that says why there is none."""
+    """Return the envelope of a fetch, or a gap that says why there is none."""
     pit = cut_off(_asked(arguments), env)
     if pit is not None and not isinstance(pit, str):
         return gap("pit_excluded", f"{pit.code}: {pit.detail}")
@@ -84,7 +84,7 @@ def judged(output: bytes, pit: str | None) -> dict[str, Any]:
 
 
 def is_envelope(payload: Any) -> bool:
-    """Whether a value is one object of exactly the two arrays."""
+    """Return whether a value is an object of exactly the two arrays."""
     return (
         isinstance(payload, dict)
         and payload.keys() == {"data", "gaps"}
@@ -93,7 +93,7 @@ def is_envelope(payload: Any) -> bool:
 
 
 def gap(kind: str, reason: str) -> dict[str, Any]:
-    """An envelope that holds one gap and nothing else."""
+    """Return an envelope with a single gap."""
     return {"data": [], "gaps": [{"type": kind, "reason": reason}]}
 
 
