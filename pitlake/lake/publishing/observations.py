@@ -113,7 +113,7 @@ class EarlierObservations:
         after it, in microseconds; NEVER and FOREVER where there was none.
         """
         last, following = np.full(len(positions), NEVER), np.full(len(positions), FOREVER)
-        if not len(positions) or not self._dataset.captured:
+        if not len(positions) or not self._dataset.captured or not self._polls.coverage:
             return last, following
         place_of = {int(position): place for place, position in enumerate(positions)}
         entities = frozenset(
