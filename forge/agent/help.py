@@ -156,9 +156,9 @@ class Contents:
 
     @cached_property
     def _facts(self) -> list[tuple[str, int, str, list[str]]]:
-        wanted = {*self._datasets, *(also for name in self._datasets for also in _ALSO.get(name, ()))}
+        datasets = {*self._datasets, *(also for name in self._datasets for also in _ALSO.get(name, ()))}
         try:
-            with self._at.open(sorted(wanted)) as session:
+            with self._at.open(sorted(datasets)) as session:
                 rows = session.sql("SELECT dataset, rows, watermark FROM lake_info").rows()
                 counts = {name: (count or 0, str(newest or "")) for name, count, newest in rows}
                 return [
@@ -186,8 +186,8 @@ class Contents:
             yield "There is no lake, or it can't be read: a fetch finds nothing."
         for name, count, newest, names in self._facts:
             more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
-            listed = f": {', '.join(names[:MOST_NAMES])}{more}" if names else ""
-            yield f"- {name}: {count:,} rows{f', newest of {newest}' if count else ''}{listed}"
+            names_text = f": {', '.join(names[:MOST_NAMES])}{more}" if names else ""
+            yield f"- {name}: {count:,} rows{f', newest of {newest}' if count else ''}{names_text}"
 
 
 def _operation(source: QueryProvider, op: str, query: catalogue.Query, contents: Contents) -> list[str]:
@@ -236,9 +236,9 @@ def _field_line(name: str, spec: Spec, kind: Kind | None, depth: int) -> str:
     if kind and kind.cls is Expression and name == "status":
         words = tuple(word for word in words if word in AGENT_STATUSES - {"active"})
     example = getattr(EXAMPLES[kind.name], name) if kind else None
-    shown = f"; such as {write(spec, example)}" if example not in (None, (), "") and not words else ""
+    example_text = f"; such as {write(spec, example)}" if example not in (None, (), "") and not words else ""
     form = f"one of {', '.join(words)}" if words else _form(spec)
-    lines = [f"{'  ' * depth}- {name}{'*' if spec.required else ''}: {form}{shown}"]
+    lines = [f"{'  ' * depth}- {name}{'*' if spec.required else ''}: {form}{example_text}"]
     part = _part(spec)
     if part:
         lines[0] += f". {' '.join((part.__doc__ or '').split())}"

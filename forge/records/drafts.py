@@ -107,9 +107,9 @@ class _Reader:
         if not self._pairs or not line.strip():
             return False
         parts = self._pairs[-1][2]
-        opened = sum(part.count("[") + part.count("{") - part.count("]") - part.count("}") for part in parts)
+        open_brackets = sum(part.count("[") + part.count("{") - part.count("]") - part.count("}") for part in parts)
         is_block = parts[0].strip() in _BLOCK or len(parts) > 1
-        return opened > 0 or line[0] == " " or (is_block and line.startswith("- "))
+        return open_brackets > 0 or line[0] == " " or (is_block and line.startswith("- "))
 
     def _value(self, name: str, parts: list[str]) -> str:
         if name in self._due and self._due[name].base is str:

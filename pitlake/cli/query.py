@@ -50,8 +50,8 @@ def command(
         raise BadInput("SQL", "empty", "write a statement, such as SELECT * FROM lake_info")
     render.check_target(form, output)
     # Receipts and envelopes name all that the session was bound to.
-    if not datasets and not receipt and form != "envelope" and (named := datasets_named(text)):
-        with suppress(QueryFailed, BadInput), opened(viewpoint, named) as session:
+    if not datasets and not receipt and form != "envelope" and (named_datasets := datasets_named(text)):
+        with suppress(QueryFailed, BadInput), opened(viewpoint, named_datasets) as session:
             deliver_answer(session, text, None, form, output, receipt=receipt)
             return
     with opened(viewpoint, datasets) as session:

@@ -68,7 +68,7 @@ def read(connection: "duckdb.DuckDBPyConnection", sql: str, views: Collection[st
 
 
 def datasets_named(sql: str) -> list[str]:
-    """Return the datasets whose names stand in a text, told by its words alone; none where it may answer otherwise in a
+    """Return the datasets whose names are words of a text; none if the answer might differ in a
     session of these.
 
     A session of these is quicker to open. A text that reaches others all the same (as `query_table` does with a name it
