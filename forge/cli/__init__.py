@@ -15,7 +15,7 @@ import click
 
 from forge.cli.account import COMMANDS as ACCOUNT_COMMANDS
 from forge.cli.book import COMMANDS as BOOK_COMMANDS
-from forge.cli.desk import COMMANDS
+from forge.cli.desk import COMMANDS, lake_option
 from forge.cli.skills import skills
 from forge.cli.walk import backtest, fork
 
@@ -32,9 +32,6 @@ form_option = click.option(
     default="text",
     show_default=True,
     help="How to write the answer.",
-)
-lake_option = click.option(
-    "--lake", metavar="ROOT", help="Folder or URL of the market's lake [default: $PITLAKE_LAKE, else ./.pitlake/lake]."
 )
 as_of_option = click.option(
     "--as-of", metavar="T", help="Show memory as of this time, such as 2024-02-15T16:00:00-05:00 [default: now]."

@@ -4,9 +4,11 @@ import getpass
 import json
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
+
+from forge.cli.desk import lake_option
 
 if TYPE_CHECKING:
     from forge.desk import Desk
@@ -50,9 +52,7 @@ def import_(file: Path) -> None:
 
 @click.command()
 @click.option("--as-of", metavar="T", help="Show the account as of this time [default: now].")
-@click.option(
-    "--lake", metavar="ROOT", help="Folder or URL of the market's lake [default: $PITLAKE_LAKE, else ./.pitlake/lake]."
-)
+@lake_option
 @click.option(
     "--format",
     "form",
@@ -88,14 +88,15 @@ def book(as_of: str | None, lake: str | None, form: str) -> None:
         click.echo(f"TRADING IS HALTED by {halt.by}: {halt.reason}")
 
 
-def _switch_command(name: str, status: str, text: str) -> click.Command:
+def _switch_command(name: str, status: Literal["halted", "released"], text: str) -> click.Command:
     @click.command(name, help=text)
     @click.option("--reason", required=True, help="Why; kept in memory.")
     def command(reason: str) -> None:
         from forge.memory.halts import switch
+        from forge.records import Halt
 
         memory = _desk().memory()
-        switch(memory, status, getpass.getuser(), reason)
+        switch(memory, Halt(id="halt", by=getpass.getuser(), reason=reason, status=status))
         memory.flush()
         click.echo(f"trading is {status}")
 

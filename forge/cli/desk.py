@@ -5,7 +5,7 @@ import getpass
 import json
 import os
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,9 +15,13 @@ import click
 if TYPE_CHECKING:
     from forge.desk import Desk
     from forge.memory import Memory
+    from forge.providers.base import At
     from forge.records import Portfolio, Record
 
 COLUMNS = ("expression", "notional")
+lake_option = click.option(
+    "--lake", metavar="ROOT", help="Folder or URL of the market's lake [default: $PITLAKE_LAKE, else ./.pitlake/lake]."
+)
 
 
 @click.command()
@@ -29,17 +33,21 @@ COLUMNS = ("expression", "notional")
     show_default=True,
     help="How to write the list.",
 )
-def approvals(form: str) -> None:
+@lake_option
+def approvals(form: str, lake: str | None) -> None:
     """List what waits for your approval.
 
-    Expressions and lessons, each with its hash.
+    Expressions and lessons, each with its hash, and the risk that code computes from the market's bars.
     """
     from forge.memory.approvals import pending
     from forge.memory.lessons import waiting_lessons
     from forge.records import render
+    from forge.tracking.risk import claim_check, risk
 
     own = _desk()
-    waiting = pending(own.memory(), own.guardrails)
+    memory, market = own.memory(), _market(lake)
+    waiting = pending(memory, own.guardrails, claims=claim_check(market))
+    risks = {item.expression.id: risk(item.expression, _known(memory), market) for item in waiting}
     if form == "json":
         entries = [
             {
@@ -47,16 +55,21 @@ def approvals(form: str) -> None:
                 "sha256": item.sha256,
                 "review": item.review.verdict if item.review else None,
                 "problems": list(item.problems),
+                "risk": asdict(risks[item.expression.id]),
                 "text": render(item.expression),
             }
             for item in waiting
         ]
         click.echo(json.dumps(entries, ensure_ascii=False))
         return
-    lessons = waiting_lessons(own.memory())
+    lessons = waiting_lessons(memory)
     for item in waiting:
         review = f"{item.review.verdict} ({item.review.id})" if item.review else "none of this content"
         click.echo(f"{render(item.expression)}\nreview: {review}\nhash: {item.sha256}")
+        for line in risks[item.expression.id].lines():
+            click.echo(f"risk, computed: {line}")
+        for gap in risks[item.expression.id].gaps:
+            click.echo(f"risk, not computed: {gap}")
         click.echo("".join(f"problem: {problem}\n" for problem in item.problems) or "ready to approve\n")
     for lesson in lessons:
         click.echo(f"{render(lesson.record)}\nhash: {lesson.sha256}\na lesson written by {lesson.author}\n")
@@ -66,16 +79,18 @@ def approvals(form: str) -> None:
 
 @click.command()
 @click.argument("name", metavar="ID")
+@lake_option
 @click.option(
     "--hash",
     "sha256",
     metavar="HASH",
     help="Hash of what you approve, or its first 8 characters [default: show it and ask].",
 )
-def approve(name: str, sha256: str | None) -> None:
+def approve(name: str, sha256: str | None, lake: str | None) -> None:
     """Approve an Expression or a lesson, exactly as it is shown."""
     from forge.memory import approvals as door
     from forge.memory import lessons
+    from forge.tracking.risk import claim_check
 
     own = _desk()
     memory = own.memory()
@@ -83,7 +98,7 @@ def approve(name: str, sha256: str | None) -> None:
     if name.startswith("PK-"):
         lessons.decide(memory, name, typed, getpass.getuser())
     else:
-        door.approve(memory, name, typed, getpass.getuser(), own.guardrails)
+        door.approve(memory, name, typed, getpass.getuser(), own.guardrails, claim_check(_market(lake)))
     memory.flush()
     click.echo(f"{name} is approved: {typed}")
 
@@ -236,6 +251,14 @@ def _desk() -> "Desk":
     from forge.desk import desk
 
     return desk()
+
+
+def _market(lake: str | None) -> "At":
+    from forge.providers.base import At
+    from pitlake import clock
+    from pitlake.lake.lake import Lake
+
+    return At(as_of=clock.now(), lake=Lake(lake).root)
 
 
 def _known(memory: "Memory") -> Any:

@@ -5,7 +5,7 @@ content, all checked in the transaction that activates it.
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, cast
@@ -41,6 +41,15 @@ OPEN_VIEWS = frozenset({"draft", "active"})
 SESSION = "pm"
 
 
+Claims = Callable[[Expression], tuple[Violation, ...]]
+"""A check of what an Expression claims against what code computes from the market's bars."""
+
+
+def unchecked(_expression: Expression) -> tuple[Violation, ...]:
+    """Return no violation: there is no market to compute with."""
+    return ()
+
+
 @dataclass(frozen=True)
 class Pending:
     """A pending Expression.
@@ -55,7 +64,9 @@ class Pending:
     problems: tuple[str, ...]
 
 
-def pending(memory: Memory, guardrails: Guardrails, at: datetime | None = None) -> list[Pending]:
+def pending(
+    memory: Memory, guardrails: Guardrails, at: datetime | None = None, claims: Claims = unchecked
+) -> list[Pending]:
     """Return the Expressions that wait for the PM, as of an instant (default: now)."""
     remembered = memory.hydrate(at or memory.read_instant(memory.journal.clock.now()), session=SESSION)
 
@@ -71,18 +82,21 @@ def pending(memory: Memory, guardrails: Guardrails, at: datetime | None = None) 
             {path: remembered.newest(path) for path in _related_paths(expression)},
             guardrails,
             positions,
+            claims,
         )
         for row, expression in expressions
         if isinstance(expression, Expression) and expression.status in WAITING
     ]
 
 
-def approve(memory: Memory, name: str, sha256: str, by: str, guardrails: Guardrails) -> None:
+def approve(
+    memory: Memory, name: str, sha256: str, by: str, guardrails: Guardrails, claims: Claims = unchecked
+) -> None:
     """Make an Expression active. sha256: of exactly the approved content, or its first characters, as in `pending`.
 
     Raises BadInput saying what is missing; nothing is written then.
     """
-    _decide(memory, name, sha256, by, guardrails, "")
+    _decide(memory, name, sha256, by, guardrails, "", claims)
 
 
 def reject(memory: Memory, name: str, reason: str, by: str, guardrails: Guardrails) -> None:
@@ -92,7 +106,15 @@ def reject(memory: Memory, name: str, reason: str, by: str, guardrails: Guardrai
     _decide(memory, name, "", by, guardrails, " ".join(reason.split()))
 
 
-def _decide(memory: Memory, name: str, sha256: str, by: str, guardrails: Guardrails, reason: str) -> None:
+def _decide(
+    memory: Memory,
+    name: str,
+    sha256: str,
+    by: str,
+    guardrails: Guardrails,
+    reason: str,
+    claims: Claims = unchecked,
+) -> None:
     if not KINDS["expressions"].names(name):
         raise BadInput("id", f"{name[:40]!r} is not an Expression", "give an id such as E-001")
     remembered = memory.hydrate(memory.read_instant(memory.journal.clock.now()), session=SESSION)
@@ -101,7 +123,7 @@ def _decide(memory: Memory, name: str, sha256: str, by: str, guardrails: Guardra
         expression = cast("Expression", parse(KINDS["expressions"], row.content))
         related = {path: writing.newest(path) for path in _related_paths(expression)}
         positions = held_expressions(writing.all_of("expressions"), writing.all_of("approvals"))
-        candidate = _pending(row, expression, writing.all_of("reviews"), related, guardrails, positions)
+        candidate = _pending(row, expression, writing.all_of("reviews"), related, guardrails, positions, claims)
         if reason and row.path in positions:
             raise BadInput("id", f"{name} is held: a position cannot be rejected", f"pitlake forge close {name}")
         if expression.status not in WAITING:
@@ -203,12 +225,13 @@ def _pending(
     related: dict[str, Row | None],
     guardrails: Guardrails,
     positions: Mapping[str, Expression],
+    claims: Claims,
 ) -> Pending:
     view_path, book, limits, halt_path = _related_paths(expression)
     portfolio = with_approved(cast("Portfolio | None", _record(related[book])), positions.values())
     constraints = _record(related[limits])
     active = replace(expression, status="active")
-    violations = guardrails.check(active, portfolio, cast("Constraints | None", constraints))
+    violations = (*guardrails.check(active, portfolio, cast("Constraints | None", constraints)), *claims(expression))
     sha256 = content_hash(expression)
     # A record that was sent back to review needs a later review, even if its text is unchanged.
     after = row.seq if expression.status == "review_required" else 0

@@ -1,6 +1,7 @@
 """The kill switch: while trading is halted, nothing is approved and no entry is executed. Only the PM releases it."""
 
 import os
+from dataclasses import replace
 from datetime import datetime
 from typing import cast
 
@@ -36,15 +37,15 @@ def halted_spans(remembered: Remembered) -> tuple[Span, ...]:
     return tuple(spans)
 
 
-def switch(memory: Memory, status: str, by: str, reason: str) -> None:
+def switch(memory: Memory, record: Halt) -> None:
     """Halt or release trading. Raises BadInput for an empty reason, and for a release of what is not halted."""
-    text = " ".join(reason.split())
-    if not text:
+    reason = " ".join(record.reason.split())
+    if not reason:
         raise BadInput("--reason", "is empty", "say why")
     now = memory.read_instant(memory.journal.clock.now())
-    if status == "released" and halted(memory.hydrate(now)) is None:
+    if record.status == "released" and halted(memory.hydrate(now)) is None:
         raise BadInput("release", "trading is not halted", "nothing needs a release")
-    record = Halt(id="halt", by=by, reason=text, status="released" if status == "released" else "halted", updated=now)
-    call_id = f"{status}:{os.urandom(8).hex()}"
-    call = WriteCall(actor=CODE if by == CODE else PM, session=PM, call_id=call_id, after=clock.micros(now))
-    memory.journal.append(HALT, render(record), call)
+    call_id = f"{record.status}:{os.urandom(8).hex()}"
+    actor = CODE if record.by == CODE else PM
+    call = WriteCall(actor=actor, session=PM, call_id=call_id, after=clock.micros(now))
+    memory.journal.append(HALT, render(replace(record, reason=reason, updated=now)), call)

@@ -32,10 +32,14 @@ class Fill(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Halt(Record):
-    """Whether trading is halted. by: who halted or released it; reason: why."""
+    """Whether trading is halted. by: who halted or released it; reason: why; lost, limit: of a halt by code, in
+    percent.
+    """
 
     by: str
     reason: str
     status: Literal["halted", "released"] = "halted"
+    lost: float | None = None
+    limit: float | None = None
     updated: datetime | None = None
     links: tuple[str, ...] = ()

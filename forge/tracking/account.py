@@ -20,7 +20,7 @@ from forge.memory.fills import book_fills, fills
 from forge.memory.halts import halted, halted_spans, switch
 from forge.memory.remembered import Remembered
 from forge.providers.base import At
-from forge.records import Expression, Fill, Portfolio, Position, render
+from forge.records import Expression, Fill, Halt, Portfolio, Position, render
 from forge.records.kinds import NEW
 from forge.tracking import ledger
 from forge.tracking.bars import NotFollowable, daily_prices, sessions
@@ -93,8 +93,8 @@ def advance_account(memory: Memory, at: At, settings: config.Account) -> list[st
         return gaps
     valued = value(booked, settings, at)
     write_book(memory, remembered, valued.account)
-    if halted(remembered) is None and (reason := loss_reason(remembered, valued.account, settings)):
-        switch(memory, "halted", CODE, reason)
+    if halted(remembered) is None and (halt := loss_halt(remembered, valued.account, settings)):
+        switch(memory, halt)
     return [*gaps, *valued.gaps]
 
 
@@ -174,8 +174,8 @@ def book_of(account: ledger.Account, held: Iterable[Expression]) -> Portfolio:
     )
 
 
-def loss_reason(remembered: Remembered, account: ledger.Account, settings: config.Account) -> str:
-    """Return why the account's losses halt trading, "" where they do not. They count from the last release on."""
+def loss_halt(remembered: Remembered, account: ledger.Account, settings: config.Account) -> Halt | None:
+    """Return what halts trading for the account's losses, None where nothing does. They count from the last release."""
     spans = halted_spans(remembered)
     released = spans[-1][1] if spans else None
     curve = [nav for day, nav in account.curve if released is None or day >= new_york_day(released)]
@@ -187,8 +187,9 @@ def loss_reason(remembered: Remembered, account: ledger.Account, settings: confi
     ):
         lost = (1 - account.nav / base) * PERCENT
         if limit is not None and lost > limit:
-            return f"a {name} of {lost:.2f} % is beyond the limit of {limit:g} %"
-    return ""
+            reason = f"a {name} of {lost:.2f} % is beyond the limit of {limit:g} %"
+            return Halt(id="halt", by=CODE, reason=reason, lost=round(lost, 6), limit=limit)
+    return None
 
 
 def _fill(item: Due, booked: list[Fill], settings: config.Account, at: At) -> Fill | str | None:

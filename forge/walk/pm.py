@@ -22,6 +22,7 @@ from forge.providers.base import At
 from forge.records import Expression, Portfolio, render
 from forge.tracking.account import advance_account
 from forge.tracking.calibration import calibrate
+from forge.tracking.risk import claim_check
 from forge.tracking.settlement import settle, whole_memory
 from forge.tracking.trades import active_since, close_exits, expressions
 from forge.tracking.untaken import track_untaken
@@ -41,9 +42,10 @@ def advance(
     keeps_account = account.capital is not None
     if not keeps_account:
         _update_book(memory, at.as_of)
-    for waiting in approvals.pending(memory, guardrails):
+    claims = claim_check(at)
+    for waiting in approvals.pending(memory, guardrails, claims=claims):
         if not waiting.problems:
-            approvals.approve(memory, waiting.expression.id, waiting.sha256, NAME, guardrails)
+            approvals.approve(memory, waiting.expression.id, waiting.sha256, NAME, guardrails, claims)
             if not keeps_account:
                 _update_book(memory, at.as_of)
     for lesson in waiting_lessons(memory):

@@ -11,6 +11,7 @@ from starlette.routing import BaseRoute, Route
 
 from forge.evolution import approve as evolution
 from forge.memory import approvals, lessons
+from forge.tracking.risk import claim_check
 from forge.web.day import Day
 from forge.web.desk import DeskPages
 from pitlake.errors import BadInput
@@ -97,7 +98,7 @@ class Approvals:
             by = getpass.getuser()
             try:
                 if reason is None:
-                    approvals.approve(day.memory, name, sha256, by, day.desk.guardrails)
+                    approvals.approve(day.memory, name, sha256, by, day.desk.guardrails, claim_check(day.market))
                 else:
                     approvals.reject(day.memory, name, reason, by, day.desk.guardrails)
             except BadInput as refused:

@@ -16,6 +16,7 @@ from forge.memory import Memory, Remembered
 from forge.memory.approvals import Pending, pending
 from forge.memory.book import remembered_book
 from forge.memory.guardrails import Measure
+from forge.memory.halts import halted_spans
 from forge.memory.lessons import Lesson, lessons
 from forge.providers.base import At
 from forge.records import (
@@ -32,6 +33,7 @@ from forge.records import (
     kind_of_path,
 )
 from forge.tracking.bars import NotFollowable
+from forge.tracking.risk import Risk, claim_check, risk
 from forge.tracking.trades import FollowedTrade, follow_held
 from forge.web.decisions import Decision, DecisionStart, decision, decision_start
 from pitlake import clock
@@ -107,7 +109,16 @@ class Day:
 
     def waiting(self) -> list[Pending]:
         """Return the Expressions that wait for the PM."""
-        return pending(self.memory, self.desk.guardrails, self.at)
+        return pending(self.memory, self.desk.guardrails, self.at, claim_check(self.market))
+
+    def risk(self, expression: Expression) -> Risk:
+        """Return the risk of a trade as code computes it from the day's bars."""
+        return risk(expression, self.remembered, self.market)
+
+    @property
+    def market(self) -> At:
+        """Return the viewpoint on the market."""
+        return At(as_of=self.at, lake=self.lake.root)
 
     def lessons(self) -> list[Lesson]:
         """The lessons that wait for the PM."""
@@ -160,7 +171,7 @@ class Day:
     def course(self, texts: Sequence[Text]) -> FollowedTrade | str:
         """Follow an Expression from its activation to the day; return the reason if it cannot be followed."""
         try:
-            course = follow_held(texts, At(as_of=self.at, lake=self.lake.root))
+            course = follow_held(texts, self.market, halted_spans(self.remembered))
         except (NotFollowable, BadInput, LakeNotFound) as problem:
             return f"It can't be followed: {problem if not isinstance(problem, LakeNotFound) else 'there is no lake'}."
         return course or "It was never active, so there is nothing to follow."

@@ -81,7 +81,8 @@ class DeskPages:
         """The same page, with what came in a decision's way."""
         items = day.waiting()
         measures = {item.expression.id: day.measures(item.expression) for item in items}
-        context = {"waiting": items, "measures": measures, "problem": problem, "lessons": day.lessons()}
+        risks = {item.expression.id: day.risk(item.expression) for item in items}
+        context = {"waiting": items, "measures": measures, "risks": risks, "problem": problem, "lessons": day.lessons()}
         return self.page(request, "approvals.html", day, status, **context)
 
     def calibration(self, request: Request) -> HTMLResponse:

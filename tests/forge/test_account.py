@@ -13,7 +13,7 @@ from forge.memory.book import remembered_book
 from forge.memory.fills import fills, import_fills
 from forge.memory.guardrails import Guardrails
 from forge.memory.halts import halted, switch
-from forge.records import content_hash
+from forge.records import Halt, content_hash
 from forge.tracking.account import advance_account, value
 from forge.tracking.settlement import whole_memory
 from forge.tracking.trades import close_exits
@@ -50,6 +50,10 @@ def held(memory, lake, day=DAYS[1], hour=20, **changed):
     reviewed(memory, expression)
     approve(memory, name, content_hash(expression), "pm", Guardrails())
     return path
+
+
+def switched(memory, status, reason):
+    switch(memory, Halt(id="halt", by="pm", reason=reason, status=status))
 
 
 def valued(memory, now):
@@ -133,7 +137,7 @@ def test_what_no_bar_follows_is_not_executed_and_says_why(memory, lake):
 
 def test_while_halted_nothing_is_approved_or_executed_until_a_release_by_hand(memory, lake):
     held(memory, lake, target="120", stop="98")
-    switch(memory, "halted", "pm", "fire drill")
+    switched(memory, "halted", "fire drill")
     now = at(memory, lake, DAYS[3])
     advance_account(memory, now, SETTINGS)
     assert fills(whole_memory(memory, now.as_of)) == []
@@ -142,7 +146,7 @@ def test_while_halted_nothing_is_approved_or_executed_until_a_release_by_hand(me
     reviewed(memory, waiting.expression)
     with pytest.raises(BadInput, match="trading is halted: fire drill"):
         approve(memory, "E-002", waiting.sha256, "pm", Guardrails())
-    switch(memory, "released", "pm", "over")
+    switched(memory, "released", "over")
     approve(memory, "E-002", waiting.sha256, "pm", Guardrails())
     now = at(memory, lake, DAYS[4])
     advance_account(memory, now, SETTINGS)
@@ -151,7 +155,7 @@ def test_while_halted_nothing_is_approved_or_executed_until_a_release_by_hand(me
         ("E-002", 51.0),
     ]
     with pytest.raises(BadInput, match="not halted"):
-        switch(memory, "released", "pm", "again")
+        switched(memory, "released", "again")
 
 
 @pytest.mark.parametrize(
@@ -169,7 +173,7 @@ def test_code_halts_beyond_a_limit_and_losses_count_from_the_release_on(memory, 
         (reason and f"a {reason}"),
     )
     if halt:
-        switch(memory, "released", "pm", "seen")
+        switched(memory, "released", "seen")
         now = at(memory, lake, DAYS[1])
         advance_account(memory, now, settings)
         assert halted(whole_memory(memory, now.as_of)) is None
