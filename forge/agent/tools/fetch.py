@@ -1,7 +1,7 @@
 """The tool `fetch`: a source's data as of the turn's instant, summarised in the answer and stored whole in a file."""
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from forge.agent.tools.base import Files, schema, tokens
@@ -21,6 +21,10 @@ class Fetched(Protocol):
     @property
     def label(self) -> str:
         """What was fetched."""
+
+    @property
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """The rows of the answer."""
 
     def format_full(self) -> str:
         """Return the whole answer."""

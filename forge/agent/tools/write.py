@@ -9,6 +9,8 @@ from forge.records import kind_of_path
 from forge.records.examples import EXAMPLES
 from pitlake.errors import BadInput, PitlakeError, for_agents
 
+WRITTEN = "Written: "
+
 
 class WriteTool:
     """The tool `write` of a turn."""
@@ -44,7 +46,7 @@ class WriteTool:
                 raise BadInput("content", f"is a {type(content).__name__}, not a text", "give the whole text")
             if isinstance(path, str) and path.startswith(FETCHED):
                 raise BadInput("path", f"{path[:60]!r} is for what was fetched", "use fetch, or another name")
-            return f"Written: {self._fs.write_file(path, content, call_id=call_id).path}"
+            return f"{WRITTEN}{self._fs.write_file(path, content, call_id=call_id).path}"
         except GuardrailsBroken as broken:
             return "\n".join(["GUARDRAIL VIOLATIONS:", *(f"  {violation}" for violation in broken.violations)])
         except PitlakeError as refused:
