@@ -92,7 +92,7 @@ LEAST_REFUSED = 10
 KNOWN = {
     "record": "Whoever read the record at `available_at`: its source states it there.",
     "lake": "Whoever applied the lake's rule then: it is made of what was public at `available_at`, of nothing later.",
-    "asked": "Nobody had to: it repeats what the lake's own user asked for.",
+    "asked": "Known by definition: it repeats what the lake's own user asked for.",
     "hindsight": "Not knowable at the time, or not provably: the source back-fills current values.",
 }
 """Who could know a column's value at `available_at`: the answers there are."""

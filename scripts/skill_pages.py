@@ -331,7 +331,7 @@ Answer with JSON alone, in PIT mode and in open mode:
 - More: repeat the call with `cursor` while `truncated` is true. Narrow follow-ups instead of asking all again."""
 
 RETRIES = {
-    "`PIT_VIOLATION_GT_CUTOFF`": "repeat the call with `pit`, or with an end no later than it",
+    "`PIT_VIOLATION_GT_CUTOFF`": "repeat the call with `pit`, or with an end date no later than `pit`",
     "`PIT_FORBIDDEN_FIELD`": "leave out the outcome columns",
     "`PIT_MISSING_AVAILABLE_AT`, `PIT_INVALID_AVAILABLE_AT_SOURCE`": "select both as they are",
     "`PIT_INVALID_AVAILABLE_AT_FORMAT`, `PIT_MISSING_TZ`": "do not format or cast available_at",

@@ -57,7 +57,7 @@ class Change(NamedTuple):
 
 
 class Window(NamedTuple):
-    """So many sessions after a release: the days of its first and its last close, and when that last one is."""
+    """A window of trading sessions after a release: the days of its first and last close, and the last close's instant."""
 
     sessions: int
     base: date

@@ -68,7 +68,7 @@ class View(Record):
         if len({scenario.name for scenario in self.scenarios}) < len(self.scenarios):
             yield Fault(("scenarios",), "a name appears twice")
         if self.status == "active" and not (self.scenarios and self.settles):
-            problem = "an active View needs scenarios and settles, so that it can be judged"
+            problem = "an active View needs both `scenarios` and `settles`, so that it can be judged"
             yield Fault(("status", "scenarios", "settles"), problem)
 
 

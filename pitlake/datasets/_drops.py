@@ -6,7 +6,7 @@ No dataset lives here. `assets.drops` fills these datasets.
 from pitlake.contract import GapRule
 
 RECEIVED = (
-    "When the lake received the file that first said so: whatever day or hour is printed in it proves nothing. A file "
+    "When the lake received the first file with this content; a date printed in the file proves nothing. A file "
     "dropped again under its name with another content is a correction, available when that was received."
 )
 UNFINISHED = GapRule(

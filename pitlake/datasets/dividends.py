@@ -9,7 +9,7 @@ OTHER_DATE = GapRule(type="unverifiable", reason="declaration date differs from 
 DATASET = Dataset(
     name="dividends",
     title="Cash dividends",
-    summary="Declared cash dividends. Ex, record and pay dates lie ahead of the declaration and are known by it.",
+    summary="Declared cash dividends. Ex, record and pay dates fall after the declaration, which announces them.",
     # The graph does not say when it loaded an amount: by then a split may have restated it.
     availability=(
         "The end of the declaration day in New York, through its Date, but not before a later split of the company "

@@ -17,7 +17,7 @@ class Backend(Protocol):
     own_root: bool
 
     def run(self, sql: str, parameters: object, caps: Caps, views: Collection[str] = ()) -> Reply:
-        """Run one query. views: the view names to report what it reads by; empty to report nothing."""
+        """Run one query. views: names of the views whose use the reply reports; empty to report nothing."""
 
     def load(self, name: str, table: pa.Table) -> None:
         """Load a caller's rows as a temporary table."""

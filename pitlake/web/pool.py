@@ -83,7 +83,7 @@ class Pool:
         _end(ended)
 
     def close(self) -> None:
-        """End every session, also those in use, and keep none any more."""
+        """End every session, including those in use, and pool no more."""
         self._most = 0
         self.sweep()
         _end(list(self._pooled.values()))

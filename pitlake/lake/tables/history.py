@@ -66,7 +66,7 @@ class History:
         return {str(file_facts[0]): _data_file(f"{root}/{file_facts[0]}", file_facts) for file_facts in facts}
 
     def write(self, latest: int) -> None:
-        """Write the blocks that are full at a version and not there yet, so that none is there without those before."""
+        """Write every complete block that is missing, oldest first, so that none exists without its predecessors."""
         full = (latest + 1) // BLOCK
         first = full
         while first and not self._store.exists(self._block(first - 1)):
