@@ -57,7 +57,7 @@ class Change(NamedTuple):
 
 
 class Window(NamedTuple):
-    """A window of trading sessions after a release: the days of its first and last close, and the last close's instant."""
+    """Trading sessions after a release: the days of the first and last close, and the last close's instant."""
 
     sessions: int
     base: date

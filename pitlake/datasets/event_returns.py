@@ -12,7 +12,9 @@ NO_WINDOW = GapRule(
     when="the schedule does not date the window; calls have no schedule at all",
 )
 BACKWARD_WINDOW = GapRule(
-    type="unverifiable", reason="window ends before its event", when="the session closed early, so the usual schedule does not apply"
+    type="unverifiable",
+    reason="window ends before its event",
+    when="the session closed early and the usual schedule does not apply",
 )
 FAR_WINDOW = GapRule(
     type="unverifiable", reason="window ends too far from its event", when="it ends more than ten days later"

@@ -20,7 +20,8 @@ DATASET = Dataset(
     summary="Declared cash dividends with exact amounts. Ex, record and pay dates are known by declaration.",
     availability=(
         "The END of the declaration day in New York: late by a day at most, never early while the stated day is right. "
-        "A dividend without a declaration date is a gap. If a later split may have restated the amount, the fetch time counts instead."
+        "A dividend without a declaration date is a gap. If a later split may have restated the amount, the fetch "
+        "time counts instead."
     ),
     columns=(
         Column(name="ticker", type="string", required=True, meaning="Ticker of the paying company."),

@@ -21,7 +21,7 @@ DATASET = Dataset(
             name="note",
             type="string",
             required=True,
-            meaning="Name of the file, with the folders it was dropped in: new content under the same name is a revision.",
+            meaning="Name of the file, with its folders: new content under the same name is a revision.",
         ),
         Column(name="publisher", type="string", meaning="First folder it was dropped in; null where there was none."),
         Column(name="format", type="string", required=True, values=FORMATS, strict=True, meaning="Kind of the file."),
