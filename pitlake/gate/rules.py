@@ -67,7 +67,7 @@ _HASH = re.compile(r"[0-9a-f]{32,64}")
 _NOTE = (
     r"[A-Z0-9.-]{,12}: (no company is known by it( as of [0-9TZ:.-]{20,27})?|rows that bear it are read with hindsight"
     r"|rows of CIK [0-9, ]+ that bear [A-Z0-9., -]+ are read with hindsight"
-    r"|read as CIK [0-9, ]+, with hindsight(; not [0-9, ]+)?)"
+    r"|(ticker by today's list, )?read as CIK [0-9, ]+, with hindsight(; not [0-9, ]+)?)"
 )
 _RECEIPT = {
     "known_by": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{6})?Z"),

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from pitlake.clock import from_micros, iso, micros
+from pitlake.datasets.names import EDGAR_TICKERS
 from pitlake.lake.storage.manifest import Snapshot
 
 _FOREVER = 2**63 - 1
@@ -66,6 +67,10 @@ class Tickers:
         for dataset, question in (("names", _NAMES), ("companies", _COMPANIES)):
             statements += _rows(snapshot, dataset, question, until)
         self._statements: dict[str, list[tuple[datetime, tuple[str, ...]]]] = defaultdict(list)
+        sources = defaultdict(set)
+        for cik, _, source, _, _ in statements:
+            sources[cik].add(source)
+        self._listed = {cik for cik, found in sources.items() if found == {EDGAR_TICKERS}}
         for cik, at, _, _, tickers in sorted(statements, key=lambda statement: statement[:4]):
             self._statements[cik].append((from_micros(at), tuple(tickers)))
 
@@ -87,7 +92,8 @@ class Tickers:
             if not ciks:
                 return self._unknown(name_in_notes, spelling, as_of, funds=set(labelled) - {"company"})
             others = sorted({cik for _, cik in self._claims(spelling, None)}.difference(ciks))
-            read = f"{name_in_notes}: read as CIK {', '.join(ciks)}, with hindsight"
+            by_list = "ticker by today's list, " if self._listed.issuperset(ciks) else ""
+            read = f"{name_in_notes}: {by_list}read as CIK {', '.join(ciks)}, with hindsight"
             notes = (f"{read}; not {', '.join(others)}" if others else read,) if as_of else ()
         labels = dict(self._labels(ciks, None if self._hindsight else as_of)) or {spelling: ""}
         later_labels = sorted(set(labels).difference(self._borne_by(ciks, as_of), {spelling}))

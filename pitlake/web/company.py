@@ -104,22 +104,15 @@ class CompanyView:
 
     def rows_of(self, dataset: str) -> list[Any]:
         """Return the page's rows of a dataset."""
-        of = [filing for filing in self.filings if filing.dataset == dataset]
-        planned = [entry for entry in self.planned if entry.dataset == dataset]
         lists = {
-            "prices": self.bars,
-            "xbrl_facts": self.figures,
-            "reports": of,
-            "sec_filings": of,
             "news": self.news,
             "transcripts": self.calls,
             "av_estimates": self.estimates,
             "macro_observations": self.macro,
-            "av_earnings_calendar": planned,
-            "dividends": planned,
             "names": self.names,
         }
-        return lists[dataset]
+        several = (*self.bars, *self.figures, *self.filings, *self.planned)
+        return lists[dataset] if dataset in lists else [row for row in several if row.dataset == dataset]
 
     def _gaps_of(self, dataset: str) -> list[Any]:
         return [gap for gap in self.gaps if gap.dataset == dataset]
@@ -127,7 +120,10 @@ class CompanyView:
 
 _SHOWN = (
     "prices",
+    "own_bars",
+    "av_daily_bars",
     "xbrl_facts",
+    "sec_facts",
     "reports",
     "sec_filings",
     "news",

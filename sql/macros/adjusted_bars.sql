@@ -1,4 +1,4 @@
--- reads: prices, splits, polygon_splits
+-- reads: prices, own_bars, av_daily_bars, splits, polygon_splits
 -- Daily bars of one company or ETF with what makes a series of them: split_factor, the shares that one share of the bar's day has
 -- become, by the splits that were public; and whether the series is whole from the bar on. It is not where a split is
 -- uncertain, or where a price moves overnight as a split does and neither a split on record nor the volume says why.

@@ -1,4 +1,4 @@
--- reads: xbrl_facts
+-- reads: xbrl_facts, sec_facts
 -- Series to join as of an instant: rows that, when they became public, told of the newest period known.
 --
 -- A plain ASOF join on available_at gives the row published last, which may restate an old period. A row is kept here
@@ -16,19 +16,7 @@ FROM (
         CASE WHEN period_type = 'duration' THEN period_months(period_start, period_end) END AS months,
         coalesce(months, 0) AS span,
         2 * (period_end - DATE '1900-01-01') + (forms <> 'any' AND is_periodic(form_type))::INTEGER AS newness
-    FROM (
-        SELECT company, facts.*
-        FROM lake.xbrl_facts AS facts
-        JOIN company_parts(companies) AS part ON part.cik = facts.cik
-        UNION ALL
-        SELECT company, facts.*
-        FROM lake.xbrl_facts AS facts
-        JOIN company_parts(companies) AS part
-            ON part.ticker = facts.ticker
-            AND (facts.cik IS NULL OR part.of_any_cik)
-            AND facts.available_at >= part.since
-            AND facts.available_at < part.until
-    )
+    FROM all_facts(companies)
     WHERE
         concept IN (SELECT unnest(concepts))
         AND is_numeric

@@ -1,40 +1,60 @@
--- reads: prices
+-- reads: prices, own_bars, av_daily_bars
 -- Series to join as of an instant: rows that, when they became public, told of the newest period known.
 --
 -- A plain ASOF join on available_at gives the row published last, which may restate an old period. A row is kept here
--- when its period is not older than any that was public at that very instant: known then, so it never changes.
+-- when its period is not older than any that was public at that very instant: known then, so it never changes. Nor does
+-- another source's bar take the place of a preferred one's of the same day.
 --
 -- Daily bars of companies and ETFs; where a ticker stands for several, one of them. issuer: whose the bar is, the CIK or
 -- the ETF's symbol. before: what was known of its newest earlier day's bar when it came; null where there was none.
 CREATE MACRO asof_prices(companies) AS TABLE
-SELECT
-    *,
-    arg_max({'date': date, 'close': close, 'volume': volume}, available_at) OVER (
-        PARTITION BY company, issuer ORDER BY date RANGE BETWEEN UNBOUNDED PRECEDING AND INTERVAL 1 DAY PRECEDING
-    ) AS before
-FROM (
-    FROM (
-        SELECT company, entity_id AS issuer, prices.*
+WITH
+    by_company AS (
+        SELECT company, entity_id AS issuer, prices.*, 'prices' AS source
         FROM lake.prices AS prices
         JOIN company_parts(companies) AS part ON part.cik = prices.entity_id
         WHERE entity_kind = 'company'
         UNION ALL
-        SELECT company, entity_id AS issuer, prices.*
+        SELECT company, entity_id AS issuer, prices.*, 'prices'
         FROM lake.prices AS prices
         JOIN company_parts(companies) AS part ON part.ticker = prices.symbol AND part.of_any_cik
         WHERE entity_kind = 'company'
         UNION ALL
-        SELECT company, symbol AS issuer, prices.*
+        SELECT company, symbol AS issuer, prices.*, 'prices'
         FROM lake.prices AS prices
         JOIN company_parts(companies) AS part ON part.fund = prices.symbol
         WHERE entity_kind <> 'company'
+    ),
+    by_ticker AS (
+        SELECT * EXCLUDE (available_at_basis), 'own_bars' AS source FROM lake.own_bars
+        UNION ALL BY NAME
+        SELECT * EXCLUDE (available_at_basis), 'av_daily_bars' AS source FROM lake.av_daily_bars
+    )
+SELECT
+    * EXCLUDE (newness),
+    arg_max({'date': date, 'close': close, 'volume': volume}, available_at) OVER (
+        PARTITION BY company, issuer ORDER BY date RANGE BETWEEN UNBOUNDED PRECEDING AND INTERVAL 1 DAY PRECEDING
+    ) AS before
+FROM (
+    SELECT *, 10 * (date - DATE '1900-01-01') - bar_rank(source) AS newness
+    FROM (
+        FROM by_company
+        UNION ALL BY NAME
+        SELECT DISTINCT
+            part.company, coalesce(company_ciks(part.company)[1], bar.ticker) AS issuer,
+            coalesce(part.fund, part.ticker) AS symbol, bar.* EXCLUDE (ticker)
+        FROM by_ticker AS bar
+        JOIN company_parts(companies) AS part
+            ON coalesce(part.fund, part.ticker) = bar.ticker
+            AND bar.available_at >= part.since
+            AND bar.available_at < part.until
     )
     QUALIFY
-        date >= max(date) OVER (
+        newness >= max(newness) OVER (
             PARTITION BY company ORDER BY available_at RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         )
         AND row_number() OVER (
             PARTITION BY company, available_at
-            ORDER BY date DESC, entity_kind, entity_id, evidence DESC, content_hash DESC
+            ORDER BY newness DESC, entity_kind, entity_id, symbol, evidence DESC, content_hash DESC
         ) = 1
 );

@@ -1,4 +1,4 @@
--- reads: prices, splits, polygon_splits
+-- reads: prices, own_bars, av_daily_bars, splits, polygon_splits
 -- For each of the (ticker, instant) pairs the newest daily bar that was public then, if any, and split_index: what makes
 -- closes of different instants comparable, by what was public at each. Null from the first day on that a price does not
 -- go on over, as far as splits on record say: an unrecorded split is a gap and not a return.

@@ -1,21 +1,35 @@
--- reads: prices
--- What the view `prices` holds about one company, or about the ETF of that symbol.
+-- reads: prices, own_bars, av_daily_bars
+-- Daily bars about one company, or about the ETF of that symbol, of every source: `source` names the dataset. Own and
+-- Alpha Vantage's bars name no company: entity_kind and entity_id are null, and their ticker stands for it.
 CREATE MACRO prices_of(wanted) AS TABLE
 FROM prices
+SELECT *, 'prices' AS source
 WHERE CASE
     WHEN entity_kind = 'company' THEN is_about(wanted, entity_id, [symbol], available_at)
     ELSE list_contains(company_funds(wanted), symbol)
-END;
+END
+UNION ALL BY NAME
+SELECT * RENAME (ticker AS symbol)
+FROM (
+    FROM own_bars SELECT * EXCLUDE (available_at_basis), 'own_bars' AS source
+    UNION ALL BY NAME
+    FROM av_daily_bars SELECT * EXCLUDE (available_at_basis), 'av_daily_bars' AS source
+)
+WHERE is_about(wanted, NULL, [ticker], available_at) OR list_contains(company_funds(wanted), ticker);
 
--- Its daily bars, one a day: of several ETFs of that symbol any, of several companies that bore the ticker the last one.
--- One series never joins two.
+-- Its daily bars, one a day, of the most preferred source that has one: of several ETFs of that symbol any, of several
+-- companies that bore the ticker the last one. One series never joins two.
 CREATE MACRO bars_of(wanted) AS TABLE
-SELECT * EXCLUDE (last_company)
+SELECT
+    * EXCLUDE (last_company) REPLACE (
+        coalesce(entity_kind, 'company') AS entity_kind,
+        coalesce(entity_id, last_company, company_ciks(wanted)[1], symbol) AS entity_id
+    )
 FROM (
     SELECT
         *,
         max({'date': date, 'entity_id': entity_id}) FILTER (entity_kind = 'company') OVER ().entity_id AS last_company
     FROM prices_of(wanted)
 )
-WHERE entity_kind <> 'company' OR entity_id = last_company
-QUALIFY row_number() OVER (PARTITION BY date ORDER BY entity_kind, entity_id) = 1;
+WHERE entity_kind IS NULL OR entity_kind <> 'company' OR entity_id = last_company
+QUALIFY row_number() OVER (PARTITION BY date ORDER BY bar_rank(source), entity_kind, entity_id, symbol) = 1;

@@ -1,14 +1,15 @@
 -- title: Figures and their vintages
--- reads: xbrl_facts
+-- reads: xbrl_facts, sec_facts
 WITH
     stated AS (
         SELECT
             cik, concept, unit, period_type, period_start, period_end, dimensions, members, value_number,
             {
                 known_at: available_at, accession_no: accession_no, evidence: evidence, content_hash: content_hash,
-                source: available_at_source, form_type: form_type, label: label, value: value_number, is_nil: is_nil
+                source: available_at_source, dataset: source, form_type: form_type, label: label,
+                value: value_number, is_nil: is_nil
             } AS vintage
-        FROM lake.xbrl_facts
+        FROM all_facts([$company])
         WHERE
             list_contains(company_ciks($company), cik) AND (is_numeric OR is_nil) AND member_count = 0
             AND concept IN (
@@ -30,7 +31,12 @@ WITH
         GROUP BY ALL
     )
 SELECT
-    cik, concept, unit, period_type, period_start, period_end, dimensions, members,
+    newest.dataset AS dataset, cik, concept,
+    -- EDGAR's own spelling, by which `sec_facts` is asked.
+    CASE WHEN newest.dataset = 'sec_facts'
+        THEN regexp_replace(replace(unit, 'iso4217:', ''), '^([A-Z]{3})shares$', '\1/shares') ELSE unit
+    END AS unit,
+    period_type, period_start, period_end, dimensions, members,
     CASE WHEN period_type = 'duration' THEN period_months(period_start, period_end) END AS months,
     newest.label AS label, newest.value AS value_number, oldest.value AS first_value, oldest.evidence AS first_evidence,
     oldest.known_at AS first_public, vintages, told, newest.form_type AS form_type, newest.known_at AS available_at,

@@ -1,6 +1,6 @@
 -- summary: Daily bars of a symbol adjusted by the splits that were executed and public at the as of, oldest first.
 -- agent: entity
--- reads: prices, splits, polygon_splits
+-- reads: prices, own_bars, av_daily_bars, splits, polygon_splits
 -- ids: entity_id, date
 -- hindsight: evidence_ids
 -- param ticker ticker required | Ticker of a company, or of an industry, sector or index ETF.
@@ -18,6 +18,7 @@
 -- column basis | as_traded where no split followed, adjusted, or unproven: a split is uncertain, or later on the price moves overnight as a split moves it and neither a split on record nor the volume says why.
 -- column adjusted_to | Execution day of the newest split the prices are adjusted by; null for none.
 -- column entity_id | CIK, or the industry's, sector's or index's id.
+-- column source | Dataset the bar is of: prices, before own_bars, before av_daily_bars.
 -- column evidence_ids | Evidence of the bar and of each split.
 SELECT
     greatest(available_at, split_at) AS available_at,
@@ -34,6 +35,7 @@ SELECT
     CASE WHEN NOT whole THEN 'unproven' WHEN adjusted_to IS NULL THEN 'as_traded' ELSE 'adjusted' END AS basis,
     CASE WHEN whole THEN adjusted_to END AS adjusted_to,
     entity_id,
+    source,
     list_concat([evidence], split_evidence) AS evidence_ids
 FROM adjusted_bars($company)
 WHERE date >= coalesce($start_date::DATE, date) AND date <= coalesce($end_date::DATE, date)

@@ -1,6 +1,6 @@
 -- summary: What an analyst had of one company at the as of: figures, surprises, consensus, prices, news, filings, call, macro.
 -- agent: helper
--- reads: xbrl_facts, av_earnings, av_estimates, prices, splits, polygon_splits, news, benzinga_news, reports, sec_filings, transcripts, call_transcripts, macro_observations
+-- reads: xbrl_facts, sec_facts, av_earnings, av_estimates, prices, own_bars, av_daily_bars, splits, polygon_splits, news, benzinga_news, reports, sec_filings, transcripts, call_transcripts, macro_observations
 -- ids: section, name
 -- hindsight: evidence_ids
 -- param ticker ticker required | Ticker of the company.

@@ -1,7 +1,8 @@
 -- summary: Daily bars of a symbol from a day on, oldest first.
 -- agent: entity
--- reads: prices
+-- reads: prices, own_bars, av_daily_bars
 -- ids: entity_id, date
+-- hindsight: evidence
 -- param ticker ticker required | Ticker of a company, or of an industry, sector or index ETF.
 -- param start_date day required | First trading day.
 -- column date | Trading day of the bar.
@@ -12,6 +13,7 @@
 -- column volume [shares] | Traded shares.
 -- column unit | Unit of the prices.
 -- column entity_id | CIK, or the industry's, sector's or index's id.
+-- column source | Dataset the bar is of: prices, before own_bars, before av_daily_bars.
 -- column evidence | What the row is taken from.
 SELECT
     available_at,
@@ -24,6 +26,7 @@ SELECT
     volume,
     'USD' AS unit,
     entity_id,
+    source,
     evidence
 FROM bars_of($company)
 WHERE date >= $start_date::DATE

@@ -1,6 +1,6 @@
 -- summary: For each ticker and instant, the reported values of the newest period that was public at that instant.
 -- agent: helper
--- reads: xbrl_facts
+-- reads: xbrl_facts, sec_facts
 -- ids: ticker, at, concept_qname, unit, months
 -- param pairs pairs required | JSON array of {"ticker": …, "at": instant}; no instant after the as of.
 -- param concepts texts required | Qualified names, such as us-gaap:Revenues.
@@ -17,6 +17,7 @@
 -- column accessionNo | Accession number of that filing.
 -- column formType | EDGAR form type of that filing.
 -- column cik | Central Index Key of the company, 10 digits, zero-padded.
+-- column source | Dataset the fact is of: xbrl_facts, or sec_facts where the former does not state it.
 -- column evidence | What the row is taken from.
 WITH
     events AS MATERIALIZED (FROM asof_pairs($pairs)),
@@ -39,6 +40,7 @@ SELECT
     known.accession_no AS "accessionNo",
     known.form_type AS "formType",
     known.cik,
+    known.source,
     known.evidence
 FROM (FROM events JOIN series USING (company)) AS events
 ASOF JOIN known

@@ -1,6 +1,6 @@
 -- summary: For each ticker and instant one row: price, reported values and news count that were public at that instant.
 -- agent: helper
--- reads: prices, xbrl_facts, news, splits, polygon_splits
+-- reads: prices, own_bars, av_daily_bars, xbrl_facts, sec_facts, news, splits, polygon_splits
 -- ids: ticker, at
 -- hindsight: evidence_ids
 -- param pairs pairs required | JSON array of {"ticker": …, "at": instant}; no instant after the as of.
@@ -18,6 +18,7 @@
 -- column unit | Unit of the close.
 -- column fact_units | JSON object: qualified name to the unit of its value.
 -- column fact_filings | JSON object: qualified name to the form type and accession number of the filing that states its value, and the first and last day of its period.
+-- column price_source | Dataset the bar is of: prices, before own_bars, before av_daily_bars.
 -- column evidence_ids | Evidence of the bar, of each split behind split_index and of each reported value.
 WITH
     events AS MATERIALIZED (FROM asof_pairs($pairs)),
@@ -77,6 +78,7 @@ WITH
             bar.at,
             bar.date AS price_date,
             bar.close,
+            bar.source AS price_source,
             bar.split_index,
             coalesce(facts.facts, '{}') AS facts,
             coalesce(facts.fact_units, '{}') AS fact_units,
@@ -110,6 +112,7 @@ SELECT
     'USD' AS unit,
     fact_units,
     fact_filings,
+    price_source,
     evidence_ids
 FROM parts
 ORDER BY position

@@ -1,6 +1,6 @@
 -- summary: For each ticker and instant, the newest daily bar that was public at that instant.
 -- agent: helper
--- reads: prices, splits, polygon_splits
+-- reads: prices, own_bars, av_daily_bars, splits, polygon_splits
 -- ids: ticker, at
 -- hindsight: evidence_ids
 -- param pairs pairs required | JSON array of {"ticker": …, "at": instant}; no instant after the as of.
@@ -14,6 +14,7 @@
 -- column volume [shares] | Traded shares.
 -- column split_index [ratio] | Shares that one share of before the first split on record had become by the bar's day, as was public at the instant; closes compare between instants as close × split_index. Null where a split is uncertain, and from the first night on over which the price moved as a split moves it with neither a split on record nor the volume to say why, or did not follow the one on record.
 -- column unit | Unit of the prices.
+-- column source | Dataset the bar is of: prices, before own_bars, before av_daily_bars.
 -- column evidence_ids | Evidence of the bar and of each split behind split_index.
 SELECT
     coalesce(available_at, priced.at) AS available_at,
@@ -28,6 +29,7 @@ SELECT
     volume,
     split_index,
     'USD' AS unit,
+    source,
     evidence_ids
 FROM prices_at($pairs) AS priced
 ORDER BY position

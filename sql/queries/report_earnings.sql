@@ -1,6 +1,6 @@
 -- summary: The 8-K filings of a company with item 2.02 (results of operations), newest first.
 -- agent: report
--- reads: reports
+-- reads: reports, sec_filings
 -- ids: accessionNo
 -- param ticker ticker required | Ticker of the company.
 -- column accessionNo | EDGAR accession number.
@@ -8,6 +8,7 @@
 -- column items | Items of an 8-K.
 -- column created | EDGAR acceptance.
 -- column cik | Central Index Key of the filing company, 10 digits, zero-padded.
+-- column source | Dataset the filing is of: reports, or sec_filings where the former does not have it.
 -- column evidence | What the row is taken from.
 SELECT
     available_at,
@@ -17,11 +18,10 @@ SELECT
     items,
     created,
     cik,
+    source,
     evidence
-FROM reports
+FROM filings_of($company)
 WHERE
-    role = 'primary_filer'
-    AND is_about_any($company, cik, tickers, available_at)
-    AND form_type = '8-K'
-    AND len(list_filter(items, lambda item: contains(item, 'Item 2.02'))) > 0
+    form_type = '8-K'
+    AND len(list_filter(items, lambda item: item = '2.02' OR contains(item, 'Item 2.02'))) > 0
 ORDER BY created DESC, accession_no

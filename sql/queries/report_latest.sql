@@ -1,6 +1,6 @@
 -- summary: The newest filings of a company.
 -- agent: report
--- reads: reports
+-- reads: reports, sec_filings
 -- ids: accessionNo
 -- param ticker ticker required | Ticker of the company.
 -- param limit int = 5 | How many rows at most.
@@ -9,6 +9,7 @@
 -- column items | Items of an 8-K.
 -- column created | EDGAR acceptance.
 -- column cik | Central Index Key of the filing company, 10 digits, zero-padded.
+-- column source | Dataset the filing is of: reports, or sec_filings where the former does not have it.
 -- column evidence | What the row is taken from.
 SELECT
     available_at,
@@ -18,8 +19,8 @@ SELECT
     items,
     created,
     cik,
+    source,
     evidence
-FROM reports
-WHERE role = 'primary_filer' AND is_about_any($company, cik, tickers, available_at)
+FROM filings_of($company)
 ORDER BY created DESC, accession_no
 LIMIT $limit

@@ -1,6 +1,6 @@
 -- summary: Filings of a company accepted from a start on, newest first.
 -- agent: report
--- reads: reports
+-- reads: reports, sec_filings
 -- ids: accessionNo
 -- param ticker ticker required | Ticker of the company.
 -- param start_date moment required | First instant, or first New York day.
@@ -9,6 +9,7 @@
 -- column items | Items of an 8-K.
 -- column created | EDGAR acceptance.
 -- column cik | Central Index Key of the filing company, 10 digits, zero-padded.
+-- column source | Dataset the filing is of: reports, or sec_filings where the former does not have it.
 -- column evidence | What the row is taken from.
 SELECT
     available_at,
@@ -18,7 +19,8 @@ SELECT
     items,
     created,
     cik,
+    source,
     evidence
-FROM reports
-WHERE role = 'primary_filer' AND is_about_any($company, cik, tickers, available_at) AND created >= $start_date::TIMESTAMPTZ
+FROM filings_of($company)
+WHERE created >= $start_date::TIMESTAMPTZ
 ORDER BY created DESC, accession_no

@@ -1,6 +1,6 @@
 -- summary: Concepts a company reports that match a full-text query, each with its newest fact, best match first.
 -- agent: xbrl
--- reads: xbrl_facts
+-- reads: xbrl_facts, sec_facts
 -- ids: concept_qname, accessionNo
 -- param ticker ticker required | Ticker of the company.
 -- param query text required | Words (any may match), "quoted phrases", AND to require both sides.

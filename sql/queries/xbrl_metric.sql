@@ -1,6 +1,6 @@
 -- summary: One numeric total of a company over all periods, each as its newest periodic report states it, newest filing first.
 -- agent: xbrl
--- reads: xbrl_facts
+-- reads: xbrl_facts, sec_facts
 -- ids: accessionNo, concept_qname, unit, period_start, period_end
 -- param ticker ticker required | Ticker of the company.
 -- param concept_qname text required | Qualified name, such as us-gaap:Revenues.
@@ -14,6 +14,7 @@
 -- column period_type | instant, duration or forever.
 -- column unit | Unit of the value, such as iso4217:USD or shares.
 -- column cik | Central Index Key of the company, 10 digits, zero-padded.
+-- column source | Dataset the fact is of: xbrl_facts, or sec_facts where the former does not state it.
 -- column evidence | What the row is taken from.
 SELECT
     available_at,
@@ -28,6 +29,7 @@ SELECT
     period_type,
     unit,
     cik,
+    source,
     evidence
 FROM xbrl_facts_of($company)
 WHERE

@@ -1,6 +1,6 @@
 -- summary: A concept split by the members of one axis over the newest quarters.
 -- agent: xbrl
--- reads: xbrl_facts, reports
+-- reads: xbrl_facts, sec_facts, reports
 -- ids: quarter, member
 -- param ticker ticker required | Ticker of the company.
 -- param concept_qname text required | Qualified name, such as us-gaap:Revenues.

@@ -36,6 +36,7 @@ def test_a_panel_takes_pairs_as_a_frame_gives_them(session):
             '{"us-gaap:Revenues":{"form_type":"10-Q","accession_no":"0000000001-24-000000",'
             '"period_start":"2023-10-01","period_end":"2023-12-31"}}'
         ),
+        "prices",
         ["neo4j:HAS_PRICE:2024-02-29:NOG", "neo4j:Fact:1-0"],
     )
 

@@ -1,0 +1,17 @@
+-- reads: reports, sec_filings
+-- The filings of a company of every source, each once: as the graph states it, else as EDGAR lists it.
+CREATE MACRO filings_of(wanted) AS TABLE
+SELECT *
+FROM (
+    SELECT
+        available_at, available_at_source, accession_no, form_type, items, created, cik, 'reports' AS source, evidence
+    FROM reports
+    WHERE role = 'primary_filer' AND is_about_any(wanted, cik, tickers, available_at)
+    UNION ALL
+    SELECT
+        available_at, available_at_source, accession_no, form_type, items, coalesce(accepted_at, available_at), cik,
+        'sec_filings', evidence
+    FROM sec_filings
+    WHERE list_contains(company_ciks(wanted), cik)
+)
+QUALIFY row_number() OVER (PARTITION BY accession_no ORDER BY source, cik) = 1;

@@ -1,0 +1,70 @@
+"""What a lake filled by `pitlake sync` answers, against a slow reading of EDGAR's raw answers and the user's bars."""
+
+from datetime import datetime, timedelta, timezone
+
+from pitlake.session import connect
+from pitlake.web import questions
+from tests.pipelines.sync.test_prices import HEAD
+
+CIK, CONCEPT = "0000001000", "us-gaap:Concept0"
+INSTANTS = tuple(datetime(2016, 6, 11, 12, tzinfo=timezone.utc) + timedelta(days=100 * n) for n in range(7))
+DAYS = ("2016-06-09", "2016-06-10", "2016-09-30", "2017-03-01", "2017-08-01")
+BARS = "".join(f"TKA,{day},{100 + n},{100 + n},{100 + n},{100 + n},1000\n" for n, day in enumerate(DAYS))
+
+
+def public_facts(company, at):
+    """EDGAR's raw figures of a concept that were filed before the day, by the end of their period."""
+    return {one["end"]: one["val"] for one in company.facts["Concept0"] if one["filed"] < f"{at:%Y-%m-%d}"}
+
+
+def test_a_lake_without_a_graph_shows_a_companys_figures_and_prices_as_of_any_instant(sync, edgar, lake, tmp_path):
+    (tmp_path / "bars.csv").write_text(HEAD + BARS)
+    assert sync("--tickers", "TKA", "--since", "2015").code == 0
+    assert sync("--prices", "bars.csv", "--split-basis", "traded").code == 0
+    with connect(INSTANTS[-1], lake=lake, isolation="in_process") as session:
+        panel = session.run("panel", pairs=[("TKA", at) for at in INSTANTS], concepts=[CONCEPT])
+        rows = [dict(zip(panel.columns, row, strict=True)) for row in panel.rows()]
+    for at, row in zip(INSTANTS, rows, strict=True):
+        facts = public_facts(edgar.companies[0], at)
+        newest = facts[max(facts)] if facts else None
+        assert row["facts"] == (f'{{"{CONCEPT}":{float(newest)}}}' if facts else "{}"), at
+        day = max((day for day in DAYS if day < f"{at:%Y-%m-%d}"), default=None)
+        close, source = (100.0 + DAYS.index(day), "own_bars") if day else (None, None)
+        assert (row["close"], row["price_source"]) == (close, source), at
+
+
+def test_snapshot_page_and_series_of_a_lake_without_a_graph_are_its_sources(sync, edgar, lake, tmp_path):
+    (tmp_path / "bars.csv").write_text(HEAD + BARS)
+    assert sync("--tickers", "TKA", "--since", "2015").code == 0
+    assert sync("--prices", "bars.csv", "--split-basis", "traded").code == 0
+    at = INSTANTS[3]
+    facts = public_facts(edgar.companies[0], at)
+    closes = [(day, 100.0 + n, "own_bars", CIK) for n, day in enumerate(DAYS) if day < f"{at:%Y-%m-%d}"]
+    with connect(at, lake=lake, isolation="in_process") as session:
+        snapshot = (
+            session.run("earnings_snapshot", ticker="TKA", concepts=[CONCEPT], filing_days=4000).arrow().to_pylist()
+        )
+        of = {
+            section: [row for row in snapshot if row["section"] == section]
+            for section in ("facts", "prices", "filings")
+        }
+        assert {row["name"].split(" ")[1]: row["value"] for row in of["facts"]} == facts
+        assert [(row["name"], row["value"]) for row in of["prices"]] == [bar[:2] for bar in closes]
+        answer = session.run("xbrl_metric", ticker="TKA", concept_qname=CONCEPT)
+        assert answer.notes == (f"TKA: ticker by today's list, read as CIK {CIK}, with hindsight",)
+        stated = answer.arrow().to_pylist()
+        assert {str(row["period_end"]): float(row["value"]) for row in stated} == facts
+        assert {row["source"] for row in stated} == {"sec_facts"}
+        bars = session.run("bars_adjusted", ticker="TKA").arrow().to_pylist()
+        assert [(str(row["date"]), row["close"], row["source"], row["entity_id"]) for row in bars] == closes
+        company = session.company("TKA").company
+        shown = session.sql(questions.get("figures").sql.replace("us-gaap:Assets", CONCEPT), {"company": company})
+        named = [dict(zip(shown.columns, row, strict=True)) for row in shown.rows()]
+        assert {str(row["period_end"]): row["value_number"] for row in named} == facts
+        assert len(questions.get("bars").ask(session, company).rows()) == len(closes)
+        filed = [one for one in edgar.companies[0].filings if one["filingDate"] < f"{at:%Y-%m-%d}"]
+        numbers = {one["accessionNumber"] for one in filed}
+        assert {row["name"] for row in of["filings"]} == numbers
+        latest = session.run("report_latest", ticker="TKA", limit=100).arrow().to_pylist()
+        assert {row["accessionNo"] for row in latest} == numbers
+        assert {row["source"] for row in latest} == {"sec_filings"}
