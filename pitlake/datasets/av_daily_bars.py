@@ -13,7 +13,7 @@ DATASET = Dataset(
     title="Daily bars of Alpha Vantage",
     summary=(
         "Raw daily bars as traded, never adjusted: adjusted prices know later splits and dividends. Listings in New "
-        "York alone. Not to be mixed with bars of other sources within one series."
+        "York alone. Named queries show such a bar where neither `prices` nor `own_bars` has one of its day."
     ),
     availability=(
         "The close of New York's exchange on the bar's day, early closes included. A bar fetched before its close is "
