@@ -114,6 +114,18 @@ def desk(lake: str | Path | None = None) -> Desk:
     return Desk(root, beside, settings, config, _skills(f"{beside}-skills"), run)
 
 
+def memories(lake: str | Path | None = None) -> dict[str, str]:
+    """Return the roots of every memory of a desk by name: `live`, those of backtests and of questions as of T."""
+    own = desk(lake)
+    places = [*own.beside.parent.glob(f"{own.beside.name}-simulated-*"), *_walked(own.beside)]
+    simulated = {parse_backtest_root(str(place))[1]: str(place) for place in sorted(places) if place.is_dir()}
+    return {LIVE: own.lake} | simulated
+
+
+def _walked(beside: Path) -> list[Path]:
+    return list(Path(f"{beside}-walks").glob("*/memory-simulated-*"))
+
+
 def _skills(beside: str) -> Path | None:
     skills_folder = os.environ.get(SKILLS_VARIABLE)
     folder = Path(skills_folder or beside)

@@ -5,6 +5,7 @@ A command that needs a model fails with exit code 2 and says what to set if ther
 
 import asyncio
 import json
+import os
 import shlex
 from dataclasses import asdict
 from importlib.util import find_spec
@@ -42,11 +43,45 @@ simulated_option = click.option(
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-def command() -> None:
+@click.option(
+    "--memory",
+    "name",
+    metavar="NAME",
+    help="Work on this memory, as `pitlake forge memories` names it [default: live].",
+)
+@click.pass_context
+def command(context: click.Context, name: str | None) -> None:
     """Work with the portfolio manager's agent.
 
     Ask it, read its memory, replay its decisions, approve what it proposes.
     """
+    if name is None:
+        return
+    from forge.desk import memories as roots_by_name
+    from forge.memory.memory import LAKE_VARIABLE
+    from pitlake.errors import BadInput, choice
+
+    roots = roots_by_name()
+    if name not in roots:
+        raise BadInput("--memory", f"there is no memory {name[:40]!r}", choice(name, list(roots)))
+    before = os.environ.get(LAKE_VARIABLE)
+    os.environ[LAKE_VARIABLE] = roots[name]
+
+    def restore() -> None:
+        os.environ.pop(LAKE_VARIABLE)
+        if before is not None:
+            os.environ[LAKE_VARIABLE] = before
+
+    context.call_on_close(restore)
+
+
+@command.command()
+def memories() -> None:
+    """List the memories: the live one, and those of backtests and of questions as of a time."""
+    from forge.desk import memories as roots_by_name
+
+    for name, root in roots_by_name().items():
+        click.echo(f"{name}  {root}")
 
 
 for _one in (*COMMANDS, *BOOK_COMMANDS, *ACCOUNT_COMMANDS, backtest, fork, skills):

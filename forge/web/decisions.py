@@ -33,13 +33,16 @@ class DecisionStart(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A step to read. what: the tool's name, or the kind of step; question, answer: the beginnings of both."""
+    """A step to read. what: the tool's name, or the kind of step; question, answer: the beginnings of both;
+    whole: the answer in full where only its beginning is in `answer`, else "".
+    """
 
     lane: str
     step: int
     what: str
     question: str
     answer: str
+    whole: str = ""
 
 
 class Decision(NamedTuple):
@@ -81,12 +84,17 @@ def _line(step: Step) -> Line:
         arguments_text = (
             ", ".join(f"{key}: {value}" for key, value in arguments.items()) if isinstance(arguments, dict) else ""
         )
-        return Line(step.lane, step.step, str(name), _short(arguments_text), _short(step.answer))
+        return Line(step.lane, step.step, str(name), _short(arguments_text), *_cut(step.answer))
     if step.kind == "model":
         answer = json.loads(step.answer)
         calls = ", ".join(str(call["name"]) for call in answer["calls"])
-        return Line(step.lane, step.step, "model", f"calls {calls}" if calls else "", _short(str(answer["text"])))
-    return Line(step.lane, step.step, step.kind, "", _short(step.answer))
+        return Line(step.lane, step.step, "model", f"calls {calls}" if calls else "", *_cut(str(answer["text"])))
+    return Line(step.lane, step.step, step.kind, "", *_cut(step.answer))
+
+
+def _cut(text: str) -> tuple[str, str]:
+    """Return the beginning of a text, and the whole where it is longer."""
+    return _short(text), text if len(text) > SHOWN else ""
 
 
 def _short(text: str) -> str:

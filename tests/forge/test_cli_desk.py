@@ -3,14 +3,16 @@
 import io
 import json
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
+from forge.core.clock import Simulated
 from forge.memory import Memory
 from forge.memory.lessons import waiting_lessons
 from forge.records import KINDS, ProcessKnowledge, parse
 from pitlake import cli
-from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, activated, reviewed, turn, wrote
+from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, T0, activated, reviewed, turn, wrote
 
 
 @pytest.fixture(autouse=True)
@@ -127,3 +129,20 @@ def test_constraints_only_tighten_the_settings(capsys):
     limits = parse(KINDS["constraints"], turn(memory).read_file("/portfolio/constraints.md"))
     assert (limits.max_gross, limits.max_single_risk) == (150.0, 1.0)
     memory.close()
+
+
+def test_every_memory_is_listed_and_can_be_chosen(capsys, tmp_path):
+    for place in (".pitlake/forge", ".pitlake/forge-walks/spring-run/memory"):
+        run = "spring" if place.endswith("forge") else "spring-run"
+        memory = Memory(tmp_path / place, clock=Simulated(run, T0))
+        wrote(turn(memory, "s", T0), "/memory/views/new.md", replace(NEW_VIEW, scope=run), "view")
+        memory.journal.clock.move(T0 + timedelta(minutes=1))
+        memory.flush()
+        memory.close()
+    listed = asked(capsys, "memories")[1]
+    assert [row.split()[0] for row in listed.splitlines()] == ["live", "spring", "spring-run"]
+    for run in ("spring", "spring-run"):
+        assert asked(capsys, "--memory", run, "views")[1].startswith(f"V-001  {run} ")
+    assert asked(capsys, "views")[1] == ""
+    code, _, err = asked(capsys, "--memory", "sprin", "views")
+    assert (code, "--memory: there is no memory 'sprin'" in err) == (2, True)

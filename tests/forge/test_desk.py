@@ -1,19 +1,21 @@
 """The desk's pages: each as of an instant, a decision replayed by POST alone, and no text more than text."""
 
 import asyncio
+import json
 import re
 from dataclasses import replace
 
 import pytest
 
 from forge.agent.agent import Agent
-from forge.core.tape import Tape
+from forge.core.tape import Step, Tape
 from forge.memory import Memory
 from forge.model import Answer, Call
 from forge.model.scripted import Scripted
 from forge.records import Band, Calibration, Cell, Scenario, render
 from forge.tracking.scores import wilson
 from forge.web import room
+from forge.web.decisions import Decision
 from pitlake.clock import from_micros, iso
 from tests.doors.conftest import small
 from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, turn, wrote
@@ -154,3 +156,17 @@ def test_calibration_is_shown_where_any_was_measured(desk):
         ["to 1 month", "agent", "clean", "40", "0.210", "0.250"],
         ["to 3 months", "pm", "exposed", "7", "insufficient", "insufficient"],
     ]
+
+
+def test_the_whole_of_a_long_answer_opens_and_a_short_one_stands_as_it_is():
+    long, short = "row " * 100, "gap: no such series"
+    tool, said = '["fetch", {"source": "news"}]', json.dumps({"text": "I will look. " * 40, "calls": []})
+    steps = [
+        Step("agent", 1, "tool", tool, long),
+        Step("agent", 2, "tool", tool, short),
+        Step("agent", 3, "model", "", said),
+    ]
+    first, second, third = Decision(None, None, steps, []).lines
+    assert (first.whole, len(first.answer) < len(long)) == (long, True)
+    assert (second.answer, second.whole) == (short, "")
+    assert third.whole == "I will look. " * 40
