@@ -67,7 +67,7 @@ class Tickers:
         for dataset, question in (("names", _NAMES), ("companies", _COMPANIES)):
             statements += _rows(snapshot, dataset, question, until)
         self._statements: dict[str, list[tuple[datetime, tuple[str, ...]]]] = defaultdict(list)
-        sources = defaultdict(set)
+        sources: dict[str, set[str]] = defaultdict(set)
         for cik, _, source, _, _ in statements:
             sources[cik].add(source)
         self._listed = {cik for cik, found in sources.items() if found == {EDGAR_TICKERS}}
