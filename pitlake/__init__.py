@@ -5,7 +5,7 @@ imported where pitlake's dependencies are not installed. Nothing else belongs he
 """
 
 __version__ = "0.1.0"
-__all__ = ["Lake", "PitlakeError", "connect", "mount", "parse_instant", "sealed"]
+__all__ = ["Lake", "PitlakeError", "connect", "mount", "parse_instant", "sealed", "study"]
 
 _HOMES = {
     "Lake": "pitlake.lake",
@@ -14,6 +14,7 @@ _HOMES = {
     "mount": "pitlake.lake",
     "parse_instant": "pitlake.gate.rules",
     "sealed": "pitlake.sealing",
+    "study": "pitlake.studies",
 }
 
 

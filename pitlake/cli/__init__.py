@@ -32,6 +32,8 @@ COMMANDS = (
     "versions",
     "receipts",
     "replay",
+    "check",
+    "study",
     "compact",
     "vacuum",
     "doctor",

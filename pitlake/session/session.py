@@ -7,6 +7,7 @@ sealed by `sealed`.
 
 import re
 import threading
+from collections.abc import Callable
 from datetime import datetime
 from functools import cache
 from importlib.metadata import version as version_of
@@ -41,7 +42,7 @@ class Session:
 
     viewpoint: where it looks from. version: the lake version, fixed. datasets: the names of the bound ones.
     views: the names of their views, each with its dataset's. newest: the newest available_at of each dataset, and of
-    their gaps. filings_count_from: the lake's rule, for receipts.
+    their gaps. filings_count_from: the lake's rule, for receipts. on_result: called with each answer.
     SQL sees `<dataset>` (newest revision per key), `<dataset>_revisions`, `gaps` and `lake_info`; `as_of()` and `now()`
     answer T.
     """
@@ -73,6 +74,7 @@ class Session:
         self._index, self._with_hindsight = index, with_hindsight
         self._prelude: list[Step] = []
         self._lock, self._closed = threading.Lock(), ""
+        self.on_result: Callable[[Result], None] | None = None
 
     @property
     def as_of(self) -> datetime | None:
@@ -163,7 +165,7 @@ class Session:
             hindsight=self.viewpoint.hindsight,
             filings_count_from=self.filings_count_from,
         )
-        return Result(
+        result = Result(
             table,
             asked_question,
             truncated=reply.truncated,
@@ -172,6 +174,9 @@ class Session:
             hindsight=hindsight,
             reading=self._reading(reply),
         )
+        if self.on_result is not None:
+            self.on_result(result)
+        return result
 
     def load(self, name: str, rows: "Rows") -> None:
         """Your own rows as a temporary table, to join with. rows: Arrow, pandas, polars or a list of dicts.

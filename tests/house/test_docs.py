@@ -29,9 +29,11 @@ ELSEWHERE = {
     "adding-a-source.md": "tests/providers/test_adding_a_source.py",
     "adding-an-mcp-tool.md": "tests/doors/test_adding_a_tool.py",
     "asking.md": "tests/doors/test_asking_page.py",
+    "check.md": "tests/check/test_pages.py",
     "forge/a-day.md": "tests/forge/test_pages.py",
     "mount.md": "tests/mounting/test_page.py",
     "real-lake.md": "tests/pipelines/sync/test_page.py",
+    "study.md": "tests/check/test_pages.py",
 }
 WRITTEN = [path.relative_to(DOCS).as_posix() for folder in (DOCS, DOCS / "forge") for path in folder.glob("*.md")]
 PAGES = sorted({*WRITTEN} - GENERATED)

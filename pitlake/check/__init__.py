@@ -1,0 +1,23 @@
+"""Does a function look ahead? `check` runs it on lakes that end at T and reports what changes its past.
+
+`worlds` makes such lakes, `child` runs the function in a process of its own, `tables` gives its answers one form,
+`compare` finds the first difference, `checking` decides what is run and what it means.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pitlake.check.checking import Check, Report, check
+    from pitlake.check.findings import Finding
+
+__all__ = ["Check", "Finding", "Report", "check"]
+
+_HOMES = {"Check": "checking", "Finding": "findings", "Report": "checking", "check": "checking"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'pitlake.check' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"pitlake.check.{_HOMES[name]}"), name)

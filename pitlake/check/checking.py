@@ -1,0 +1,402 @@
+"""Which worlds a function is run on, and what a difference between two of them means.
+
+At an instant T the answer must be the same on the lake, on the lake cut at T, on lakes with another future, and, where
+rows came out late, on the same lake cut at T. An answer that is a history, a table with many dates, must have the same
+rows up to T on all of those, though it is asked for as of the end.
+"""
+
+import os
+import random
+import sys
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from pitlake import clock
+from pitlake.check import runners
+from pitlake.check.compare import Difference, differences
+from pitlake.check.findings import Finding
+from pitlake.check.runners import Runners
+from pitlake.check.tables import Answer
+from pitlake.check.tasks import Function, Reply, Task
+from pitlake.check.worlds import Worlds
+from pitlake.errors import BadInput
+from pitlake.lake.lake import Lake
+from pitlake.lake.storage.manifest import Snapshot
+
+STEPS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1), "month": timedelta(days=30)}
+"""How far apart the instants may lie."""
+TRIALS = 10
+LOOKS = 4
+"""Of a history, how many of the trials ask as of an instant between the two ends."""
+_CLOCK = timedelta(days=400)
+_CUT, _ALTERED, _LATE = (
+    "on a lake that ends at {}",
+    "where the rows after {} are others",
+    "where late rows are left out and the lake ends at {}",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """What to check.
+
+    Attributes:
+        function: the function.
+        since, until: it is asked as of instants from one to the other.
+        every: how far apart they lie, a key of STEPS.
+        trials: how many of them are tried, spread evenly.
+        datasets: those its sessions bind; None for all.
+        time: the column that dates the rows of a history; found by its name or index where it is None.
+        allowed: files it may read.
+    """
+
+    function: Function
+    since: datetime
+    until: datetime
+    every: str = "day"
+    trials: int = TRIALS
+    datasets: tuple[str, ...] | None = None
+    time: str | None = None
+    allowed: tuple[Path, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.since >= self.until:
+            raise BadInput("--from", "is not before --to", "name the earlier instant first")
+        if self.every not in STEPS:
+            raise BadInput("--every", f"{self.every!r} is not a step", f"choose one of {', '.join(STEPS)}")
+        if not 1 <= self.trials <= 10_000:
+            raise BadInput("--trials", f"{self.trials} is not from 1 to 10,000", "give how many instants to try")
+
+    @property
+    def instants(self) -> list[datetime]:
+        """Return the instants that are tried: some of the steps from the first to the last, spread evenly."""
+        count = (self.until - self.since) // STEPS[self.every] + 1
+        chosen = {round(number * (count - 1) / max(self.trials - 1, 1)) for number in range(self.trials)}
+        return [self.since + number * STEPS[self.every] for number in sorted(chosen)]
+
+    @property
+    def cuts(self) -> list[datetime]:
+        """Return instants strictly between the two ends, one in each of as many equal spans, at any time of day."""
+        rng = random.Random(self.trials)  # noqa: S311 - the same instants each time
+        span = (self.until - self.since) / self.trials
+        return [self.since + span * (number + rng.uniform(0.05, 0.95)) for number in range(self.trials)]
+
+
+@dataclass
+class Report:
+    """What a check found. compared: pairs of answers; skipped: why others were not compared, each with its count."""
+
+    check: Check
+    findings: list[Finding] = field(default_factory=list)
+    compared: int = 0
+    skipped: dict[str, int] = field(default_factory=dict)
+    history_by: str | None = None
+
+    def __str__(self) -> str:
+        count = len(self.findings)
+        found = f"{count} finding{'s' if count > 1 else ''}" if count else "nothing found"
+        return f"{self.check.function}: {found} in {self.compared} trials"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return {
+            "function": str(self.check.function),
+            "from": clock.iso(self.check.since),
+            "to": clock.iso(self.check.until),
+            "trials": self.compared,
+            "skipped": self.skipped,
+            "dated_by": self.history_by,
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
+
+
+def check(  # noqa: PLR0913 - all that a check is asked for
+    function: Callable[..., Any] | str,
+    since: str | date,
+    until: str | date,
+    *,
+    every: str = "day",
+    trials: int = TRIALS,
+    lake: "str | Path | Lake | None" = None,
+    version: int | None = None,
+    datasets: Collection[str] | None = None,
+    time: str | None = None,
+    allow: Sequence[str | Path] = (),
+) -> Report:
+    """Run a function on many worlds of a lake and return what in its answers depends on what was not public.
+
+    Args:
+        function: `panel(session)` or `panel(session, as_of)`, at the top level of a file; or "FILE.py::NAME".
+        since: From when it is asked as of; a date counts at its end in New York.
+        until: Until when.
+        every: How far apart the instants lie: hour, day, week or month.
+        trials: How many of them are tried, spread evenly.
+        lake: The lake or its root (default: $PITLAKE_LAKE, else ./.pitlake/lake).
+        version: A lake version (default: the newest).
+        datasets: Those that its sessions bind (default: all).
+        time: The column that dates the rows of a history, where neither its name nor an index says so.
+        allow: Files that the function may read.
+
+    Raises:
+        BadInput: For an argument that can't be used, and a function that fails or answers at random.
+        LakeNotFound: See `pitlake.errors`.
+    """
+    asked = Check(
+        function=Function.of(function),
+        since=_instant(since, "--from"),
+        until=_instant(until, "--to"),
+        every=every,
+        trials=trials,
+        datasets=None if datasets is None else tuple(datasets),
+        time=time,
+        allowed=tuple(Path(path).resolve() for path in allow),
+    )
+    if asked.until > clock.now():
+        raise BadInput("--to", "is in the future", "give a time up to now")
+    home = lake if isinstance(lake, Lake) else Lake(lake)
+    snapshot = home.snapshot(version)
+    names = [name for name in snapshot.tables if "/" not in name and snapshot.files(name)]
+    if asked.datasets is not None:
+        if unknown := sorted({*asked.datasets} - {*names}):
+            raise BadInput("--dataset", f"the lake has no rows of {', '.join(unknown)}", f"it has {', '.join(names)}")
+        names = list(asked.datasets)
+    with (
+        TemporaryDirectory(prefix="pitlake-check-") as folder,
+        runners.started(2 if (os.cpu_count() or 1) < 8 else 4) as children,
+    ):
+        worlds = Worlds(snapshot, names, Path(folder))
+        snapshot.fetch(file for table in snapshot.tables for file in snapshot.files(table))
+        return _Checking(asked, worlds, children, home.location).run()
+
+
+def _instant(text: str | date, field: str) -> datetime:
+    if isinstance(text, datetime):
+        return clock.instant(text, field)
+    if isinstance(text, str) and len(text) > len("2024-01-01"):
+        return clock.instant(text, field)
+    try:
+        return clock.end_of_new_york_day(text if isinstance(text, date) else date.fromisoformat(text))
+    except ValueError:
+        raise BadInput(field, f"{text!r} is not a date or an instant", "give one such as 2024-03-01") from None
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Two runs that must agree as of `at`: with later rows, and without them. rebuild: the second run's world where
+    only some datasets are cut.
+    """
+
+    at: datetime
+    words: str
+    left: Task
+    right: Task
+    rebuild: Callable[[Collection[str]], Snapshot] | None = None
+
+
+class _Checking:
+    """One check while it runs."""
+
+    def __init__(self, check: Check, worlds: Worlds, children: Runners, lake: str) -> None:
+        self.check, self.worlds, self.children, self.lake = check, worlds, children, lake
+        self.paths = tuple(path or str(Path.cwd()) for path in sys.path)
+        self.report = Report(check)
+        self.full = worlds.full
+        self.examples: dict[str, tuple[_Pair, Difference]] = {}
+        self.datasets = check.datasets
+        self.alone: dict[datetime, Reply] = {}
+
+    def run(self) -> Report:
+        """Run all trials."""
+        end = self._task(self.full, self.check.until)
+        clocked = replace(end, clock=_CLOCK)
+        (first,), (second,), (later,) = self._run([end, end, clocked])
+        base = self._usable(first)
+        self.alone[self.check.until] = first
+        self._refuse_chance(base, self._usable(second))
+        self._note_sightings(first, self.check.until)
+        self._check_clock(base, later)
+        time = base.time_column(self.check.time)
+        self.report.history_by = time
+        if first.datasets:
+            self.datasets = tuple(sorted(first.datasets))
+            self.worlds = replace(self.worlds, datasets=[n for n in self.worlds.datasets if n in first.datasets])
+        instants = self.check.instants
+        if time is not None:
+            for at in self.check.cuts:
+                self._compare(list(self._pairs(at, self.check.until)), time)
+            instants = instants[:: max(1, len(instants) // LOOKS)]
+        for at in instants:
+            self._compare(list(self._pairs(at, at)), None)
+        self._check_memory(instants)
+        self._add_examples()
+        return self.report
+
+    def _task(self, snapshot: Snapshot, *instants: datetime) -> Task:
+        return Task(
+            function=self.check.function,
+            snapshot=snapshot,
+            instants=instants,
+            datasets=self.datasets,
+            paths=self.paths,
+            lake=self.lake,
+            folder=self.worlds.folder,
+        )
+
+    def _run(self, tasks: Sequence[Task]) -> list[list[Reply]]:
+        """Run tasks. Where one fails that binds only what the first run read, it may want more, and is run again."""
+        answers = self.children.run(tasks)
+        wanting = [
+            number
+            for number, (task, replies) in enumerate(zip(tasks, answers, strict=True))
+            if task.datasets != self.check.datasets and any(reply.error for reply in replies)
+        ]
+        repeats = self.children.run([replace(tasks[number], datasets=self.check.datasets) for number in wanting])
+        for number, replies in zip(wanting, repeats, strict=True):
+            answers[number] = replies
+        return answers
+
+    def _usable(self, reply: Reply) -> Answer:
+        if reply.bad_input is not None:
+            raise BadInput(*reply.bad_input)
+        if reply.answer is None:
+            raise BadInput("function", f"{self.check.function} fails: {reply.error}", "make it run on the lake first")
+        if not reply.answer.rows:
+            step = "ask for a time, or datasets, that the lake has rows of"
+            raise BadInput("function", f"{self.check.function} returned no rows as of --to", step)
+        return reply.answer
+
+    def _refuse_chance(self, first: Answer, second: Answer) -> None:
+        if changed := differences(first, second):
+            problem = f"{self.check.function} gives two answers to one question (see {', '.join(changed)})"
+            raise BadInput("function", problem, "give its random numbers a seed")
+
+    def _pairs(self, at: datetime, as_of: datetime) -> Iterator[_Pair]:
+        """Yield runs that must agree: in what counts as past at one instant, asked as of the same or a later one."""
+        worlds, seed, spelled = self.worlds, int(at.timestamp()), clock.iso(at)
+        full = self._task(self.full, as_of)
+
+        def cut(datasets: Collection[str] | None = None) -> Snapshot:
+            return worlds.cut(at, datasets)
+
+        yield _Pair(at, _CUT.format(spelled), full, self._task(cut(), as_of), cut)
+        yield _Pair(at, _ALTERED.format(spelled), full, self._task(worlds.altered(at, seed), as_of))
+        if as_of > at:  # rows that a history dates before they came out would be missing here by our own doing
+            return
+        late = worlds.delayed(at, seed)
+
+        def cut_late(datasets: Collection[str] | None = None) -> Snapshot:
+            return worlds.cut(at, datasets, of=late)
+
+        yield _Pair(at, _LATE.format(spelled), self._task(late, as_of), self._task(cut_late(), as_of), cut_late)
+
+    def _compare(self, pairs: Sequence[_Pair], time: str | None) -> None:
+        """Run pairs and keep the smallest difference of each column."""
+        tasks = {id(task): task for pair in pairs for task in (pair.left, pair.right)}
+        replies = {name: self.alone[task.instants[0]] for name, task in tasks.items() if self._is_known(task)}
+        new = [name for name in tasks if name not in replies]
+        replies |= zip(new, (reply for (reply,) in self._run([tasks[name] for name in new])), strict=True)
+        self.alone |= {task.instants[0]: replies[name] for name, task in tasks.items() if task.snapshot is self.full}
+        for pair in pairs:
+            left, right = replies[id(pair.left)], replies[id(pair.right)]
+            self._note_sightings(left, pair.left.instants[0])
+            if left.answer is None or right.answer is None:
+                self._compare_failures(pair, left, right, looks=time is None)
+                continue
+            self.report.compared += 1
+            until = None if time is None else pair.at
+            for column, difference in differences(left.answer, right.answer, time=time, until=until).items():
+                known = self.examples.get(column)
+                if known is None or difference.count < known[1].count:
+                    self.examples[column] = (pair, difference)
+
+    def _is_known(self, task: Task) -> bool:
+        return task.snapshot is self.full and task.instants[0] in self.alone
+
+    def _compare_failures(self, pair: _Pair, left: Reply, right: Reply, *, looks: bool) -> None:
+        """Take a failure without later rows for a difference; elsewhere nothing can be told from one."""
+        if looks and left.answer is not None and pair.words.startswith(_CUT[:10]):
+            self.report.compared += 1
+            difference = Difference("answer", {}, "an answer", right.error, 1)
+            self.examples.setdefault("answer", (pair, difference))
+            return
+        reason = left.error or right.error
+        self.report.skipped[reason] = self.report.skipped.get(reason, 0) + 1
+
+    def _check_clock(self, base: Answer, later: Reply) -> None:
+        if later.answer is None:
+            self.report.skipped[f"with another clock: {later.error}"] = 1
+            return
+        self.report.compared += 1
+        words = f"where the clock is {_CLOCK.days} days ahead"
+        for difference in differences(base, later.answer).values():
+            self._add("clock", self.check.until, difference, words)
+
+    def _check_memory(self, asked: Sequence[datetime]) -> None:
+        """Ask the same again in one process, the latest first, where what was remembered may come out."""
+        instants = (self.check.until, *sorted({*asked} - {self.check.until}, reverse=True))
+        (replies,) = self._run([self._task(self.full, *instants)])
+        for at, reply in zip(instants[1:], replies[1:], strict=True):
+            alone = self.alone[at]
+            if alone.answer is None or reply.answer is None:
+                continue
+            self.report.compared += 1
+            for difference in differences(reply.answer, alone.answer).values():
+                self._add("cache", at, difference, "in a process of its own")
+
+    def _note_sightings(self, reply: Reply, at: datetime) -> None:
+        known = {(finding.kind, finding.where.rpartition(", at ")[2]) for finding in self.report.findings}
+        for sighting in reply.sightings:
+            if sighting.kind == "file" and Path(sighting.subject).resolve() in self.check.allowed:
+                continue
+            if (sighting.kind, sighting.where.rpartition(", at ")[2]) not in known:
+                known.add((sighting.kind, sighting.where.rpartition(", at ")[2]))
+                self.report.findings.append(Finding(kind=sighting.kind, at=at, where=sighting.where))
+
+    def _add_examples(self) -> None:
+        causes = self._causes()
+        for column, (pair, difference) in self.examples.items():
+            self._add("future", pair.at, difference, pair.words, causes.get(column, ()))
+
+    def _causes(self) -> dict[str, tuple[str, ...]]:
+        """Return the datasets of which the later rows alone change a column: each is cut by itself."""
+        causes: dict[str, tuple[str, ...]] = {}
+        for column, (pair, _) in self.examples.items():
+            candidates = [
+                name for name in self.worlds.datasets if name in self.worlds.after(pair.at - timedelta(days=400))
+            ]
+            rebuild = pair.rebuild or partial(self.worlds.cut, pair.at)
+            if len(candidates) == 1:
+                causes[column] = tuple(candidates)
+                continue
+            tasks = [replace(pair.right, snapshot=rebuild([name])) for name in candidates]
+            left, *rights = (reply for (reply,) in self._run([pair.left, *tasks]))
+            time = self.report.history_by if pair.left.instants[0] != pair.at else None
+            until = pair.at if time else None
+            causes[column] = tuple(
+                name
+                for name, right in zip(candidates, rights, strict=True)
+                if left.answer is not None
+                and (right.answer is None or column in differences(left.answer, right.answer, time=time, until=until))
+            )
+        return causes
+
+    def _add(self, kind: str, at: datetime, difference: Difference, world: str, datasets: tuple[str, ...] = ()) -> None:
+        if any(finding.kind == kind and finding.column == difference.column for finding in self.report.findings):
+            return
+        self.report.findings.append(
+            Finding(
+                kind=kind,
+                at=at,
+                column=difference.column,
+                row=difference.row,
+                with_future=difference.left,
+                without_future=difference.right,
+                datasets=datasets,
+                world=world,
+            )
+        )

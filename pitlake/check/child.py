@@ -1,0 +1,155 @@
+"""The process that runs a checked function: `python -m pitlake.check.child`. It forks a new one for each task.
+
+A fork has imported pitlake and pandas but never the user's module, so each task begins without anything remembered.
+Tasks come on stdin and replies go to stdout, each pickled after its length; what the function prints goes to stderr.
+"""
+
+import gc
+import importlib.util
+import inspect
+import os
+import pickle
+import random
+import struct
+import sys
+import traceback
+from contextlib import ExitStack, nullcontext, suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import IO, Any
+
+from pitlake.check.tables import answer_of
+from pitlake.check.tasks import Function, Reply, Task
+from pitlake.check.watching import Watch, clock_ahead
+from pitlake.datasets import all_datasets
+from pitlake.errors import BadInput
+from pitlake.session.in_process import InProcess
+from pitlake.session.viewpoint import Viewpoint
+
+LENGTH = struct.Struct(">Q")
+__all__ = ["InProcess", "main", "read", "write"]  # imported here once, for all forks
+
+
+def write(stream: IO[bytes], value: object) -> None:
+    """Write a value after its length."""
+    content = pickle.dumps(value)
+    stream.write(LENGTH.pack(len(content)) + content)
+    stream.flush()
+
+
+def read(stream: IO[bytes]) -> Any:
+    """Read a value that `write` wrote. Raises EOFError at the end of the stream."""
+    head = stream.read(LENGTH.size)
+    if len(head) < LENGTH.size:
+        raise EOFError
+    return pickle.loads(stream.read(LENGTH.unpack(head)[0]))  # noqa: S301 - from our own other end
+
+
+def main() -> None:
+    """Run tasks until stdin ends."""
+    with suppress(ImportError):
+        import pandas  # noqa: F401, ICN001 - for all forks, which would take a second each
+    all_datasets()
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    gc.freeze()
+    tasks = sys.stdin.buffer
+    while True:
+        try:
+            task = read(tasks)
+        except EOFError:
+            return
+        process = os.fork()
+        if process == 0:
+            code = 1
+            try:
+                write(replies, run(task))
+                code = 0
+            finally:
+                os._exit(code)
+        _, status = os.waitpid(process, 0)
+        if status:
+            message = f"the process of the function ended with status {status}"
+            write(replies, [Reply(None, message) for _ in task.instants])
+
+
+def run(task: Task) -> list[Reply]:
+    """Run a task in this process, which is spoilt by it, and return a reply for each call."""
+    sys.path[:] = [str(task.function.path.parent), *(path for path in task.paths if path not in ("", sys.path[0]))]
+    random.seed(0)
+    with suppress(ImportError):
+        import numpy as np
+
+        np.random.seed(0)
+    watch = Watch(task)
+    watch.start()
+    try:
+        watch.at = task.instants[0]
+        with clock_ahead(task.clock) if task.clock else nullcontext():
+            function = _load(task.function)
+        takes_as_of = _takes_as_of(function)
+    except BadInput as error:
+        return [Reply(None, str(error), (error.field, error.problem, error.next_step))]
+    return [_call(task, watch, function, at, takes_as_of) for at in task.instants]
+
+
+def _load(target: Function) -> Any:
+    spec = importlib.util.spec_from_file_location(target.path.stem, target.path)
+    if spec is None or spec.loader is None:
+        raise BadInput("function", f"{target.path.name} is not a Python file", "name a file that ends in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[target.path.stem] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # noqa: BLE001 - the user's code may raise anything
+        raise BadInput(
+            "function", f"{target.path.name} can't be imported: {_told(error)}", "make it run alone"
+        ) from None
+    function = getattr(module, target.name, None)
+    if not callable(function):
+        names = [name for name, value in vars(module).items() if inspect.isfunction(value) and not name.startswith("_")]
+        problem = f"{target.path.name} has no function {target.name}"
+        raise BadInput("function", problem, f"it has {', '.join(names)}" if names else "define one")
+    return function
+
+
+def _takes_as_of(function: Any) -> bool:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    positional = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    required = [each for each in positional if each.default is each.empty]
+    takes = len(required) == 2 or (len(positional) >= 2 and positional[1].name == "as_of")
+    if not positional or len(required) > 2:
+        problem = f"{getattr(function, '__name__', 'it')} takes {len(required)} arguments"
+        raise BadInput("function", problem, "write it as panel(session) or panel(session, as_of)")
+    return takes
+
+
+def _call(task: Task, watch: Watch, function: Any, at: datetime, takes_as_of: bool) -> Reply:
+    watch.at = None
+    with ExitStack() as stack:
+        session = stack.enter_context(watch.open(Viewpoint(as_of=at)))
+        watch.at = at
+        if task.clock > timedelta():
+            stack.enter_context(clock_ahead(task.clock))
+        try:
+            returned = function(session, at) if takes_as_of else function(session)
+            answer = answer_of(returned)
+        except BadInput as error:
+            return Reply(None, str(error), (error.field, error.problem, error.next_step), tuple(watch.sightings))
+        except Exception as error:  # noqa: BLE001 - the user's code may raise anything
+            return Reply(None, _told(error), None, tuple(watch.sightings))
+    datasets = None if watch.datasets is None else frozenset(watch.datasets)
+    return Reply(answer, "", None, tuple(watch.sightings), datasets)
+
+
+def _told(error: Exception) -> str:
+    lines = [frame for frame in traceback.extract_tb(error.__traceback__) if "/pitlake/" not in frame.filename]
+    place = f" ({Path(lines[-1].filename).name}:{lines[-1].lineno})" if lines else ""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}{place}"
+
+
+if __name__ == "__main__":
+    main()

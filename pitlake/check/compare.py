@@ -1,0 +1,159 @@
+"""The first difference of two answers, column by column. Rows are matched by their dates and names, not by position."""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
+
+from pitlake.check.tables import Answer, public_from
+
+ABSENT = "no such row"
+RELATIVE, ABSOLUTE = 1e-9, 1e-12
+"""How far two floats may differ: sums of the same rows in another order do."""
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where two answers differ in a column: the first row, both values, and in how many rows they do."""
+
+    column: str
+    row: Row
+    left: Any
+    right: Any
+    count: int
+
+
+def differences(
+    left: Answer, right: Answer, *, time: str | None = None, until: datetime | None = None
+) -> dict[str, Difference]:
+    """Return the first difference of each column.
+
+    Args:
+        time: The column that dates the rows; they are compared in its order.
+        until: Compare only the rows that count as past by then.
+    """
+    since = max(_first(left, time), _first(right, time))  # a panel of the last n rows begins elsewhere
+    left_rows, right_rows = (_rows(answer, time, since, until) for answer in (left, right))
+    names = list(dict.fromkeys([*left.columns, *right.columns]))
+    key = _key((left, left_rows), (right, right_rows), names, time)
+    pairs, left_only, right_only = _matched(left_rows, right_rows, key)
+    found: dict[str, list[tuple[Row, Any, Any]]] = defaultdict(list)
+    for first, second in pairs:
+        for name in names:
+            if not same(first.get(name), second.get(name)):
+                found[name].append((_named(first, key), first.get(name), second.get(name)))
+    for name, row, first_value, second_value in _unmatched(left_only, right_only, key, names, time):
+        found[name].append((row, first_value, second_value))
+    return {
+        name: Difference(name, *min(cases, key=lambda case: _order(case[0])), len(cases))
+        for name, cases in found.items()
+    }
+
+
+def same(first: Any, second: Any) -> bool:
+    """Return whether two values are the same, up to the order in which floats were added."""
+    if isinstance(first, float | int) and isinstance(second, float | int):
+        return first == second or math.isclose(first, second, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
+    if isinstance(first, list) and isinstance(second, list):
+        return len(first) == len(second) and all(map(same, first, second))
+    if isinstance(first, dict) and isinstance(second, dict):
+        return first.keys() == second.keys() and all(same(first[name], second[name]) for name in first)
+    return bool(type(first) is type(second) and first == second)
+
+
+def _first(answer: Answer, time: str | None) -> datetime:
+    dates = public_from(answer.columns.get(time, [])) if time else []
+    return min((moment for moment in dates if moment is not None), default=datetime.min.replace(tzinfo=timezone.utc))
+
+
+def _rows(answer: Answer, time: str | None, since: datetime, until: datetime | None) -> list[Row]:
+    rows = [dict(zip(answer.columns, values, strict=True)) for values in zip(*answer.columns.values(), strict=True)]
+    if time is None or until is None or time not in answer.columns:
+        return rows
+    dated = zip(rows, public_from(answer.columns[time]), strict=True)
+    return [row for row, public in dated if public is not None and since <= public <= until]
+
+
+def _key(
+    left: tuple[Answer, list[Row]], right: tuple[Answer, list[Row]], names: Sequence[str], time: str | None
+) -> tuple[str, ...]:
+    """Return the fewest columns that name a row in both answers: the index and the date, then others in their order."""
+    index = [name for name in dict.fromkeys((*left[0].index, *right[0].index)) if name in names]
+    key = list(dict.fromkeys([*([time] if time else []), *index]))
+    both = (left[1], right[1])
+    candidates = [name for name in names if name not in key and _names_rows(name, both)]
+    for name in sorted(candidates, key=lambda name: _has_numbers(name, both)):
+        if all(_unique(rows, key) for rows in both):
+            break
+        key.append(name)
+    return tuple(key)
+
+
+def _names_rows(name: str, both: Sequence[Sequence[Row]]) -> bool:
+    values = [row.get(name) for rows in both for row in rows]
+    return any(value is not None for value in values) and not any(
+        isinstance(value, float | list | dict | bool) for value in values
+    )
+
+
+def _has_numbers(name: str, both: Sequence[Sequence[Row]]) -> bool:
+    return any(isinstance(row.get(name), int) for rows in both for row in rows)
+
+
+def _unique(rows: Sequence[Row], key: Sequence[str]) -> bool:
+    return len(rows) <= 1 or (bool(key) and max(Counter(_identity(row, key) for row in rows).values()) == 1)
+
+
+def _identity(row: Row, key: Sequence[str]) -> tuple[str, ...]:
+    return tuple(repr(row.get(name)) for name in key)
+
+
+def _matched(
+    left: Sequence[Row], right: Sequence[Row], key: Sequence[str]
+) -> tuple[list[tuple[Row, Row]], list[Row], list[Row]]:
+    """Return the pairs of rows with the same key, and the rows that have none; equal keys are paired in order."""
+    waiting: dict[tuple[str, ...], list[Row]] = defaultdict(list)
+    for row in sorted(right, key=_order):
+        waiting[_identity(row, key)].append(row)
+    pairs, alone = [], []
+    for row in sorted(left, key=_order):
+        partners = waiting[_identity(row, key)]
+        if partners:
+            pairs.append((row, partners.pop(0)))
+        else:
+            alone.append(row)
+    return pairs, alone, [row for rows in waiting.values() for row in rows]
+
+
+def _unmatched(
+    left: list[Row], right: list[Row], key: Sequence[str], names: Sequence[str], time: str | None
+) -> Iterator[tuple[str, Row, Any, Any]]:
+    """Yield what differs in rows without a partner: the column of the key by which they miss each other, or the row."""
+    for name in key:
+        rest = [other for other in key if other != name]
+        if name == time or not rest or not left or not right:
+            continue
+        pairs, left_rest, right_rest = _matched(left, right, rest)
+        if pairs and len(left_rest) + len(right_rest) < len(left) + len(right):
+            for first, second in pairs:
+                yield name, _named(first, rest), first.get(name), second.get(name)
+            left, right = left_rest, right_rest
+    values = [name for name in names if name not in key] or list(key[-1:]) or list(names)
+    for row in left:
+        for name in values:
+            yield name, _named(row, key), row.get(name), ABSENT
+    for row in right:
+        for name in values:
+            yield name, _named(row, key), ABSENT, row.get(name)
+
+
+def _named(row: Row, key: Sequence[str]) -> Row:
+    return {name: row.get(name) for name in key}
+
+
+def _order(row: Row) -> tuple[str, ...]:
+    return tuple(str(value) for value in row.values())

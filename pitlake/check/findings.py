@@ -1,0 +1,78 @@
+"""A finding: one output that depends on what was not public, with the smallest example of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from pitlake.clock import iso
+
+KINDS = {
+    "future": "depends on rows that were not public",
+    "cache": "depends on an earlier call",
+    "session": "opens a session that sees more",
+    "file": "reads a file that the lake does not date",
+    "network": "asks the network",
+    "clock": "depends on this machine's clock",
+}
+"""What is wrong, by the kind of a finding."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One output of a function that depends on what was not public.
+
+    Attributes:
+        kind: a key of KINDS.
+        at: the instant after which nothing may matter.
+        column: the output; "" where it is the function as a whole.
+        row: what names the row of the example.
+        with_future: the value where later rows are there.
+        without_future: the value where they are not.
+        datasets: those whose later rows alone make the difference.
+        world: what was done to the lake.
+        where: the line of the function's code, where one does it.
+    """
+
+    kind: str
+    at: datetime
+    column: str = ""
+    row: Mapping[str, Any] = field(default_factory=dict)
+    with_future: Any = None
+    without_future: Any = None
+    datasets: tuple[str, ...] = ()
+    world: str = ""
+    where: str = ""
+
+    def __str__(self) -> str:
+        subject = f"{self.column} " if self.column else ""
+        parts = [f"{subject}{KINDS[self.kind]}"]
+        if self.where:
+            parts.append(self.where)
+        if self.column:
+            row = ", ".join(f"{name}={_spelled(value)}" for name, value in self.row.items()) or "the answer"
+            parts.append(f"{row}: {_spelled(self.with_future)}, but {_spelled(self.without_future)} {self.world}")
+        if self.datasets:
+            parts.append(f"caused by {', '.join(self.datasets)}")
+        return f"as of {iso(self.at)}: " + "; ".join(parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return {
+            "kind": self.kind,
+            "at": iso(self.at),
+            "column": self.column,
+            "row": {name: _spelled(value) for name, value in self.row.items()},
+            "with_future": _spelled(self.with_future),
+            "without_future": _spelled(self.without_future),
+            "datasets": list(self.datasets),
+            "world": self.world,
+            "where": self.where,
+        }
+
+
+def _spelled(value: Any) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    text = "null" if value is None else str(value)
+    return text if len(text) <= 60 else text[:59] + "…"

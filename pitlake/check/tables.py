@@ -1,0 +1,178 @@
+"""What a function returns, in one form: columns of plain Python values. Frames, Arrow, dicts, lists and scalars."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from typing import Any
+
+from pitlake.clock import end_of_new_york_day
+from pitlake.errors import BadInput
+
+TIMES = ("date", "as_of", "day", "time", "timestamp", "datetime")
+"""Names of the column by which rows are dated, in order of preference."""
+LEAST_DATES = 3  # a table with fewer dates is a look at one instant, not a history
+_PLAIN = (bool, int, float, str, bytes, date, time, timedelta, Decimal, type(None))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A function's answer as columns of one length. index: those that were its index."""
+
+    columns: Mapping[str, list[Any]]
+    index: tuple[str, ...] = ()
+    times: tuple[str, ...] = field(default=())
+
+    @property
+    def rows(self) -> int:
+        """Return the number of rows."""
+        return len(next(iter(self.columns.values()), []))
+
+    def time_column(self, name: str | None) -> str | None:
+        """Return the column that dates the rows, or None where the answer is a look at one instant.
+
+        Raises BadInput where `name`, which the user gives, is not a column of instants or dates.
+        """
+        if name is not None:
+            if name not in self.columns:
+                raise BadInput("--time", f"{name!r} is not a column of the answer", f"it has {', '.join(self.columns)}")
+            if not _dates(self.columns[name]):
+                raise BadInput("--time", f"{name!r} holds no dates or instants", "name the column that dates the rows")
+            return name
+        looks_alike = any(self._tells_rows_apart(column) for column in self.columns)
+        candidates = [*self.times, *(column for column in TIMES if column in self.columns and not looks_alike)]
+        return next((column for column in candidates if len(_dates(self.columns[column])) >= LEAST_DATES), None)
+
+    def _tells_rows_apart(self, column: str) -> bool:
+        """Return whether a text names each row: a table of one row a company is a look at one instant."""
+        values = self.columns[column]
+        return all(isinstance(value, str) for value in values) and len(set(values)) == len(values)
+
+
+def public_from(values: Sequence[Any]) -> list[datetime | None]:
+    """Return from when rows with these dates count as past: a date counts at its end in New York.
+
+    Instants that all lie at midnight are dates. Other instants without a zone are read as UTC.
+    """
+    instants = [value for value in values if isinstance(value, datetime)]
+    midnights = all(value.time() == time() for value in instants)
+    return [_public_from(value, midnights=midnights) for value in values]
+
+
+def _public_from(value: Any, *, midnights: bool) -> datetime | None:
+    if isinstance(value, datetime):
+        if midnights:
+            return end_of_new_york_day(value.date())
+        return value if value.tzinfo else value.replace(tzinfo=timezone.utc)
+    return end_of_new_york_day(value) if isinstance(value, date) else None
+
+
+def _dates(values: Sequence[Any]) -> set[Any]:
+    """Return the distinct dates of a column; none where it holds anything else."""
+    dates = {value for value in values if value is not None}
+    return dates if dates and all(isinstance(value, date) for value in dates) else set()
+
+
+def answer_of(returned: Any) -> Answer:
+    """Return what a function returned as an `Answer`. Raises BadInput for what has no columns and no value."""
+    library = type(returned).__module__.partition(".")[0]
+    if library == "pandas" and hasattr(returned, "reset_index"):
+        return _from_pandas(returned)
+    if library == "polars":
+        return _from_polars(returned)
+    if hasattr(returned, "arrow") and callable(returned.arrow):
+        returned = returned.arrow()
+    if hasattr(returned, "to_pydict"):
+        return _columns(returned.to_pydict())
+    if library == "numpy" and hasattr(returned, "tolist"):
+        returned = returned.tolist()
+    if isinstance(returned, Mapping):
+        return _from_mapping(returned)
+    if isinstance(returned, list | tuple):
+        return _from_list(returned)
+    if isinstance(returned, _PLAIN):
+        return Answer({"value": [_plain(returned)]})
+    problem = f"returned a {type(returned).__name__}"
+    raise BadInput("function", problem, "return a frame, an Arrow table, dicts, a list or a single value")
+
+
+def _columns(columns: Mapping[Any, Sequence[Any]], index: Sequence[Any] = (), times: Sequence[Any] = ()) -> Answer:
+    plain = {str(name): [_plain(value) for value in values] for name, values in columns.items()}
+    if len({len(values) for values in plain.values()}) > 1:
+        raise BadInput("function", "returned columns of different lengths", "give each column a value for each row")
+    return Answer(plain, tuple(map(str, index)), tuple(map(str, times)))
+
+
+def _from_pandas(frame: Any) -> Answer:
+    import pandas as pd
+
+    if not isinstance(frame, pd.DataFrame):
+        frame = frame.to_frame(frame.name if getattr(frame, "name", None) is not None else "value")
+    if frame.columns.nlevels > 1:
+        frame = frame.set_axis(["/".join(map(str, name)) for name in frame.columns], axis="columns")
+    counted = isinstance(frame.index, pd.RangeIndex) and frame.index.name is None
+    index, times = [], []
+    columns: dict[Any, list[Any]] = {}
+    for level in range(0 if counted else frame.index.nlevels):
+        values, name = frame.index.get_level_values(level), frame.index.names[level]
+        name = f"index_{level}" if name is None else str(name)
+        index.append(name)
+        columns[name] = list(values.astype(object))
+        if isinstance(values, pd.DatetimeIndex | pd.PeriodIndex):
+            times.append(name)
+    for number, name in enumerate(frame.columns):
+        columns.setdefault(str(name), list(frame.iloc[:, number].astype(object)))
+    return _columns(columns, index, times)
+
+
+def _from_polars(frame: Any) -> Answer:
+    if hasattr(frame, "collect"):
+        frame = frame.collect()
+    if not hasattr(frame, "columns"):
+        frame = frame.to_frame(frame.name or "value")
+    return _columns(frame.to_dict(as_series=False))
+
+
+def _from_mapping(returned: Mapping[Any, Any]) -> Answer:
+    values = list(returned.values())
+    if values and all(isinstance(value, Mapping) for value in values):
+        return _from_list([{"key": key, **value} for key, value in returned.items()], index=("key",))
+    if returned and all(isinstance(key, date) for key in returned):
+        return _columns({"date": list(returned), "value": values}, ("date",), ("date",))
+    if values and all(_is_column(value) for value in values):
+        return _columns({name: list(value) for name, value in returned.items()})
+    return _columns({name: [value] for name, value in returned.items()})
+
+
+def _is_column(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+
+
+def _from_list(returned: Sequence[Any], index: Sequence[str] = ()) -> Answer:
+    if returned and all(isinstance(row, Mapping) for row in returned):
+        names = dict.fromkeys(name for row in returned for name in row)
+        return _columns({name: [row.get(name) for row in returned] for name in names}, index)
+    return _columns({"position": list(range(len(returned))), "value": list(returned)}, ("position",))
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that compares and travels: NaN and NaT become None, numpy's and pandas' values Python's own."""
+    if hasattr(value, "to_pydatetime"):
+        return None if value != value else value.to_pydatetime(warn=False)
+    if hasattr(value, "to_timestamp"):
+        return value.end_time.to_pydatetime(warn=False)
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    if isinstance(value, Mapping):
+        return {str(name): _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(inner) for inner in (sorted(value, key=repr) if isinstance(value, set | frozenset) else value)]
+    if isinstance(value, date):  # subclasses, of a shifted clock for one, do not travel
+        day = date(value.year, value.month, value.day)
+        return datetime.combine(day, value.timetz()) if isinstance(value, datetime) else day
+    if isinstance(value, _PLAIN):
+        return value
+    return None if type(value).__name__ in {"NaTType", "NAType"} else repr(value)

@@ -1,0 +1,170 @@
+"""Other worlds of one lake version: cut at an instant, with another future, or with rows that were published later.
+
+A world is a `Snapshot` whose files are the lake's own where nothing changed, and rewritten ones in a folder where
+something did. The lake itself is read and never written.
+"""
+
+import random
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from pitlake.clock import AVAILABLE_AT, OBSERVED_AT
+from pitlake.lake.storage.files import ceil_millis, floor_millis, write_parquet
+from pitlake.lake.storage.manifest import DataFile, Snapshot, TableState
+from pitlake.tombstones import superseded_table_name
+
+BEFORE, AFTER = timedelta(days=120), timedelta(days=400)
+"""How far around the instant rows are delayed and altered; what lies later is left out."""
+DELAYED = 0.2  # the share of the rows shortly before the instant that come out after it
+_SYSTEM = frozenset({AVAILABLE_AT, OBSERVED_AT, "available_at_source", "evidence", "content_hash", "basis"})
+
+
+@dataclass(frozen=True)
+class Worlds:
+    """The worlds of a lake version. datasets: those that are changed. folder: where rewritten files go."""
+
+    snapshot: Snapshot
+    datasets: Collection[str]
+    folder: Path
+
+    @property
+    def full(self) -> Snapshot:
+        """Return the version as it is, as plain data that travels to other processes."""
+        tables = {name: TableState(self.snapshot.files(name)) for name in self.snapshot.tables}
+        return Snapshot(self.snapshot.version, tables)
+
+    def cut(self, at: datetime, datasets: Collection[str] | None = None, *, of: Snapshot | None = None) -> Snapshot:
+        """Return a world in which nothing of these datasets (default: all) became public after an instant."""
+        names = set(self.datasets if datasets is None else datasets)
+        bound = pa.scalar(at, pa.timestamp("us", "UTC"))
+
+        def cut(file: DataFile) -> list[DataFile]:
+            if file.hi <= at:
+                return [file]
+            return [] if file.lo > at else self._rewritten(file, lambda rows: _until(rows, bound))
+
+        return self._changed(of or self.full, names, cut)
+
+    def altered(self, at: datetime, seed: int) -> Snapshot:
+        """Return a world that is the same up to an instant, its rows in another order, and tells another story later.
+
+        Numbers change; texts change places, so that each is still one of its kind.
+        """
+        rng = np.random.default_rng(seed)
+        bound = pa.scalar(at, pa.timestamp("us", "UTC"))
+
+        def alter(file: DataFile) -> list[DataFile]:
+            if file.hi < at - BEFORE:
+                return [file]
+            if file.lo > at + AFTER:
+                return []
+
+            def alter_rows(rows: pa.Table) -> pa.Table:
+                later = rows.filter(pc.greater(rows[AVAILABLE_AT], bound))
+                whole = pa.concat_tables([_until(rows, bound), _altered(later)])
+                return whole.take(pa.array(rng.permutation(len(whole))))
+
+            return self._rewritten(file, alter_rows)
+
+        return self._changed(self._without_tombstones(), set(self.datasets), alter)
+
+    def delayed(self, at: datetime, seed: int) -> Snapshot:
+        """Return a world in which some of the rows shortly before an instant became public only after it."""
+        rng = random.Random(seed)  # noqa: S311 - a repeatable choice of rows, not a secret
+
+        def delay(file: DataFile) -> list[DataFile]:
+            if file.hi < at - BEFORE or file.lo > at:
+                return [file]
+            chosen = [rng.random() < DELAYED for _ in range(file.rows)]
+            day = timedelta(days=1)
+
+            def is_late(rows: pa.Table) -> list[bool]:
+                recent = [at - BEFORE <= moment <= at for moment in rows[AVAILABLE_AT].to_pylist()]
+                return [late and near for late, near in zip(chosen, recent, strict=True)]
+
+            def delay_rows(rows: pa.Table) -> pa.Table:
+                late = rows.filter(pa.array(is_late(rows), pa.bool_()))
+                moments = pa.array(
+                    [at + day * (1 + number % 9) for number in range(len(late))], rows.schema.field(AVAILABLE_AT).type
+                )
+                return late.set_column(late.column_names.index(AVAILABLE_AT), rows.schema.field(AVAILABLE_AT), moments)
+
+            punctual = self._rewritten(file, lambda rows: rows.filter(pa.array([not late for late in is_late(rows)])))
+            return [*punctual, *self._rewritten(file, delay_rows)]
+
+        return self._changed(self._without_tombstones(), set(self.datasets), delay)
+
+    def after(self, at: datetime) -> list[str]:
+        """Return the datasets that have rows after an instant."""
+        return [name for name in self.datasets if any(file.hi > at for file in self.snapshot.files(name))]
+
+    def _without_tombstones(self) -> Snapshot:
+        # They name rows by hashes and instants that other worlds do not have; sessions do without.
+        dead = {superseded_table_name(name) for name in self.datasets}
+        full = self.full
+        return Snapshot(full.version, {name: state for name, state in full.tables.items() if name not in dead})
+
+    def _changed(
+        self, snapshot: Snapshot, datasets: Collection[str], change: Callable[[DataFile], list[DataFile]]
+    ) -> Snapshot:
+        names = {*datasets, *map(superseded_table_name, datasets)}
+        tables = dict(snapshot.tables)
+        for name in names & tables.keys():
+            tables[name] = TableState(tuple(new for file in tables[name].files for new in change(file)))
+        return Snapshot(snapshot.version, tables)
+
+    def _rewritten(self, file: DataFile, change: Callable[[pa.Table], pa.Table]) -> list[DataFile]:
+        """Return a file with other rows in place of a file, one for each month; none where none are left."""
+        rows = change(_read(file))
+        if not len(rows):
+            return []
+        months = pc.strftime(
+            pc.local_timestamp(rows[AVAILABLE_AT].cast(pa.timestamp("us", "America/New_York"))), "%Y-%m"
+        )
+        return [
+            self._written(rows.filter(pc.equal(months, month)), str(month)) for month in sorted(set(months.to_pylist()))
+        ]
+
+    def _written(self, rows: pa.Table, month: str) -> DataFile:
+        path = self.folder / f"available_month={month}" / f"{uuid4().hex}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_parquet(rows, path)
+        bounds = pc.min_max(rows[AVAILABLE_AT]).as_py()
+        size = path.stat().st_size
+        return DataFile(str(path), len(rows), size, floor_millis(bounds["min"]), ceil_millis(bounds["max"]))
+
+
+def _read(file: DataFile) -> pa.Table:
+    rows = pq.read_table(file.path, partitioning=None)
+    if file.beside is None:
+        return rows
+    return rows.append_column(
+        pa.field(OBSERVED_AT, rows.schema.field(AVAILABLE_AT).type, nullable=False),
+        pq.read_table(file.beside.path, columns=[OBSERVED_AT], partitioning=None)[OBSERVED_AT],
+    )
+
+
+def _until(rows: pa.Table, bound: pa.Scalar) -> pa.Table:
+    return rows.filter(pc.less_equal(rows[AVAILABLE_AT], bound))
+
+
+def _altered(rows: pa.Table) -> pa.Table:
+    for number, field in enumerate(rows.schema):
+        if field.name in _SYSTEM or len(rows) == 0:
+            continue
+        column = rows[field.name]
+        if pa.types.is_floating(field.type):
+            changed = pc.subtract(pc.multiply(column, -3.0), 777.0)
+        else:
+            places = np.roll(np.arange(len(rows)), 1)
+            changed = column.take(pa.array(places))
+        rows = rows.set_column(number, field, changed)
+    return rows

@@ -1,0 +1,41 @@
+"""`pitlake study report NAME`: how often was it tried, and how much of the best result is owed to that?"""
+
+from pathlib import Path
+
+import click
+
+from pitlake.cli import render
+from pitlake.cli.options import format_option, lake_option, output_option
+
+
+@click.group("study")
+def command() -> None:
+    """Report on studies, which count their looks and ask their holdout once."""
+
+
+@command.command("report")
+@click.argument("name")
+@lake_option
+@format_option(("table", "json"))
+@output_option
+def report(name: str, lake: str | None, form: str, output: Path | None) -> None:
+    """Show the trials of a study, the deflated Sharpe ratio of the best, and what was asked when."""
+    from pitlake.studies.holdouts import report
+
+    render.check_target(form, output)
+    facts = report(name, lake).to_dict()
+    if form == "json":
+        render.deliver(render.to_json(facts), output)
+        return
+    events = facts.pop("ledger")
+    summary = [(key.replace("_", " "), str(value)) for key, value in facts.items() if value not in (None, "")]
+    rows = [
+        (
+            event["at"],
+            event["kind"],
+            ", ".join(f"{key}={value}" for key, value in event.items() if key not in ("at", "kind")),
+        )
+        for event in events
+    ]
+    tables = [render.grid(("figure", "value"), summary), b"\n", render.grid(("at", "what", "details"), rows)]
+    render.deliver(b"".join(tables), output)

@@ -1,0 +1,86 @@
+"""What a lake keeps of a study: one small file for each thing that happened, numbered, each naming the one before.
+
+Files are only ever added, whole or not at all, so that a crash loses nothing that was written and two processes never
+write the same number. A file that was changed or removed is noticed by the next one's hash.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pitlake import clock
+from pitlake.errors import BadInput, LakeFault
+from pitlake.lake.storage.store import Store
+
+FOLDER = "_lake/studies"
+OPENED, ASKED, TRIAL, SEALED, HOLDOUT = "opened", "asked", "trial", "sealed", "holdout"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
+
+
+@dataclass(frozen=True)
+class Record:
+    """One thing that happened in a study: `kind`, when, and what."""
+
+    number: int
+    at: datetime
+    kind: str
+    facts: Mapping[str, Any]
+
+
+class Ledger:
+    """The records of one study, in the lake's store."""
+
+    def __init__(self, store: Store, name: str) -> None:
+        if _NAME.fullmatch(str(name)) is None:
+            raise BadInput("name", f"{name!r} can't name a study", "use up to 80 letters, digits, - and _")
+        self._store, self.name = store, name
+        self._records: list[Record] = []
+        self._previous = ""
+
+    def records(self) -> list[Record]:
+        """Return all records, oldest first. Raises LakeFault where one is missing or was changed."""
+        last = self._last() if not self._records else 0
+        while (number := len(self._records) + 1) <= last or self._store.exists(self._key(number)):
+            try:
+                content = self._store.read(self._key(number))
+                entry = json.loads(content)
+                record = Record(number, clock.instant(entry["at"]), entry["kind"], entry["facts"])
+                whole = entry["previous"] == self._previous
+            except FileNotFoundError:
+                raise LakeFault("missing", self._store.path(self._key(number))) from None
+            except (ValueError, TypeError, KeyError, BadInput):
+                raise LakeFault("damaged", self._store.path(self._key(number))) from None
+            if not whole:
+                raise LakeFault("damaged", self._store.path(self._key(number)))
+            self._records.append(record)
+            self._previous = hashlib.sha256(content).hexdigest()
+        return list(self._records)
+
+    def add(self, kind: str, *, once: bool = False, **facts: Any) -> bool:
+        """Add a record. once: unless there is one of its kind; returns whether it was added."""
+        while True:
+            records = self.records()
+            if once and any(record.kind == kind for record in records):
+                return False
+            entry = {"at": clock.iso(clock.now()), "kind": kind, "facts": facts, "previous": self._previous}
+            content = (json.dumps(entry, sort_keys=True, indent=1) + "\n").encode()
+            if self._store.put_new(self._key(len(records) + 1), content):
+                return True
+
+    def _last(self) -> int:
+        names = (
+            file.key.rpartition("/")[2].removesuffix(".json") for file in self._store.walk(f"{FOLDER}/{self.name}")
+        )
+        return max((int(name) for name in names if name.isdigit()), default=0)
+
+    def _key(self, number: int) -> str:
+        return f"{FOLDER}/{self.name}/{number:012d}.json"
+
+
+def names(store: Store) -> list[str]:
+    """Return the names of the studies that a lake has, sorted."""
+    return sorted({file.key.removeprefix(f"{FOLDER}/").partition("/")[0] for file in store.walk(FOLDER)})

@@ -1,0 +1,28 @@
+"""For tests of your own code: `assert_point_in_time`, and the same as a pytest fixture, `pitlake_check`.
+
+Imported by a test suite's conftest.py; nothing else in pitlake needs pytest.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pitlake.check import Report, check
+
+
+def assert_point_in_time(function: Callable[..., Any] | str, since: str, until: str, **options: Any) -> Report:
+    """Assert that no answer of a function depends on what was not public; the arguments are `pitlake.check.check`'s.
+
+    Raises AssertionError with every finding, and what `check` raises.
+    """
+    report = check(function, since, until, **options)
+    if report.findings:
+        raise AssertionError("\n".join([str(report), *map(str, report.findings)]))
+    return report
+
+
+@pytest.fixture
+def pitlake_check() -> Callable[..., Report]:
+    """Return `assert_point_in_time`, for tests that ask for it by name."""
+    return assert_point_in_time

@@ -1,0 +1,130 @@
+"""Twenty pipelines that look back only. Run by the check, never imported."""
+
+import logging
+import time
+from datetime import timedelta
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+import polars as pl
+
+import pitlake
+
+BARS = "SELECT date, symbol, close, volume FROM prices ORDER BY symbol, date"
+
+
+def bars(session):
+    frame = session.sql(BARS).df()
+    frame["date"] = pd.to_datetime(frame["date"])
+    return frame
+
+
+def wide(session):
+    return bars(session).pivot_table(index="date", columns="symbol", values="close")
+
+
+def change(session):
+    frame = bars(session)
+    frame["feature"] = frame.groupby("symbol")["close"].pct_change(5)
+    return frame
+
+
+def rolling_mean(session):
+    return wide(session).rolling(20, min_periods=5).mean()
+
+
+def expanding_score(session):
+    close = wide(session)
+    return (close - close.expanding(5).mean()) / close.expanding(5).std()
+
+
+def rank_of_the_day(session):
+    frame = bars(session)
+    frame["feature"] = frame.groupby("date")["close"].rank(pct=True)
+    return frame
+
+
+def filled_forwards(session):
+    sparse = wide(session)["AAA"]
+    return sparse.where(np.arange(len(sparse)) % 7 == 0).ffill()
+
+
+def news_joined_backward(session):
+    news = session.sql("SELECT available_at, title FROM news ORDER BY available_at").df()
+    news["date"] = pd.to_datetime(news["available_at"]).dt.tz_localize(None).astype("datetime64[us]")
+    days = wide(session).reset_index()[["date"]].astype("datetime64[us]")
+    return pd.merge_asof(days, news[["date", "title"]], on="date")
+
+
+def week_labelled_by_its_end(session):
+    return wide(session).resample("W").last()
+
+
+def decaying_mean(session):
+    return wide(session).ewm(span=10).mean()
+
+
+def polars_rolling(session):
+    return session.sql(BARS).pl().with_columns(feature=pl.col("close").rolling_mean(5).over("symbol"))
+
+
+def sql_lag(session):
+    return session.sql(
+        "SELECT date, symbol, close - lag(close) OVER (PARTITION BY symbol ORDER BY date) AS d FROM prices"
+    )
+
+
+def sql_mean_so_far(session):
+    window = "PARTITION BY symbol ORDER BY date ROWS BETWEEN 10 PRECEDING AND CURRENT ROW"
+    return session.sql(f"SELECT date, symbol, avg(close) OVER ({window}) AS mean FROM prices").arrow()
+
+
+def headlines_of_a_week(session, as_of):
+    query = "SELECT count(*) FROM news WHERE available_at > ?"
+    return {"headlines": session.sql(query, [as_of - timedelta(days=7)]).rows()[0][0]}
+
+
+def latest_figure(session):
+    return session.sql("SELECT max_by(value_number, period_end) FROM xbrl_facts").rows()[0][0]
+
+
+def first_statements(session):
+    query = "SELECT available_at, period_end, value_number FROM xbrl_facts_revisions ORDER BY available_at, evidence"
+    return session.sql(query).df().drop_duplicates("period_end")
+
+
+@lru_cache
+def _close(symbol, as_of):
+    with pitlake.connect(as_of) as session:
+        return session.sql("SELECT max_by(close, date) FROM prices WHERE symbol = ?", [symbol]).rows()[0][0]
+
+
+def cached_by_instant(session, as_of):
+    return {symbol: _close(symbol, as_of) for symbol in ("AAA", "BBB")}
+
+
+def latest_of_each(session):
+    frame = bars(session)
+    latest = frame.groupby("symbol").tail(1).copy()
+    latest["score"] = latest["close"].rank() / len(latest)
+    return latest
+
+
+def rows_as_dicts(session):
+    return {symbol: {"mean": close.mean()} for symbol, close in bars(session).groupby("symbol")["close"]}
+
+
+def last_thirty_days(session):
+    return wide(session).pct_change(fill_method=None).tail(30)
+
+
+def timed(session):
+    start = time.time()
+    frame = wide(session).diff()
+    logging.getLogger(__name__).info("took %s", time.time() - start)
+    return frame
+
+
+def volatility(session):
+    return wide(session)["BBB"].pct_change().rolling(10).std()

@@ -1,0 +1,281 @@
+"""Forty-four features that look ahead, each in a way that is met in the wild. Run by the check, never imported."""
+
+import time
+from datetime import date, datetime, timedelta, timezone
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow.compute as pc
+
+import pitlake
+
+BARS = "SELECT date, symbol, close, volume FROM prices ORDER BY symbol, date"
+FIGURES = str(Path(__file__).with_name("figures.csv"))
+_remembered = {}
+
+
+def bars(session):
+    frame = session.sql(BARS).df()
+    frame["date"] = pd.to_datetime(frame["date"])
+    return frame
+
+
+def wide(session):
+    return bars(session).pivot_table(index="date", columns="symbol", values="close")
+
+
+def by_symbol(frame):
+    return frame.groupby("symbol")["close"]
+
+
+def next_close(session):
+    frame = bars(session)
+    frame["feature"] = by_symbol(frame).shift(-1)
+    return frame
+
+
+def return_to_come(session):
+    frame = bars(session)
+    frame["feature"] = by_symbol(frame).pct_change(-5)
+    return frame
+
+
+def centred_mean(session):
+    frame = bars(session)
+    frame["feature"] = by_symbol(frame).transform(lambda close: close.rolling(5, center=True).mean())
+    return frame
+
+
+def less_the_mean_of_all(session):
+    frame = bars(session)
+    frame["feature"] = frame["close"] - frame["close"].mean()
+    return frame
+
+
+def scaled_to_the_range_of_all(session):
+    frame = bars(session)
+    low, high = frame["close"].min(), frame["close"].max()
+    frame["feature"] = (frame["volume"].cumsum() - low) / (frame["volume"].sum() - high)
+    return frame
+
+
+def scores_of_the_whole_sample(session):
+    frame = bars(session)
+    frame["feature"] = by_symbol(frame).transform(lambda close: (close - close.mean()) / close.std())
+    return frame
+
+
+def filled_backwards(session):
+    sparse = wide(session)["AAA"]
+    return sparse.where(np.arange(len(sparse)) % 7 == 0).bfill()
+
+
+def interpolated(session):
+    sparse = wide(session)["AAA"]
+    return sparse.where(np.arange(len(sparse)) % 7 == 0).interpolate()
+
+
+def ranked_by_the_last_close(session):
+    frame = bars(session)
+    frame["feature"] = frame["symbol"].map(by_symbol(frame).last().rank())
+    return frame[frame["symbol"] != "CCC"].assign(feature=lambda f: f["feature"] * f["close"].iloc[-1])
+
+
+def coded_by_target(session):
+    frame = bars(session)
+    frame["feature"] = frame["symbol"].map(by_symbol(frame).pct_change().groupby(frame["symbol"]).mean())
+    return frame
+
+
+def quintile_of_the_whole_sample(session):
+    frame = bars(session)
+    frame["feature"] = pd.qcut(frame["volume"].cumsum(), 5, labels=False)
+    return frame
+
+
+def week_labelled_by_its_start(session):
+    return wide(session).resample("W", label="left").last()
+
+
+def month_labelled_by_its_start(session):
+    return wide(session).resample("MS").mean()
+
+
+def news_joined_forward(session):
+    news = session.sql("SELECT available_at, title FROM news ORDER BY available_at").df()
+    news["date"] = pd.to_datetime(news["available_at"]).dt.tz_localize(None).astype("datetime64[us]")
+    days = wide(session).reset_index()[["date"]].astype("datetime64[us]")
+    return pd.merge_asof(days, news[["date", "title"]].iloc[::4], on="date", direction="forward")
+
+
+def news_joined_to_the_nearest(session):
+    news = session.sql("SELECT available_at, title FROM news ORDER BY available_at").df()
+    news["date"] = pd.to_datetime(news["available_at"]).dt.tz_localize(None).astype("datetime64[us]")
+    days = wide(session).reset_index()[["date"]].astype("datetime64[us]")
+    return pd.merge_asof(days, news[["date", "title"]].iloc[::9], on="date", direction="nearest")
+
+
+def survivors(session):
+    frame = bars(session)
+    last = frame.groupby("symbol")["date"].transform("max")
+    return frame[last > frame["date"].max() - pd.Timedelta(days=7)]
+
+
+def restated_figures(session):
+    facts = session.sql("SELECT period_end, value_number FROM xbrl_facts ORDER BY period_end").df()
+    days = wide(session).reset_index()[["date"]].astype("datetime64[us]")
+    facts["date"] = pd.to_datetime(facts["period_end"]).astype("datetime64[us]") + pd.Timedelta(days=40)
+    return pd.merge_asof(days, facts[["date", "value_number"]], on="date")
+
+
+def figures_at_the_end_of_their_period(session):
+    facts = session.sql(
+        "SELECT period_end, value_number FROM xbrl_facts_revisions ORDER BY period_end, available_at"
+    ).df()
+    return facts.drop_duplicates("period_end").rename(columns={"period_end": "date"})
+
+
+def trend_of_the_whole_sample(session):
+    close = wide(session)["AAA"]
+    places = np.arange(len(close))
+    return close - np.polyval(np.polyfit(places, close, 1), places)
+
+
+def principal_component(session):
+    table = wide(session)[["AAA", "BBB", "CCC"]]
+    left, values, _ = np.linalg.svd(table - table.mean(), full_matrices=False)
+    return pd.DataFrame({"feature": np.abs(left[:, 0] * values[0])}, index=table.index)
+
+
+def smoothed_from_the_end(session):
+    return wide(session).iloc[::-1].ewm(span=5).mean().iloc[::-1]
+
+
+def rolled_from_the_end(session):
+    return wide(session)["BBB"][::-1].rolling(4).mean()[::-1]
+
+
+def filled_with_the_mean(session):
+    sparse = wide(session)["AAA"]
+    return sparse.where(np.arange(len(sparse)) % 7 == 0).fillna(sparse.mean())
+
+
+def clipped_at_quantiles_of_all(session):
+    close = wide(session)["AAA"] + np.arange(len(wide(session)))
+    return close.clip(upper=close.quantile(0.5))
+
+
+def share_of_all_ranks(session):
+    frame = bars(session)
+    frame["feature"] = frame["close"].rank(pct=True)
+    return frame
+
+
+def polars_next_close(session):
+    return session.sql(BARS).pl().with_columns(feature=pl.col("close").shift(-1).over("symbol"))
+
+
+def polars_mean_of_all(session):
+    return session.sql(BARS).pl().lazy().with_columns(feature=pl.col("close") - pl.col("close").mean().over("symbol"))
+
+
+def sql_lead(session):
+    return session.sql(
+        "SELECT date, symbol, lead(close) OVER (PARTITION BY symbol ORDER BY date) AS feature FROM prices"
+    )
+
+
+def sql_mean_of_all(session):
+    return session.sql(
+        "SELECT date, symbol, close / avg(close) OVER (PARTITION BY symbol) AS feature FROM prices"
+    ).arrow()
+
+
+def arrow_share_of_the_sum(session):
+    table = session.sql(BARS).arrow()
+    return table.append_column("feature", pc.divide(table["volume"], pc.sum(table["volume"])))
+
+
+def best_close_to_come(session):
+    close = wide(session)["CCC"]
+    return dict(zip(close.index, close[::-1].cummax()[::-1], strict=True))
+
+
+def smoothed_by_frequencies(session):
+    waves = np.fft.rfft(wide(session)["AAA"].to_numpy())
+    waves[5:] = 0
+    days = wide(session).index
+    return [{"date": day, "feature": value} for day, value in zip(days, np.fft.irfft(waves, len(days)), strict=True)]
+
+
+def newest_in_open_mode(session):
+    with pitlake.connect(open_mode=True) as other:
+        return {"news": other.sql("SELECT count(*) FROM news").rows()[0][0]}
+
+
+def asked_a_week_later(session, as_of):
+    with pitlake.connect(as_of + timedelta(days=7)) as other:
+        return other.sql("SELECT symbol, max_by(close, date) AS close FROM prices GROUP BY symbol").arrow()
+
+
+def by_business_date_in_open_mode(session, as_of):
+    with pitlake.connect(open_mode=True) as other:
+        query = "SELECT max_by(value_number, period_end) FROM xbrl_facts WHERE period_end <= ?"
+        return other.sql(query, [as_of.date()]).rows()[0][0]
+
+
+def members_of_today(session, as_of):
+    with pitlake.connect(datetime.now(timezone.utc)) as other:
+        return other.sql("SELECT DISTINCT symbol FROM prices WHERE date > DATE '2024-06-01' ORDER BY symbol").df()
+
+
+def age_by_the_clock(session):
+    newest = session.sql("SELECT max(available_at) FROM news").rows()[0][0]
+    return {"days": (datetime.now(timezone.utc) - newest).days}
+
+
+def age_by_the_day(session):
+    return (date.today() - session.sql("SELECT max(date) FROM prices").rows()[0][0]).days
+
+
+def age_in_seconds(session):
+    return {"age": time.time() // 86_400}
+
+
+def from_a_file(session):
+    with open(FIGURES) as figures:
+        return {"figures": len(figures.read())}
+
+
+def from_a_table_of_figures(session):
+    return {"figures": pd.read_csv(FIGURES)["figure"].sum()}
+
+
+def from_a_scan(session):
+    return pl.scan_csv(FIGURES).select(pl.col("figure").sum()).collect()
+
+
+@lru_cache
+def _newest_close(symbol, session_of=None):
+    return _asked.sql("SELECT max_by(close, date) FROM prices WHERE symbol = ?", [symbol]).rows()[0][0]
+
+
+def cached_by_symbol(session):
+    global _asked
+    _asked = session
+    return {symbol: _newest_close(symbol) for symbol in ("AAA", "BBB")}
+
+
+def cached_in_a_default(session, seen={}):
+    if "close" not in seen:
+        seen["close"] = session.sql("SELECT max_by(close, date) FROM prices WHERE symbol = 'AAA'").rows()[0][0]
+    return seen["close"]
+
+
+def cached_in_the_module(session):
+    if "titles" not in _remembered:
+        _remembered["titles"] = session.sql("SELECT count(*) FROM news").rows()[0][0]
+    return {"titles": _remembered["titles"]}

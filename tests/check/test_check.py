@@ -1,0 +1,107 @@
+"""The check at its doors: the command line, the pytest fixture, and what it makes of bad input."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pitlake import cli
+from pitlake.check import check
+from pitlake.check.compare import differences
+from pitlake.check.tables import answer_of
+from pitlake.errors import BadInput
+from pitlake.testing import pitlake_check
+
+__all__ = ["pitlake_check"]
+HERE = Path(__file__).parent
+LEAKS, CLEAN = HERE / "leaks.py", HERE / "clean.py"
+RANGE = ("--from", "2024-02-15", "--to", "2024-05-31", "--trials", "1")
+
+
+def broken(session):
+    raise ValueError("no figures")
+
+
+def three(session, first, second):
+    return None
+
+
+def test_the_command_line_names_the_column_the_row_both_values_and_the_dataset(lake, capfd, monkeypatch):
+    monkeypatch.setenv("PITLAKE_LAKE", str(lake))
+    assert cli.invoke(["check", f"{LEAKS}::sql_lead", *RANGE, "--format", "json"]) == 1
+    said = capfd.readouterr()
+    facts = json.loads(said.out)
+    (finding,) = facts["findings"]
+    assert (finding["kind"], finding["column"], finding["datasets"]) == ("future", "feature", ["prices"])
+    assert finding["row"]["symbol"] == "AAA"
+    assert finding["without_future"] == "null"
+    assert float(finding["with_future"]) > 0
+    assert f"1 finding in {facts['trials']} trials" in said.err
+
+
+def test_the_fixture_fails_a_test_with_the_findings(lake, pitlake_check):
+    with pytest.raises(AssertionError, match="feature depends on rows that were not public"):
+        pitlake_check(f"{LEAKS}::next_close", "2024-02-15", "2024-05-31", trials=1, lake=lake)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        ("nowhere.py::panel", "there is no file nowhere.py"),
+        ("panel", "does not name a function"),
+        (f"{LEAKS}::nothing", "has no function nothing; it has "),
+        (broken, "ValueError: no figures .test_check.py"),
+        (three, "takes 3 arguments; write it as panel"),
+        (lambda session: 1, "not at the top level"),
+    ],
+)
+def test_bad_input_is_one_line_with_a_next_step(function, message, lake):
+    with pytest.raises(BadInput, match=message):
+        check(function, "2024-02-15", "2024-05-31", trials=1, lake=lake)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"since": "2024-06-01"}, "--from: is not before --to"),
+        ({"since": "spring"}, "--from: .* give"),
+        ({"until": "2999-01-01"}, "--to: is in the future"),
+        ({"trials": 0}, "--trials: 0 is not from 1"),
+        ({"every": "year"}, "--every: .* choose one of hour, day"),
+        ({"datasets": ["novels"]}, "--dataset: the lake has no rows of novels"),
+    ],
+)
+def test_a_wrong_option_is_named(options, message, lake):
+    with pytest.raises(BadInput, match=message):
+        check(f"{CLEAN}::change", **{"since": "2024-02-15", "until": "2024-05-31", "lake": lake} | options)
+
+
+def test_frames_of_every_library_are_the_same_answer():
+    import numpy as np
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    columns = {"ticker": ["A", "B"], "score": [1.0, None]}
+    answers = [
+        pd.DataFrame(columns),
+        pd.DataFrame(columns).set_index("ticker"),
+        pl.DataFrame(columns),
+        pl.LazyFrame(columns),
+        pa.table(columns),
+        columns,
+        [{"ticker": "A", "score": 1.0}, {"ticker": "B", "score": float("nan")}],
+        pd.DataFrame({"ticker": ["B", "A"], "score": np.array([np.nan, 1.0])}),
+    ]
+    first, *others = map(answer_of, answers)
+    assert [differences(first, other) for other in others] == [{}] * len(others)
+    assert answer_of(1.5).columns == answer_of(np.float64(1.5)).columns == {"value": [1.5]}
+    with pytest.raises(BadInput, match="returned a object"):
+        answer_of(object())
+
+
+def test_a_text_that_changes_is_named_though_it_names_the_row():
+    left = answer_of([{"date": "2024-01-01", "ticker": "META", "close": 1.0}])
+    right = answer_of([{"date": "2024-01-01", "ticker": "FB", "close": 1.0}])
+    (difference,) = differences(left, right).values()
+    assert (difference.column, difference.left, difference.right) == ("ticker", "META", "FB")
