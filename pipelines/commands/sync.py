@@ -60,9 +60,9 @@ def command(everything: bool, headers: str, split_basis: str | None, lake: str |
     from pipelines.sync.run import Asked, sync, version
     from pitlake.lake.lake import Lake
 
-    asked = Asked(**lists, archives=paths, prices=prices, since=since, headers=headers)
-    opened = Lake(lake)
-    done = sync(opened, asked, render.say)
+    choice = Asked(**lists, archives=paths, prices=prices, since=since, headers=headers)
+    target = Lake(lake)
+    done = sync(target, choice, render.say)
     rows = [
         (name, *(str(counts[column]) for column in ("rows", "unchanged", "gaps")))
         for name, counts in done.counts.items()
@@ -73,7 +73,7 @@ def command(everything: bool, headers: str, split_basis: str | None, lake: str |
             render.say(f"{name}: {count} × {reason}")
     for line in done.unanswered:
         render.say(f"no answer: {line}; the next sync asks again")
-    render.say(f"{opened.location} is at version {version(opened)}; `pitlake web` shows it")
+    render.say(f"{target.location} is at version {version(target)}; `pitlake web` shows it")
     if failures := [*done.refused.values(), *done.unanswered]:
         _alert(failures)
         raise click.exceptions.Exit(1)

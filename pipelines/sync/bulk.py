@@ -54,22 +54,22 @@ class BulkSync:
 
         Raises BadInput for what is not one of the two files, and for facts without the submissions that date them.
         """
-        kept = {archive.kind: archive for archive in (archives.keep(self._store, path) for path in paths)}
-        submissions, facts = kept.get("submissions"), kept.get("companyfacts")
+        archives_by_kind = {archive.kind: archive for archive in (archives.keep(self._store, path) for path in paths)}
+        submissions, facts = archives_by_kind.get("submissions"), archives_by_kind.get("companyfacts")
         if submissions is None:
             raise BadInput("--from", "submissions.zip is missing", "name it too: it dates what companyfacts.zip holds")
-        wanted = {member.cik for member in facts.members()} if facts else None
-        published = self._load("sec_filings", (submissions,), bulk_worker.filings, wanted)
+        ciks = {member.cik for member in facts.members()} if facts else None
+        published = self._load("sec_filings", (submissions,), bulk_worker.filings, ciks)
         if facts is not None:
             published |= self._load("sec_facts", (facts, submissions), bulk_worker.facts, None)
         if published:
             self._progress.say("names: deriving who was called what")
-            mains = _mains(submissions, wanted)
+            mains = _mains(submissions, ciks)
             self._progress.add(names.derive(self._lake, run_id=_run_id(), beside=mains))
         upkeep = Upkeep(self._lake, ("sec_filings", "universe_events", "sec_facts", "names"))
         upkeep.compact_where_due(at_end=True)
 
-    def _load(self, dataset: str, used: tuple[Archive, ...], work: Work, wanted: set[str] | None) -> bool:
+    def _load(self, dataset: str, used: tuple[Archive, ...], work: Work, ciks: set[str] | None) -> bool:
         """Load the first of some archives; the others date its rows. Returns whether there was anything to do."""
         digests = tuple(archive.sha256 for archive in used)
         load = self._state(dataset, digests)
@@ -77,17 +77,17 @@ class BulkSync:
             self._progress.say(f"{used[0].kind}.zip: unchanged")
             return False
         changed = self._changed(used, load.before)
-        companies = _companies(used[0], wanted if changed is None else changed if wanted is None else wanted & changed)
+        companies = _companies(used[0], ciks if changed is None else changed if ciks is None else ciks & changed)
         batches = list(_batches(companies))
         self._progress.say(f"{used[0].kind}.zip: {len(companies):,} companies in {len(batches)} batches")
         upkeep = Upkeep(self._lake, ("sec_filings", "universe_events", "sec_facts"), most_new_files=MOST_NEW_FILES)
         with _processes() as pool:
             waiting = self._begin(pool, used[0], batches[load.done], work) if load.done < len(batches) else []
             for number in range(load.done, len(batches)):
-                made, waiting = waiting, []
+                current, waiting = waiting, []
                 if number + 1 < len(batches):
                     waiting = self._begin(pool, used[0], batches[number + 1], work)
-                if not self._publish(made, batches[number]):
+                if not self._publish(current, batches[number]):
                     return True
                 self._lake.keep_bulk_load(dataset, replace(load, done=number + 1))
                 self._progress.line(f"{used[0].kind}.zip: batch {number + 1} of {len(batches)} is in the lake")
@@ -112,10 +112,10 @@ class BulkSync:
         changed: set[str] = set()
         for archive, digest in zip(used, before, strict=True):
             try:
-                known = set(archives.found(self._store, archive.kind, digest).members())
+                previous = set(archives.found(self._store, archive.kind, digest).members())
             except FileNotFoundError:
                 return None
-            changed |= {member.cik for member in archive.members() if member not in known}
+            changed |= {member.cik for member in archive.members() if member not in previous}
         return changed
 
     def _begin(
@@ -127,8 +127,8 @@ class BulkSync:
         releases = LakeReleases(self._lake).of_companies(ciks) if facts else None
         statements: defaultdict[str, list[dict[str, object]]] = defaultdict(list)
         if not facts:
-            for one in LakeStatements(self._lake)(get("sec_filings"), "cik", ciks):
-                statements[one["accession_no"]].append(one)
+            for statement in LakeStatements(self._lake)(get("sec_filings"), "cik", ciks):
+                statements[statement["accession_no"]].append(statement)
         tasks = []
         for start in range(0, len(ciks), COMPANIES_A_TASK):
             some = ciks[start : start + COMPANIES_A_TASK]
@@ -145,18 +145,18 @@ class BulkSync:
             )
         return [pool.submit(work, task) for task in tasks]
 
-    def _publish(self, made: "Sequence[Future[list[Made]]]", batch: Companies) -> bool:
+    def _publish(self, results: "Sequence[Future[list[Made]]]", batch: Companies) -> bool:
         """Publish what the processes made of a batch, a dataset at a time; returns whether nothing was refused."""
         parts: defaultdict[str, list[Made]] = defaultdict(list)
-        for future in made:
+        for future in results:
             try:
                 made_of_task = future.result()
             except BrokenProcessPool:
                 problem = "a process of the load was killed"
                 raise MachineExhausted("memory", "the bulk load", self._lake.location, problem) from None
-            for one in made_of_task:
-                parts[one.dataset].append(one)
-        return all(self._publish_one(dataset, listed, batch) for dataset, listed in parts.items())
+            for part in made_of_task:
+                parts[part.dataset].append(part)
+        return all(self._publish_one(dataset, made_parts, batch) for dataset, made_parts in parts.items())
 
     def _publish_one(self, dataset: str, parts: Sequence[Made], batch: Companies) -> bool:
         with self._lake.stage(get(dataset), _run_id()) as stage:
@@ -182,13 +182,13 @@ def _processes() -> Iterator[ProcessPoolExecutor]:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _companies(archive: Archive, wanted: set[str] | None) -> Companies:
+def _companies(archive: Archive, ciks: set[str] | None) -> Companies:
     """The members of each company, None for all of them."""
-    found: Companies = defaultdict(list)
+    companies: Companies = defaultdict(list)
     for member in archive.members():
-        if wanted is None or member.cik in wanted:
-            found[member.cik].append(member)
-    return {cik: members for cik, members in found.items() if not all(member.is_page for member in members)}
+        if ciks is None or member.cik in ciks:
+            companies[member.cik].append(member)
+    return {cik: members for cik, members in companies.items() if not all(member.is_page for member in members)}
 
 
 def _batches(companies: Companies) -> Iterator[Companies]:
@@ -204,8 +204,10 @@ def _batches(companies: Companies) -> Iterator[Companies]:
         yield batch
 
 
-def _mains(submissions: Archive, wanted: set[str] | None) -> Iterator[Capture]:
-    names = [one.name for one in submissions.members() if not one.is_page and (wanted is None or one.cik in wanted)]
+def _mains(submissions: Archive, ciks: set[str] | None) -> Iterator[Capture]:
+    names = [
+        member.name for member in submissions.members() if not member.is_page and (ciks is None or member.cik in ciks)
+    ]
     return archives.read(submissions, names)
 
 

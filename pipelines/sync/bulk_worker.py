@@ -58,7 +58,7 @@ class Task:
 
     def known_statements(self, dataset: Dataset, column: str, values: Collection[str]) -> list[dict[str, Any]]:
         """Return the statements about filings, by their accession numbers."""
-        return [one for number in sorted(values) for one in self.statements.get(number, ())]
+        return [statement for number in sorted(values) for statement in self.statements.get(number, ())]
 
 
 @dataclass
@@ -86,9 +86,9 @@ class Made:
 
 def filings(task: Task) -> list[Made]:
     """Return the filings and the events of companies, from their submissions."""
-    found = {name: Made(name) for name in OPTIONS}
+    results = {name: Made(name) for name in OPTIONS}
     run = task.facts()
-    buckets = {name: Buckets(feed(name), made) for name, made in found.items()}
+    buckets = {name: Buckets(feed(name), result) for name, result in results.items()}
     for cik, names in task.companies.items():
         captures = _submissions(task, cik, names)
         for name, bucket in buckets.items():
@@ -97,7 +97,7 @@ def filings(task: Task) -> list[Made]:
                 bucket.add(None, outcome)
     for bucket in buckets.values():
         bucket.close_all()
-    return [made.packed() for made in found.values()]
+    return [result.packed() for result in results.values()]
 
 
 def _submissions(task: Task, cik: str, names: Sequence[str]) -> list[Capture]:
@@ -112,7 +112,7 @@ def _submissions(task: Task, cik: str, names: Sequence[str]) -> list[Capture]:
 
 def facts(task: Task) -> list[Made]:
     """Return the facts of companies."""
-    made, run, source = Made("sec_facts"), task.facts(), feed("sec_facts")
+    result, run, source = Made("sec_facts"), task.facts(), feed("sec_facts")
     if task.releases is None:
         raise ValueError("facts are dated by releases")
     for cik, names in task.companies.items():
@@ -121,20 +121,20 @@ def facts(task: Task) -> list[Made]:
                 table, left = _fact_table.fact_table(capture, cik, task.since, task.releases, task.observed_at)
             except Unparsable as problem:
                 gap = StagedGap(UNPARSABLE.type, UNPARSABLE.reason, problem.evidence)
-                made.add(None, gaps=[gap], extracted=1)
+                result.add(None, gaps=[gap], extracted=1)
                 continue
-            made.add(None, table, extracted=table.num_rows)
-            _add_records(source, left, capture, run, made)
-    return [made.packed()]
+            result.add(None, table, extracted=table.num_rows)
+            _add_records(source, left, capture, run, result)
+    return [result.packed()]
 
 
-def _add_records(source: Feed, left: Iterable[Any], capture: Capture, run: RunFacts, made: Made) -> None:
+def _add_records(source: Feed, left: Iterable[Any], capture: Capture, run: RunFacts, result: Made) -> None:
     """Add facts that were left to the feed, record by record."""
     location = source.provider.location(capture)
-    known = RunFacts(**vars(run) | {"fetched_at": capture.fetched_at, "location": location})
-    buckets = Buckets(source, made)
+    capture_facts = RunFacts(**vars(run) | {"fetched_at": capture.fetched_at, "location": location})
+    buckets = Buckets(source, result)
     for record in left:
-        buckets.add(None, source.normalise(record, known))
+        buckets.add(None, source.normalise(record, capture_facts))
     buckets.close_all()
 
 

@@ -31,27 +31,27 @@ def registrants(client: HttpClient) -> dict[str, str]:
         raise Unparsable(capture.evidence, "it is not EDGAR's list of tickers") from None
 
 
-def of_tickers(tickers: Iterable[str], known: dict[str, str]) -> dict[str, tuple[str, ...]]:
+def of_tickers(tickers: Iterable[str], registrants: dict[str, str]) -> dict[str, tuple[str, ...]]:
     """Return the companies of tickers, by CIK with their tickers. Raises BadInput naming every ticker EDGAR lacks."""
-    wanted = list(dict.fromkeys(map(spelled, tickers)))
-    if unknown := [ticker for ticker in wanted if ticker not in known]:
-        near = [name for ticker in unknown for name in get_close_matches(ticker, known, n=1, cutoff=0.7)]
+    spellings = list(dict.fromkeys(map(spelled, tickers)))
+    if unknown := [ticker for ticker in spellings if ticker not in registrants]:
+        near = [name for ticker in unknown for name in get_close_matches(ticker, registrants, n=1, cutoff=0.7)]
         did_you_mean = f"did you mean {', '.join(near)}? " if near else ""
         raise BadInput(
             "--tickers",
             f"EDGAR lists no company under {', '.join(unknown)}",
             f"{did_you_mean}A company that is no longer listed is watched by its CIK: --ciks 1318605",
         )
-    found: dict[str, tuple[str, ...]] = {}
-    for ticker in wanted:
-        found[known[ticker]] = (*found.get(known[ticker], ()), ticker)
-    return found
+    resolved: dict[str, tuple[str, ...]] = {}
+    for ticker in spellings:
+        resolved[registrants[ticker]] = (*resolved.get(registrants[ticker], ()), ticker)
+    return resolved
 
 
-def of_ciks(ciks: Iterable[str], known: dict[str, str]) -> dict[str, tuple[str, ...]]:
+def of_ciks(ciks: Iterable[str], registrants: dict[str, str]) -> dict[str, tuple[str, ...]]:
     """Return companies by CIK with today's tickers, if they have any. Raises BadInput for what is not a CIK."""
     try:
-        wanted = dict.fromkeys(map(_names.cik, ciks))
+        numbers = dict.fromkeys(map(_names.cik, ciks))
     except Unreadable:
         raise BadInput("--ciks", "one of them is not a CIK", "give CIKs as digits, such as 320193") from None
-    return {cik: tuple(ticker for ticker, owner in known.items() if owner == cik) for cik in wanted}
+    return {cik: tuple(ticker for ticker, owner in registrants.items() if owner == cik) for cik in numbers}

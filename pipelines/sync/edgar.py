@@ -99,8 +99,8 @@ class EdgarSync:
         request = first_request(self._feeds["sec_facts"], unit)
         if request is None:
             return
-        known = self._newest_usable(request)
-        client = self._anew if known is None or _lacks_facts(known, submissions) else self._once
+        previous = self._newest_usable(request)
+        client = self._anew if previous is None or _lacks_facts(previous, submissions) else self._once
         try:
             self._count(client.fetch(request))
         except AnswerRefused as refusal:
@@ -117,12 +117,12 @@ class EdgarSync:
         main = self._count(self._anew.fetch(request))
         if before is not None and before.sha256 != main.sha256:
             pages, pages_before = _pages(main), _pages(before)
-            self._changed_pages |= {page for page, told in pages.items() if pages_before.get(page) != told}
+            self._changed_pages |= {page for page, digest in pages.items() if pages_before.get(page) != digest}
         return main
 
     def _newest_usable(self, request: Request) -> Capture | None:
-        found = self._store.newest_first(PROVIDER.name, request.key(PROVIDER.name))
-        return next((one for one in found if PROVIDER.judge(one) == OK), None)
+        captures = self._store.newest_first(PROVIDER.name, request.key(PROVIDER.name))
+        return next((capture for capture in captures if PROVIDER.judge(capture) == OK), None)
 
     def _count(self, capture: Capture) -> Capture:
         if capture.fetched_at >= self._begun_at:
@@ -153,8 +153,8 @@ class EdgarSync:
 
 def _pages(main: Capture) -> Mapping[str, Any]:
     """What submissions say of each older page."""
-    listed = main.json().get("filings", {}).get("files") or []
-    return {str(page.get("name")): page for page in listed if isinstance(page, dict)}
+    files = main.json().get("filings", {}).get("files") or []
+    return {str(page.get("name")): page for page in files if isinstance(page, dict)}
 
 
 def _lacks_facts(facts: Capture, submissions: Sequence[Capture]) -> bool:

@@ -40,10 +40,10 @@ def read(path: Path) -> pa.Table:
     except (pa.ArrowException, OSError) as problem:
         kind = type(problem).__name__
         raise BadInput("--prices", f"{str(path)!r} can't be read ({kind})", NEXT_STEP) from None
-    named = {name.strip().lower(): name for name in table.column_names}
-    if missing := [name for name in own_bars.COLUMNS if name not in named]:
+    columns_by_name = {name.strip().lower(): name for name in table.column_names}
+    if missing := [name for name in own_bars.COLUMNS if name not in columns_by_name]:
         raise BadInput("--prices", f"{str(path)!r} has no column {', '.join(missing)}", NEXT_STEP)
-    columns = [_texts(table[named[name]], name) for name in own_bars.COLUMNS]
+    columns = [_texts(table[columns_by_name[name]], name) for name in own_bars.COLUMNS]
     return pa.table(columns, names=list(own_bars.COLUMNS))
 
 

@@ -52,24 +52,24 @@ class Asked:
     headers: str = "none"
 
 
-def sync(lake: Lake, asked: Asked, say: Callable[[str], None]) -> Progress:
+def sync(lake: Lake, choice: Asked, say: Callable[[str], None]) -> Progress:
     """Bring a lake up to date with its watch list and what is added to it.
 
     Raises BadInput before anything is asked for what is wrong with the command line, a missing contact for EDGAR or a
     watch list with nothing in it; SourceError where EDGAR's list of tickers can't be read; LakeError.
     """
-    watched = _watched(lake, asked)
+    watched = _watched(lake, choice)
     progress = Progress(say)
     due = sources.steps(watched)
     for line in _plan(lake, watched, due):
         say(line)
     lake.watch(watched)
-    if asked.prices:
-        prices.load(lake, asked.prices, progress)
+    if choice.prices:
+        prices.load(lake, choice.prices, progress)
     if watched.archives:
         BulkSync(lake, progress, watched.since).run(list(map(Path, watched.archives)))
     if watched.companies and sources.uses(watched, sources.EDGAR):
-        with EdgarSync(lake, progress, since=watched.since, headers=asked.headers) as edgar:
+        with EdgarSync(lake, progress, since=watched.since, headers=choice.headers) as edgar:
             edgar.run(list(watched.companies))
     for step in due:
         _run_step(lake, step, watched, progress)
@@ -77,34 +77,34 @@ def sync(lake: Lake, asked: Asked, say: Callable[[str], None]) -> Progress:
     return progress
 
 
-def _watched(lake: Lake, asked: Asked) -> WatchList:
+def _watched(lake: Lake, choice: Asked) -> WatchList:
     """The lake's watch list with what is added to it."""
     before = lake.watch_list()
-    found = dict(before.companies)
-    if asked.tickers or asked.ciks:
+    merged = dict(before.companies)
+    if choice.tickers or choice.ciks:
         EDGAR.request_headers()
         with HttpClient(EDGAR, CaptureStore.of(lake.location), "refresh") as client:
-            known = companies.registrants(client)
+            registrants = companies.registrants(client)
         for cik, tickers in {
-            **companies.of_ciks(asked.ciks, known),
-            **companies.of_tickers(asked.tickers, known),
+            **companies.of_ciks(choice.ciks, registrants),
+            **companies.of_tickers(choice.tickers, registrants),
         }.items():
-            found[cik] = tuple(dict.fromkeys((*found.get(cik, ()), *tickers)))
+            merged[cik] = tuple(dict.fromkeys((*merged.get(cik, ()), *tickers)))
     watched = replace(
         before,
-        companies=found,
-        series=tuple(dict.fromkeys((*before.series, *asked.series))),
-        archives=tuple(str(path.absolute()) for path in asked.archives) or before.archives,
-        since=asked.since or before.since,
-        sources=sources.checked(asked.sources) or before.sources,
+        companies=merged,
+        series=tuple(dict.fromkeys((*before.series, *choice.series))),
+        archives=tuple(str(path.absolute()) for path in choice.archives) or before.archives,
+        since=choice.since or before.since,
+        sources=sources.checked(choice.sources) or before.sources,
     )
     if not watched.series and "alfred" not in sources.skipped(watched):
         watched = replace(watched, series=sources.DEFAULT_SERIES)
     for path in watched.archives:
         archives.kind_of(Path(path))
-    if asked.prices:
-        prices.read(asked.prices)
-    if not (watched.companies or watched.series or watched.archives or asked.prices):
+    if choice.prices:
+        prices.read(choice.prices)
+    if not (watched.companies or watched.series or watched.archives or choice.prices):
         raise BadInput("--tickers", "this lake watches nothing yet", "name companies, such as --tickers AAPL,MSFT")
     if watched.companies and sources.uses(watched, sources.EDGAR):
         EDGAR.request_headers()
@@ -112,18 +112,18 @@ def _watched(lake: Lake, asked: Asked) -> WatchList:
 
 
 def _plan(lake: Lake, watched: WatchList, due: Sequence[sources.Step]) -> list[str]:
-    named = ", ".join(watched.tickers[:8]) + (", …" if len(watched.tickers) > len(watched.tickers[:8]) else "")
+    names = ", ".join(watched.tickers[:8]) + (", …" if len(watched.tickers) > len(watched.tickers[:8]) else "")
     since = f" since {watched.since}" if watched.since else ""
-    lines = [f"plan: {len(watched.companies)} companies{f' ({named})' if named else ''}{since}"]
+    lines = [f"plan: {len(watched.companies)} companies{f' ({names})' if names else ''}{since}"]
     for path in watched.archives:
         size = Path(path).stat().st_size
         minutes = size / BULK_BYTES_A_MINUTE
         lines.append(f"  {path}: {size / 1e6:,.0f} MB, about {max(minutes, 1):,.0f} minutes where all of it is new")
     if watched.companies and sources.uses(watched, sources.EDGAR):
         new = [cik for cik in watched.companies if cik not in lake.watch_list().companies]
-        known = len(watched.companies) - len(new)
+        existing = len(watched.companies) - len(new)
         requests, megabytes = (
-            len(new) * each_new + known * each_known
+            len(new) * each_new + existing * each_known
             for each_new, each_known in zip(NEW_COMPANY, KNOWN_COMPANY, strict=True)
         )
         lines.append(_estimate(sources.EDGAR, round(requests), megabytes, "filings, facts, universe and names"))
@@ -133,7 +133,9 @@ def _plan(lake: Lake, watched: WatchList, due: Sequence[sources.Step]) -> list[s
 
 
 def _estimate(source: str, requests: int, megabytes: float, what: str) -> str:
-    count, seconds = {one.name: one.rate for one in (EDGAR, *(step.provider for step in sources.STEPS))}[source]
+    count, seconds = {provider.name: provider.rate for provider in (EDGAR, *(step.provider for step in sources.STEPS))}[
+        source
+    ]
     minutes = (requests * seconds / count + megabytes * SECONDS_A_MEGABYTE) / 60
     return f"  {source}: {what}; about {requests:,} requests, {megabytes:,.0f} MB, {max(minutes, 1):,.0f} minutes"
 
@@ -154,7 +156,7 @@ def _run_step(lake: Lake, step: sources.Step, watched: WatchList, progress: Prog
         return
     names = {unit.name for unit in stale}
     source = replace(
-        source, units=lambda asked: [unit for unit in feed(step.dataset).units(asked) if unit.name in names]
+        source, units=lambda scope: [unit for unit in feed(step.dataset).units(scope) if unit.name in names]
     )
     try:
         report = _asked(lake, step, source, scope)

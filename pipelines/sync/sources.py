@@ -127,8 +127,8 @@ def skipped(watched: WatchList) -> dict[str, str]:
 def steps(watched: WatchList) -> list[Step]:
     """Return what is asked of the sources that are configured, EDGAR aside."""
     left_out = skipped(watched)
-    asked = [step for step in STEPS if step.provider.name not in left_out]
-    return [step for step in asked if not step.of_companies or watched.tickers]
+    steps_of_sources = [step for step in STEPS if step.provider.name not in left_out]
+    return [step for step in steps_of_sources if not step.of_companies or watched.tickers]
 
 
 def uses(watched: WatchList, source: str) -> bool:
