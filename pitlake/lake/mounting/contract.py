@@ -258,11 +258,9 @@ def _refuse_others(facts: Mapping[str, Any], known: Iterable[str]) -> None:
 
 def read(store: Store, name: str) -> Mount | None:
     """Return the contract of a mounted table, None where none is mounted by this name. Raises BadInput, LakeError."""
-    try:
-        content = store.read(key_of(name))
-    except FileNotFoundError:
+    if not store.exists(key_of(name)):
         return None
-    mount = parse(content, f"{store.location}/{key_of(name)}")
+    mount = parse(store.read(key_of(name)), f"{store.location}/{key_of(name)}")
     if mount.name != name:
         raise BadInput(key_of(name), f"names the table {mount.name!r}", f"write {name!r}, or rename the file")
     return mount
