@@ -20,7 +20,7 @@ from forge.records.judged import Settles
 from forge.records.values import PERCENT, Bounds, Spec
 from pitlake.clock import iso, start_of_new_york_day
 
-EMPTY = frozenset({"", "~", "null", "none", "n/a", "[]", "{}"})
+EMPTY = frozenset({"", "~", "null", "none", "n/a", "[]"})
 MINUS = "\N{MINUS SIGN}"
 _QUOTED = re.compile(r"""(?P<quote>["'])(?P<text>.*)(?P=quote)(?:\s+#.*)?""")
 _CURLY = str.maketrans({"\N{LEFT DOUBLE QUOTATION MARK}": '"', "\N{RIGHT DOUBLE QUOTATION MARK}": '"'})

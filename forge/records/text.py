@@ -139,7 +139,7 @@ def _make(kind: Kind, layout: Layout, field_values: dict[str, Any], draft: Draft
         except InvalidRecord as invalid:
             bad = next((n for n, line in enumerate(body.split("\n"), layout.body_line) if UNSTORED.search(line)), None)
             at = {**draft.at, "body": bad or layout.body_line}
-            steps = [fault._replace(next_step=right_form(kind, fault.fields[0])) for fault in invalid.faults]
+            steps = [fault._replace(next_step=right_form(kind, fault.fields[-1])) for fault in invalid.faults]
             draft = replace(draft, at=at, failed=frozenset(failed)).add(kind, steps)
             failed |= {name for fault in invalid.faults for name in fault.fields}
             body = "" if "body" in failed else body

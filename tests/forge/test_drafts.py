@@ -62,6 +62,7 @@ def field_of(line, kind="expressions", text=EXPRESSION):
         ("duration_impact: \N{MINUS SIGN}0.7", -0.7),
         ("factor_exposures: rates: 6%, equity: -2", {"rates": 6.0, "equity": -2.0}),
         ("factor_exposures:\n  rates: 6.0\n  equity: -2", {"rates": 6.0, "equity": -2.0}),
+        ("factor_exposures: {}", {}),
         ("expires: 28 June 2030", date(2030, 6, 28)),
         ("expires: 2030/06/28", date(2030, 6, 28)),
         ("links: [V-001, O-002]", ("V-001", "O-002")),

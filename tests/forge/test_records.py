@@ -166,5 +166,5 @@ def test_what_is_no_record_is_told_with_its_line(text, line, told):
 
 def test_an_active_view_says_what_will_judge_it():
     text = "\n".join(line for line in TEXT.split("\n") if not line.startswith("settles"))
-    with pytest.raises(RecordUnreadable, match="line 5: status: an active View needs scenarios and settles"):
+    with pytest.raises(RecordUnreadable, match="line 5: status: an active View needs both `scenarios` and `settles`"):
         parse(KINDS["views"], text)
