@@ -131,9 +131,10 @@ def _account_lines(valued: "Valued", at: datetime) -> list[str]:
             f"{'ticker':<9}{'Expression':<12}{'shares':>11}{'cost':>11}{'price':>11}{'value':>13}{'open':>12}",
         ]
     lines += [
-        f"{one.instrument[: NAME_WIDTH - 1]:<9}{one.expression[:11]:<12}{one.quantity:>11,.6g}{one.cost:>11,.2f}"
-        f"{one.price:>11,.2f}{one.value:>13,.0f}{one.open:>12,.0f}"
-        for one in account.positions
+        f"{holding.instrument[: NAME_WIDTH - 1]:<9}{holding.expression[:11]:<12}"
+        f"{holding.quantity:>11,.6g}{holding.cost:>11,.2f}"
+        f"{holding.price:>11,.2f}{holding.value:>13,.0f}{holding.open:>12,.0f}"
+        for holding in account.positions
     ]
     return [*lines, *(f"gap: {gap}" for gap in valued.gaps)]
 
@@ -143,17 +144,17 @@ def _account_json(valued: "Valued", at: datetime, halted: str | None) -> dict[st
 
     positions = [
         {
-            "ticker": one.instrument,
-            "expression": one.expression or None,
-            "quantity": round(one.quantity, DECIMALS),
-            "cost": round(one.cost, DECIMALS),
-            "price": round(one.price, DECIMALS),
-            "value": round(one.value, DECIMALS),
-            "open_pnl": round(one.open, DECIMALS),
-            "closed_pnl": round(one.closed, DECIMALS),
-            "dividends": round(one.income, DECIMALS),
+            "ticker": holding.instrument,
+            "expression": holding.expression or None,
+            "quantity": round(holding.quantity, DECIMALS),
+            "cost": round(holding.cost, DECIMALS),
+            "price": round(holding.price, DECIMALS),
+            "value": round(holding.value, DECIMALS),
+            "open_pnl": round(holding.open, DECIMALS),
+            "closed_pnl": round(holding.closed, DECIMALS),
+            "dividends": round(holding.income, DECIMALS),
         }
-        for one in valued.account.positions
+        for holding in valued.account.positions
     ]
     account = {
         "as_of": iso(at),
@@ -168,10 +169,10 @@ def _sums(valued: "Valued") -> dict[str, float]:
     account = valued.account
     highest = max((nav for _, nav in account.curve), default=account.nav)
     return {
-        "closed_pnl": sum(one.closed for one in account.holdings),
-        "open_pnl": sum(one.open for one in account.holdings),
-        "dividends": sum(one.income for one in account.holdings),
-        "fees": sum(one.fees for one in account.holdings),
+        "closed_pnl": sum(holding.closed for holding in account.holdings),
+        "open_pnl": sum(holding.open for holding in account.holdings),
+        "dividends": sum(holding.income for holding in account.holdings),
+        "fees": sum(holding.fees for holding in account.holdings),
         "financing": account.financing,
         "drawdown_pct": (1 - account.nav / max(highest, account.capital)) * 100,
     }

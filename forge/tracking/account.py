@@ -74,7 +74,7 @@ def value(booked: Iterable[Fill], settings: config.Account, at: At) -> Valued:
     for ticker, days in account.missing.items():
         if ticker in prices and days:
             what = f"no bar on {days[0]}" if len(days) == 1 else f"no bar on {len(days)} days, {days[0]} to {days[-1]}"
-            still = due and days[-1] == due[-1] and any(one.instrument == ticker for one in account.positions)
+            still = due and days[-1] == due[-1] and any(position.instrument == ticker for position in account.positions)
             gaps.append(f"{ticker}: {what}{'; valued at its last close' if still else ''}")
     return Valued(account, tuple(gaps))
 
@@ -146,9 +146,9 @@ def write_book(memory: Memory, remembered: Remembered, account: ledger.Account) 
         files.write_file(PORTFOLIO, render(book), call_id=f"account:{row.seq if row else 0}")
 
 
-def book_of(account: ledger.Account, held: Iterable[Expression]) -> Portfolio:
+def book_of(account: ledger.Account, expressions: Iterable[Expression]) -> Portfolio:
     """Return the book that an account comes to. Fills of one Expression are one position, others one a ticker."""
-    by_id, nav = {expression.id: expression for expression in held}, account.nav
+    by_id, nav = {expression.id: expression for expression in expressions}, account.nav
     if nav <= 0:
         return Portfolio(id="state", body="The net asset value is used up: nothing can be measured against it.")
     notionals = dict[str, float]()

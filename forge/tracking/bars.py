@@ -64,10 +64,10 @@ def daily_prices(ticker: str, since: date, at: At) -> Prices:
     """
     start = str(since - timedelta(days=14))
     bars = ask(catalogue.get("bars_adjusted"), {"ticker": ticker, "start_date": start}, at)["rows"]
-    stated = ask(catalogue.get("entity_splits"), {"ticker": ticker}, at)["rows"]
+    split_rows = ask(catalogue.get("entity_splits"), {"ticker": ticker}, at)["rows"]
     paid = ask(catalogue.get("entity_dividends"), {"ticker": ticker}, at)["rows"]
     proven = {_day(row["date"]): row for row in bars if row["split_factor"] and row["close"]}
-    executed = sorted(_day(row["execution_date"]) for row in stated)
+    executed = sorted(_day(row["execution_date"]) for row in split_rows)
     splits = {}
     for earlier, later in pairwise(sorted(proven)):
         ratio = proven[earlier]["split_factor"] / proven[later]["split_factor"]

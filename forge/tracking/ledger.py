@@ -156,41 +156,41 @@ class _Ledger:
 
     def begin(self, day: date, prices: Mapping[str, Prices]) -> None:
         for holding in self.holdings.values():
-            known = prices.get(holding.instrument)
-            if known is None:
+            history = prices.get(holding.instrument)
+            if history is None:
                 continue
-            if ratio := known.splits.get(day):
+            if ratio := history.splits.get(day):
                 holding.split(ratio)
-            paid = holding.quantity * known.dividends.get(day, 0.0)
+            paid = holding.quantity * history.dividends.get(day, 0.0)
             holding.income, self.cash = holding.income + paid, self.cash + paid
 
     def book(self, fill: Fill, prices: Mapping[str, Prices]) -> None:
         key = fill.instrument, fill.expression
         holding = self.holdings.setdefault(key, Holding(*key))
-        day, known = new_york_day(fill.filled_at), prices.get(fill.instrument)
+        day, history = new_york_day(fill.filled_at), prices.get(fill.instrument)
         if not holding.quantity:
-            holding.price = _last_close(known, day) or fill.price
-        elif known is None or not any(closed_on <= day for closed_on in known.closes):
+            holding.price = _last_close(history, day) or fill.price
+        elif history is None or not any(closed_on <= day for closed_on in history.closes):
             holding.price = fill.price
         holding.trade(fill.quantity, fill.price, fill.fees)
         self.cash -= fill.quantity * fill.price + fill.fees
 
     def mark(self, day: date, prices: Mapping[str, Prices], *, due: bool) -> None:
         for holding in self.holdings.values():
-            known = prices.get(holding.instrument)
-            if known and day in known.closes:
-                holding.price = known.closes[day]
+            history = prices.get(holding.instrument)
+            if history and day in history.closes:
+                holding.price = history.closes[day]
             elif due and holding.quantity and day not in self.missing[holding.instrument]:
                 self.missing[holding.instrument].append(day)
 
 
-def _last_close(known: Prices | None, day: date) -> float | None:
+def _last_close(history: Prices | None, day: date) -> float | None:
     """Return the last close up to a day, brought over the splits since."""
-    days = [closed_on for closed_on in known.closes if closed_on <= day] if known else []
-    if not known or not days:
+    days = [closed_on for closed_on in history.closes if closed_on <= day] if history else []
+    if not history or not days:
         return None
-    price = known.closes[max(days)]
-    for split_on, ratio in known.splits.items():
+    price = history.closes[max(days)]
+    for split_on, ratio in history.splits.items():
         if max(days) < split_on <= day:
             price /= ratio
     return price

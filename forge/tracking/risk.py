@@ -155,10 +155,10 @@ def _returns(rows: list[Mapping[str, float]]) -> dict[date, float]:
 def _book_returns(expression: Expression, remembered: Remembered, bars: _Bars) -> dict[date, float]:
     """Return the daily returns of the book without this trade, as a sum over positions weighted by notional."""
     book = remembered_book(remembered)
-    held = {position.id: position for position in held_in(remembered).values()}
+    positions_by_id = {position.id: position for position in held_in(remembered).values()}
     weights = dict[str, float]()
     for position in book.positions if book else ():
-        known = held.get(position.expression)
+        known = positions_by_id.get(position.expression)
         is_expression = KINDS["expressions"].names(position.expression)
         if position.expression == expression.id or (is_expression and known is None):
             continue
@@ -172,9 +172,9 @@ def _book_returns(expression: Expression, remembered: Remembered, bars: _Bars) -
     return {day: total for day, total in sums.items() if counted[day] == len(followed)}
 
 
-def _paired(one: Mapping[date, float], other: Mapping[date, float]) -> tuple[list[float], list[float]]:
-    days = sorted(one.keys() & other.keys())
-    return [one[day] for day in days], [other[day] for day in days]
+def _paired(first: Mapping[date, float], other: Mapping[date, float]) -> tuple[list[float], list[float]]:
+    days = sorted(first.keys() & other.keys())
+    return [first[day] for day in days], [other[day] for day in days]
 
 
 def _beta(own: Mapping[date, float], index: Mapping[date, float]) -> float | None:

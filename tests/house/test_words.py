@@ -15,12 +15,8 @@ EMPTY_NAMES = re.compile(
 )
 # These still have such names.
 PENDING = (
-    "pipelines/sync/",
-    "pipelines/commands/sync.py",
     "pitlake/lake/mounting/",
     "pitlake/cli/mount.py",
-    "forge/cli/account.py",
-    "forge/tracking/",
 )
 ODD_PHRASES = re.compile(
     r"\b(?:for ever|whoever|nobody|[Bb]y then|of then|told (?:of|by|from|twice|otherwise)"
