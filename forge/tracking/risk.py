@@ -158,11 +158,11 @@ def _book_returns(expression: Expression, remembered: Remembered, bars: _Bars) -
     positions_by_id = {position.id: position for position in held_in(remembered).values()}
     weights = dict[str, float]()
     for position in book.positions if book else ():
-        known = positions_by_id.get(position.expression)
+        position_expression = positions_by_id.get(position.expression)
         is_expression = KINDS["expressions"].names(position.expression)
-        if position.expression == expression.id or (is_expression and known is None):
+        if position.expression == expression.id or (is_expression and position_expression is None):
             continue
-        ticker = known.instrument if known else position.expression
+        ticker = position_expression.instrument if position_expression else position.expression
         weights[ticker] = weights.get(ticker, 0.0) + position.notional
     sums, counted = dict[date, float](), dict[date, int]()
     followed = {ticker: changes for ticker in weights if (changes := bars.returns(ticker))}

@@ -99,8 +99,8 @@ class Report:
 
     def __str__(self) -> str:
         count = len(self.findings)
-        found = f"{count} finding{'s' if count > 1 else ''}" if count else "nothing found"
-        return f"{self.check.function}: {found} in {self.compared} trials"
+        summary = f"{count} finding{'s' if count > 1 else ''}" if count else "nothing found"
+        return f"{self.check.function}: {summary} in {self.compared} trials"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -146,7 +146,7 @@ def check(  # noqa: PLR0913 - all that a check is asked for
         BadInput: For an argument that can't be used, and a function that fails or answers at random.
         LakeNotFound: See `pitlake.errors`.
     """
-    asked = Check(
+    request = Check(
         function=Function.of(function),
         since=_instant(since, "--from"),
         until=_instant(until, "--to"),
@@ -156,22 +156,22 @@ def check(  # noqa: PLR0913 - all that a check is asked for
         time=time,
         allowed=tuple(Path(path).resolve() for path in allow),
     )
-    if asked.until > clock.now():
+    if request.until > clock.now():
         raise BadInput("--to", "is in the future", "give a time up to now")
     home = lake if isinstance(lake, Lake) else Lake(lake)
     snapshot = home.snapshot(version)
     names = [name for name in snapshot.tables if "/" not in name and snapshot.files(name)]
-    if asked.datasets is not None:
-        if unknown := sorted({*asked.datasets} - {*names}):
+    if request.datasets is not None:
+        if unknown := sorted({*request.datasets} - {*names}):
             raise BadInput("--dataset", f"the lake has no rows of {', '.join(unknown)}", f"it has {', '.join(names)}")
-        names = list(asked.datasets)
+        names = list(request.datasets)
     with (
         TemporaryDirectory(prefix="pitlake-check-") as folder,
         runners.started(2 if (os.cpu_count() or 1) < 8 else 4) as children,
     ):
         worlds = Worlds(snapshot, names, Path(folder))
         snapshot.fetch(file for table in snapshot.tables for file in snapshot.files(table))
-        return _Checking(asked, worlds, children, home.location).run()
+        return _Checking(request, worlds, children, home.location).run()
 
 
 def _instant(text: str | date, field: str) -> datetime:
@@ -310,15 +310,15 @@ class _Checking:
             self.report.compared += 1
             until = None if time is None else pair.at
             for column, difference in differences(left.answer, right.answer, time=time, until=until).items():
-                known = self.examples.get(column)
-                if known is None or difference.count < known[1].count:
+                example = self.examples.get(column)
+                if example is None or difference.count < example[1].count:
                     self.examples[column] = (pair, difference)
 
     def _is_known(self, task: Task) -> bool:
         return task.snapshot is self.full and task.instants[0] in self.alone
 
     def _compare_failures(self, pair: _Pair, left: Reply, right: Reply, *, looks: bool) -> None:
-        """Take a failure without later rows for a difference; elsewhere nothing can be told from one."""
+        """Count a failure as a difference only where later rows were removed."""
         if looks and left.answer is not None and pair.words.startswith(_CUT[:10]):
             self.report.compared += 1
             difference = Difference("answer", {}, "an answer", right.error, 1)
@@ -336,9 +336,9 @@ class _Checking:
         for difference in differences(base, later.answer).values():
             self._add("clock", self.check.until, difference, words)
 
-    def _check_memory(self, asked: Sequence[datetime]) -> None:
+    def _check_memory(self, moments: Sequence[datetime]) -> None:
         """Ask the same again in one process, the latest first, where what was remembered may come out."""
-        instants = (self.check.until, *sorted({*asked} - {self.check.until}, reverse=True))
+        instants = (self.check.until, *sorted({*moments} - {self.check.until}, reverse=True))
         (replies,) = self._run([self._task(self.full, *instants)])
         for at, reply in zip(instants[1:], replies[1:], strict=True):
             alone = self.alone[at]
@@ -349,12 +349,12 @@ class _Checking:
                 self._add("cache", at, difference, "in a process of its own")
 
     def _note_sightings(self, reply: Reply, at: datetime) -> None:
-        known = {(finding.kind, finding.where.rpartition(", at ")[2]) for finding in self.report.findings}
+        reported = {(finding.kind, finding.where.rpartition(", at ")[2]) for finding in self.report.findings}
         for sighting in reply.sightings:
             if sighting.kind == "file" and Path(sighting.subject).resolve() in self.check.allowed:
                 continue
-            if (sighting.kind, sighting.where.rpartition(", at ")[2]) not in known:
-                known.add((sighting.kind, sighting.where.rpartition(", at ")[2]))
+            if (sighting.kind, sighting.where.rpartition(", at ")[2]) not in reported:
+                reported.add((sighting.kind, sighting.where.rpartition(", at ")[2]))
                 self.report.findings.append(Finding(kind=sighting.kind, at=at, where=sighting.where))
 
     def _add_examples(self) -> None:

@@ -41,16 +41,16 @@ def differences(
     names = list(dict.fromkeys([*left.columns, *right.columns]))
     key = _key((left, left_rows), (right, right_rows), names, time)
     pairs, left_only, right_only = _matched(left_rows, right_rows, key)
-    found: dict[str, list[tuple[Row, Any, Any]]] = defaultdict(list)
+    differing_rows: dict[str, list[tuple[Row, Any, Any]]] = defaultdict(list)
     for first, second in pairs:
         for name in names:
             if not same(first.get(name), second.get(name)):
-                found[name].append((_named(first, key), first.get(name), second.get(name)))
+                differing_rows[name].append((_named(first, key), first.get(name), second.get(name)))
     for name, row, first_value, second_value in _unmatched(left_only, right_only, key, names, time):
-        found[name].append((row, first_value, second_value))
+        differing_rows[name].append((row, first_value, second_value))
     return {
         name: Difference(name, *min(cases, key=lambda case: _order(case[0])), len(cases))
-        for name, cases in found.items()
+        for name, cases in differing_rows.items()
     }
 
 

@@ -186,7 +186,7 @@ def _line_of_user(frame: FrameType | None) -> str | None:
 
 
 class _Alike(type):
-    """Instances of the real class count as instances of the one that stands in for it."""
+    """Count instances of the real class as instances of its replacement."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, cls.__bases__[0])

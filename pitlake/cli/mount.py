@@ -61,7 +61,10 @@ def command(table: str, lake: str | None, form: str, key: str | None, **options:
     if form == "json":
         render.deliver(render.to_json([_facts(done)]), None)
         return
-    rows = [(one.column.name, one.column.type, one.source, _role(done, one.column.name)) for one in done.mount.columns]
+    rows = [
+        (mounted.column.name, mounted.column.type, mounted.source, _role(done, mounted.column.name))
+        for mounted in done.mount.columns
+    ]
     render.deliver(render.grid(("column", "type", "in the table", "role"), rows), None)
     for line in _sentences(done):
         render.say(line)
@@ -69,9 +72,10 @@ def command(table: str, lake: str | None, form: str, key: str | None, **options:
 
 def _facts(done: "Mounted") -> dict[str, Any]:
     names = ("version", "rows", "published", "unchanged", "revisions", "gaps", "deleted", "left_out")
-    return {"name": done.mount.name, "columns": {one.column.name: one.column.type for one in done.mount.columns}} | {
-        name: getattr(done, name) for name in names
-    }
+    return {
+        "name": done.mount.name,
+        "columns": {mounted.column.name: mounted.column.type for mounted in done.mount.columns},
+    } | {name: getattr(done, name) for name in names}
 
 
 def _role(done: "Mounted", column: str) -> str:

@@ -70,7 +70,7 @@ class Tickers:
         sources: dict[str, set[str]] = defaultdict(set)
         for cik, _, source, _, _ in statements:
             sources[cik].add(source)
-        self._listed = {cik for cik, found in sources.items() if found == {EDGAR_TICKERS}}
+        self._listed = {cik for cik, kinds in sources.items() if kinds == {EDGAR_TICKERS}}
         for cik, at, _, _, tickers in sorted(statements, key=lambda statement: statement[:4]):
             self._statements[cik].append((from_micros(at), tuple(tickers)))
 

@@ -79,7 +79,7 @@ class Mount:
     partial: bool = False
 
     def __post_init__(self) -> None:
-        names = [one.column.name for one in self.columns]
+        names = [mounted.column.name for mounted in self.columns]
         for what, column in (("available_at", self.available_at), ("valid_at", self.valid_at)):
             if column and column not in names:
                 raise BadInput(what, f"there is no column {column!r}", f"the columns are {', '.join(names)}")
@@ -116,19 +116,19 @@ class Mount:
     @cached_property
     def dataset(self) -> Dataset:
         """Return the contract of its rows. Raises BadInput."""
-        stated = (self.available_at,) if self.available_at else ()
+        instants = (self.available_at,) if self.available_at else ()
         try:
             return Dataset(
                 name=self.name,
                 title=self.title or f"Mounted table {self.name}",
                 summary=self.summary or "A table that was mounted in this lake.",
                 availability=self._availability(),
-                columns=tuple(self._of_dataset(one.column) for one in self.columns),
+                columns=tuple(self._of_dataset(mounted.column) for mounted in self.columns),
                 key=self.key,
                 entity=self.key[0],
-                identity=(*self.key, *stated),
+                identity=(*self.key, *instants),
                 thing=self.key,
-                newer_by=stated,
+                newer_by=instants,
                 source_tag="provider_metadata",
                 gap_rules=self._gap_rules(),
                 group="mounted",
@@ -155,7 +155,7 @@ class Mount:
         times = (NO_TIME, BAD_TIME, FUTURE) if self.available_at else ()
         unreadable = (
             GapRule(type="unverifiable", reason=UNREADABLE.format(name), when=f"`{name}` has a value of another type")
-            for name in (one.column.name for one in self.columns)
+            for name in (mounted.column.name for mounted in self.columns)
             if name != self.available_at
         )
         return (NO_KEY, *times, DELETED, *unreadable)
@@ -191,10 +191,12 @@ def spell(mount: Mount) -> bytes:
     lines = [HEAD, *(f"{name} = {_text(value)}" for name in texts if (value := getattr(mount, name)))]
     lines.append(f"key = [{', '.join(map(_text, mount.key))}]")
     lines += ["partial = true"] if mount.partial else []
-    for one in mount.columns:
-        lines += ["", "[[columns]]", f"name = {_text(one.column.name)}", f"type = {_text(one.column.type)}"]
-        lines += [f"source = {_text(one.source)}"] if one.source != one.column.name else []
-        lines += [f"{name} = {_text(value)}" for name in ("unit", "meaning") if (value := getattr(one.column, name))]
+    for mounted in mount.columns:
+        lines += ["", "[[columns]]", f"name = {_text(mounted.column.name)}", f"type = {_text(mounted.column.type)}"]
+        lines += [f"source = {_text(mounted.source)}"] if mounted.source != mounted.column.name else []
+        lines += [
+            f"{name} = {_text(value)}" for name in ("unit", "meaning") if (value := getattr(mounted.column, name))
+        ]
     return ("\n".join(lines) + "\n").encode()
 
 
@@ -220,20 +222,20 @@ def parse(content: bytes, place: str) -> Mount:
 
 
 def _options(facts: Mapping[str, Any]) -> dict[str, Any]:
-    options = {one.name: one for one in fields(Mount) if one.name not in ("columns", "key")}
+    options = {option.name: option for option in fields(Mount) if option.name not in ("columns", "key")}
     _refuse_others(facts, (*options, "columns", "key"))
     return {
         name: _checked(facts, name, bool if name == "partial" else str)
-        for name, one in options.items()
-        if name in facts or one.default is MISSING
+        for name, option in options.items()
+        if name in facts or option.default is MISSING
     }
 
 
 def _column(number: int, facts: Any) -> MountedColumn:
     if not isinstance(facts, dict):
         raise BadInput(f"column {number}", "is not a table", "write [[columns]] above its lines")
-    known = {one.name for one in fields(Column)} - {"required", "proof"}
-    _refuse_others(facts, (*known, "source"))
+    allowed = {attribute.name for attribute in fields(Column)} - {"required", "proof"}
+    _refuse_others(facts, (*allowed, "source"))
     name, kind = _checked(facts, "name", str), _checked(facts, "type", str)
     if kind not in TYPES:
         raise BadInput(f"type of {name}", f"there is no type {kind!r}", f"choose one of {', '.join(TYPES)}")
@@ -251,9 +253,9 @@ def _checked(facts: Mapping[str, Any], name: str, kind: type) -> Any:
     return value
 
 
-def _refuse_others(facts: Mapping[str, Any], known: Iterable[str]) -> None:
-    for name in sorted(set(facts) - set(known)):
-        raise BadInput(name, "is not a field of a contract", f"the fields are {', '.join(sorted(known))}")
+def _refuse_others(facts: Mapping[str, Any], allowed: Iterable[str]) -> None:
+    for name in sorted(set(facts) - set(allowed)):
+        raise BadInput(name, "is not a field of a contract", f"the fields are {', '.join(sorted(allowed))}")
 
 
 def read(store: Store, name: str) -> Mount | None:

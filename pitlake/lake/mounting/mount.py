@@ -116,29 +116,29 @@ def mount_table(doors: Doors, table: Any, wish: Wish) -> Mounted:
     Raises BadInput, before anything is written, and what publishing raises.
     """
     contract.check_name(wish.name)
-    with source.opened(table, with_names=wish.key == ()) as opened:
-        kept = contract.read(doors.store, wish.name)
-        its = _inferred(opened, wish) if kept is None else _agreed(opened, kept, wish)
-        reading_of = Reading(opened, its, doors.now())
+    with source.opened(table, with_names=wish.key == ()) as reader:
+        previous = contract.read(doors.store, wish.name)
+        its = _inferred(reader, wish) if previous is None else _agreed(reader, previous, wish)
+        reading_of = Reading(reader, its, doors.now())
         reading_of.check()
-        return _publish(doors, reading_of, is_new=kept is None)
+        return _publish(doors, reading_of, is_new=previous is None)
 
 
-def _inferred(opened: Source, wish: Wish) -> Mount:
+def _inferred(reader: Source, wish: Wish) -> Mount:
     names: dict[str, str] = {}
-    stated = wish.available_at or ""
-    for name in opened.types:
+    instant_column = wish.available_at or ""
+    for name in reader.types:
         its_name = contract.lake_name(name, names.values())
-        if its_name in RESERVED and stated in (name, its_name):
+        if its_name in RESERVED and instant_column in (name, its_name):
             its_name = contract.STATED
         if its_name in RESERVED or is_forbidden_key(its_name):
             problem = f"{name} is a name that the lake does not let rows have"
             raise BadInput("columns", problem, "rename it in the table")
         names[name] = its_name
-    found = {flag: _column(names, flag, getattr(wish, flag) or "") for flag in ("available_at", "valid_at")}
+    columns = {flag: _column(names, flag, getattr(wish, flag) or "") for flag in ("available_at", "valid_at")}
     if wish.key is None:
         raise BadInput("key", "missing", f"name the columns that say what a row is about, out of {', '.join(names)}")
-    types = {name: _type(opened, name, is_stated=own == found["available_at"]) for name, own in names.items()}
+    types = {name: _type(reader, name, is_stated=own == columns["available_at"]) for name, own in names.items()}
     its = [MountedColumn(Column(name=own, type=types[name], meaning=""), name) for name, own in names.items()]
     return Mount(
         name=wish.name,
@@ -147,12 +147,12 @@ def _inferred(opened: Source, wish: Wish) -> Mount:
         timezone=wish.timezone or "",
         lag=wish.lag or "",
         partial=bool(wish.partial),
-        **found,
+        **columns,
     )
 
 
-def _type(opened: Source, name: str, *, is_stated: bool) -> str:
-    return "instant" if is_stated and opened.types[name] == "VARCHAR" else opened.type_of(name)
+def _type(reader: Source, name: str, *, is_stated: bool) -> str:
+    return "instant" if is_stated and reader.types[name] == "VARCHAR" else reader.type_of(name)
 
 
 def _column(names: Mapping[str, str], flag: str, name: str) -> str:
@@ -164,13 +164,13 @@ def _column(names: Mapping[str, str], flag: str, name: str) -> str:
     return names[name]
 
 
-def _agreed(opened: Source, kept: Mount, wish: Wish) -> Mount:
+def _agreed(reader: Source, previous: Mount, wish: Wish) -> Mount:
     """Return the lake's contract, which a user's wish does not contradict and the table fits."""
-    place = contract.key_of(kept.name)
-    names = {one.source: one.column.name for one in kept.columns}
-    if missing := [name for name in names if name not in opened.types]:
+    place = contract.key_of(previous.name)
+    names = {mounted.source: mounted.column.name for mounted in previous.columns}
+    if missing := [name for name in names if name not in reader.types]:
         problem = f"the table has no column {', '.join(map(repr, missing))}"
-        its_columns = ", ".join(opened.types)
+        its_columns = ", ".join(reader.types)
         raise BadInput("columns", problem, f"its columns are {its_columns}; the contract is {place} in the lake")
     wished: dict[str, Any] = {flag: getattr(wish, flag) for flag in ("timezone", "lag", "partial")}
     wished |= {
@@ -179,10 +179,10 @@ def _agreed(opened: Source, kept: Mount, wish: Wish) -> Mount:
     }
     wished["key"] = None if wish.key is None else tuple(_column(names, "key", name) for name in wish.key)
     for flag, value in wished.items():
-        if value is not None and value != getattr(kept, flag):
-            problem = f"{kept.name} is mounted with {getattr(kept, flag) or 'none'}"
+        if value is not None and value != getattr(previous, flag):
+            problem = f"{previous.name} is mounted with {getattr(previous, flag) or 'none'}"
             raise BadInput(flag, problem, f"leave it out, edit {place} in the lake, or choose another name")
-    return kept
+    return previous
 
 
 @dataclass(frozen=True)
@@ -196,9 +196,9 @@ class Reading:
     def check(self) -> None:
         """Raise BadInput for what is wrong with the table as a whole."""
         zoneless = [
-            one.source
-            for one in self.mount.columns
-            if not self.mount.timezone and one.column.type == "instant" and self.source.lacks_zone(one.source)
+            mounted.source
+            for mounted in self.mount.columns
+            if not self.mount.timezone and mounted.column.type == "instant" and self.source.lacks_zone(mounted.source)
         ]
         if zoneless:
             problem = f"{', '.join(zoneless)} has timestamps without a time zone"
@@ -214,9 +214,9 @@ class Reading:
         self._refuse_two_contents()
 
     def _refuse_two_contents(self) -> None:
-        known = f", {AVAILABLE_AT}" if self.mount.available_at else ""
-        by = f"{columns(self.mount.key)}{known}"
-        content = ", ".join(quoted(one.column.name) for one in self.mount.columns)
+        instant = f", {AVAILABLE_AT}" if self.mount.available_at else ""
+        by = f"{columns(self.mount.key)}{instant}"
+        content = ", ".join(quoted(mounted.column.name) for mounted in self.mount.columns)
         examples = self.source.connection.sql(
             f"SELECT any_value(evidence) FROM (SELECT {by}, evidence, hash({content}) AS content FROM ({self.sql}) "
             f"WHERE {GAP} IS NULL) GROUP BY {by} HAVING min(content) <> max(content) LIMIT {EXAMPLES}"
@@ -234,13 +234,15 @@ class Reading:
     def sql(self) -> str:
         """The staged columns of every row, and the type and the reason of the gap it is instead, if it is."""
         mount = self.mount
-        typed = ", ".join(f"{self._typed(one)} AS {quoted(one.column.name)}" for one in mount.columns)
-        raw = ", ".join(f"{quoted(one.source)} AS {quoted(f'raw of {one.column.name}')}" for one in mount.columns)
-        known = f"'{iso(self.observed_at)}'::TIMESTAMPTZ"
+        typed = ", ".join(f"{self._typed(mounted)} AS {quoted(mounted.column.name)}" for mounted in mount.columns)
+        raw = ", ".join(
+            f"{quoted(mounted.source)} AS {quoted(f'raw of {mounted.column.name}')}" for mounted in mount.columns
+        )
+        observed = f"'{iso(self.observed_at)}'::TIMESTAMPTZ"
         if mount.available_at:
-            at = next(one for one in mount.columns if one.column.name == mount.available_at)
+            at = next(mounted for mounted in mount.columns if mounted.column.name == mount.available_at)
             seconds = int(mount.delay.total_seconds())
-            known = f"{source.instant(self.source, at.source, mount.zone)} + to_seconds({seconds})"
+            observed = f"{source.instant(self.source, at.source, mount.zone)} + to_seconds({seconds})"
         name = " || '/' || ".join(f"coalesce({quoted(column)}::VARCHAR, '')" for column in mount.key)
         no_key = " OR ".join(f"{quoted(column)} IS NULL" for column in mount.key)
         evidence = f"'{mount.name}#' || {name} || if({no_key}, '~' || md5({self._raw_names}), '')"
@@ -248,41 +250,41 @@ class Reading:
         return (
             f"SELECT *, {evidence} AS evidence, {self._gap(no_key)} AS {GAP}, '{basis}' AS {BASIS}, "
             f"'provider_metadata' AS available_at_source FROM "
-            f"(SELECT {typed}, {raw}, {known} AS {AVAILABLE_AT} FROM {self.source.rows})"
+            f"(SELECT {typed}, {raw}, {observed} AS {AVAILABLE_AT} FROM {self.source.rows})"
         )
 
     @property
     def _raw_names(self) -> str:
         return " || ';' || ".join(
-            f"coalesce({quoted(f'raw of {one.column.name}')}::VARCHAR, '')" for one in self.mount.columns
+            f"coalesce({quoted(f'raw of {mounted.column.name}')}::VARCHAR, '')" for mounted in self.mount.columns
         )
 
     def _gap(self, no_key: str) -> str:
         """SQL for the reason of a row's gap; null for a row that can be mounted."""
         cases = [(no_key, contract.NO_KEY.reason)]
-        stated = self.mount.available_at
-        if stated:
+        instant_column = self.mount.available_at
+        if instant_column:
             cases += [
-                (f"{quoted(f'raw of {stated}')} IS NULL", contract.NO_TIME.reason),
-                (f"{AVAILABLE_AT} IS NULL OR {quoted(stated)} IS NULL", contract.BAD_TIME.reason),
+                (f"{quoted(f'raw of {instant_column}')} IS NULL", contract.NO_TIME.reason),
+                (f"{AVAILABLE_AT} IS NULL OR {quoted(instant_column)} IS NULL", contract.BAD_TIME.reason),
                 (f"{AVAILABLE_AT} > '{iso(self.observed_at)}'::TIMESTAMPTZ", FUTURE.reason),
             ]
-        for one in self.mount.columns:
-            name, raw = one.column.name, quoted(f"raw of {one.column.name}")
-            if name != stated:
-                nan = f" AND NOT isnan({raw})" if self.source.types[one.source] in REAL else ""
+        for mounted in self.mount.columns:
+            name, raw = mounted.column.name, quoted(f"raw of {mounted.column.name}")
+            if name != instant_column:
+                nan = f" AND NOT isnan({raw})" if self.source.types[mounted.source] in REAL else ""
                 unreadable = f"{raw} IS NOT NULL AND {quoted(name)} IS NULL{nan}"
                 cases.append((unreadable, contract.UNREADABLE.format(name)))
         return "CASE " + " ".join(f"WHEN {when} THEN '{reason}'" for when, reason in cases) + " END"
 
-    def _typed(self, one: MountedColumn) -> str:
+    def _typed(self, mounted: MountedColumn) -> str:
         """SQL for a column's value in the lake's type; null for a value that has none."""
-        name, kind = quoted(one.source), self.source.types[one.source]
-        if one.column.type == "instant":
-            return source.instant(self.source, one.source, self.mount.zone)
+        name, kind = quoted(mounted.source), self.source.types[mounted.source]
+        if mounted.column.type == "instant":
+            return source.instant(self.source, mounted.source, self.mount.zone)
         family = "text" if kind == "VARCHAR" else "time" if kind.startswith("TIMESTAMP") else "other"
         family = "real" if kind in REAL or kind.startswith("DECIMAL") else family
-        typed = TYPED.get((one.column.type, family)) or TYPED.get((one.column.type, ""), "{0}::VARCHAR")
+        typed = TYPED.get((mounted.column.type, family)) or TYPED.get((mounted.column.type, ""), "{0}::VARCHAR")
         return typed.format(name)
 
     def stage_into(self, stage: Stage) -> int:
@@ -293,7 +295,7 @@ class Reading:
             table = pa.Table.from_batches([batch])
             is_row = pc.is_null(table[REASON])
             others = table.filter(pc.invert(is_row)).select((REASON, "evidence")).to_pylist()
-            gaps = [StagedGap(_type_of_gap(one[REASON]), one[REASON], one["evidence"]) for one in others]
+            gaps = [StagedGap(_type_of_gap(row[REASON]), row[REASON], row["evidence"]) for row in others]
             rows = table.filter(is_row).select(schema.names).cast(schema)
             stage.add(None, rows, gaps, extracted=table.num_rows)
             count += table.num_rows
@@ -304,8 +306,8 @@ class Reading:
         if self.mount.partial or not files:
             return []
         names = self.mount.dataset.identity
-        stated = quoted(self.mount.available_at) if self.mount.available_at else ""
-        at = f" || '@' || {stated}::VARCHAR" if stated else ""
+        instant_column = quoted(self.mount.available_at) if self.mount.available_at else ""
+        at = f" || '@' || {instant_column}::VARCHAR" if instant_column else ""
         gone = self.source.connection.sql(
             f"SELECT evidence{at} FROM (SELECT DISTINCT evidence, {columns(names)} FROM {reading(files)}) "
             f"ANTI JOIN (SELECT {columns(names)} FROM ({self.sql})) USING ({columns(names)}) ORDER BY 1"
@@ -345,10 +347,10 @@ def _publish(doors: Doors, table: Reading, *, is_new: bool) -> Mounted:
         revisions=published.revisions,
         gaps=dict(gaps),
         deleted=len(deletions),
-        left_out=tuple(sorted(set(table.source.types) - {one.source for one in mount.columns})),
+        left_out=tuple(sorted(set(table.source.types) - {mounted.source for mounted in mount.columns})),
     )
 
 
-def _run_id(opened: Source) -> str:
-    label = re.sub(r"[^A-Za-z0-9_.-]+", "-", opened.label)[:60]
-    return f"mount-{label}-{opened.digest[:16] or 'memory'}-{uuid4().hex[:8]}"
+def _run_id(reader: Source) -> str:
+    label = re.sub(r"[^A-Za-z0-9_.-]+", "-", reader.label)[:60]
+    return f"mount-{label}-{reader.digest[:16] or 'memory'}-{uuid4().hex[:8]}"

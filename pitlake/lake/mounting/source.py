@@ -147,12 +147,12 @@ def _of_path(connection: duckdb.DuckDBPyConnection, path: str) -> Source:
 
 def _ending(files: list[str]) -> str:
     endings = {Path(file.removesuffix(".gz")).suffix.lower() for file in files}
-    known = {ENDINGS.get(ending, ending) for ending in endings}
-    if len(known) != 1 or not known <= READERS.keys():
+    spellings = {ENDINGS.get(ending, ending) for ending in endings}
+    if len(spellings) != 1 or not spellings <= READERS.keys():
         names = ", ".join((*READERS, *ENDINGS))
         problem = f"files that end in {' and '.join(sorted(endings))}"
         raise BadInput("the table", problem, f"give files that end in one of {names}")
-    return known.pop()
+    return spellings.pop()
 
 
 def _types(connection: duckdb.DuckDBPyConnection, rows: str) -> dict[str, str]:
