@@ -34,7 +34,7 @@ def differences(
 
     Args:
         time: The column that dates the rows; they are compared in its order.
-        until: Compare only the rows that count as past by then.
+        until: Compare only the rows dated at or before this instant.
     """
     since = max(_first(left, time), _first(right, time))  # a panel of the last n rows begins elsewhere
     left_rows, right_rows = (_rows(answer, time, since, until) for answer in (left, right))

@@ -13,7 +13,6 @@ PACKAGES = ("pitlake", "forge", "assets", "checks", "resources", "local_servers"
 EMPTY_NAMES = re.compile(
     r"told|known|asked|found|kept|given|held|one|shown|made|said|listed|named|stated|wanted|written|opened|begun"
 )
-# These still have such names.
 ODD_PHRASES = re.compile(
     r"\b(?:for ever|whoever|nobody|[Bb]y then|of then|told (?:of|by|from|twice|otherwise)"
     r"|(?:is|are|was|were) told\b(?! apart)|tells? of|stands? beside|lies? beside|stand(?:s|ing)? in for"
