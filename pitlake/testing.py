@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from pitlake.check import Report, check
+from pitlake.check import LookAheadReport, check
 
 
-def assert_point_in_time(function: Callable[..., Any] | str, since: str, until: str, **options: Any) -> Report:
+def assert_point_in_time(function: Callable[..., Any] | str, since: str, until: str, **options: Any) -> LookAheadReport:
     """Assert that no answer of a function depends on what was not public; the arguments are `pitlake.check.check`'s.
 
     Raises AssertionError with every finding, and what `check` raises.
@@ -23,6 +23,6 @@ def assert_point_in_time(function: Callable[..., Any] | str, since: str, until: 
 
 
 @pytest.fixture
-def pitlake_check() -> Callable[..., Report]:
+def pitlake_check() -> Callable[..., LookAheadReport]:
     """Return `assert_point_in_time`, for tests that ask for it by name."""
     return assert_point_in_time

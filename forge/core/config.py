@@ -29,7 +29,7 @@ class Limits:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Account:
+class AccountSettings:
     """The account behind the book.
 
     capital: USD at the start, None where no account is kept; costs_bp: basis points of a fill's value, for what code
@@ -166,7 +166,7 @@ class Config:
 
     models: dict[str, str] = field(default_factory=lambda: dict(ROUTING))
     guardrails: Limits = field(default_factory=Limits)
-    account: Account = field(default_factory=Account)
+    account: AccountSettings = field(default_factory=AccountSettings)
     executor: ExecutorSettings = field(default_factory=ExecutorSettings)
     schedules: Schedules = field(default_factory=Schedules)
     sessions: Sessions = field(default_factory=Sessions)

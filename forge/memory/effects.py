@@ -38,7 +38,7 @@ from forge.records import (
     read_draft,
     render,
 )
-from forge.records.base import Fault
+from forge.records.base import RecordFault
 from forge.records.kinds import NEW
 from pitlake import clock
 
@@ -199,7 +199,7 @@ class Writer:
         faults = [*implausible(draft.record, self._at(path), self._remembered.as_of)]
         if isinstance(draft.record, Expression) and self._at(KINDS["views"].path(draft.record.view_id)) is None:
             problem = f"there is no View {draft.record.view_id[:40]!r}"
-            faults.append(Fault(("view_id",), problem, "write the View first"))
+            faults.append(RecordFault(("view_id",), problem, "write the View first"))
         return draft.add(kind, faults).checked()
 
     def _check(self, record: Record, path: str) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from forge.records import Expression, Record, View
-from forge.records.base import Fault
+from forge.records.base import RecordFault
 from forge.records.natural import read_number
 from forge.records.values import Bounds
 from pitlake.clock import end_of_new_york_day, new_york_day
@@ -24,7 +24,7 @@ _THIRTY_SECONDS = re.compile(r"([0-9]{2,3})-([0-2][0-9]|3[01])\+?")
 _PRICES = re.compile(r"\$?[0-9][0-9,.]*(?:-[0-9]{2}\+?)?(?![0-9]*\s*%)")
 
 
-def implausible(record: Record, before: Record | None, as_of: datetime) -> Iterator[Fault]:
+def implausible(record: Record, before: Record | None, as_of: datetime) -> Iterator[RecordFault]:
     """Yield what can't be right. before: the record's last text; as_of: the turn's instant."""
     if isinstance(record, View) and record.settles:
         yield from _question(record, before, as_of)
@@ -45,7 +45,7 @@ def price(text: str) -> float | None:
         return None
 
 
-def _question(view: View, before: Record | None, as_of: datetime) -> Iterator[Fault]:
+def _question(view: View, before: Record | None, as_of: datetime) -> Iterator[RecordFault]:
     settles = view.settles
     if settles is None or (isinstance(before, View) and before.settles == settles):
         return
@@ -53,14 +53,14 @@ def _question(view: View, before: Record | None, as_of: datetime) -> Iterator[Fa
     try:
         catalogue.get(settles.query).bind(settles.params)
     except BadInput as refused:
-        yield Fault(("settles",), f"{refused.field}: {refused.problem}", refused.next_step)
+        yield RecordFault(("settles",), f"{refused.field}: {refused.problem}", refused.next_step)
     columns = [column.name for column in query.columns] if query else []
     if query and settles.column not in columns:
         problem = f"rule: {query.name} has no column {settles.column!r}"
-        yield Fault(("settles",), problem, f"its columns are {', '.join(columns)}")
+        yield RecordFault(("settles",), problem, f"its columns are {', '.join(columns)}")
     if end_of_new_york_day(settles.by) <= as_of:
         problem = f"by: {settles.by} is over, and it is {new_york_day(as_of)} now"
-        yield Fault(("settles",), problem, "give a later day")
+        yield RecordFault(("settles",), problem, "give a later day")
 
 
 def _same_terms(trade: Expression, before: Record | None) -> bool:
@@ -68,10 +68,10 @@ def _same_terms(trade: Expression, before: Record | None) -> bool:
     return isinstance(before, Expression) and all(getattr(trade, name) == getattr(before, name) for name in TERMS)
 
 
-def _levels(trade: Expression) -> Iterator[Fault]:
+def _levels(trade: Expression) -> Iterator[RecordFault]:
     target, stop = price(trade.target), price(trade.stop)
     if target is not None and target == stop:
-        yield Fault(("stop", "target"), f"target and stop are equal ({trade.stop})", "give two levels")
+        yield RecordFault(("stop", "target"), f"target and stop are equal ({trade.stop})", "give two levels")
         return
     side = SIDES.get(trade.direction)
     if side is None or stop is None:
@@ -79,17 +79,19 @@ def _levels(trade: Expression) -> Iterator[Fault]:
     where = "below" if side > 0 else "above"
     if target is not None and side * (target - stop) <= 0:
         problem = f"{trade.stop} is not {where} the target {trade.target}, as the stop of a {trade.direction} is"
-        yield Fault(("stop", "target", "direction"), problem, "exchange them, or change the direction")
+        yield RecordFault(("stop", "target", "direction"), problem, "exchange them, or change the direction")
     entry = None if trade.adjusts else price(trade.entry_details)
     if not entry:
         return
     if side * (entry - stop) <= 0:
         problem = f"{trade.stop} is not {where} the entry {entry:g}, as the stop of a {trade.direction} is"
-        yield Fault(("stop", "entry_details", "direction"), problem, f"give a stop {where} {entry:g}")
+        yield RecordFault(("stop", "entry_details", "direction"), problem, f"give a stop {where} {entry:g}")
         return
     if target is not None and side * (target - entry) <= 0:
         problem = f"{trade.target} is on the losing side of the entry {entry:g}"
-        yield Fault(("target", "entry_details", "direction"), problem, "exchange target and stop, or the direction")
+        yield RecordFault(
+            ("target", "entry_details", "direction"), problem, "exchange target and stop, or the direction"
+        )
     if trade.notional is not None and trade.max_loss_pct is not None:
         distance = abs(entry - stop) / entry
         implied = abs(trade.notional) * distance
@@ -99,4 +101,4 @@ def _levels(trade: Expression) -> Iterator[Fault]:
                 f"the entry on a notional of {abs(trade.notional):g} is {implied:.3g}"
             )
             step = f"state {implied:.3g}, or cut the notional"
-            yield Fault(("max_loss_pct", "notional", "stop", "entry_details"), problem, step)
+            yield RecordFault(("max_loss_pct", "notional", "stop", "entry_details"), problem, step)

@@ -17,7 +17,7 @@ Exposures = dict[str, Percent]
 UNSTORED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-class Fault(NamedTuple):
+class RecordFault(NamedTuple):
     """What is wrong with a record. fields: the field at fault first, then the others that the fault depends on."""
 
     fields: tuple[str, ...]
@@ -28,7 +28,7 @@ class Fault(NamedTuple):
 class InvalidRecord(ValueError):
     """A record breaks rules of its kind. faults: all of them."""
 
-    def __init__(self, faults: Sequence[Fault]) -> None:
+    def __init__(self, faults: Sequence[RecordFault]) -> None:
         self.faults = faults
         super().__init__("; ".join(f"{fault.fields[0]}: {fault.problem}" for fault in faults))
 
@@ -44,15 +44,15 @@ class Record:
         if faults := list(self._field_faults()) or list(self.contradictions()):
             raise InvalidRecord(faults)
 
-    def contradictions(self) -> Iterator[Fault]:
+    def contradictions(self) -> Iterator[RecordFault]:
         """Yield what is wrong between fields that are each valid."""
         yield from ()
 
-    def _field_faults(self) -> Iterator[Fault]:
+    def _field_faults(self) -> Iterator[RecordFault]:
         for name, spec in specs(type(self)).items():
             try:
                 check(spec, getattr(self, name))
             except ValueError as problem:
-                yield Fault((name,), str(problem))
+                yield RecordFault((name,), str(problem))
         if self.body != self.body.strip("\n") or UNSTORED.search(self.body) or len(self.body) > MOST_BODY:
-            yield Fault(("body",), f"has control characters, outer blank lines, or over {MOST_BODY:,} characters")
+            yield RecordFault(("body",), f"has control characters, outer blank lines, or over {MOST_BODY:,} characters")

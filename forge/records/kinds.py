@@ -12,7 +12,7 @@ from datetime import date, datetime
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
 from forge.records.account import Fill, Halt
-from forge.records.base import Category, Count, Exposures, Fault, Percent, Positive, Record, Share
+from forge.records.base import Category, Count, Exposures, Percent, Positive, Record, RecordFault, Share
 from forge.records.judged import Calibration, Mark, Settlement, Settles
 from forge.records.values import PERCENT, Bounds
 
@@ -60,16 +60,16 @@ class View(Record):
     settles: Settles | None = None
     invalidation: tuple[Invalidation, ...] = ()
 
-    def contradictions(self) -> Iterator[Fault]:
+    def contradictions(self) -> Iterator[RecordFault]:
         """Yield what is wrong between fields that are each valid."""
         total = sum(scenario.probability for scenario in self.scenarios)
         if self.scenarios and abs(total - 1) > SUM_OF_PROBABILITIES:
-            yield Fault(("scenarios",), f"their probabilities sum to {total:g}, not 1")
+            yield RecordFault(("scenarios",), f"their probabilities sum to {total:g}, not 1")
         if len({scenario.name for scenario in self.scenarios}) < len(self.scenarios):
-            yield Fault(("scenarios",), "a name appears twice")
+            yield RecordFault(("scenarios",), "a name appears twice")
         if self.status == "active" and not (self.scenarios and self.settles):
             problem = "an active View needs both `scenarios` and `settles`, so that it can be judged"
-            yield Fault(("status", "scenarios", "settles"), problem)
+            yield RecordFault(("status", "scenarios", "settles"), problem)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ from typing import Any, cast
 
 from forge.core.errors import LineFault, RecordUnreadable
 from forge.records import values
-from forge.records.base import UNSTORED, Fault, InvalidRecord, Record
+from forge.records.base import UNSTORED, InvalidRecord, Record, RecordFault
 from forge.records.examples import EXAMPLES
 from forge.records.kinds import NEW, Kind
 from forge.records.natural import Read
@@ -90,7 +90,7 @@ class Draft:
             raise RecordUnreadable.all_of(self.faults)
         return self.record
 
-    def add(self, kind: Kind, faults: Iterable[Fault]) -> "Draft":
+    def add(self, kind: Kind, faults: Iterable[RecordFault]) -> "Draft":
         """Return the draft with more faults, without those that only follow from faults it already has."""
         news = [fault for fault in faults if not self.failed & set(fault.fields)]
         lines = [

@@ -54,7 +54,7 @@ class Valued:
     gaps: tuple[str, ...]
 
 
-def value(booked: Iterable[Fill], settings: config.Account, at: At) -> Valued:
+def value(booked: Iterable[Fill], settings: config.AccountSettings, at: At) -> Valued:
     """Return the account of these fills as of an instant. Raises LakeNotFound; needs `settings.capital`."""
     traded = list(booked)
     if settings.capital is None:
@@ -79,7 +79,7 @@ def value(booked: Iterable[Fill], settings: config.Account, at: At) -> Valued:
     return Valued(account, tuple(gaps))
 
 
-def advance_account(memory: Memory, at: At, settings: config.Account) -> list[str]:
+def advance_account(memory: Memory, at: At, settings: config.AccountSettings) -> list[str]:
     """Execute what is due, update the book, and halt trading beyond a limit. Return why something was not executed.
 
     Does nothing where the settings name no capital.
@@ -98,7 +98,7 @@ def advance_account(memory: Memory, at: At, settings: config.Account) -> list[st
     return [*gaps, *valued.gaps]
 
 
-def execute(memory: Memory, at: At, settings: config.Account) -> list[str]:
+def execute(memory: Memory, at: At, settings: config.AccountSettings) -> list[str]:
     """Book the entries and exits that are due, in order of their days. Return why others can't be."""
     remembered, gaps = whole_memory(memory, at.as_of), list[str]()
     booked = fills(remembered)
@@ -174,7 +174,7 @@ def book_of(account: ledger.Account, expressions: Iterable[Expression]) -> Portf
     )
 
 
-def loss_halt(remembered: Remembered, account: ledger.Account, settings: config.Account) -> Halt | None:
+def loss_halt(remembered: Remembered, account: ledger.Account, settings: config.AccountSettings) -> Halt | None:
     """Return what halts trading for the account's losses, None where nothing does. They count from the last release."""
     spans = halted_spans(remembered)
     released = spans[-1][1] if spans else None
@@ -192,7 +192,7 @@ def loss_halt(remembered: Remembered, account: ledger.Account, settings: config.
     return None
 
 
-def _fill(item: Due, booked: list[Fill], settings: config.Account, at: At) -> Fill | str | None:
+def _fill(item: Due, booked: list[Fill], settings: config.AccountSettings, at: At) -> Fill | str | None:
     expression, path = item.expression, item.trade.path
     hours = session(item.day)
     if hours is None:

@@ -35,7 +35,7 @@ def advance(
     at: At,
     guardrails: Guardrails,
     cut_offs: Callable[[str], Iterable[str | None]],
-    account: config.Account,
+    account: config.AccountSettings,
 ) -> dict[str, int]:
     """Do what is due as of an instant before the agent is asked, and return counts. Raises LakeNotFound."""
     unexecuted = advance_account(memory, at, account)

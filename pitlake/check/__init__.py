@@ -7,12 +7,12 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pitlake.check.checking import Check, Report, check
+    from pitlake.check.checking import Check, LookAheadReport, check
     from pitlake.check.findings import Finding
 
-__all__ = ["Check", "Finding", "Report", "check"]
+__all__ = ["Check", "Finding", "LookAheadReport", "check"]
 
-_HOMES = {"Check": "checking", "Finding": "findings", "Report": "checking", "check": "checking"}
+_HOMES = {"Check": "checking", "Finding": "findings", "LookAheadReport": "checking", "check": "checking"}
 
 
 def __getattr__(name: str) -> object:

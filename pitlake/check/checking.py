@@ -22,7 +22,7 @@ from pitlake.check.compare import Difference, differences
 from pitlake.check.findings import Finding
 from pitlake.check.runners import Runners
 from pitlake.check.tables import Answer
-from pitlake.check.tasks import Function, Reply, Task
+from pitlake.check.tasks import Function, Task, TaskReply
 from pitlake.check.worlds import Worlds
 from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
@@ -88,7 +88,7 @@ class Check:
 
 
 @dataclass
-class Report:
+class LookAheadReport:
     """What a check found. compared: pairs of answers; skipped: why others were not compared, each with its count."""
 
     check: Check
@@ -127,7 +127,7 @@ def check(  # noqa: PLR0913 - all that a check is asked for
     datasets: Collection[str] | None = None,
     time: str | None = None,
     allow: Sequence[str | Path] = (),
-) -> Report:
+) -> LookAheadReport:
     """Run a function on many worlds of a lake and return what in its answers depends on what was not public.
 
     Args:
@@ -204,13 +204,13 @@ class _Checking:
     def __init__(self, check: Check, worlds: Worlds, children: Runners, lake: str) -> None:
         self.check, self.worlds, self.children, self.lake = check, worlds, children, lake
         self.paths = tuple(path or str(Path.cwd()) for path in sys.path)
-        self.report = Report(check)
+        self.report = LookAheadReport(check)
         self.full = worlds.full
         self.examples: dict[str, tuple[_Pair, Difference]] = {}
         self.datasets = check.datasets
-        self.alone: dict[datetime, Reply] = {}
+        self.alone: dict[datetime, TaskReply] = {}
 
-    def run(self) -> Report:
+    def run(self) -> LookAheadReport:
         """Run all trials."""
         end = self._task(self.full, self.check.until)
         clocked = replace(end, clock=_CLOCK)
@@ -247,7 +247,7 @@ class _Checking:
             folder=self.worlds.folder,
         )
 
-    def _run(self, tasks: Sequence[Task]) -> list[list[Reply]]:
+    def _run(self, tasks: Sequence[Task]) -> list[list[TaskReply]]:
         """Run tasks. Where one fails that binds only what the first run read, it may want more, and is run again."""
         answers = self.children.run(tasks)
         wanting = [
@@ -260,7 +260,7 @@ class _Checking:
             answers[number] = replies
         return answers
 
-    def _usable(self, reply: Reply) -> Answer:
+    def _usable(self, reply: TaskReply) -> Answer:
         if reply.bad_input is not None:
             raise BadInput(*reply.bad_input)
         if reply.answer is None:
@@ -317,7 +317,7 @@ class _Checking:
     def _is_known(self, task: Task) -> bool:
         return task.snapshot is self.full and task.instants[0] in self.alone
 
-    def _compare_failures(self, pair: _Pair, left: Reply, right: Reply, *, looks: bool) -> None:
+    def _compare_failures(self, pair: _Pair, left: TaskReply, right: TaskReply, *, looks: bool) -> None:
         """Count a failure as a difference only where later rows were removed."""
         if looks and left.answer is not None and pair.words.startswith(_CUT[:10]):
             self.report.compared += 1
@@ -327,7 +327,7 @@ class _Checking:
         reason = left.error or right.error
         self.report.skipped[reason] = self.report.skipped.get(reason, 0) + 1
 
-    def _check_clock(self, base: Answer, later: Reply) -> None:
+    def _check_clock(self, base: Answer, later: TaskReply) -> None:
         if later.answer is None:
             self.report.skipped[f"with another clock: {later.error}"] = 1
             return
@@ -348,7 +348,7 @@ class _Checking:
             for difference in differences(reply.answer, alone.answer).values():
                 self._add("cache", at, difference, "in a process of its own")
 
-    def _note_sightings(self, reply: Reply, at: datetime) -> None:
+    def _note_sightings(self, reply: TaskReply, at: datetime) -> None:
         reported = {(finding.kind, finding.where.rpartition(", at ")[2]) for finding in self.report.findings}
         for sighting in reply.sightings:
             if sighting.kind == "file" and Path(sighting.subject).resolve() in self.check.allowed:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from pitlake.check.tables import answer_of
-from pitlake.check.tasks import Function, Reply, Task
+from pitlake.check.tasks import Function, Task, TaskReply
 from pitlake.check.watching import Watch, clock_ahead
 from pitlake.datasets import all_datasets
 from pitlake.errors import BadInput
@@ -70,10 +70,10 @@ def main() -> None:
         _, status = os.waitpid(process, 0)
         if status:
             message = f"the process of the function ended with status {status}"
-            write(replies, [Reply(None, message) for _ in task.instants])
+            write(replies, [TaskReply(None, message) for _ in task.instants])
 
 
-def run(task: Task) -> list[Reply]:
+def run(task: Task) -> list[TaskReply]:
     """Run a task in this process, which is spoilt by it, and return a reply for each call."""
     sys.path[:] = [str(task.function.path.parent), *(path for path in task.paths if path not in ("", sys.path[0]))]
     random.seed(0)
@@ -89,7 +89,7 @@ def run(task: Task) -> list[Reply]:
             function = _load(task.function)
         takes_as_of = _takes_as_of(function)
     except BadInput as error:
-        return [Reply(None, str(error), (error.field, error.problem, error.next_step))]
+        return [TaskReply(None, str(error), (error.field, error.problem, error.next_step))]
     return [_call(task, watch, function, at, takes_as_of) for at in task.instants]
 
 
@@ -127,7 +127,7 @@ def _takes_as_of(function: Any) -> bool:
     return takes
 
 
-def _call(task: Task, watch: Watch, function: Any, at: datetime, takes_as_of: bool) -> Reply:
+def _call(task: Task, watch: Watch, function: Any, at: datetime, takes_as_of: bool) -> TaskReply:
     watch.at = None
     with ExitStack() as stack:
         session = stack.enter_context(watch.open(Viewpoint(as_of=at)))
@@ -138,11 +138,11 @@ def _call(task: Task, watch: Watch, function: Any, at: datetime, takes_as_of: bo
             returned = function(session, at) if takes_as_of else function(session)
             answer = answer_of(returned)
         except BadInput as error:
-            return Reply(None, str(error), (error.field, error.problem, error.next_step), tuple(watch.sightings))
+            return TaskReply(None, str(error), (error.field, error.problem, error.next_step), tuple(watch.sightings))
         except Exception as error:  # noqa: BLE001 - the user's code may raise anything
-            return Reply(None, _told(error), None, tuple(watch.sightings))
+            return TaskReply(None, _told(error), None, tuple(watch.sightings))
     datasets = None if watch.datasets is None else frozenset(watch.datasets)
-    return Reply(answer, "", None, tuple(watch.sightings), datasets)
+    return TaskReply(answer, "", None, tuple(watch.sightings), datasets)
 
 
 def _told(error: Exception) -> str:

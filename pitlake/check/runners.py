@@ -10,7 +10,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from pitlake.check import child
-from pitlake.check.tasks import Reply, Task
+from pitlake.check.tasks import Task, TaskReply
 from pitlake.errors import PitlakeError
 
 _PROGRAM = "from pitlake.check.child import main; main()"
@@ -26,7 +26,7 @@ class Runners:
             self._idle.put(process)
         self._threads = ThreadPoolExecutor(count)
 
-    def run(self, tasks: Sequence[Task]) -> list[list[Reply]]:
+    def run(self, tasks: Sequence[Task]) -> list[list[TaskReply]]:
         """Run tasks side by side and return their replies."""
         return list(self._threads.map(self._run, tasks))
 
@@ -37,13 +37,13 @@ class Runners:
             process.terminate()
             process.communicate()
 
-    def _run(self, task: Task) -> list[Reply]:
+    def _run(self, task: Task) -> list[TaskReply]:
         process = self._idle.get()
         try:
             if process.stdin is None or process.stdout is None:
                 raise PitlakeError("a process was started without pipes")
             child.write(process.stdin, task)
-            replies: list[Reply] = child.read(process.stdout)
+            replies: list[TaskReply] = child.read(process.stdout)
         except (EOFError, BrokenPipeError):
             raise PitlakeError("the process that runs the function is gone; its output above says why") from None
         finally:

@@ -82,7 +82,7 @@ class Sighting:
 
 
 @dataclass(frozen=True)
-class Reply:
+class TaskReply:
     """What became of one call: the answer, or the error; bad_input: that of a function that can't be checked.
 
     datasets: those it read; None where that is not known.

@@ -28,7 +28,7 @@ FULL_BYTES, NEAR_BYTES, NEAR_SHARE = 16 << 20, 512 << 20, 50
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosis:
     """What one check found. A failed check that is not `required` is worth knowing, no more."""
 
     name: str
@@ -57,41 +57,41 @@ def command(lake: str | None, form: str) -> int:
     return FAILED if any(finding.verdict == "failed" for finding in findings) else 0
 
 
-def python() -> Finding:
+def python() -> Diagnosis:
     """Check that pitlake is tested on this Python."""
     says = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
-    return Finding("python", OLDEST <= sys.version_info[:2] <= NEWEST, says)
+    return Diagnosis("python", OLDEST <= sys.version_info[:2] <= NEWEST, says)
 
 
-def libraries() -> Finding:
+def libraries() -> Diagnosis:
     """Check the libraries that read and write the lake."""
     missing = [name for name in LIBRARIES if find_spec(name) is None]
     if missing:
-        return Finding("libraries", passed=False, says=f"not installed: {', '.join(missing)}; install pitlake again")
-    return Finding("libraries", passed=True, says=_versions(LIBRARIES))
+        return Diagnosis("libraries", passed=False, says=f"not installed: {', '.join(missing)}; install pitlake again")
+    return Diagnosis("libraries", passed=True, says=_versions(LIBRARIES))
 
 
-def filling() -> Finding:
+def filling() -> Diagnosis:
     """Check the libraries that fill the lake, which querying does not need."""
     missing = [name for name in PLATFORM if find_spec(name) is None]
     says = f"not installed: {', '.join(missing)}; asking needs none, to fill a lake set up a checkout with `make demo`"
-    return Finding("platform", not missing, says if missing else _versions(PLATFORM), required=False)
+    return Diagnosis("platform", not missing, says if missing else _versions(PLATFORM), required=False)
 
 
 def _versions(names: tuple[str, ...]) -> str:
     return ", ".join(f"{name} {metadata.version(name)}" for name in names)
 
 
-def sealed_sessions() -> Finding:
+def sealed_sessions() -> Diagnosis:
     """Check that this system can seal an as-of session."""
     from pitlake.session.sealed.sandbox import lacking
 
     problem = lacking()
     advice = '; trusted code may ask for isolation="in_process" by name'
-    return Finding("sealed sessions", not problem, problem + advice if problem else "the kernel can seal a session")
+    return Diagnosis("sealed sessions", not problem, problem + advice if problem else "the kernel can seal a session")
 
 
-def lake_there(root: str | None) -> Finding:
+def lake_there(root: str | None) -> Diagnosis:
     """Check the lake that this command line would use."""
     from pitlake.errors import LakeError, LakeNotFound
     from pitlake.lake.lake import Lake
@@ -101,15 +101,15 @@ def lake_there(root: str | None) -> Finding:
         lake.look_through()
         entry = lake.entry()
     except LakeNotFound:
-        return Finding(
+        return Diagnosis(
             "lake", passed=False, says=f"none at {lake.location} yet; `make demo` builds one", required=False
         )
     except LakeError as error:
-        return Finding("lake", passed=False, says=str(error))
-    return Finding("lake", passed=True, says=f"{lake.location}, version {entry.version}, {len(entry.tables)} tables")
+        return Diagnosis("lake", passed=False, says=str(error))
+    return Diagnosis("lake", passed=True, says=f"{lake.location}, version {entry.version}, {len(entry.tables)} tables")
 
 
-def disks(root: str | None) -> list[Finding]:
+def disks(root: str | None) -> list[Diagnosis]:
     """Check the free space of the lake, its staging and the caches."""
     from pitlake import machine
     from pitlake.lake.lake import Lake
@@ -122,7 +122,7 @@ def disks(root: str | None) -> list[Finding]:
     return [_disk(name, path, machine.room(path)) for name, path in places.items()]
 
 
-def _disk(name: str, path: Path, room: "DiskSpace") -> Finding:
+def _disk(name: str, path: Path, room: "DiskSpace") -> Diagnosis:
     says = f"{path}, {room.free >> 20:,} of {room.size >> 20:,} MiB free"
     if not room.files:
         says += ", but no more files"
@@ -130,14 +130,14 @@ def _disk(name: str, path: Path, room: "DiskSpace") -> Finding:
     near = room.free < max(NEAR_BYTES, room.size // NEAR_SHARE)
     advice = "; make room there, `pitlake vacuum --apply` gives back what no version of the lake needs"
     sentence = f"{'full' if full else 'nearly full'}: {says}{advice}" if full or near else says
-    return Finding(f"disk of the {name}", passed=not (full or near), says=sentence, required=full)
+    return Diagnosis(f"disk of the {name}", passed=not (full or near), says=sentence, required=full)
 
 
-def graph() -> Finding:
+def graph() -> Diagnosis:
     """Check which source graph a run would read."""
     if os.environ.get("NEO4J_URI"):
-        return Finding("graph", passed=True, says="the server of NEO4J_URI")
+        return Diagnosis("graph", passed=True, says="the server of NEO4J_URI")
     if find_spec("arcadedb_embedded") is not None:
-        return Finding("graph", passed=True, says="the embedded server, as NEO4J_URI is not set")
+        return Diagnosis("graph", passed=True, says="the embedded server, as NEO4J_URI is not set")
     says = "none: set NEO4J_URI, or install pitlake[embedded-graph]"
-    return Finding("graph", passed=False, says=says, required=False)
+    return Diagnosis("graph", passed=False, says=says, required=False)

@@ -16,7 +16,7 @@ from pitlake.session.api import connect
 from pitlake.session.result import Result
 from pitlake.session.session import Session
 from pitlake.studies import ledger, overfitting
-from pitlake.studies.ledger import Ledger, Record
+from pitlake.studies.ledger import Ledger, LedgerRecord
 
 
 class Study:
@@ -120,7 +120,7 @@ class StudyReport:
     """What was tried and asked in a study, oldest first."""
 
     name: str
-    records: tuple[Record, ...]
+    records: tuple[LedgerRecord, ...]
 
     @property
     def trials(self) -> dict[str, list[float]]:

@@ -22,7 +22,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
 
 
 @dataclass(frozen=True)
-class Record:
+class LedgerRecord:
     """One thing that happened in a study: `kind`, when, and what."""
 
     number: int
@@ -38,17 +38,17 @@ class Ledger:
         if _NAME.fullmatch(str(name)) is None:
             raise BadInput("name", f"{name!r} can't name a study", "use up to 80 letters, digits, - and _")
         self._store, self.name = store, name
-        self._records: list[Record] = []
+        self._records: list[LedgerRecord] = []
         self._previous = ""
 
-    def records(self) -> list[Record]:
+    def records(self) -> list[LedgerRecord]:
         """Return all records, oldest first. Raises LakeFault where one is missing or was changed."""
         last = self._last() if not self._records else 0
         while (number := len(self._records) + 1) <= last or self._store.exists(self._key(number)):
             try:
                 content = self._store.read(self._key(number))
                 entry = json.loads(content)
-                record = Record(number, clock.instant(entry["at"]), entry["kind"], entry["facts"])
+                record = LedgerRecord(number, clock.instant(entry["at"]), entry["kind"], entry["facts"])
                 whole = entry["previous"] == self._previous
             except FileNotFoundError:
                 raise LakeFault("missing", self._store.path(self._key(number))) from None

@@ -25,7 +25,7 @@ from tests.forge.world import reviewed, wrote
 
 __all__ = ["lake", "memory"]
 
-SETTINGS = config.Account(capital=100_000.0, costs_bp=10.0)
+SETTINGS = config.AccountSettings(capital=100_000.0, costs_bp=10.0)
 HEADER = "ticker,quantity,price,filled_at,fees,expression\n"
 
 

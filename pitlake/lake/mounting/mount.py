@@ -119,7 +119,7 @@ def mount_table(doors: Doors, table: Any, wish: Wish) -> Mounted:
     with source.opened(table, with_names=wish.key == ()) as reader:
         previous = contract.read(doors.store, wish.name)
         its = _inferred(reader, wish) if previous is None else _agreed(reader, previous, wish)
-        reading_of = Reading(reader, its, doors.now())
+        reading_of = MountReading(reader, its, doors.now())
         reading_of.check()
         return _publish(doors, reading_of, is_new=previous is None)
 
@@ -186,7 +186,7 @@ def _agreed(reader: Source, previous: Mount, wish: Wish) -> Mount:
 
 
 @dataclass(frozen=True)
-class Reading:
+class MountReading:
     """A table as its contract reads it, at the instant of a mount."""
 
     source: Source
@@ -319,7 +319,7 @@ def _type_of_gap(reason: str) -> str:
     return FUTURE.type if reason == FUTURE.reason else contract.NO_TIME.type
 
 
-def _publish(doors: Doors, table: Reading, *, is_new: bool) -> Mounted:
+def _publish(doors: Doors, table: MountReading, *, is_new: bool) -> Mounted:
     mount, place = table.mount, contract.key_of(table.mount.name)
     with doors.stage(mount.dataset, _run_id(table.source)) as stage:
         rows = table.stage_into(stage)
