@@ -185,9 +185,9 @@ def _domain(domain: Domain) -> str:
     queries = [query for query in catalogue.all_queries().values() if query.agent == domain.name]
     datasets = [all_datasets()[name] for name in domain.datasets]
     names = ", ".join(domain.datasets)
-    about = f"How to ask the point-in-time lake for {domain.about} ({names})."
+    about = f"How to query the lake for {domain.about} ({names})."
     parts = [
-        _front(f"{domain.name}-queries", f"{about} For its data agents."),
+        _front(f"{domain.name}-queries", about),
         f"# {domain.name.capitalize()} queries",
         "Every call carries `pit` in PIT mode and none in open mode.",
     ]

@@ -22,7 +22,7 @@ COPIED = (
     ".claude",
 )
 CODE = re.compile(r"`([\w/]+\.py)`.*?```python\n(.*?)```", re.DOTALL)
-PACKAGE = re.compile(r"`([\w/]+)/\w+\.py`, beside an `(__init__\.py)` that holds `(\S.*?)`")
+PACKAGE = re.compile(r"`([\w/]+)/\w+\.py`, next to an `(__init__\.py)` that contains `(\S.*?)`")
 ANSWER = re.compile(r"`(sample/[\w/.]+\.json)`.*?```json\n(.*?)```", re.DOTALL)
 PAGES = {"adding-a-dataset": 2, "adding-a-source": 4}
 """How many files of Python each tells to write."""

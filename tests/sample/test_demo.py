@@ -5,13 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pitlake.web.asked import Asked
 
 from local_servers.server import GraphServer
 from pitlake.cli.web import command as web
 from pitlake.clock import instant
 from pitlake.errors import IsolationUnavailable, PitlakeError
 from pitlake.lake.lake import Lake
+from pitlake.web.address import Address
 from sample import demo
 from sample.manifest import DEMO_QUESTION, DEMO_RESTATEMENT, Demonstration
 from sample.progress import step
@@ -100,4 +100,4 @@ def test_it_ends_with_the_address_that_make_web_opens(tmp_path, capsys):
     (line,) = re.findall(r"pitlake web --lake \S+ (--as-of .*) --browse", Path("Makefile").read_text())
     _, as_of, _, ticker = line.split()
     port = next(option.default for option in web.params if option.name == "port")
-    assert told == f"http://127.0.0.1:{port}{Asked(instant(as_of), ticker).address()}"
+    assert told == f"http://127.0.0.1:{port}{Address(instant(as_of), ticker).url()}"

@@ -7,17 +7,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-import polars as pl
 import psutil
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from deltalake import DeltaTable, QueryBuilder
 
 from pitlake.clock import start_of_new_york_day
 from pitlake.errors import MachineExhausted, SessionRefused
 from pitlake.lake import Lake
-from pitlake.lake.tables import compacted, delta
 from pitlake.lake.tables.query import calculator, reading
 from pitlake.lake.upkeep import merge
 from pitlake.session.contracts import Catalogue
@@ -167,48 +163,6 @@ def test_who_may_not_take_a_file_s_time_is_given_a_copy_of_the_same_bytes(tmp_pa
         for path in paths_of_files(session):
             ((moment,),) = session.sql(f"SELECT last_modified FROM read_blob('{path}')").rows()
             assert moment.timestamp() == 0
-
-
-def test_files_of_another_form_are_sources_until_they_are_closed_anew(tmp_path, monkeypatch):
-    lake, cuts = Lake(tmp_path / "lake"), CutCache(tmp_path / "cuts", few=FEW)
-    for number in range(20):
-        at = FIRST + number * timedelta(days=25)
-        publish(lake, [Toy(f"{number}a", "x", at)], at + US)
-    with monkeypatch.context() as before:
-        before.setattr(compacted, "FORM", compacted.FORM - 1)
-        lake.compact(TOY)
-    held = rows(lake)
-    with opened(lake, LAST, cuts) as session:
-        right = bytes_of_files(session)
-    earlier = [file for file in lake.snapshot().files("toys") if file.form]
-    kept = {path.read_bytes() for path in (tmp_path / "cuts").glob("*.parquet")}
-    assert not kept.isdisjoint(Path(file.path).read_bytes() for file in earlier)
-    assert {file.form for file in lake.snapshot().files("toys")} == {compacted.FORM - 1, None}
-    assert lake.compact(TOY).changed
-    assert {file.form for file in lake.snapshot().files("toys")} == {compacted.FORM, None}
-    assert rows(lake) == held
-    with opened(lake, LAST, CutCache(tmp_path / "other cuts", few=FEW)) as session:
-        assert bytes_of_files(session) == right
-    assert not lake.compact(TOY).changed
-
-
-def test_a_table_from_before_closed_files_is_read_by_other_engines_once_it_is_compacted(tmp_path, monkeypatch):
-    lake = Lake(tmp_path / "lake")
-    with monkeypatch.context() as before:
-        before.setattr(delta, "_stored", lambda schema: schema.append(delta._MONTH))
-        for number in range(6):
-            at = FIRST + number * timedelta(days=60)
-            publish(lake, [Toy(f"{number}a", "x", at)], at + US)
-    held = rows(lake)
-    lake.compact(TOY)
-    publish(lake, [Toy("more", "x", LAST)], LAST + US)
-    table = str(lake.root / "tables" / "toys")
-    keys = sorted([row.key for row in held] + ["more"])
-    assert sorted(pl.read_delta(table)["key"].to_list()) == keys
-    found = QueryBuilder().register("toys", DeltaTable(table)).execute("SELECT * FROM toys ORDER BY key").read_all()
-    assert pa.table(found)["key"].to_pylist() == keys
-    assert [row for row in rows(lake) if row.key != "more"] == held
-    assert DeltaTable(table).metadata().configuration["delta.checkpointInterval"] == "20"
 
 
 def test_rows_of_closed_and_landed_files_are_asked_together_with_when_they_were_observed(tmp_path):

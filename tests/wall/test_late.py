@@ -75,8 +75,8 @@ def gaps_keep_their_records_dates(patch):
     patch.setattr(EarlierObservations, "of_gaps", lambda self, positions: np.zeros(len(positions), bool))
 
 
-def looks_are_not_kept(patch):
-    patch.setattr(polls, "keep", lambda *_: None)
+def polls_are_not_written(patch):
+    patch.setattr(polls, "write", lambda *_: None)
 
 
 def the_key_holds_the_amount(patch):
@@ -95,7 +95,7 @@ def vectors_are_dated_by_their_article(patch):
 MUTANTS = {
     claims_count_after_the_last_revision: ("a text appears", "a text claims to be older than a look"),
     gaps_keep_their_records_dates: ("an article is blanked",),
-    looks_are_not_kept: ("and than one that found nothing new",),
+    polls_are_not_written: ("and than one that found nothing new",),
     the_key_holds_the_amount: ("a dividend's amount is corrected",),
     vectors_are_dated_by_their_article: ("a vector is of the new text",),
 }
