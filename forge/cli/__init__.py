@@ -77,7 +77,7 @@ def command(context: click.Context, name: str | None) -> None:
 
 @command.command()
 def memories() -> None:
-    """List the memories: the live one, and those of backtests and of questions as of a time."""
+    """List the live memory and those of backtests."""
     from forge.desk import memories as roots_by_name
 
     for name, root in roots_by_name().items():

@@ -103,9 +103,7 @@ def _switch_command(name: str, status: Literal["halted", "released"], text: str)
     return command
 
 
-halt = _switch_command(
-    "halt", "halted", "Halt trading: nothing is approved and no entry is executed until you release it."
-)
+halt = _switch_command("halt", "halted", "Stop approvals and new entries until you release them.")
 release = _switch_command("release", "released", "Release trading that you or a limit halted.")
 
 

@@ -10,7 +10,7 @@ from pitlake.cli.options import format_option, lake_option, output_option
 
 @click.group("study")
 def command() -> None:
-    """Report on studies, which count their looks and ask their holdout once."""
+    """Report on studies, which count their looks."""
 
 
 @command.command("report")
@@ -19,7 +19,7 @@ def command() -> None:
 @format_option(("table", "json"))
 @output_option
 def report(name: str, lake: str | None, form: str, output: Path | None) -> None:
-    """Show the trials of a study, the deflated Sharpe ratio of the best, and what was asked when."""
+    """Show the trials of a study and its deflated Sharpe ratio."""
     from pitlake.studies.holdouts import report
 
     render.check_target(form, output)

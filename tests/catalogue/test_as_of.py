@@ -77,7 +77,7 @@ SLOWLY = settings(max_examples=40, suppress_health_check=[HealthCheck.function_s
     facts=FACTS, asked=st.lists(st.tuples(st.sampled_from(["NOG", "XOM"]), st.integers(0, 22)), min_size=1, max_size=4)
 )
 def test_facts_as_of_an_event_are_of_the_newest_period_known(world, facts, asked):
-    made = world(datasets=["xbrl_facts"], xbrl_facts=facts)
+    made = world(datasets=["xbrl_facts", "sec_facts"], xbrl_facts=facts)
     pairs = [(ticker, at(hours)) for ticker, hours in asked]
     found = made.run("facts_as_of_event", pairs=pairs, concepts=list(CONCEPTS))
     expected = []
@@ -92,7 +92,7 @@ def test_facts_as_of_an_event_are_of_the_newest_period_known(world, facts, asked
 @SLOWLY
 @given(bars=BARS, asked=st.lists(st.tuples(st.sampled_from("AB"), st.integers(0, 22)), min_size=1, max_size=4))
 def test_prices_as_of_an_event_are_of_the_newest_day_known(world, bars, asked):
-    made = world(datasets=["prices", "splits", "polygon_splits"], prices=bars)
+    made = world(datasets=["prices", "own_bars", "av_daily_bars", "splits", "polygon_splits"], prices=bars)
     found = made.run("prices_as_of_event", pairs=[(symbol, at(hours)) for symbol, hours in asked])
     best = [newest([row for row in bars if row["symbol"] == symbol], hours, "date") for symbol, hours in asked]
     assert [row["close"] for row in found] == [one and one["close"] for one in best]

@@ -17,6 +17,7 @@ KEYS = {
     "xbrl_facts": ("cik", "concept"),
     "prices": ("entity_kind", "entity_id", "date"),
 }
+OTHER_SOURCES = {"xbrl_facts": ("sec_facts",), "prices": ("own_bars", "av_daily_bars")}
 OF_A = dict.fromkeys(KEYS, "ticker = 'A'") | {"news": "list_contains(tickers, 'A')", "prices": "symbol = 'A'"}
 
 
@@ -46,7 +47,7 @@ def revisions(draw, name):
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
 def test_reading_one_company_is_what_its_newest_revisions_hold(world, name, data):
-    made = world(datasets=[name], **{name: data.draw(revisions(name))})
+    made = world(datasets=[name, *OTHER_SOURCES.get(name, ())], **{name: data.draw(revisions(name))})
     dataset = get(name)
     columns, key = ", ".join(dataset.agent_columns), ", ".join(dataset.key)
     order = ", ".join(f"{column} DESC" for column in newest_first(dataset))
