@@ -14,6 +14,7 @@ import pytest
 from pitlake.clock import start_of_new_york_day
 from pitlake.errors import MachineExhausted, SessionRefused
 from pitlake.lake import Lake
+from pitlake.lake.tables import compacted
 from pitlake.lake.tables.query import calculator, reading
 from pitlake.lake.upkeep import merge
 from pitlake.session.contracts import Catalogue
@@ -163,6 +164,29 @@ def test_who_may_not_take_a_file_s_time_is_given_a_copy_of_the_same_bytes(tmp_pa
         for path in paths_of_files(session):
             ((moment,),) = session.sql(f"SELECT last_modified FROM read_blob('{path}')").rows()
             assert moment.timestamp() == 0
+
+
+def test_files_of_another_form_are_sources_until_they_are_compacted_anew(tmp_path, monkeypatch):
+    lake, cuts = Lake(tmp_path / "lake"), CutCache(tmp_path / "cuts", few=FEW)
+    for number in range(20):
+        at = FIRST + number * timedelta(days=25)
+        publish(lake, [Toy(f"{number}a", "x", at)], at + US)
+    with monkeypatch.context() as before:
+        before.setattr(compacted, "FORM", compacted.FORM + 1)
+        lake.compact(TOY)
+    held = rows(lake)
+    with opened(lake, LAST, cuts) as session:
+        right = bytes_of_files(session)
+    earlier = [file for file in lake.snapshot().files("toys") if file.form]
+    kept = {path.read_bytes() for path in (tmp_path / "cuts").glob("*.parquet")}
+    assert not kept.isdisjoint(Path(file.path).read_bytes() for file in earlier)
+    assert {file.form for file in lake.snapshot().files("toys")} == {compacted.FORM + 1, None}
+    assert lake.compact(TOY).changed
+    assert {file.form for file in lake.snapshot().files("toys")} == {compacted.FORM, None}
+    assert rows(lake) == held
+    with opened(lake, LAST, CutCache(tmp_path / "other cuts", few=FEW)) as session:
+        assert bytes_of_files(session) == right
+    assert not lake.compact(TOY).changed
 
 
 def test_rows_of_closed_and_landed_files_are_asked_together_with_when_they_were_observed(tmp_path):
