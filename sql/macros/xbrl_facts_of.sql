@@ -1,9 +1,30 @@
 -- reads: xbrl_facts, sec_facts
 -- The facts about one company of every source, each once: as a periodic report stated it last, else as any filing did.
--- Proxy statements repeat a year's figures, at times in another scale or sign.
+-- Proxy statements repeat a year's figures, at times in another scale or sign. Where the company is named by a ticker
+-- alone, a fact that a later revision gives to another ticker is left out.
 CREATE MACRO xbrl_facts_of(wanted) AS TABLE
 SELECT * EXCLUDE (company, content_hash)
-FROM all_facts([wanted])
+FROM all_facts([wanted]) AS stated
+ANTI JOIN (
+    FROM lake.xbrl_facts
+    WHERE len(company_ciks(wanted)) = 0 AND NOT bears_ticker(wanted, [ticker], available_at)
+) AS later
+    ON stated.source = 'xbrl_facts'
+    AND later.concept = stated.concept
+    AND later.cik IS NOT DISTINCT FROM stated.cik
+    AND later.unit IS NOT DISTINCT FROM stated.unit
+    AND later.period_type IS NOT DISTINCT FROM stated.period_type
+    AND later.period_start IS NOT DISTINCT FROM stated.period_start
+    AND later.period_end IS NOT DISTINCT FROM stated.period_end
+    AND later.dimensions IS NOT DISTINCT FROM stated.dimensions
+    AND later.members IS NOT DISTINCT FROM stated.members
+    AND (
+        later.available_at, coalesce(later.accepted_at, TIMESTAMPTZ '-infinity'), coalesce(later.accession_no, ''),
+        later.evidence, later.content_hash
+    ) > (
+        stated.available_at, coalesce(stated.accepted_at, TIMESTAMPTZ '-infinity'), coalesce(stated.accession_no, ''),
+        stated.evidence, stated.content_hash
+    )
 QUALIFY row_number() OVER (
     PARTITION BY cik, concept, unit, period_type, period_start, period_end, dimensions, members
     ORDER BY
