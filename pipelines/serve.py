@@ -95,7 +95,10 @@ def serving(
     with postgres(data or home / "postgres") as server:
         reached = {**server.environment, "DAGSTER_HOME": str(home), **_journal(server, os.environ | {**settings})}
         environment = {**FAST_EVENTS, **FEW_ARENAS, **reached, **settings}
-        with _told(home / "environment", reached), _processes(environment, port or free_port(), log) as house:
+        with (
+            _environment_file(home / "environment", reached),
+            _processes(environment, port or free_port(), log) as house,
+        ):
             yield house
 
 
@@ -107,7 +110,7 @@ def _journal(server: Postgres, settings: Mapping[str, str]) -> dict[str, str]:
 
 
 @contextmanager
-def _told(file: Path, environment: Mapping[str, str]) -> Iterator[None]:
+def _environment_file(file: Path, environment: Mapping[str, str]) -> Iterator[None]:
     """While this runs, what a shell needs to reach it."""
     file.unlink(missing_ok=True)
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

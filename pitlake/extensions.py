@@ -19,7 +19,7 @@ _PROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
 @cache
 def entries(kind: Kind) -> dict[str, str]:
     """Return each extension of a kind and its location, in alphabetical order."""
-    return dict(sorted((_told(kind) if _PROJECT.is_file() else _installed(kind)).items()))
+    return dict(sorted((_from_pyproject(kind) if _PROJECT.is_file() else _installed(kind)).items()))
 
 
 def load(kind: Kind, name: str) -> Any:
@@ -40,7 +40,7 @@ def rooms() -> list[Any]:
     return folders
 
 
-def _told(kind: Kind) -> dict[str, str]:
+def _from_pyproject(kind: Kind) -> dict[str, str]:
     project = tomllib.loads(_PROJECT.read_text())
     shared: dict[str, str] = project["project"].get("entry-points", {}).get(f"pitlake.{kind}", {})
     own: dict[str, str] = project.get("tool", {}).get("pitlake", {}).get(kind, {})

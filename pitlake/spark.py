@@ -56,7 +56,7 @@ def frame(
     open_lake, at = viewpoint.open_lake(), cast("datetime", viewpoint.as_of)
     entry = open_lake.entry(viewpoint.snapshot().version)
     each, dead = statements.installed()[contract.name], superseded_table_name(contract.name)
-    with _told(open_lake, contract.name):
+    with _lake_errors(open_lake, contract.name):
         stored = _Stored(spark, open_lake, entry.tables, at)
         relations = {
             ("lake", contract.name): stored.until(contract.name, contract.arrow_schema),
@@ -111,7 +111,7 @@ def _over(relations: Mapping[tuple[str, str], "DataFrame"], text: str, spark: "S
 
 
 @contextmanager
-def _told(lake: Lake, dataset: str) -> Iterator[None]:
+def _lake_errors(lake: Lake, dataset: str) -> Iterator[None]:
     """What can't be said in Spark's SQL, or what Spark says of a table, as one line."""
     from pyspark.errors import PySparkException
     from sqlglot.errors import SqlglotError

@@ -81,6 +81,8 @@ class Agent:
     skills: Path | None = None
     vectors: VectorCache = field(default_factory=VectorCache)
     version: int | None = None
+    states_cut_off: bool = True
+    """Whether a turn tells the model when its training ended. Behind a mask that would give the mask away."""
 
     async def ask(
         self,
@@ -197,7 +199,7 @@ class Agent:
             "turn": context.turn_number,
             "market": self._market(),
             "model": model,
-            "trained_to": cut_off(model, self.lake, now() - timedelta(seconds=1)) or "",
+            "trained_to": self._trained_to(model),
             "limits": [self.limits.turns, self.limits.repeats],
         }
 
@@ -274,6 +276,11 @@ class Agent:
 
     def _viewpoint(self, inputs: dict[str, Any]) -> At:
         return At(as_of=instant(inputs["as_of"]), lake=self.lake, version=inputs["market"])
+
+    def _trained_to(self, model: str) -> str | None:
+        if not self.states_cut_off:
+            return None
+        return cut_off(model, self.lake, now() - timedelta(seconds=1)) or ""
 
     def _market(self) -> int | None:
         try:

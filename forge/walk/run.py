@@ -98,7 +98,16 @@ async def _run(walk: Walk, ground: Ground, on_progress: Callable[[str], None]) -
     version = _pinned_version(walk, ground)
     models = mask_models(ground.models, mask_of(ground.lake, version)) if walk.masked else ground.models
     with closing(ground.memory(walk, steps[0][0])) as memory:
-        agent = Agent(memory, tape, models, ground.lake, ground.config, skills=ground.skills, version=version)
+        agent = Agent(
+            memory,
+            tape,
+            models,
+            ground.lake,
+            ground.config,
+            skills=ground.skills,
+            version=version,
+            states_cut_off=not walk.masked,
+        )
         for number, (at, occasion) in enumerate(steps, start=1):
             decision = f"D-{occasion}-{at:%Y%m%dT%H%M%SZ}"
             if tape.receipt(decision) is None:

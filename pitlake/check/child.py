@@ -103,7 +103,7 @@ def _load(target: Function) -> Any:
         spec.loader.exec_module(module)
     except Exception as error:  # noqa: BLE001 - the user's code may raise anything
         raise BadInput(
-            "function", f"{target.path.name} can't be imported: {_told(error)}", "make it run alone"
+            "function", f"{target.path.name} can't be imported: {_error_text(error)}", "make it run alone"
         ) from None
     function = getattr(module, target.name, None)
     if not callable(function):
@@ -140,12 +140,12 @@ def _call(task: Task, watch: Watch, function: Any, at: datetime, takes_as_of: bo
         except BadInput as error:
             return TaskReply(None, str(error), (error.field, error.problem, error.next_step), tuple(watch.sightings))
         except Exception as error:  # noqa: BLE001 - the user's code may raise anything
-            return TaskReply(None, _told(error), None, tuple(watch.sightings))
+            return TaskReply(None, _error_text(error), None, tuple(watch.sightings))
     datasets = None if watch.datasets is None else frozenset(watch.datasets)
     return TaskReply(answer, "", None, tuple(watch.sightings), datasets)
 
 
-def _told(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     lines = [frame for frame in traceback.extract_tb(error.__traceback__) if "/pitlake/" not in frame.filename]
     place = f" ({Path(lines[-1].filename).name}:{lines[-1].lineno})" if lines else ""
     return f"{type(error).__name__}: {' '.join(str(error).split())}{place}"

@@ -147,6 +147,13 @@ def test_every_turn_begins_with_its_instant_and_the_end_of_the_models_training(m
     assert undated(first) == "What of growth?"
 
 
+def test_behind_a_mask_nothing_is_said_of_the_models_training(memory, tmp_path):
+    model = Scripted([text_answer("fine")])
+    masked = Agent(memory, Tape(tmp_path / "tape.sqlite"), lambda role: model, tmp_path / "none", states_cut_off=False)
+    asyncio.run(masked.ask("What of growth?", T))
+    assert "training" not in str(model.asked[0].messages[0])
+
+
 def test_the_future_is_refused_before_a_model_is_asked(memory, tmp_path):
     with pytest.raises(BadInput, match="is in the future"):
         asyncio.run(agent(memory, tmp_path, failing).ask("What will be?", "2199-01-01T00:00:00Z"))

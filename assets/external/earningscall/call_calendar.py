@@ -44,7 +44,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
         had: set[str] = set()
         for call in calls:
             if not isinstance(call, dict):
-                yield {"problem": answers.OTHER_SHAPE.reason, "told": call}, capture
+                yield {"problem": answers.OTHER_SHAPE.reason, "statement": call}, capture
                 continue
             call_key = str([call.get(name) for name in KEY])
             problem = answers.REPEATED.reason if call_key in had else ""
@@ -55,7 +55,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
 def locate(record: Record, run: RunFacts) -> Place:
     """Return when the page was fetched."""
     if record["problem"]:
-        return Place(evidence_of(run, record, UNNAMED, content=record.get("told")), reason=record["problem"])
+        return Place(evidence_of(run, record, UNNAMED, content=record.get("statement")), reason=record["problem"])
     return calls.when_fetched(record, run, *(record.get(name) for name in KEY), record["listed_on"])
 
 

@@ -27,7 +27,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
         had: set[Any] = set()
         for event in events:
             if not isinstance(event, dict):
-                yield {"problem": answers.OTHER_SHAPE.reason, "told": event}, capture
+                yield {"problem": answers.OTHER_SHAPE.reason, "statement": event}, capture
                 continue
             event_key = str((event.get("year"), event.get("quarter")))
             facts = {"exchange": exchange, "symbol": ticker, "company_name": company}
@@ -38,7 +38,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
 def locate(record: Record, run: RunFacts) -> Place:
     """Return when the list was fetched."""
     if record["problem"]:
-        return Place(evidence_of(run, record, UNNAMED, content=record.get("told")), reason=record["problem"])
+        return Place(evidence_of(run, record, UNNAMED, content=record.get("statement")), reason=record["problem"])
     return calls.when_fetched(record, run, *(record.get(name) for name in ("exchange", "symbol", "year", "quarter")))
 
 

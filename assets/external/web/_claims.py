@@ -85,9 +85,9 @@ def decide(candidate: Candidate, capture: Capture, source: AllowedHost) -> Datin
     None when no claim stands, and when the page mentions an update that can't be read: the text may be that young.
     """
     proven = prove(candidate, capture, source)
-    stands = {id(dated.claim) for dated in proven}
+    proven_ids = {id(dated.claim) for dated in proven}
     modified = [claim for claim in candidate.claims if claim.kind == "modified"]
-    if any(id(claim) not in stands for claim in modified):
+    if any(id(claim) not in proven_ids for claim in modified):
         return None
     dating_claims = [dated for dated in proven if dated.claim.kind != "served"]
     if not dating_claims:
