@@ -31,18 +31,13 @@ FETCH = (sys.executable, "-c", "from pitlake.cli import main; main()", "fetch")
 ROOT = Path(__file__).resolve().parents[2]
 PIT = "2024-02-02T09:00:00-05:00"
 FIRST = "2024-02-01T20:31:02Z"  # the first article's instant
+VANTAGE = ("earnings", "estimates", "calendar", "daily", "weekly", "monthly")
 ASKED = {
     ("benzinga", ""): {"date_from": "2024-02-01", "date_to": "2024-02-01"},
     ("perplexity", "search"): {"query": ["phones results"]},
     ("perplexity", "ask"): {"query": ["what did phones earn?"]},
-    ("alphavantage", "earnings"): {"symbol": "AAPL"},
-    ("alphavantage", "estimates"): {"symbol": "AAPL"},
-    ("alphavantage", "calendar"): {"symbol": "AAPL"},
-    ("alphavantage", "daily"): {"symbol": "AAPL"},
-    ("alphavantage", "weekly"): {"symbol": "AAPL"},
-    ("alphavantage", "monthly"): {"symbol": "AAPL"},
-    ("yahoo", "earnings"): {"symbol": "AAPL"},
-    ("yahoo", "upgrades"): {"symbol": "AAPL"},
+    **{("alphavantage", op): {"symbol": "AAPL"} for op in VANTAGE},
+    **{("yahoo", op): {"symbol": "AAPL"} for op in ("earnings", "upgrades")},
     ("polygon", "dividends"): {"symbol": "KO"},
     ("alfred", ""): {"symbol": "GDP"},
     ("earningscall", "slides"): {"symbol": "NASDAQ:AAPL", "quarters": "2024Q1"},
@@ -50,9 +45,7 @@ ASKED = {
 }
 VERBATIM = (
     "--source alphavantage EARNINGS symbol=AAPL",
-    "--source alphavantage TIME_SERIES_DAILY symbol=AAPL",
-    "--source alphavantage TIME_SERIES_WEEKLY symbol=AAPL",
-    "--source alphavantage TIME_SERIES_MONTHLY symbol=AAPL",
+    *(f"--source alphavantage TIME_SERIES_{period} symbol=AAPL" for period in ("DAILY", "WEEKLY", "MONTHLY")),
     "--source alphavantage EARNINGS_ESTIMATES symbol=AAPL",
     "--source alphavantage EARNINGS_CALENDAR symbol=AAPL",
     "--source yahoo consensus symbol=AAPL",
