@@ -94,13 +94,13 @@ REFUSED = {
     ("forge", "constrain"): (("--max-gross", "100"), "is read-only"),
     ("forge", "fills", "import"): (("none.csv",), "none.csv"),
     ("forge", "halt"): (("--reason", "no"), "is read-only"),
-    ("forge", "release"): (("--reason", "no"), "is read-only"),
+    ("forge", "release"): (("--reason", "no"), "is not halted"),
     ("forge", "approve"): (("E-001", "--hash", "0" * 64), "is read-only"),
     ("forge", "ask"): (("What of growth?",), "ANTHROPIC_API_KEY"),
     ("forge", "backtest"): (("--from", "2014-05-01", "--to", "2014-05-02"), "ANTHROPIC_API_KEY"),
     ("forge", "portfolio", "import"): (("none.csv",), "none.csv"),
     ("forge", "mcp"): ((), "mcp.tools: is empty"),
-    ("forge", "rebuild"): ((), "holds rows"),
+    ("forge", "rebuild"): ((), "is not empty"),
     ("forge", "reject"): (("E-001", "--reason", "no"), "is read-only"),
     ("forge", "skills", "approve"): (("P-001", "--hash", "0" * 64), "P-001"),
     ("forge", "skills", "rollback"): (("retrospective",), "retrospective"),
@@ -219,7 +219,7 @@ def test_every_page_is_shown_and_every_form_is_taken(place):
     with browsing(place / "lake", rooms=(room,), home=home) as client:
         routes = [route for route in client.app._app.routes if hasattr(route, "methods")]
         shown: dict[str, list[int]] = {}
-        waiting, seen = [home.address(), "/", "/desk", "/unlock", home.address("/ask", question="filings")], set()
+        waiting, seen = [home.url(), "/", "/desk", "/unlock", home.url("/ask", question="filings")], set()
         kept = client.post("/receipts", data=receipt_form(client, waiting[-1]), headers=unlocked)
         waiting.append(kept.headers["location"])
         while waiting:
@@ -244,6 +244,8 @@ def test_every_page_is_shown_and_every_form_is_taken(place):
                 409,
             ),
             "/desk/e/{name}/reject": (client.post("/desk/e/E-001/reject", data={"sha256": "0"}, headers=unlocked), 409),
+            "/desk/pk/{name}/approve": (client.post("/desk/pk/PK-001/approve", headers=unlocked), 409),
+            "/desk/pk/{name}/reject": (client.post("/desk/pk/PK-001/reject", headers=unlocked), 409),
             "/desk/skills/{name}/approve": (client.post("/desk/skills/P-1/approve", headers=unlocked), 409),
         }
     assert {*forms} == {route.path for route in routes if "POST" in route.methods}
