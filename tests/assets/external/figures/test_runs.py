@@ -58,7 +58,7 @@ def test_a_run_publishes_and_its_replay_changes_nothing(loopback, client, lake, 
 def test_a_poll_of_one_company_s_calendar_is_none_of_the_others(loopback, client, lake, tickers, polled):
     loopback("alpha_vantage")
     run("av_earnings_calendar", tickers, client(all_feeds()["av_earnings_calendar"].provider), lake)
-    [poll] = polls.kept(Store(lake.root), "av_earnings_calendar")
+    [poll] = polls.read_all(Store(lake.root), "av_earnings_calendar")
     assert poll.entities == polled
 
 
