@@ -44,14 +44,6 @@ _IS_ID = re.compile(f"[0-9a-f]{{{ID_LENGTH}}}")
 _IS_SHA256 = re.compile("[0-9a-f]{64}")
 
 
-def kept(root: str | Path | None = None) -> dict[str, Receipt]:
-    """Return the receipts kept in a lake, by id. Raises ReceiptDamaged for the first that is damaged."""
-    sound, damaged = survey(root)
-    if damaged:
-        raise damaged[0]
-    return sound
-
-
 def ids(root: str | Path | None = None) -> frozenset[str]:
     """Return the ids of the receipts kept in a lake, sound or damaged."""
     return frozenset(receipt_ids(open_store(root)))

@@ -15,6 +15,7 @@ import sys
 import traceback
 from contextlib import ExitStack, nullcontext, suppress
 from datetime import datetime, timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
@@ -47,8 +48,9 @@ def read(stream: IO[bytes]) -> Any:
 
 def main() -> None:
     """Run tasks until stdin ends."""
-    with suppress(ImportError):
-        import pandas  # noqa: F401, ICN001 - for all forks, which would take a second each
+    for library in ("pandas", "polars"):
+        with suppress(ImportError):
+            import_module(library)  # for all forks, which would take a second each
     all_datasets()
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

@@ -75,8 +75,7 @@ class Watch:
         api.open_session = self._open_another
         self._wrap_queries()
         for module_name, names in _READERS.items():
-            if module_name in sys.modules or module_name != "polars":
-                self._wrap_readers(module_name, names)
+            self._wrap_readers(module_name, names)
 
     def _open_another(self, viewpoint: Viewpoint, **options: Any) -> Session:
         if self.at is None:

@@ -352,7 +352,7 @@ def test_filings_are_asked_by_the_ticker_of_today_and_the_answer_says_how_it_was
         result = session.run("filings_of_company", ticker="LATE")
         assert len(result) == 2
         assert "LATE" not in repr(result.rows())
-        assert result.notes == (f"LATE: read as CIK {CIK}, with hindsight",)
+        assert result.notes == (f"LATE: ticker by today's list, read as CIK {CIK}, with hindsight",)
         assert len(session.run("names_of_company", ticker="LATE")) == 1
         assert session.run("filings_of_company", ticker="NONE").notes == (
             "NONE: no company is known by it as of 2021-06-01T20:00:00Z",

@@ -6,18 +6,16 @@ import sys
 import pytest
 
 from pitlake import cli
-from pitlake.mcp.server import server
 from pitlake.session.arguments import LONGEST_QUERY
 from tests.doors.conftest import AS_OF
-from tests.doors.mcp_client import ALL_NEWS, refusal, service
+from tests.doors.mcp_client import ALL_NEWS, refusal
 
 TOO_LONG = ALL_NEWS.ljust(LONGEST_QUERY + 1)
 REFUSAL = f"query: longer than {LONGEST_QUERY} bytes; give long lists as params, or rows with load()"
 
 
 def test_agents_are_refused(lake):
-    to = server(service(lake))
-    assert refusal(to, "query", sql=TOO_LONG) == REFUSAL
+    assert refusal(lake, "query", sql=TOO_LONG) == REFUSAL
 
 
 @pytest.mark.parametrize("given", ["argument", "stdin"])

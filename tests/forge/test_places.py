@@ -1,6 +1,7 @@
 """Where a desk's things lie, read by every door: settings with limits and models, and a PM's own skills."""
 
 import asyncio
+import json
 from dataclasses import replace
 
 import pytest
@@ -43,9 +44,10 @@ def test_the_settings_limits_hold_at_the_pms_door(capsys, tmp_path):
     reviewed(memory, parse(KINDS["expressions"], turn(memory).read_file("/memory/expressions/E-001.md")))
     memory.close()
     assert "ready to approve" in asked(capsys, "approvals")[1]
+    sha256 = json.loads(asked(capsys, "approvals", "--format", "json")[1])[0]["sha256"]
     settings(tmp_path, "[guardrails]\nmax_single_risk = 0.5\n")
     assert "problem: guardrail [hard] max_single_risk: 1 (limit: 0.5)" in asked(capsys, "approvals")[1]
-    code, out, err = asked(capsys, "approve", "E-001")
+    code, out, err = asked(capsys, "approve", "E-001", "--hash", sha256)
     assert (code, out, "max_single_risk: 1 (limit: 0.5)" in err) == (2, "", True)
 
 

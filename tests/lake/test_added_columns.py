@@ -119,7 +119,7 @@ def test_expectations_the_report_and_exports_read_old_rows_too(wider, tmp_path, 
     wider.keep_check_report(CheckReport(dataset="toys", run_id="run", checked_at=seen, version=2, checks=(failing,)))
     measures = measure(wider, WIDER, wider.snapshot(), wider.snapshot(1), seen)
     assert [example.row.get("colour") for example in measures.examples["a check"]] == [None, "red"]
-    monkeypatch.setattr("pitlake.answers.export.all_datasets", lambda: {"toys": WIDER})
+    monkeypatch.setattr("pitlake.datasets.all_datasets", lambda: {"toys": WIDER})
     with asked(wider, NOON + 50 * DAY) as session:
         export(session, tmp_path / "copy")
     copied = DeltaTable(str(tmp_path / "copy" / "toys")).to_pyarrow_table().sort_by("key")

@@ -59,7 +59,7 @@ def text_of(node: ast.Constant | ast.JoinedStr) -> str:
 
 WORDS = words()
 PLAIN = {word: f"c{number:03}" for number, word in enumerate(WORDS)}
-TYPES = {"about": "date", "value": "float", "told": "instant"}
+TYPES = {"about": "date", "value": "float", "written_at": "instant"}
 """Of the columns that are no texts: a number's history needs a day and a number, a revision its date."""
 
 
@@ -67,7 +67,7 @@ def contract(kind: str, spelled: dict[str, str]) -> Dataset:
     """The dataset of a kind, its columns named so. in_key: all columns but the number are its key."""
     columns = [Column(name=spelled[word], type=TYPES.get(word, "string"), meaning=word) for word in WORDS]
     key = (
-        [word for word in WORDS if word not in ("value", "told")]
+        [word for word in WORDS if word not in ("value", "written_at")]
         if kind == "in_key"
         else ["about", "position", "order"]
     )
@@ -83,16 +83,22 @@ def contract(kind: str, spelled: dict[str, str]) -> Dataset:
         newer_by=(spelled["seen"],) if kind == "in_key" else (),
         frozen=(spelled["hashed"],) if kind == "in_key" else (),
         gap_names=(f"{{{spelled['name']}}}",),
-        revised_at={"in_content": spelled["told"], "history": "available_at"}.get(kind, ""),
+        revised_at={"in_content": spelled["written_at"], "history": "available_at"}.get(kind, ""),
         source_tag="neo4j_created",
         knowable={spelled["ours"]: "hindsight"} if kind == "in_content" else {},
     )
 
 
-def record(number: int, at: datetime, value: float, spelled: dict[str, str], told: datetime | None = None) -> dict:
+def record(
+    number: int, at: datetime, value: float, spelled: dict[str, str], written_at: datetime | None = None
+) -> dict:
     """One record; no two of its texts are alike."""
     row: dict[str, Any] = {spelled[word]: f"{word} {number}" for word in WORDS}
-    row |= {spelled["about"]: date(2024, 1, 1) + number * DAY, spelled["value"]: value, spelled["told"]: told}
+    row |= {
+        spelled["about"]: date(2024, 1, 1) + number * DAY,
+        spelled["value"]: value,
+        spelled["written_at"]: written_at,
+    }
     return row | {"available_at": at, "available_at_source": "neo4j_created", "evidence": f"neo4j:Odd:{number}"}
 
 

@@ -150,6 +150,7 @@ class Staged:
             part.release()
         for name in ("rows", "gaps"):
             object.__setattr__(self, name, getattr(self, name).schema.empty_table())
+        self.__dict__.pop("available", None)  # its numbers may be those of the files
 
     def per_partition(self, index: Positions) -> dict[str, int]:
         """Return how many of the given partition indexes fall on each partition."""
