@@ -21,7 +21,7 @@ from pitlake.lake.lake import Lake
 from pitlake.lake.tables.query import calculator
 from pitlake.session import connect
 from pitlake.session.digest import sha256_of
-from pitlake.spark import _told, frame
+from pitlake.spark import _lake_errors, frame
 from tests.spark import lakes
 from tests.story import once, shared_folder, tell
 
@@ -50,7 +50,8 @@ def test_without_its_libraries_it_names_what_brings_them():
 def test_bad_input_is_told_as_a_session_tells_it(present, tmp_path):
     lake = Lake(tmp_path / "lake")
     lake.start()
-    for wrong in (None, "2024-05-29", "2024-05-29T17:00:00", datetime(2024, 5, 29)):  # noqa: DTZ001
+    asking(BadInput, "as_of: missing", as_of=None, lake=lake)
+    for wrong in ("2024-05-29", "2024-05-29T17:00:00", datetime(2024, 5, 29)):  # noqa: DTZ001
         asking(BadInstant, "as_of: ", as_of=wrong, lake=lake)
     asking(BadInput, "as_of: is in the future", as_of=clock.now() + timedelta(days=1), lake=lake)
     asking(BadInput, "dataset: there is no dataset 'newz'; did you mean news", dataset="newz")
@@ -77,7 +78,7 @@ def test_what_spark_and_sqlglot_say_becomes_one_line(monkeypatch, tmp_path, libr
     raised = {name: type(name, (Exception,), {}) for name in ("PySparkException", "SqlglotError")}
     for each in ("pyspark", "sqlglot"):
         monkeypatch.setitem(sys.modules, f"{each}.errors", SimpleNamespace(**raised))
-    with pytest.raises(error, match=told), _told(Lake(tmp_path), "news"):
+    with pytest.raises(error, match=told), _lake_errors(Lake(tmp_path), "news"):
         raise raised["PySparkException" if library == "pyspark" else "SqlglotError"](said)
 
 
