@@ -12,7 +12,7 @@ from forge.cli.desk import lake_option
 
 if TYPE_CHECKING:
     from forge.desk import Desk
-    from forge.tracking.account import Valued
+    from forge.tracking.valuation import Valued
 
 NAME_WIDTH, DECIMALS = 9, 6
 
@@ -69,7 +69,7 @@ def book(as_of: str | None, lake: str | None, form: str) -> None:
     from forge.memory.fills import fills as booked_fills
     from forge.memory.halts import halted
     from forge.providers.base import At
-    from forge.tracking.account import value
+    from forge.tracking.valuation import value
     from pitlake import clock
 
     own = _desk()
@@ -111,7 +111,7 @@ def _account_lines(valued: "Valued", at: datetime) -> list[str]:
     from pitlake.clock import iso
 
     account = valued.account
-    sums = _sums(valued)
+    sums = account.sums()
     amounts = [
         ("net asset value", account.nav),
         ("cash", account.cash),
@@ -159,21 +159,8 @@ def _account_json(valued: "Valued", at: datetime, halted: str | None) -> dict[st
         "nav": round(valued.account.nav, DECIMALS),
         "cash": round(valued.account.cash, DECIMALS),
     }
-    sums = {name: round(number, DECIMALS) for name, number in _sums(valued).items()}
+    sums = {name: round(number, DECIMALS) for name, number in valued.account.sums().items()}
     return account | sums | {"halted": halted, "positions": positions, "gaps": list(valued.gaps)}
-
-
-def _sums(valued: "Valued") -> dict[str, float]:
-    account = valued.account
-    highest = max((nav for _, nav in account.curve), default=account.nav)
-    return {
-        "closed_pnl": sum(holding.closed for holding in account.holdings),
-        "open_pnl": sum(holding.open for holding in account.holdings),
-        "dividends": sum(holding.income for holding in account.holdings),
-        "fees": sum(holding.fees for holding in account.holdings),
-        "financing": account.financing,
-        "drawdown_pct": (1 - account.nav / max(highest, account.capital)) * 100,
-    }
 
 
 def _check_capital(own: "Desk") -> None:

@@ -244,7 +244,10 @@ def _part(kind: Any, data: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, date) else asdict(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    empty = {field.name for field in fields(value) if field.default == "" == getattr(value, field.name)}
+    return {name: part for name, part in asdict(value).items() if name not in empty}
 
 
 def _quote(value: Any) -> str:

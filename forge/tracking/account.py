@@ -6,7 +6,7 @@ stop, target or last day closes it. What the PM has filled himself, by naming th
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from math import floor
 from typing import NamedTuple, cast
@@ -23,10 +23,10 @@ from forge.providers.base import At
 from forge.records import Expression, Fill, Halt, Portfolio, Position, render
 from forge.records.kinds import NEW
 from forge.tracking import ledger
-from forge.tracking.bars import NotFollowable, daily_prices, sessions
-from forge.tracking.ledger import Prices
+from forge.tracking.bars import NotFollowable
 from forge.tracking.settlement import whole_memory
 from forge.tracking.trades import FollowedTrade, expressions, follow_held
+from forge.tracking.valuation import value
 from pitlake.clock import new_york_day
 from pitlake.errors import BadInput
 from pitlake.exchange import session
@@ -44,39 +44,6 @@ class Due(NamedTuple):
     leg: str
     expression: Expression
     trade: FollowedTrade
-
-
-@dataclass(frozen=True)
-class Valued:
-    """An account with the reasons why some of it is not valued by a price of its last session."""
-
-    account: ledger.Account
-    gaps: tuple[str, ...]
-
-
-def value(booked: Iterable[Fill], settings: config.AccountSettings, at: At) -> Valued:
-    """Return the account of these fills as of an instant. Raises LakeNotFound; needs `settings.capital`."""
-    traded = list(booked)
-    if settings.capital is None:
-        raise BadInput("account.capital", "is not set", "write it to the settings: [account] capital = 1000000")
-    until = new_york_day(at.as_of)
-    if not traded:
-        return Valued(ledger.keep(settings.capital, (), {}, (), until), ())
-    first = min(fill.filled_at for fill in traded)
-    prices, gaps = dict[str, Prices](), list[str]()
-    for ticker in sorted({fill.instrument for fill in traded}):
-        try:
-            prices[ticker] = daily_prices(ticker, new_york_day(first), at)
-        except (NotFollowable, BadInput) as problem:
-            gaps.append(f"{ticker}: {problem}")
-    due = sessions(first, until, at.as_of)
-    account = ledger.keep(settings.capital, traded, prices, set(due), until, settings.financing_rate)
-    for ticker, days in account.missing.items():
-        if ticker in prices and days:
-            what = f"no bar on {days[0]}" if len(days) == 1 else f"no bar on {len(days)} days, {days[0]} to {days[-1]}"
-            still = due and days[-1] == due[-1] and any(position.instrument == ticker for position in account.positions)
-            gaps.append(f"{ticker}: {what}{'; valued at its last close' if still else ''}")
-    return Valued(account, tuple(gaps))
 
 
 def advance_account(memory: Memory, at: At, settings: config.AccountSettings) -> list[str]:

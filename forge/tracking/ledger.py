@@ -54,6 +54,11 @@ class Holding:
         """The P&L of what is held, in USD."""
         return self.quantity * (self.price - self.cost)
 
+    @property
+    def result(self) -> float:
+        """The P&L of what was sold and what is held, with dividends and less fees, in USD."""
+        return self.closed + self.open + self.income - self.fees
+
     def trade(self, quantity: float, price: float, fees: float) -> None:
         """Book a fill."""
         self.fees += fees
@@ -98,6 +103,18 @@ class Account:
     def positions(self) -> list[Holding]:
         """What is held."""
         return [holding for holding in self.holdings if holding.quantity]
+
+    def sums(self) -> dict[str, float]:
+        """Return the totals of all holdings, in USD, and the drawdown from the highest net asset value, in percent."""
+        highest = max((nav for _, nav in self.curve), default=self.nav)
+        return {
+            "closed_pnl": sum(holding.closed for holding in self.holdings),
+            "open_pnl": sum(holding.open for holding in self.holdings),
+            "dividends": sum(holding.income for holding in self.holdings),
+            "fees": sum(holding.fees for holding in self.holdings),
+            "financing": self.financing,
+            "drawdown_pct": (1 - self.nav / max(highest, self.capital)) * 100,
+        }
 
 
 def keep(

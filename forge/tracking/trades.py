@@ -11,10 +11,12 @@ from itertools import pairwise
 from math import prod
 from typing import cast
 
+from forge.core import config
 from forge.fs import ForgeFS
 from forge.memory import Memory
 from forge.memory.book import HELD
 from forge.memory.effects import CODE
+from forge.memory.fills import fills
 from forge.memory.halts import Span, halted_spans
 from forge.memory.remembered import Remembered
 from forge.providers.base import At
@@ -24,6 +26,7 @@ from forge.records.values import Bounds
 from forge.tracking.bars import NotFollowable, sessions, traded_bars
 from forge.tracking.paths import Path, Terms, Trade, follow
 from forge.tracking.settlement import whole_memory
+from forge.tracking.valuation import result_of
 from pitlake.clock import new_york_day
 from pitlake.errors import BadInput
 from pitlake.exchange import session
@@ -145,11 +148,17 @@ def _next_open(moment: datetime) -> date:
     return day if exchange_session and moment <= exchange_session.open else day + timedelta(days=1)
 
 
-def close_exits(memory: Memory, now: At) -> tuple[list[Outcome], list[str]]:
-    """Close what reached its target, stop or last day. Return the Outcomes, and why others can't be followed."""
+def close_exits(
+    memory: Memory, now: At, settings: config.AccountSettings | None = None
+) -> tuple[list[Outcome], list[str]]:
+    """Close what reached its target, stop or last day. Return the Outcomes, and why others can't be followed.
+
+    Where the settings keep an account, a P&L is what the fills made; elsewhere it is the path's, as if it had been
+    followed with its whole notional and without costs.
+    """
     remembered = whole_memory(memory, now.as_of)
     files, outcomes, gaps = ForgeFS(memory, remembered, actor=CODE), list[Outcome](), list[str]()
-    halts = halted_spans(remembered)
+    halts, booked = halted_spans(remembered), fills(remembered)
     for path, expression in expressions(remembered):
         if expression.status not in HELD:
             continue
@@ -161,6 +170,10 @@ def close_exits(memory: Memory, now: At) -> tuple[list[Outcome], list[str]]:
             if course is None:
                 continue
             closed = _closed(expression, course, now)
+            if isinstance(closed, Expression) and settings and settings.capital is not None:
+                result = result_of(expression.id, booked, settings, now)
+                details = f"{closed.exit_details}; {result.describe()}"
+                closed = replace(closed, pnl=round(result.percent, 9), exit_details=details)
         except (NotFollowable, BadInput) as problem:
             gaps.append(f"{expression.id}: {problem}")
             continue

@@ -15,6 +15,7 @@ from forge.evolution.propose import patch
 from forge.memory import Memory, Remembered
 from forge.memory.approvals import Pending, pending
 from forge.memory.book import remembered_book
+from forge.memory.fills import fills
 from forge.memory.guardrails import Measure
 from forge.memory.halts import halted_spans
 from forge.memory.lessons import Lesson, lessons
@@ -35,6 +36,7 @@ from forge.records import (
 from forge.tracking.bars import NotFollowable
 from forge.tracking.risk import Risk, claim_check, risk
 from forge.tracking.trades import FollowedTrade, follow_held
+from forge.tracking.valuation import Result, Valued, sum_results, value
 from forge.web.decisions import Decision, DecisionStart, decision, decision_start
 from pitlake import clock
 from pitlake.clock import iso
@@ -175,6 +177,25 @@ class Day:
         except (NotFollowable, BadInput, LakeNotFound) as problem:
             return f"It can't be followed: {problem if not isinstance(problem, LakeNotFound) else 'there is no lake'}."
         return course or "It was never active, so there is nothing to follow."
+
+    @cached_property
+    def account(self) -> Valued | str:
+        """The account by its fills; the reason where there is none."""
+        settings = self.desk.config.account
+        if settings.capital is None:
+            return "No account is kept: the settings name no capital."
+        try:
+            return value(fills(self.remembered), settings, self.market)
+        except LakeNotFound:
+            return "There is no lake to value the fills with."
+
+    def result(self, expressions: Sequence[str]) -> Result | None:
+        """Return what the fills of these Expressions made, None without an account or a fill."""
+        if isinstance(self.account, str):
+            return None
+        account = self.account.account
+        result = sum_results(expressions, account)
+        return result if result.holdings else None
 
     def calibrations(self) -> list[Calibration]:
         """Return the measured calibration of each category."""

@@ -14,14 +14,17 @@ from forge.memory.fills import fills, import_fills
 from forge.memory.guardrails import Guardrails
 from forge.memory.halts import halted, switch
 from forge.records import Halt, content_hash
-from forge.tracking.account import advance_account, value
+from forge.tracking.account import advance_account
 from forge.tracking.settlement import whole_memory
 from forge.tracking.trades import close_exits
+from forge.tracking.valuation import value
+from forge.web import room
 from pitlake import cli
 from pitlake.clock import NEW_YORK
 from pitlake.errors import BadInput
 from tests.forge.test_untaken import DAYS, HELD, at, lake, memory, standing
 from tests.forge.world import reviewed, wrote
+from tests.web.browsing import browsing
 
 __all__ = ["lake", "memory"]
 
@@ -120,6 +123,40 @@ def test_an_approved_expression_is_executed_at_the_next_open_and_at_its_exit_onc
     assert remembered_book(standing(memory).remembered).gross == 0.0
 
 
+def test_an_outcome_is_what_the_fills_made_with_costs_and_whole_shares(memory, lake):
+    path = held(memory, lake, target="110", stop="90", notional=9.99)
+    now = at(memory, lake, DAYS[5])
+    advance_account(memory, now, SETTINGS)
+    (outcome,), gaps = close_exits(memory, now, SETTINGS)
+    entry, leave = fills(whole_memory(memory, now.as_of))
+    made = 199 * (55 - 50) + 199 * 0.25 - entry.fees - leave.fees  # 199.8 shares are 199
+    assert (entry.quantity, leave.quantity, gaps) == (199.0, -199.0, [])
+    assert outcome.pnl == pytest.approx(made / 100_000 * 100, abs=1e-9)
+    expression = standing(memory).remembered.record(standing(memory).remembered.newest(path))
+    assert "; +1023.86 USD by its fills" in expression.exit_details
+
+
+def test_an_expression_that_bought_no_share_made_nothing(memory, lake):
+    held(memory, lake, target="110", stop="90", notional=0.01)
+    now = at(memory, lake, DAYS[5])
+    assert advance_account(memory, now, SETTINGS) == ["E-001 is not executed: its notional buys no whole share"]
+    (outcome,), _ = close_exits(memory, now, SETTINGS)
+    assert (outcome.pnl, fills(whole_memory(memory, now.as_of))) == (0.0, [])
+
+
+def test_fills_of_the_pms_own_count_and_what_is_still_held_says_so(memory, lake, tmp_path):
+    path = held(memory, lake, target="110", stop="90")
+    name = path.rpartition("/")[2].removesuffix(".md")
+    at(memory, lake, DAYS[3])
+    imported(memory, tmp_path, line(DAYS[3], 40, 50).rstrip("\n") + f"{name}\n")
+    now = at(memory, lake, DAYS[5])
+    advance_account(memory, now, SETTINGS)
+    (outcome,), _ = close_exits(memory, now, SETTINGS)
+    assert outcome.pnl == pytest.approx((40 * (54 - 50) - 1) / 100_000 * 100)
+    expression = standing(memory).remembered.record(standing(memory).remembered.newest(path))
+    assert "40 NOG still held" in expression.exit_details
+
+
 def test_shares_held_over_a_split_are_all_sold(memory, lake):
     held(memory, lake, DAYS[0], 8, target="110", stop="80")
     now = at(memory, lake, DAYS[6])
@@ -208,6 +245,10 @@ def test_the_account_on_the_command_line(lake, tmp_path, monkeypatch, capsys):
     assert command("release", "--reason", "over")[:2] == (0, "trading is released\n")
     code, _, err = command("portfolio", "import", "fills.csv")
     assert (code, "follows your fills" in err) == (2, True)
+    with browsing(lake.root, rooms=(room,)) as client:
+        page = client.get("/desk").text
+        assert all(text in page for text in ("The account", "100,399.00 USD", ">NOG<", "valued at its last close"))
+        assert "No account is kept" not in page
     memory = Memory()
     assert remembered_book(memory.hydrate(memory.journal.clock.now())).nav == 100_399.0
     memory.close()
