@@ -51,7 +51,7 @@ ui: $(SET_UP) ## Open the Dagster user interface on http://127.0.0.1:3000.
 	@$(DG) dev --workspace workspace.yaml
 
 web: $(SET_UP) ## Open the time machine on the demo's lake: what was public at any instant, in a browser.
-	@FORGE_LAKE=.pitlake/demo/forge-simulated-demo $(BIN)/pitlake web --lake .pitlake/demo/lake --as-of 2024-05-29T17:00:00-04:00 --ticker NVDA --browse
+	@FORGE_LAKE=.pitlake/demo/forge-simulated-demo $(BIN)/pitlake web --lake .pitlake/demo/lake --as-of 2010-01-26T09:30:00-05:00 --ticker AAPL --browse
 
 axe: $(SET_UP) ## Check the accessibility of the pages on the demo's lake with axe-core (npm) and Chromium.
 	@$(call NPM_CI,axe,axe)

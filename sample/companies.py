@@ -1,4 +1,4 @@
-"""The companies of the sample world and their classification: real tickers and CIKs, rounded or invented figures.
+"""The companies of the sample world and their classification: real tickers and CIKs, invented figures.
 
 Beyond the real ones, scale adds companies of our own making. The fictional QFH carries the oddities no real company
 should be said to have.

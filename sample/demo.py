@@ -1,4 +1,4 @@
-"""The demo: the sample world through every step, four questions that two instants answer differently, a decision.
+"""The demo: the sample world through every step, five questions that two instants answer differently, a decision.
 
 `python -m sample.demo` starts the embedded graph, loads the world, unpacks captures of the outside sources, runs every
 dataset of all of them in one Dagster run and those of releases in another, shows what is in the lake, asks and decides.
@@ -47,7 +47,7 @@ SETTINGS = Path(__file__).resolve().parents[1] / "dagster.yaml"
 FIRST_DAY, LAST_DAY = "2023-01-01", "2025-06-30"
 ALL_DAYS = {"dagster/asset_partition_range_start": FIRST_DAY, "dagster/asset_partition_range_end": LAST_DAY}
 TOLD = "NOG"
-WEB = "http://127.0.0.1:8765/at?as_of=2024-05-29T21%3A00%3A00Z&ticker=NVDA"
+WEB = "http://127.0.0.1:8765/at?as_of=2010-01-26T14%3A30%3A00Z&ticker=AAPL"
 """Where `make web` shows the time machine of this lake."""
 QUIET = {"loggers": {"console": {"config": {"log_level": "ERROR"}}}}
 WIDTH = 110
@@ -64,7 +64,9 @@ def main() -> int:
         fill(home)
         lake = Lake(home / "lake")
         out.print(contents(lake))
-        for demonstration in (DEMO_QUESTION, DEMO_RESTATEMENT, *outside.QUESTIONS):
+        out.print("Figures of the sample world are invented; Apple's of 2009 and 2010 are real.")
+        apple, *others = outside.QUESTIONS
+        for demonstration in (apple, DEMO_QUESTION, DEMO_RESTATEMENT, *others):
             show(lake, demonstration)
         decision = play(home, lake, partial(out.print, markup=False, highlight=False, soft_wrap=True))
     except PitlakeError as error:
@@ -189,7 +191,7 @@ def show(lake: Lake, demonstration: Demonstration) -> None:
     for as_of, answer in expected.items():
         with asking(lake, as_of) as session:
             value, _, teller = session.sql(demonstration.sql).rows()[0]
-        text = f"{value:,.1f}".removesuffix(".0")
+        text = f"{value:,}".removesuffix(".0")
         out.print(f"  as of {as_of}  {text:>18}  from {demonstration.told_by} {teller}")
         if value != answer:
             raise PitlakeError(f"the manifest of the sample world expects {answer:,} as of {as_of}")

@@ -1,6 +1,6 @@
 """The demo's outside sources: every provider from bundled captures, and a desk's files, without keys or a network.
 
-What is asked of each feed, as its asset's run config, and two questions that two instants answer differently.
+What is asked of each feed, as its asset's run config, and questions that two instants answer differently.
 """
 
 from datetime import date, datetime, timezone
@@ -20,14 +20,32 @@ FETCHED_AT = datetime(2025, 7, 1, 12, tzinfo=timezone.utc)
 LOOKED_AT = datetime(2024, 5, 28, 12, tzinfo=timezone.utc)
 AS_LOOKED_AT = ("av_estimates", "av_earnings_calendar", "web_results", "web_syntheses")
 """What counts from when it was looked at, and was already: so that there is something of it as of a past instant."""
-NORTHERN = "0001104485"
+APPLE, NORTHERN = "0000320193", "0001104485"
 SCOPES = {name: feed.example for name, feed in all_feeds().items()} | {
     "av_daily_bars": Scope(tickers=("AAPL", "NOG")),
+    "sec_facts": Scope(ciks=(NORTHERN, APPLE)),
+    "sec_filings": Scope(ciks=(NORTHERN, APPLE)),
     "macro_observations": Scope(series=("GDP", "PAYEMS", "DGS2", "DGS10", "DGS30")),
     "web_results": Scope(queries=("AAPL guidance",)),
     "universe_events": Scope(date_from=date(2023, 1, 1), date_to=date(2025, 6, 30), options={"index": "quarter"}),
 }
 
+APPLE_RESTATED = Demonstration(
+    title="Apple's diluted earnings per share of fiscal 2009, as filed with EDGAR, USD",
+    ticker="AAPL",
+    concept="us-gaap:EarningsPerShareDiluted",
+    sql=f"""
+        SELECT value_number, period_end, accession_no FROM sec_facts
+        WHERE cik = '{APPLE}' AND concept = 'us-gaap:EarningsPerShareDiluted'
+          AND period_start = DATE '2008-09-28' AND period_end = DATE '2009-09-26'
+    """,
+    before="2010-01-25T16:00:00-05:00",
+    after="2010-01-26T09:30:00-05:00",
+    answer_before=6.29,
+    answer_after=9.08,
+    because="the 10-K/A of 2010-01-25 restated the year after a change of revenue accounting",
+)
+"""The question about a real company's real figures."""
 RESTATED = Demonstration(
     title="Northern Oil and Gas, revenue of 2023 from EDGAR's company facts, USD",
     ticker="NOG",
@@ -58,7 +76,7 @@ REVISED = Demonstration(
     because="the second estimate was released at 08:30 New York on 2014-05-29",
     told_by="vintage",
 )
-QUESTIONS = (RESTATED, REVISED)
+QUESTIONS = (APPLE_RESTATED, RESTATED, REVISED)
 
 
 def unpack(lake: Lake) -> int:

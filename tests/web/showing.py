@@ -44,7 +44,7 @@ from tests.web.chromium import DESKTOP, PHONE, browsing, served
 
 T = instant("2024-05-29T21:00:00Z")
 PAGES = {
-    "time-machine": f"/at?as_of={iso(T)}&ticker=NVDA",
+    "time-machine": "/at?as_of=2010-01-26T14:30:00Z&ticker=AAPL",
     "compare": f"/compare?as_of={iso(T)}&ticker=NVDA&with=2024-05-22T20:00:00Z",
     "history": f"/history?as_of={iso(T)}&ticker=NVDA&of=xbrl_facts.value_number&k_cik=0001045810"
     "&k_concept=us-gaap:Revenues&k_unit=iso4217:USD&k_period_type=duration&k_period_start=2024-01-29"
@@ -131,7 +131,7 @@ def remember(memory, days):
     tape.begin("D-morning", asked | {"text": MORNING, "trigger": "schedule"})
     told = {"text": BRIEF, "calls": []}
     asyncio.run(tape.lane("D-morning").once("model", "", partial(_said, json.dumps(told))))
-    tape.keep_receipt("D-morning", json.dumps(RECEIPT))
+    tape.add_receipt("D-morning", json.dumps(RECEIPT))
     lane = tape.lane("D-live")
     for step in STEPS:
         asyncio.run(lane.once("tool", step[:2], partial(_said, step[2])))
