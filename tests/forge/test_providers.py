@@ -110,8 +110,8 @@ def test_t3_a_receipt_is_the_answer_s(lake):
 def test_t3_a_source_says_which_dataset_is_empty(lake, source, params, empty):
     answer = fetch(lake, source, **params)
     assert answer.rows == ()
-    assert [gap["type"] for gap in answer.gaps] == ["no_data"]
-    assert f"no row of {empty} " in answer.gaps[0]["reason"]
+    assert {gap["type"] for gap in answer.gaps} == {"no_data"}
+    assert any(f"no row of {empty} " in gap["reason"] for gap in answer.gaps)
 
 
 def test_t3_an_answer_of_nothing_tells_nothing_of_the_future(lake):

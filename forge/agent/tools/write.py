@@ -50,6 +50,6 @@ class WriteTool:
         except GuardrailsBroken as broken:
             return "\n".join(["GUARDRAIL VIOLATIONS:", *(f"  {violation}" for violation in broken.violations)])
         except PitlakeError as refused:
-            kind = kind_of_path(path) if isinstance(path, str) else None
+            kind = kind_of_path(path) if isinstance(path, str) and isinstance(refused, BadInput) else None
             page = f"\nHow to write one: read('/help/{kind.name}.md')" if kind and kind.name in EXAMPLES else ""
             return f"Not written. {for_agents(refused)}{page}"
