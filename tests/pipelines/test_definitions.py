@@ -87,5 +87,5 @@ def test_a_check_says_what_the_runbook_says_of_it(specs, definitions):
         for spec in asset.check_specs
     }
     assert {*BLOCKING, *WARNINGS, EXPECTED, WARNED} == set(told)
-    assert "Never publish past it" in told["conservation"]
+    assert "Never publish in spite of it" in told["conservation"]
     assert every(text.count("**Do:** ") == 1 and "docs/runbook.md, Checks that " in text for text in told.values())
