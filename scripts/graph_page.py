@@ -77,19 +77,19 @@ _FIRST_OF = re.compile(r"coalesce\(([^()]*)\)")
 INTRODUCTION = """# What a graph must contain
 
 pitlake fills the datasets of the graph from a Neo4j database, or from any server that speaks Bolt and Cypher. It reads
-what is named here, ignores everything else, and writes nothing. This page is made from the queries in `assets/graph` by
-`make docs`. [Deployment](deployment.md) says how to connect, [adding a dataset](adding-a-dataset.md) how to read more.
+what is listed here, ignores everything else, and writes nothing. `make docs` generates this page from the queries in
+`assets/graph`. [Deployment](deployment.md) says how to connect, and [adding a dataset](adding-a-dataset.md) how to read more.
 
-## What happens to what is missing
+## How missing data is treated
 
-- **A label or a relation that the graph does not have** matches nothing: what needs it is empty, or has null columns.
-- **A property that is missing** is null. So are a blank text and, except in prose, the words `null`, `nan` and `none`.
-- **A record that nothing dates** becomes a gap of type `unverifiable`; so does one whose timestamp can't be read. Every
-  run reads such records, whatever days it is asked for, so that none is lost.
-- **A part without its whole**, such as a section without a report, becomes a gap: only the whole dates it.
-- **A property that is there but can't be read** makes its record a gap with the reason `<column> is unreadable`. The
-  other records are published.
-- **Two nodes that tell one thing** are settled by the dataset's rule. The loser becomes a gap.
+- **A missing label or relation** matches nothing. Datasets that need it are empty, or have null columns.
+- **A missing property** is null. So are a blank text and, except in prose, the words `null`, `nan` and `none`.
+- **A record without a readable timestamp** becomes a gap of type `unverifiable`. Every run reads such records, whatever its
+  days, so that none is lost.
+- **A part without its whole**, such as a section without a report, becomes a gap, because the whole dates it.
+- **An unreadable property** makes its record a gap with the reason `<column> is unreadable`. The other records are
+  published.
+- **Two nodes for the same thing** are resolved by the dataset's rule. The other node becomes a gap.
 
 The page of each [dataset](datasets/README.md) lists what else becomes a gap.
 
@@ -107,8 +107,8 @@ The page of each [dataset](datasets/README.md) lists what else becomes a gap.
 | JSON | JSON in a text |
 | list of numbers | a list of finite numbers, not all 0 |
 
-Store days and timestamps as text: the days of a run are cut out by comparing texts. A timestamp without an offset can't
-be read. Ids are unique within their label.
+Store days and timestamps as text, because a run selects its days by comparing texts. A timestamp without an offset is
+unreadable. Ids are unique within their label.
 """
 
 
