@@ -78,14 +78,15 @@ INTRODUCTION = """# What a graph must contain
 
 pitlake fills the datasets of the graph from a Neo4j database, or from any server that speaks Bolt and Cypher. It reads
 what is listed here, ignores everything else, and writes nothing. `make docs` generates this page from the queries in
-`assets/graph`. [Deployment](deployment.md) says how to connect, and [adding a dataset](adding-a-dataset.md) how to read more.
+`assets/graph`. [Deployment](deployment.md) says how to connect, and [adding a dataset](adding-a-dataset.md) how to read
+more.
 
 ## How missing data is treated
 
 - **A missing label or relation** matches nothing. Datasets that need it are empty, or have null columns.
 - **A missing property** is null. So are a blank text and, except in prose, the words `null`, `nan` and `none`.
-- **A record without a readable timestamp** becomes a gap of type `unverifiable`. Every run reads such records, whatever its
-  days, so that none is lost.
+- **A record without a readable timestamp** becomes a gap of type `unverifiable`. Every run reads such records,
+  whatever its days, so that none is lost.
 - **A part without its whole**, such as a section without a report, becomes a gap, because the whole dates it.
 - **An unreadable property** makes its record a gap with the reason `<column> is unreadable`. The other records are
   published.

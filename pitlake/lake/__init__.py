@@ -1,13 +1,13 @@
-"""The lake: stage, audit, publish, versions, compaction, vacuum. What one writes is append-only and versioned.
+"""The lake: stage, audit, publish, versions, compaction and vacuum. Everything written is append-only and versioned.
 
-The way in is `Lake`; `manifest` is what readers get. As-of sessions, views and doors are not here.
+`Lake` is the interface for writers, `manifest` the one for readers. Sessions, views and interfaces are elsewhere.
 """
 
 __all__ = ["Lake", "mount"]
 
 
 def __getattr__(name: str) -> object:
-    """Import the lake's heavy libraries only when it is used: sessions need the manifest alone."""
+    """Import the lake's heavy libraries only when they are used, because sessions need only the manifest."""
     if name in __all__:
         import sys
 

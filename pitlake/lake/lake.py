@@ -1,6 +1,6 @@
 """The lake's Python interface: open a root, stage and publish, list versions, take snapshots, compact, vacuum.
 
-The work is done by the modules in the folders next to this file.
+The modules in the folders next to this file do the work.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -60,7 +60,7 @@ def _working(
 
 
 class Lake:
-    """One lake. Opening it touches nothing; the first stage makes it.
+    """One lake. Opening it reads and writes nothing; the first stage creates it.
 
     root: a directory, a file:// URL or s3://bucket/prefix; default $PITLAKE_LAKE, else ./.pitlake/lake.
     """
@@ -72,7 +72,7 @@ class Lake:
 
     @property
     def root(self) -> Path:
-        """Return the lake's directory on this machine; of an object store's, the mirror of what was used of it."""
+        """Return the lake's directory on this machine; for a lake in an object store, its mirror."""
         return self._store.root
 
     @property
@@ -82,12 +82,14 @@ class Lake:
 
     @property
     def filings_count_from(self) -> str:
-        """Return from when filings count here: EDGAR's "release", or literally their "acceptance"."""
+        """Return the instant from which filings count here: EDGAR's "release" or their "acceptance"."""
         return conventions.filings_count_from(self._store)
 
     @_working
     def end_at(self, moment: datetime) -> None:
-        """Set when the lake's world ends, once: freshness is judged no later. Raises BadInput for another."""
+        """Set the instant at which the lake's world ends, once. Freshness is judged no later. Raises BadInput for
+        another end.
+        """
         self._log.start()
         conventions.end_at(self._store, moment)
 
@@ -97,7 +99,7 @@ class Lake:
 
     @_working
     def count_filings_from(self, rule: str) -> None:
-        """Set "release" or "acceptance", once. Raises BadInput where filings already count otherwise."""
+        """Set "release" or "acceptance", once. Raises BadInput if filings already count by the other rule."""
         self._log.start()
         tables = self._log.head().tables
         dated = (dataset.name for dataset in datasets.all_datasets().values() if RELEASE_RULE in dataset.columns)
@@ -127,13 +129,13 @@ class Lake:
         return self._log.entry_at(moment).version
 
     def now(self) -> datetime:
-        """Return this machine's clock, for a run's observation: never at or before the newest commit.
-        Raises ClockWentBack.
-        """
+        """Return this machine's clock for a run's observation: always after the newest commit. Raises ClockWentBack."""
         return self._log.now()
 
     def table_uri(self, table: str) -> str:
-        """Return where Delta finds a table; `Entry.tables` says which of its versions a version of the lake has."""
+        """Return the address of a table for Delta. `Entry.tables` gives the table's version in a version of the
+        lake.
+        """
         return self._store.table_uri(table_key(table))
 
     def versions(self) -> Iterator[Entry]:
@@ -142,9 +144,9 @@ class Lake:
 
     @_working
     def snapshot(self, version: int | None = None) -> Snapshot:
-        """Return the files of one version (default: the newest); each table is looked up when first asked for.
+        """Return the files of one version (default: the newest). Each table is looked up when first used.
 
-        Raises LakeNotFound for a version there never was, VersionVacuumed for one whose files were removed.
+        Raises LakeNotFound if the version never existed, VersionVacuumed if its files were removed.
         """
         entry = self._log.entry(version)
         pinned = PinnedTables(self._store, self._tables, entry.tables)
@@ -159,10 +161,10 @@ class Lake:
         """Return the contracts of all datasets and of the tables that are mounted in a version, in alphabetical order.
 
         Args:
-            snapshot: The version (default: the newest; a lake that is yet to be made has no tables).
+            snapshot: The version (default: the newest; a lake that does not exist yet has no tables).
 
         Raises:
-            BadInput: For the contract of a mounted table that can't be read, naming its file.
+            BadInput: For an unreadable contract of a mounted table; names its file.
         """
         try:
             tables = (self._log.head() if snapshot is None else snapshot).tables
@@ -173,9 +175,9 @@ class Lake:
         return dict(sorted((every | mounted).items())) if mounted else every
 
     def contract(self, name: str) -> Dataset:
-        """Return the contract of a dataset or a mounted table, also by a name of pitlake.aliases.
+        """Return the contract of a dataset or a mounted table, by its name or an alias.
 
-        Raises BadInput naming those there are.
+        Raises BadInput, which lists the names.
         """
         every = self.contracts()
         contract = every.get(name) or every.get(meant(name))
@@ -196,19 +198,19 @@ class Lake:
         lag: str | None = None,
         partial: bool | None = None,
     ) -> "Mounted":
-        """Make a table a dataset of this lake, or read a mounted table again. Makes the lake if need be.
+        """Make a table a dataset of this lake, or read a mounted table again. Creates the lake if it does not exist.
 
         Args:
             table: A path or pattern of Parquet, CSV or JSON lines files, or a frame of Arrow, polars or pandas.
-            name: What the dataset is called.
-            key: The columns that say what a row is about. Needed the first time; after that the lake's contract says
-                this and all that follows.
-            available_at: The column that says when a row became known (default: none; rows are known since now).
+            name: The name of the dataset.
+            key: The columns that identify what a row is about. Required the first time; later the lake's contract has
+                this and all options below.
+            available_at: The column that says when a row became known (default: none; rows are known from now on).
             valid_at: The column with the business date of a row.
             timezone: The zone of timestamps without one, and of dates, which count at their end (default: dates are
                 New York's, and timestamps without a zone are refused).
-            lag: How much later a row became known, such as "1 day".
-            partial: Whether the table is a part of what there is, so that rows it lacks were not deleted.
+            lag: The delay after which a row became known, such as "1 day".
+            partial: Whether the table contains only a part of the data, so that missing rows were not deleted.
 
         Raises:
             BadInput: Before anything is written.
@@ -237,9 +239,10 @@ class Lake:
 
     @_working
     def stage(self, dataset: Dataset | str, run_id: str) -> "Stage":
-        """Open a place for one run's rows and gaps of one dataset, as a context manager. Creates the lake if need be.
+        """Open a stage for one run's rows and gaps of one dataset, as a context manager. Creates the lake if it does
+        not exist.
 
-        Raises ClockWentBack: what is read now could not be published.
+        Raises ClockWentBack, because what is read now could not be published.
         """
         from pitlake.lake.publishing.stage import Stage, remove_stale
 
@@ -251,25 +254,25 @@ class Lake:
 
     @_working
     def added_columns(self, dataset: Dataset) -> frozenset[str]:
-        """Return the columns of a contract that the lake's table was created without; `content_hash` needs them."""
+        """Return the columns added to a contract after the lake's table was created; `content_hash` needs them."""
         return self._tables.added_columns(dataset)
 
     @_working
     def publish(
         self, stage: "Stage", observed_at: datetime | None = None, audits: "Sequence[Audit]" = ()
     ) -> "Published":
-        """Audit a stage, by further `audits` too, and publish it as one new version.
+        """Audit a stage, including further `audits`, and publish it as one new version.
 
-        See `Publisher.publish` for what is raised.
+        See `Publisher.publish` for the errors.
         """
         from pitlake.lake.publishing.publish import Publisher
 
         return Publisher(self._store, self._log, self._tables).publish(stage.load(), observed_at, audits)
 
     def look_through(self) -> None:
-        """Check that the newest version is complete and this user may read all of it.
+        """Check that the newest version is complete and that this user may read all of it.
 
-        Raises LakeNotFound, LakeFault naming the path, LakeError where an object store can't be reached.
+        Raises LakeNotFound, LakeFault with the path, LakeError if an object store can't be reached.
         """
         denied = faults.unreadable(self.root)
         if denied is not None:
@@ -279,7 +282,7 @@ class Lake:
 
     @_working
     def keep_check_report(self, check_report: "CheckReport") -> None:
-        """Store what a run's checks found, for people: see `pitlake.lake.publishing.check_results`."""
+        """Store the check results of a run: see `pitlake.lake.publishing.check_results`."""
         from pitlake.lake.publishing import check_results
 
         check_results.write(self._store, check_report)
@@ -292,38 +295,38 @@ class Lake:
 
     @_working
     def keep_incident(self, incident: Incident) -> None:
-        """Store what happened to a run, for people: see `pitlake.lake.storage.incidents`. Raises LakeError."""
+        """Store an incident of a run: see `pitlake.lake.storage.incidents`. Raises LakeError."""
         incidents.write(self._store, incident)
 
     def incidents(self) -> Iterator[Incident]:
-        """Return the incidents of runs, newest first."""
+        """Return the incidents, newest first."""
         return incidents.read_all(self._store)
 
     def note_claims(self, source: str, items: int) -> None:
-        """Record that this many items were answered on a provider's dates alone. Raises LakeError."""
+        """Record that this many items were dated only by a provider. Raises LakeError."""
         claims.write(self._store, source, items)
 
     def claims(self, until: datetime | None = None) -> dict[str, int]:
-        """Return how many items each source's dates alone vouched for, as noted before `until`. Raises LakeError."""
+        """Return the number of items dated only by each provider, as recorded before `until`. Raises LakeError."""
         return claims.counted(self._store, until)
 
     @_working
     def watch(self, watched: WatchList) -> None:
-        """Keep what this lake is to be kept up to date with, in place of what it was. Makes the lake if need be."""
+        """Store the watch list in place of the previous one. Creates the lake if it does not exist."""
         self._log.start()
         watch_list.keep(self._store, watched)
 
     def watch_list(self) -> WatchList:
-        """Return what this lake is kept up to date with, nothing by default. Raises LakeFault."""
+        """Return the watch list, empty by default. Raises LakeFault."""
         return watch_list.read(self._store)
 
     @_working
     def keep_bulk_load(self, dataset: str, load: BulkLoad) -> None:
-        """Keep how far the bulk load of a dataset has come. Raises LakeError."""
+        """Store the progress of a dataset's bulk load. Raises LakeError."""
         bulk_loads.keep(self._store, dataset, load)
 
     def bulk_load(self, dataset: str) -> BulkLoad | None:
-        """Return how far the last bulk load of a dataset came; None where there was none."""
+        """Return the progress of a dataset's last bulk load; None if there was none."""
         return bulk_loads.read(self._store, dataset)
 
     def polls(self, dataset: str) -> list[Poll]:
@@ -332,10 +335,10 @@ class Lake:
 
     @_working
     def compact(self, dataset: Dataset | str, before: str | None = None) -> "Compacted":
-        """Merge each finished month, and each earlier year, of a dataset into one file; merge its gaps by
-        month. One new version.
+        """Merge each finished month, and each earlier year, of a dataset into one file; merge its gaps by month. One
+        new version.
 
-        `before`: the first New York month ("YYYY-MM") to leave alone; default the newest one with rows.
+        `before`: the first New York month ("YYYY-MM") not to merge; default the newest one with rows.
         """
         from pitlake.lake.upkeep.compact import Compactor
 
@@ -351,9 +354,9 @@ class Lake:
         grace: timedelta = GRACE,
         dry_run: bool = True,
     ) -> "Vacuumed":
-        """Remove files no kept version needs; versions that kept receipts need are always kept.
+        """Remove files that no kept version needs. Versions that stored receipts need are always kept.
 
-        A dry run, the default, only says which. Raises ReceiptDamaged. See `pitlake.lake.upkeep.vacuum`.
+        A dry run, the default, only reports. Raises ReceiptDamaged. See `pitlake.lake.upkeep.vacuum`.
         """
         from pitlake.lake.upkeep.vacuum import vacuum
 
@@ -364,9 +367,10 @@ class Lake:
 
     @_working
     def keep_receipt(self, content: bytes, version: int) -> str:
-        """Keep a receipt's bytes, and with them the version it needs; returns its id. See `pitlake.answers.receipts`.
+        """Store a receipt's bytes, which protects its version from vacuum; returns its id. See
+        `pitlake.answers.receipts`.
 
-        Raises LakeNotFound, VersionVacuumed: a receipt whose version is gone is not kept.
+        Raises LakeNotFound, VersionVacuumed if the receipt's version is gone.
         """
         name = receipt_id(content)
         self._log.entry(version)
@@ -381,7 +385,7 @@ class Lake:
 
 
 class PinnedTables(Mapping[str, TableState]):
-    """The tables a log entry pins; a table's files are looked up when first asked for, so few tables open fast."""
+    """The tables of a log entry. A table's files are looked up when first used, so that opening few tables is fast."""
 
     def __init__(self, store: Store, tables: DeltaTables, pins: Mapping[str, int]) -> None:
         self._store, self._tables, self._pins = store, tables, pins
@@ -400,11 +404,11 @@ class PinnedTables(Mapping[str, TableState]):
 
 
 def mount(table: Any, name: str, *, lake: str | Path | Lake | None = None, **options: Any) -> "Mounted":
-    """Make a table a dataset of a lake: `Lake.mount`, which says what the options are and what is raised.
+    """Make a table a dataset of a lake: see `Lake.mount` for the options and errors.
 
     Args:
         table: A path or pattern, or a frame.
-        name: What the dataset is called.
+        name: The name of the dataset.
         lake: The lake or its root (default: $PITLAKE_LAKE, else ./.pitlake/lake).
         options: Those of `Lake.mount`.
     """

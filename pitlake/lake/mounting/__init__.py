@@ -1,1 +1,1 @@
-"""Mounting: a user's own table becomes a dataset of the lake, by a contract that the lake keeps."""
+"""Mounting: a user's own table becomes a dataset of the lake, described by a contract in the lake."""

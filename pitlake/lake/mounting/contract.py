@@ -1,7 +1,7 @@
-"""The contract of a mounted table: a small TOML file in the lake that people may edit, and the dataset it means.
+"""The contract of a mounted table: a small TOML file in the lake that people may edit, and its dataset.
 
-A row says when it became known in its knowledge column. Each such instant of a key is a statement of its own, of which
-the latest counts; a table without that column has one row per key, known since it was first read.
+A row's knowledge column says when the row became known. Each such instant of a key is a separate statement, and the
+latest counts. A table without that column has one row per key, known since it was first read.
 """
 
 import json
@@ -48,7 +48,7 @@ HEAD = """\
 
 @dataclass(frozen=True)
 class MountedColumn:
-    """A column and what its table calls it."""
+    """A column and its name in the source table."""
 
     column: Column
     source: str
@@ -56,15 +56,15 @@ class MountedColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class Mount:
-    """What the file says.
+    """The content of the file.
 
     Attributes:
-        available_at: the column that says when a row became known; "" where none does.
-        key: the columns of which a row is about; the latest statement of a key is shown.
+        available_at: the column that says when a row became known; "" if there is none.
+        key: the columns that identify what a row is about; the latest statement of a key is shown.
         valid_at: the column with the business date of a row.
-        timezone: the zone of timestamps without one, and of days; "" for New York's days and no such timestamps.
-        lag: how long after that instant a row became known, such as "1 day".
-        partial: whether a table holds only a part of what there is, so that what it lacks proves nothing.
+        timezone: the zone of timestamps without one, and of days; "" for days in New York and no such timestamps.
+        lag: the delay after that instant, such as "1 day".
+        partial: whether the table has only a part of the data, so that missing rows prove nothing.
     """
 
     name: str
@@ -95,7 +95,7 @@ class Mount:
 
     @cached_property
     def zone(self) -> str:
-        """Return the zone of days. Raises BadInput for a zone there is not."""
+        """Return the time zone of days. Raises BadInput for an unknown zone."""
         try:
             ZoneInfo(self.timezone or DEFAULT_ZONE)
         except (OSError, ValueError, KeyError):
@@ -105,7 +105,7 @@ class Mount:
 
     @cached_property
     def delay(self) -> timedelta:
-        """Return the lag. Raises BadInput for another text."""
+        """Return the lag. Raises BadInput if it can't be parsed."""
         if not self.lag:
             return timedelta(0)
         parts = _LAG.fullmatch(self.lag.strip().lower())
@@ -115,7 +115,7 @@ class Mount:
 
     @cached_property
     def dataset(self) -> Dataset:
-        """Return the contract of its rows. Raises BadInput."""
+        """Return the contract of the dataset. Raises BadInput."""
         instants = (self.available_at,) if self.available_at else ()
         try:
             return Dataset(
@@ -162,7 +162,7 @@ class Mount:
 
 
 def check_name(name: str) -> None:
-    """Raise BadInput for a name that a mounted table can't have."""
+    """Raise BadInput if a mounted table can't have this name."""
     if not NAME.fullmatch(name):
         raise BadInput("name", f"{name!r} is not a lower-case SQL name", "use letters, digits and underscores")
     if name in all_datasets():
@@ -172,7 +172,7 @@ def check_name(name: str) -> None:
 
 
 def lake_name(source: str, names: Collection[str] = ()) -> str:
-    """Return what the lake calls a table's column. names: those it has already. Raises BadInput."""
+    """Return the lake's name for a table's column. names: names already used. Raises BadInput."""
     name = re.sub(r"[^a-z0-9]+", "_", source.strip().lower()).strip("_")
     name = f"c_{name}" if not name[:1].isalpha() else name
     if name in names:
@@ -186,7 +186,7 @@ def key_of(name: str) -> str:
 
 
 def spell(mount: Mount) -> bytes:
-    """Return the file of a contract."""
+    """Return the content of a contract's file."""
     texts = ("name", "title", "summary", "available_at", "valid_at", "timezone", "lag")
     lines = [HEAD, *(f"{name} = {_text(value)}" for name in texts if (value := getattr(mount, name)))]
     lines.append(f"key = [{', '.join(map(_text, mount.key))}]")
@@ -206,7 +206,7 @@ def _text(value: str) -> str:
 
 @cache
 def parse(content: bytes, place: str) -> Mount:
-    """Return what a contract's file says. Raises BadInput naming the file and the field."""
+    """Parse a contract's file. Raises BadInput with the file and the field."""
     try:
         facts = tomllib.loads(content.decode())
         columns = _checked(facts, "columns", list)
@@ -259,7 +259,7 @@ def _refuse_others(facts: Mapping[str, Any], allowed: Iterable[str]) -> None:
 
 
 def read(store: Store, name: str) -> Mount | None:
-    """Return the contract of a mounted table, None where none is mounted by this name. Raises BadInput, LakeError."""
+    """Return the contract of a mounted table, None if there is none of this name. Raises BadInput, LakeError."""
     if not store.exists(key_of(name)):
         return None
     mount = parse(store.read(key_of(name)), f"{store.location}/{key_of(name)}")

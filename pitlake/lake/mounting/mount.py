@@ -1,7 +1,7 @@
-"""Mounting a table: what it holds becomes rows and gaps of its dataset, and each mount is a poll of its source.
+"""Mounting a table: its rows become rows and gaps of its dataset, and each mount is a poll of its source.
 
-Everything that can be wrong with the table as a whole is found before anything is staged. The rows are typed and dated
-by DuckDB and staged a batch at a time, so that a table may be larger than the memory.
+All checks of the table as a whole run before anything is staged. DuckDB types and dates the rows, and they are staged a
+batch at a time, so that a table may be larger than memory.
 """
 
 import re
@@ -55,11 +55,10 @@ TYPED = {
 
 @dataclass(frozen=True, kw_only=True)
 class Wish:
-    """What a user wants mounted how; what is None is as the lake's contract has it.
+    """What a user asked to mount. A field that is None keeps the value of the lake's contract.
 
-    name: of the dataset. key, available_at, valid_at: columns, as the table or the lake calls them; a key of none: each
-    row is about itself. timezone, lag,
-    partial: see `Mount`.
+    name: of the dataset. key, available_at, valid_at: columns, by their name in the table or the lake; an empty key
+    means that each row stands for itself. timezone, lag, partial: see `Mount`.
     """
 
     name: str
@@ -73,15 +72,15 @@ class Wish:
 
 @dataclass(frozen=True, kw_only=True)
 class Mounted:
-    """What a mount did.
+    """The result of a mount.
 
     Attributes:
         mount: the contract.
-        is_new: whether the contract was made of this table.
+        is_new: whether the contract was created from this table.
         version: the lake version that shows it.
-        rows: how many the table has.
-        published: rows that the lake did not have; unchanged: those it had.
-        revisions: published rows that are dated otherwise than the table says.
+        rows: the number of rows in the table.
+        published: rows that are new to the lake; unchanged: rows the lake had.
+        revisions: published rows with another date than in the table.
         gaps: rows that could not be mounted, by reason.
         deleted: rows of the lake that the table no longer has.
         left_out: columns of the table that the contract does not list.
@@ -101,7 +100,7 @@ class Mounted:
 
 @dataclass(frozen=True, kw_only=True)
 class Doors:
-    """What of a lake a mount needs."""
+    """The parts of a lake that a mount needs."""
 
     store: Store
     now: Callable[[], datetime]
@@ -113,7 +112,7 @@ class Doors:
 def mount_table(doors: Doors, table: Any, wish: Wish) -> Mounted:
     """Mount a path or a frame.
 
-    Raises BadInput, before anything is written, and what publishing raises.
+    Raises BadInput before anything is written, and the errors of publishing.
     """
     contract.check_name(wish.name)
     with source.opened(table, with_names=wish.key == ()) as reader:
@@ -156,7 +155,7 @@ def _type(reader: Source, name: str, *, is_stated: bool) -> str:
 
 
 def _column(names: Mapping[str, str], flag: str, name: str) -> str:
-    """Return what the lake calls a column that a user named either way."""
+    """The lake's name of a column that a user named by either name."""
     if not name or name in names.values():
         return name
     if name not in names:
@@ -165,7 +164,7 @@ def _column(names: Mapping[str, str], flag: str, name: str) -> str:
 
 
 def _agreed(reader: Source, previous: Mount, wish: Wish) -> Mount:
-    """Return the lake's contract, which a user's wish does not contradict and the table fits."""
+    """The lake's contract, checked against the user's options and the table."""
     place = contract.key_of(previous.name)
     names = {mounted.source: mounted.column.name for mounted in previous.columns}
     if missing := [name for name in names if name not in reader.types]:
@@ -187,14 +186,14 @@ def _agreed(reader: Source, previous: Mount, wish: Wish) -> Mount:
 
 @dataclass(frozen=True)
 class MountReading:
-    """A table as its contract reads it, at the instant of a mount."""
+    """A table read by its contract, at the instant of a mount."""
 
     source: Source
     mount: Mount
     observed_at: datetime
 
     def check(self) -> None:
-        """Raise BadInput for what is wrong with the table as a whole."""
+        """Raise BadInput if the table as a whole is invalid."""
         zoneless = [
             mounted.source
             for mounted in self.mount.columns
@@ -232,7 +231,7 @@ class MountReading:
 
     @property
     def sql(self) -> str:
-        """The staged columns of every row, and the type and the reason of the gap it is instead, if it is."""
+        """Return SQL for the staged columns of every row, and for the type and reason of its gap, if it is one."""
         mount = self.mount
         typed = ", ".join(f"{self._typed(mounted)} AS {quoted(mounted.column.name)}" for mounted in mount.columns)
         raw = ", ".join(
@@ -278,7 +277,7 @@ class MountReading:
         return "CASE " + " ".join(f"WHEN {when} THEN '{reason}'" for when, reason in cases) + " END"
 
     def _typed(self, mounted: MountedColumn) -> str:
-        """SQL for a column's value in the lake's type; null for a value that has none."""
+        """SQL for a column's value in the lake's type; null for a value that does not fit."""
         name, kind = quoted(mounted.source), self.source.types[mounted.source]
         if mounted.column.type == "instant":
             return source.instant(self.source, mounted.source, self.mount.zone)
@@ -288,7 +287,7 @@ class MountReading:
         return typed.format(name)
 
     def stage_into(self, stage: Stage) -> int:
-        """Stage every row, or the gap it is instead; returns how many rows there are."""
+        """Stage every row as a row or a gap; returns the number of rows."""
         schema, count = staged_schema(self.mount.dataset), 0
         chosen = f"SELECT {columns(schema.names)}, {GAP} FROM ({self.sql})"
         for batch in self.source.connection.sql(chosen).to_arrow_reader(AT_ONCE):
@@ -302,7 +301,7 @@ class MountReading:
         return count
 
     def deletions(self, files: Sequence[DataFile]) -> list[StagedGap]:
-        """Return a gap for each row of the lake that the table does not have any more."""
+        """Return a gap for each row of the lake that was removed from the table."""
         if self.mount.partial or not files:
             return []
         names = self.mount.dataset.identity

@@ -1,4 +1,4 @@
-"""What can be mounted, opened in DuckDB: files by their names' endings, and frames. Columns, and how each is typed."""
+"""Sources that can be mounted, opened in DuckDB: files by their suffix, and frames. Detects columns and their types."""
 
 import hashlib
 import re
@@ -37,8 +37,8 @@ _NO_ZONE = re.compile(r"TIMESTAMP(_S|_MS|_NS)?")
 
 @dataclass(frozen=True)
 class Source:
-    """An opened table. label: what people call it; digest: of its bytes, "" for a frame; types: DuckDB's, by
-    column; rows: the name of its rows in SQL.
+    """An opened table. label: its name for people; digest: of its bytes, "" for a frame; types: DuckDB's, by column;
+    rows: the name of its rows in SQL.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -74,7 +74,7 @@ class Source:
         return self.connection.sql(query).fetchall() == [(True,)]
 
     def _holds_instants(self, column: str) -> bool:
-        """Return whether a column of text holds timestamps, and nothing else."""
+        """Whether a text column contains only timestamps."""
         text = f"trim({quoted(column)})"
         moment = f"length({text}) > 10 AND {instant_of_text(text, 'UTC')} IS NOT NULL"
         query = f"SELECT coalesce(bool_and({moment}), false) FROM {self.rows} WHERE {quoted(column)} IS NOT NULL"
@@ -84,9 +84,9 @@ class Source:
 
 @contextmanager
 def opened(table: Any, *, with_names: bool = False) -> Iterator[Source]:
-    """Open a path or a frame for a block. with_names: whether each row gets a name of its own, in the column ROW.
+    """Open a path or a frame for a block. with_names: whether each row gets a unique name, in the column ROW.
 
-    Raises BadInput for what can't be read, MachineExhausted where there is no room.
+    Raises BadInput if it can't be read, MachineExhausted if there is no space.
     """
     with tempfile.TemporaryDirectory(prefix="pitlake-mount-") as scratch:
         options = {"memory_limit": MEMORY, "temp_directory": scratch, "threads": str(workers())}
@@ -104,7 +104,7 @@ def opened(table: Any, *, with_names: bool = False) -> Iterator[Source]:
 
 
 def _with_names(source: Source) -> Source:
-    """Name each row by what is in it, and equal ones by their number: a name says nothing of other rows."""
+    """Name each row by a hash of its content, and equal rows by their number. A name does not depend on other rows."""
     if ROW in source.types:
         raise BadInput("columns", f"{ROW} is what rows are told apart by", "rename the column, or give a key")
     content = f"ROW({', '.join(map(quoted, source.types))})"
@@ -173,10 +173,10 @@ def _literal(text: str) -> str:
 
 
 def instant_of_text(text: str, zone: str) -> str:
-    """Return SQL for the instant that a text means: a timestamp, without offset in a zone, or the end of a day; null
-    for any other text.
+    """Return SQL for the instant of a text: a timestamp (without offset in a zone), or the end of a day; null for any
+    other text.
 
-    What is finer than a microsecond is rounded up, so that nothing is known early.
+    Fractions of a microsecond are rounded up, so that nothing is known early.
     """
     moment = r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?"
     cut = rf"regexp_replace({text}, '(\.\d{{6}})\d+', '\1')"
@@ -202,7 +202,7 @@ def end_of_day(day: str, zone: str) -> str:
 
 
 def instant(source: Source, column: str, zone: str) -> str:
-    """Return SQL for the instant in a column of times; null where there is none. Raises BadInput for other columns."""
+    """Return SQL for the instant in a time column; null if there is none. Raises BadInput for other columns."""
     name, kind = quoted(column), source.types[column]
     if kind == "VARCHAR":
         return instant_of_text(f"trim({name})", zone)

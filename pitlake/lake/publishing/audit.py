@@ -1,7 +1,7 @@
-"""The audit: everything a stage is judged by before one of its rows may be published, as pure functions.
+"""The audit: the checks of a stage before any of its rows may be published, as pure functions.
 
-Each check measures and returns a frozen result that names places (evidence of rows, never their values). What a
-failure means is decided by `enforce`: a blocking one publishes nothing at all. Shown to people by the checks room.
+Each check returns a frozen result that names places (evidence of rows, never their values). `enforce` decides what a
+failure means: a blocking one publishes nothing at all. The checks package shows the results to people.
 """
 
 from collections.abc import Callable, Iterable
@@ -28,7 +28,7 @@ Severity = Literal["blocking", "warning"]
 
 @dataclass(frozen=True, kw_only=True)
 class CheckResult:
-    """What one check found. `facts` are counts and names, `examples` locators of the source records concerned."""
+    """The result of one check. `facts` are counts and names, `examples` locators of source records."""
 
     name: str
     passed: bool
@@ -47,7 +47,7 @@ Audit = Callable[[Staged, datetime], Iterable[CheckResult]]
 
 
 def audit(staged: Staged, observed_at: datetime) -> tuple[CheckResult, ...]:
-    """Check a stage as a whole, as far as nothing is needed from the lake."""
+    """Run the checks of a stage that need nothing from the lake."""
     return gaps_well_formed(staged, observed_at), conservation(staged)
 
 
@@ -86,7 +86,7 @@ def conservation(staged: Staged) -> CheckResult:
 
 
 def past_never_changes(states: Iterable[tuple[TableState, TableState]]) -> CheckResult:
-    """Every file a version showed is still there in the next one, byte count included. Takes (before, after) pairs."""
+    """Check that every file of a version is in the next one, with the same size. Takes (before, after) pairs."""
     pairs = [(frozenset(before.files), frozenset(after.files)) for before, after in states]
     lost = sum(len(before - after) for before, after in pairs)
     facts: dict[str, int | str] = {"files_before": sum(len(before) for before, _ in pairs), "files_lost": lost}
@@ -94,14 +94,14 @@ def past_never_changes(states: Iterable[tuple[TableState, TableState]]) -> Check
 
 
 def frozen(dataset: Dataset, revisions: int) -> tuple[CheckResult, ...]:
-    """Warn when what was built before came out differently, or with additions; the differences are revisions."""
+    """Warn if something built before came out differently or got additions; the differences are revisions."""
     if not dataset.frozen:
         return ()
     return (CheckResult(name="frozen", passed=not revisions, severity="warning", facts={"changed": revisions}),)
 
 
 def freshness(dataset: Dataset, newest: datetime | None, observed_at: datetime) -> CheckResult:
-    """Warn when the newest row is older than the contract allows. Datasets without a limit always pass."""
+    """Warn if the newest row is older than the contract allows. Datasets without a limit always pass."""
     facts: dict[str, int | str] = {"newest": clock.iso(newest) if newest else "no rows"}
     limit = dataset.freshness
     passed = limit is None or (newest is not None and observed_at - newest <= limit)
@@ -111,10 +111,10 @@ def freshness(dataset: Dataset, newest: datetime | None, observed_at: datetime) 
 
 
 def _blank(texts: pa.ChunkedArray) -> int:
-    """How many texts are null, empty or nothing but spaces."""
+    """Count the texts that are null, empty or only spaces."""
     return _count(pc.or_(pc.equal(pc.binary_length(texts), 0), pc.utf8_is_space(texts)), value=True)
 
 
 def _count(truth: pa.ChunkedArray, *, value: bool) -> int:
-    """Count the entries that equal `value`; null counts, since what can't be judged is refused."""
+    """Count the entries that equal `value`. Null counts too, because a row that can't be checked is refused."""
     return int(pc.sum(pc.equal(truth.fill_null(value), value)).as_py() or 0)

@@ -1,7 +1,7 @@
-"""Check reports: what the checks of each run found, for people: passed, warned or refused, and where.
+"""Check reports: the results of each run's checks, for people: passed, warned or refused, and where.
 
-These files are informational; no version needs them. Examples name source records, never their values. Whoever runs a
-publish writes them; the quality report and alerts read them.
+These files are informational; no version needs them. Examples name source records, never their values. The publishing
+run writes them; the quality report and alerts read them.
 """
 
 import json
@@ -47,12 +47,12 @@ class CheckReport:
 
 
 def write(store: Store, check_report: CheckReport) -> None:
-    """Write one run's check report. Of two in one microsecond the first stays."""
+    """Write one run's check report. If there is one of the same microsecond, the first stays."""
     moment = f"{clock.micros(check_report.checked_at):020d}"
     store.put_new(f"{CHECK_REPORTS}/{check_report.dataset}/{moment}.{check_report.run_id}.json", check_report.to_json())
 
 
 def read_all(store: Store, dataset: str) -> Iterator[CheckReport]:
-    """Yield the check reports of a dataset, newest first; to take only the newest reads one file."""
+    """Yield the check reports of a dataset, newest first. Taking only the newest reads one file."""
     for key in sorted((file.key for file in store.walk(f"{CHECK_REPORTS}/{dataset}")), reverse=True):
         yield CheckReport.from_json(store.read(key))

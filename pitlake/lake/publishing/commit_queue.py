@@ -1,8 +1,9 @@
-"""Turns to commit: a slow writer that keeps losing the race can reserve the next commit.
+"""The commit queue: a slow writer that keeps losing the race can reserve the next commit.
 
-This is only courtesy: the log makes a commit safe. A turn is a small file, written only if absent and named after what
-the lake pins of a dataset. So a turn ends with the next commit, needs no removal, and a dead writer's delays others for
-a while only. A writer that checked before the file was there may overtake once more; then it waits too.
+The queue only makes commits fair; the log makes them safe. A turn is a small file, written only if absent, whose name
+contains the dataset's pinned versions. A turn therefore ends with the next commit and needs no removal, and a dead
+writer delays others only for a while. A writer that checked before the file existed may overtake once more; then it
+waits too.
 """
 
 import random
@@ -47,16 +48,16 @@ class WriterTurn:
         self._first_seen: dict[str, float] = {}
 
     def attempts(self, work: Callable[["WriterTurn"], Result]) -> Result:
-        """Run `work`, and again from the start when it raises LakeConflict, from then on in its turn.
+        """Run `work`, and repeat it when it raises LakeConflict, now with a reserved turn.
 
-        `work` calls `check` before it commits. Raises the last LakeConflict after both FEWEST_ATTEMPTS attempts and
-        SHORTEST_SECONDS.
+        `work` calls `check` before it commits. Raises the last LakeConflict after FEWEST_ATTEMPTS attempts that took at
+        least SHORTEST_SECONDS.
         """
         result: Result = RETRY.copy()(self._attempt, work)
         return result
 
     def check(self, base: Entry) -> None:
-        """Raise LakeConflict when it is another writer's turn to commit on top of `base`."""
+        """Raise LakeConflict if another writer has the turn to commit on top of `base`."""
         if self._is_taken_by_another(self._key(base)):
             raise LakeConflict(f"another writer of {self._dataset} goes first; nothing was published, run again")
 

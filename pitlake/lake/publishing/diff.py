@@ -1,15 +1,17 @@
-"""What of a stage is new: each staged row and gap against all that one lake version holds of the same record.
+"""The difference between a stage and a lake version: each staged row and gap is compared with the stored ones of its
+record.
 
-This is the one place that decides when a content became available. Nothing is written here.
+Only this module decides when a content became available. It writes nothing.
 
 A row whose identity the lake had not seen as of the observation keeps its staged available_at. A row seen before is
-compared with the newest revision as of the observation: the same content is unchanged, other content is a new revision,
-available at the source's date of the change (the contract's revised_at) where that is later, else when observed.
-In a source-dated history (revised_at = "available_at") each instant of an identity is a statement of its own: it is
-unchanged when the lake has that very statement, and only other content under the same instant is dated by observation.
+compared with the newest revision as of the observation. The same content is unchanged. Other content is a new revision,
+available at the source's date of the change (the contract's revised_at) if that is later, otherwise when observed.
 
-A record that a poll has seen with other content, as a row or as a gap, is never dated at or before that poll: whatever
-the source says, this content was not there yet. A gap about a record that was seen before counts when observed.
+In a source-dated history (revised_at = "available_at") each instant of an identity is a separate statement. It is
+unchanged if the lake has exactly this statement. Only other content under the same instant is dated by observation.
+
+A record that a poll has seen with other content, as a row or as a gap, is never dated at or before that poll: this
+content was not there yet, whatever the source says. A gap about a record that was seen before counts when observed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,8 +41,8 @@ AS_STAGED = -1
 @dataclass(frozen=True)
 class NewRows:
     """Staged rows to publish: their positions (ascending), their available_at in microseconds, which of them are
-    revisions dated otherwise than staged, and what each instant rests on: its place in BASES, or AS_STAGED. seen_later:
-    the positions of rows that are not published since the lake has read a later answer about them.
+    revisions with another date than staged, and the basis of each instant: its index in BASES, or AS_STAGED.
+    seen_later: the positions of rows that are not published because the lake has read a later answer about them.
     """
 
     positions: Positions
@@ -50,7 +52,7 @@ class NewRows:
     seen_later: Positions = field(default_factory=lambda: np.empty(0, np.int64))
 
     def without(self, places: Positions) -> "NewRows":
-        """Return the same without the rows at these places."""
+        """Return a copy without the rows at these places."""
         mask = np.ones(len(self.positions), bool)
         mask[places] = False
         fields = (self.positions[mask], self.available[mask], self.revised[mask], self.basis[mask])
@@ -59,19 +61,19 @@ class NewRows:
 
 @dataclass(frozen=True)
 class NewGaps:
-    """Staged gaps to publish: their positions (ascending), and when they may be shown, in microseconds."""
+    """Staged gaps to publish: their positions (ascending), and their available_at in microseconds."""
 
     positions: Positions
     available: Positions
 
 
 class RowFindings:
-    """Findings for each staged row. Instants are microseconds; at first every row claims its staged date.
+    """Findings for each staged row. Instants are microseconds. Initially every row claims its staged date.
 
     Attributes:
         stored: whether the lake has the row already.
-        claimed: the date that the source claims; NEVER for none.
-        stated: whether the lake has this very statement of a source-dated history.
+        claimed: the date that the source claims, or NEVER.
+        stated: whether the lake has exactly this statement of a source-dated history.
         floor: the instant before which the row can't be available.
         changed: whether the lake has other content of its identity.
         last_seen: the last time it was seen with other content.
@@ -86,19 +88,19 @@ class RowFindings:
         self.changed, self.last_seen = np.zeros(count, bool), np.full(count, NEVER)
 
     def change(self, positions: Positions, claimed: Positions | int, before: Positions | int = NEVER) -> None:
-        """Mark rows as other contents of known identities, the newest stored ones from `before`."""
+        """Mark rows as other contents of known identities. The newest stored contents are from `before`."""
         self.changed[positions], self.claimed[positions], self.last_seen[positions] = True, claimed, before
 
     def apply_polls(self, observations: EarlierObservations) -> None:
-        """Take account of when polls saw the rows' records."""
+        """Apply the polls that saw the rows' records."""
         new = ~self.stored & (self.claimed > NEVER)
         last = observations.of_rows(np.flatnonzero(new & self.changed), np.flatnonzero(new & ~self.changed))
         self.last_seen = np.maximum(self.last_seen, last)
         self.last_seen[new] = np.maximum(self.last_seen[new], observations.polled_before(np.flatnonzero(new)))
 
     def new_rows(self, staged: Staged, observed_at: datetime) -> NewRows:
-        """Return what is left to publish: by its claim if that is proven, else by its observation; not before its
-        floor.
+        """Return the rows left to publish, dated by their claim if it is proven, otherwise by their observation, and
+        never before their floor.
         """
         observed = clock.micros(observed_at)
         seen = self.changed | (self.last_seen > NEVER)
@@ -120,9 +122,7 @@ def new_rows(
     observed_at: datetime,
     followed: Mapping[str, LikelyFiles],
 ) -> NewRows:
-    """Return the staged rows that are not stored yet. followed: what the lake version has of the datasets
-    they follow.
-    """
+    """Return the staged rows that are not stored yet. followed: the files of the datasets they follow."""
     dataset, findings = staged.dataset, RowFindings(staged)
     if staged.rows.num_rows:
         if files := stored.holding(columns(dataset.identity)):
@@ -143,7 +143,7 @@ def new_rows(
 
 
 def _restated(staged: Staged, fresh: NewRows) -> Positions:
-    """Return the places of rows with the content and the date of another one; the one the source dated stays."""
+    """Return the places of rows with the content and date of another row. The row that the source dated stays."""
     places = np.flatnonzero(np.isin(fresh.available, fresh.available[fresh.revised]))
     places = places[np.argsort(fresh.revised[places], kind="stable")]
     contents = pc.dictionary_encode(staged.content_hash.take(pa.array(fresh.positions[places]))).combine_chunks()
@@ -161,7 +161,7 @@ def new_gaps(
 ) -> NewGaps:
     """Return the staged gaps the lake version doesn't have: a gap is its type, reason and locator.
 
-    late: the present, where polls were made after the observation: captured gaps are not put into the time before.
+    late: the present, if polls were made after the observation. Gaps of captures are then not dated before it.
     """
     positions = _unknown_gaps(staged, stored)
     observed = clock.micros(observed_at)
@@ -195,8 +195,8 @@ def _against_newest(staged: Staged, files: Sequence[DataFile], observed_at: date
 
 
 def _newest(staged: Staged, files: Sequence[DataFile], observed_at: datetime) -> list[Positions]:
-    """Per staged row with a known identity: its position, whether the lake had it as of the observation, the newest
-    revision's instant then, whether that is the same content, and whether this content is dated so already.
+    """Per staged row with a known identity: its position, whether the lake had it as of the observation, the instant of
+    the newest revision then, whether that has the same content, and whether this content already has this date.
     """
     order = ", ".join(f"e.{quoted(name)} DESC NULLS LAST" for name in staged.dataset.revision_order)
     facts = """s._position, e.available_at <= $observed AS _seen, epoch_us(e.available_at) AS _newest,
@@ -233,7 +233,7 @@ def _against_history(staged: Staged, files: Sequence[DataFile], _observed_at: da
 
 
 def _against_frozen(staged: Staged, files: Sequence[DataFile], observed_at: datetime, findings: RowFindings) -> None:
-    """Rows that are added to what was built before are revisions of it: its past stays as it was."""
+    """Mark rows that are added to a frozen result as revisions of it, so that its past stays the same."""
     names = staged.dataset.frozen
     there = f"FROM staged s SEMI JOIN {reading(files)} e ON {_same(names, names, 's', 'e')}"
     (position,) = _query_staged(
@@ -245,7 +245,7 @@ def _against_frozen(staged: Staged, files: Sequence[DataFile], observed_at: date
 def _query_staged(
     query: str, staged: Staged, names: Iterable[str], only: Positions | None = None, **parameters: datetime
 ) -> list[Positions]:
-    """The columns of a query over the staged rows (all, or `only` some), which it knows as `staged`."""
+    """Return the columns of a query over the staged rows (all, or `only` some), which SQL calls `staged`."""
     table = staged.rows.select(list(names)).append_column("_hash", staged.content_hash)
     table = table.append_column("_position", pa.array(np.arange(table.num_rows)))
     if only is not None:
@@ -256,7 +256,7 @@ def _query_staged(
 
 
 def _revised_at(staged: Staged) -> Positions:
-    """The source's own date of the content, in microseconds; NEVER where it states none."""
+    """The source's own date of the content, in microseconds; NEVER if it states none."""
     if not staged.dataset.revised_at:
         return np.full(staged.rows.num_rows, NEVER)
     return as_micros(staged.rows[staged.dataset.revised_at], null=NEVER)

@@ -1,6 +1,6 @@
-"""Records that come twice in one run: either one record seen twice, or two that claim one identity.
+"""Records that come twice in one run: one record read twice, or two records with one identity.
 
-A column at a time: a 64-bit hash finds the few candidates, an exact comparison judges only those.
+A 64-bit hash finds the few candidates, and only those are compared exactly.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,14 +17,14 @@ from pitlake.lake.tables.query import calculator, columns
 
 @dataclass(frozen=True)
 class Clash:
-    """Staged rows that contradict each other: their positions, and for each the number of what they are rows of."""
+    """Staged rows that contradict each other: their positions, and for each the number of its group."""
 
     positions: Positions
     group: Positions
 
     @property
     def groups(self) -> int:
-        """Return how many records are contradicted."""
+        """Return the number of contradicting groups."""
         return len(np.unique(self.group))
 
 
@@ -40,8 +40,8 @@ class Duplicates:
 
 
 def duplicate_keys(dataset: Dataset) -> list[tuple[str, ...]]:
-    """Return the sets of columns by which staged rows are duplicates: those of an identity, which in a source-dated
-    history may come once per instant; and of a key's answer, unless it can't clash without an identity that does.
+    """Return the column sets that staged rows must not repeat: the identity, which in a source-dated history may come
+    once per instant, and the key of an answer, unless it can't clash without an identity that does.
     """
     instant = ("available_at",) if dataset.revised_at == "available_at" else ()
     identity = tuple(dict.fromkeys((*dataset.identity, *instant)))

@@ -1,8 +1,8 @@
-"""What is expected of a dataset's staged rows, generated from its contract: one rule an expectation, as plain data.
+"""Expectations of a dataset's staged rows, generated from its contract: one rule per expectation, as plain data.
 
-Two engines run the rules: DuckDB before a publish, where a row that breaks a blocking one becomes a gap (`refusal`,
-next to this module), and Great Expectations (`checks.expectations`), which is named here and not imported.
-Adding a kind of expectation is adding a function here and its SQL in `predicate`.
+Two engines run the rules: DuckDB before a publish, where a row that breaks a blocking rule becomes a gap (`refusal`,
+next to this module), and Great Expectations (`checks.expectations`), which is named here and not imported. To add a
+kind of expectation, add a function here and its SQL in `predicate`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -34,7 +34,7 @@ Kind = Literal[
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """One expectation: the name people read, what a break of it means, and Great Expectations' class and arguments."""
+    """One expectation: its name for people, the meaning of a failure, and Great Expectations' class and arguments."""
 
     name: str
     kind: Kind
@@ -43,23 +43,25 @@ class Rule:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the columns it judges."""
+        """Return the columns that it checks."""
         names = (self.arguments.get(name) for name in ("column", "column_A", "column_B"))
         return (*filter(None, names), *self.arguments.get("column_list", ()))
 
 
 def rules(dataset: Dataset, window: Window) -> tuple[Rule, ...]:
-    """Every rule of a dataset. `window`: the first and last instant its rows may be available at, one of them known."""
+    """Return every rule of a dataset. `window`: the first and last instant at which its rows may be available; one of
+    them is set.
+    """
     return (*standing_rules(dataset), _available(*window))
 
 
 def standing_rules(dataset: Dataset) -> tuple[Rule, ...]:
-    """Return the rules of a dataset that hold whichever run its rows are of."""
+    """Return the rules of a dataset that do not depend on the run."""
     return (*_of_rows(dataset), *_unique(dataset))
 
 
 class RowTest(NamedTuple):
-    """What a single row must pass: the name people read, SQL that is false of rows which fail, and what it reads."""
+    """A test of a single row: its name for people, SQL that is false for rows that fail, and the columns it reads."""
 
     name: str
     sql: str
@@ -67,8 +69,8 @@ class RowTest(NamedTuple):
 
 
 def row_tests(dataset: Dataset) -> tuple[RowTest, ...]:
-    """Return the tests that refuse single rows: non-finite numbers, which Great Expectations can't see, and every
-    blocking rule.
+    """Return the tests that refuse single rows: every blocking rule, and non-finite numbers, which Great Expectations
+    can't see.
     """
     floats = [column.name for column in dataset.columns if column.type == "float"]
     return (
@@ -82,7 +84,7 @@ def row_tests(dataset: Dataset) -> tuple[RowTest, ...]:
 
 
 def _of_rows(dataset: Dataset) -> tuple[Rule, ...]:
-    """The rules that every row keeps or breaks by itself, whatever run it comes in."""
+    """The rules about single rows, independent of their run."""
     return (
         *_required(dataset),
         _tagged(dataset),
@@ -93,7 +95,9 @@ def _of_rows(dataset: Dataset) -> tuple[Rule, ...]:
 
 
 def predicate(rule: Rule) -> str:
-    """Return SQL that is false for rows which break a rule about rows, and null where nothing is stated of them."""
+    """Return SQL that is false for rows that break a rule about rows, and null where the rule states nothing about
+    them.
+    """
     arguments = rule.arguments
     column = quoted(arguments["column"]) if "column" in arguments else ""
     match rule.kind:
@@ -126,8 +130,8 @@ def _literal(value: str | float) -> str:
 
 
 def window_of(partitions: tuple[str, ...], observed_at: datetime) -> Window:
-    """Return the instants at which rows of these partitions may be available; undated partitions leave the
-    start open.
+    """Return the instants at which rows of these partitions may be available; undated partitions leave the start
+    open.
     """
     days = [date.fromisoformat(name) for name in partitions if name[:1].isdigit()]
     if not days or len(days) != len(partitions):
@@ -148,7 +152,9 @@ def _required(dataset: Dataset) -> Iterator[Rule]:
 
 
 def _unique(dataset: Dataset) -> Iterator[Rule]:
-    """One row per identity (and instant, in a source-dated history), one answer per key, instant and tie break."""
+    """Require one row per identity (and instant, in a source-dated history), and one answer per key, instant and tie
+    break.
+    """
     identity = list(dataset.identity)
     if dataset.revised_at == clock.AVAILABLE_AT:
         identity.append(clock.AVAILABLE_AT)

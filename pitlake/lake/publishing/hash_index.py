@@ -1,8 +1,8 @@
-"""An index of hashes: which files of a table may hold records that match those of a stage.
+"""An index of hashes: which files of a table may contain records that match those of a stage.
 
-The index is derived from the data files at the first use and trusted only while it is as it was written
-(pitlake.lake.storage.signed_cache). It only leaves files out: the others are read and compared. It consists of segments
-of many files each; small segments are merged as they come, so that a lookup costs no more than its answer.
+The index is derived from the data files at its first use, and trusted only while its signature is valid
+(pitlake.lake.storage.signed_cache). It only excludes files; the others are read and compared. It consists of segments
+of many files each. Small segments are merged, so that a lookup costs no more than its answer.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ NUMBER = np.uint64(MOST_FILES - 1)
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The index of some files: for each kind, its entries in order. `path` is its file, if it has one."""
+    """The index of some files: for each kind, its entries in order. `path` is its file, or None."""
 
     files: tuple[str, ...]
     entries: tuple[Hashes, ...]
@@ -47,11 +47,11 @@ class Segment:
 
     @property
     def size(self) -> int:
-        """Return how many entries it has."""
+        """Return the number of entries."""
         return sum(map(len, self.entries))
 
     def holding(self, kind: int, hashes: Hashes) -> set[str]:
-        """Return the files that have one of these hashes."""
+        """Return the files that contain one of these hashes."""
         # Entries of one hash are neighbours, in the order of file numbers: from the hash with all number bits 0 to the
         # one with all of them 1. `first` is where that run begins, `count` its length, `places` all runs one by one.
         entries = self.entries[kind]
@@ -67,7 +67,7 @@ class Segment:
 
 
 class LikelyFiles:
-    """The files of a table in one lake version: all of them, or those that may hold matching records.
+    """The files of a table in one lake version: all of them, or those that may contain matching records.
 
     kinds: the match keys of its index (see `match_keys`). staged_hashes: the hashes of staged rows, by kind.
     """
@@ -86,13 +86,13 @@ class LikelyFiles:
         self._matches: dict[str, tuple[DataFile, ...]] = {}
 
     def holding(self, kind: str) -> tuple[DataFile, ...]:
-        """Return every file with a row that matches a staged one, and maybe others."""
+        """Return every file with a row that matches a staged row, and possibly others."""
         if kind not in self._matches:
             self._matches[kind] = self.like(kind, self._staged_hashes[kind]) if self.all else ()
         return self._matches[kind]
 
     def like(self, kind: str, hashes: Hashes) -> tuple[DataFile, ...]:
-        """Return every file with a row that has one of these hashes, and maybe others."""
+        """Return every file with a row that has one of these hashes, and possibly others."""
         if not self.all or not len(hashes):
             return ()
         number, ordered = self._kinds.index(kind), np.sort(hashes)
@@ -119,7 +119,7 @@ class LikelyFiles:
         return []
 
     def _read(self, path: Path) -> Segment | None:
-        """Map the segment at a path; None if it is not intact, or of other kinds."""
+        """Map the segment at a path; None if it is damaged or of other kinds."""
         with suppress(OSError, ValueError, KeyError), path.open("rb") as file:
             if path.suffix == SUFFIX and signed_cache.is_intact(path, file.fileno()):
                 mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -183,7 +183,9 @@ def _groups(files: Iterable[DataFile]) -> Iterator[list[DataFile]]:
 
 
 def _compacted(segments: Iterable[Segment], names: Collection[str]) -> list[Segment]:
-    """Merge segments, so that none is smaller than half of the smaller ones together or mostly about other files."""
+    """Merge segments, so that each is at least half as large as all smaller ones together and mostly about current
+    files.
+    """
     left: list[Segment] = []
     merging: list[Segment] = []
     for segment in sorted(segments, key=lambda segment: segment.size):
@@ -213,7 +215,7 @@ def _merge(segments: Sequence[Segment], names: Collection[str]) -> Segment:
 
 
 def _ordered(parts: Sequence[Hashes]) -> Hashes:
-    """Entries in order, each once."""
+    """Return the entries in order, without duplicates."""
     entries = np.sort(np.concatenate(parts))
     first = np.ones(len(entries), bool)
     first[1:] = entries[1:] != entries[:-1]
@@ -225,7 +227,7 @@ def _numbered(of: Hashes, numbers: Hashes | np.uint64) -> Hashes:
 
 
 def _less(entries: Hashes, hashes: Hashes) -> Positions:
-    """Count the entries below each hash, as np.searchsorted does, but one bisection step for all hashes at a time.
+    """Count the entries below each hash, like np.searchsorted, but run each bisection step for all hashes at once.
 
     Reads of distant memory then overlap, which halves the time in a large index.
     """

@@ -1,16 +1,16 @@
 """content_hash: 16 bytes of SHA-256 over one unambiguous encoding of a row's business columns, a column at a time.
 
-The encoding is ours alone, so no library's way of printing a value can change a hash. Tests pin it with golden values
-and a slow plain-Python twin. Which columns are hashed is the contract's business.
+The encoding does not depend on how a library prints a value. Tests check it with golden values and a slow plain-Python
+implementation. The contract says which columns are hashed.
 
-Encoding of a row, columns in contract order: first a head of fixed width, then the texts one after another.
-In the head a text or list has 4 bytes (length in bytes, -1 when null), any other value 9 (1 and 8 bytes of value, or
-0 and zeros when null). Values are little-endian: integers and booleans as such, instants in microseconds and dates in
-days since 1970, floats as IEEE 754 with -0.0 as 0.0 and one NaN. A list is its elements, each a length and a text or,
-where they are numbers, a value as in the head.
+Encoding of a row, columns in contract order: first a head of fixed width, then the texts one after another. In the head
+a text or list has 4 bytes (length in bytes, -1 when null), any other value 9 (1 and 8 bytes of value, or 0 and zeros
+when null). Values are little-endian: integers and booleans as such, instants in microseconds and dates in days since
+1970, floats as IEEE 754 with -0.0 as 0.0 and one NaN. A list is its elements, each a length and a text or, where they
+are numbers, a value as in the head.
 
-Columns added to a contract after its dataset had rows are encoded behind the others, each as its name and a row of its
-own, and not at all where they are null: so a row without a value in them keeps the hash it was stored with.
+Columns added to a contract after its dataset had rows are encoded after the others, each as its name and a separate
+row, and not at all if they are null. A row without a value in them therefore keeps its stored hash.
 """
 
 import hashlib
@@ -41,15 +41,15 @@ _NO_BYTES = pa.Array.from_buffers(pa.large_binary(), 1, [None, pa.py_buffer(byte
 
 
 def content_hashes(table: pa.Table, columns: Sequence[str], added: frozenset[str] = frozenset()) -> pa.ChunkedArray:
-    """Return the 16-byte hash of every row over `columns`, in row order; `added` names those added later."""
+    """Return the 16-byte hash of every row over `columns`, in row order. `added` names the columns added later."""
     content = table.select(list(columns))
     chunks = [_hash_each(encode_rows(block, added)) for block, _ in blocks(content, HASHED_ROWS, HASHED_BYTES)]
     return pa.chunked_array(chunks, pa.binary())
 
 
 class Hasher:
-    """The hashes of many tables' rows over the same columns, computed during extraction, which waits for its source:
-    tables are taken as they come and hashed many at once.
+    """Hashes the rows of many tables with the same columns during extraction, which waits for its source. Tables are
+    collected and hashed many at once.
     """
 
     def __init__(self, columns: Sequence[str], added: frozenset[str] = frozenset()) -> None:
@@ -60,14 +60,14 @@ class Hasher:
         self._pool = ThreadPoolExecutor(workers())
 
     def put(self, table: pa.Table) -> None:
-        """Take a table's rows. They are hashed at once when enough have come together."""
+        """Add a table's rows. They are hashed as soon as there are enough."""
         self._waiting.append(table.select(self._columns))
         self._rows += table.num_rows
         if self._rows >= HASHED_ROWS:
             self._flush()
 
     def read(self, runs: Iterable[tuple[int, int]]) -> pa.ChunkedArray:
-        """Return the hashes of these runs of rows, which are numbered as they came."""
+        """Return the hashes of these runs of rows, numbered in the order in which they were added."""
         if self._waiting:
             self._flush()
         hashes = pa.chunked_array([chunk for future in self._done for chunk in future.result().chunks], pa.binary())
@@ -75,7 +75,7 @@ class Hasher:
         return pa.chunked_array(chunks, pa.binary())
 
     def close(self) -> None:
-        """Stop; what is not hashed yet stays so."""
+        """Stop. Rows that are not hashed yet stay unhashed."""
         self._pool.shutdown(cancel_futures=True)
 
     def _flush(self) -> None:

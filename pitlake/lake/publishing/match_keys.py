@@ -17,7 +17,7 @@ Hashes = npt.NDArray[np.uint64]
 
 
 def named(locator: str) -> str:
-    """Return SQL for the record that a locator names: for an item of an answer the item, without the answer."""
+    """Return SQL for the record that a locator names. For an item of an answer this is the item, without the answer."""
     item = f"nullif(split_part(split_part({locator}, '&item=', 2), '&', 1), '')"
     return f"if(contains({locator}, '&item='), coalesce({item}, {locator}), {locator})"
 
@@ -41,7 +41,7 @@ def names(dataset: Dataset) -> tuple[str, ...]:
 
 
 def keys(dataset: Dataset) -> tuple[str, ...]:
-    """Return the columns that rows of one record, of one key, of what is frozen together have in common."""
+    """Return the column sets shared by rows of one record, of one key, and of one frozen result."""
     every = (dataset.identity, dataset.thing, dataset.key, dataset.frozen)
     return tuple(dict.fromkeys(map(columns, filter(None, every))))
 
@@ -52,9 +52,7 @@ def kinds(dataset: Dataset) -> tuple[str, ...]:
 
 
 def hashes(of: str, kinds: Iterable[str], **tables: pa.Table) -> dict[str, Hashes]:
-    """Return, for each kind, the hashes of all rows in their order. of: the FROM clause, which knows the tables by
-    name.
-    """
+    """Return, for each kind, the hashes of all rows in order. of: the FROM clause."""
     expressions = list(dict.fromkeys(kinds))
     with calculator(**tables) as sql:
         hashed = sql.sql(f"SELECT {', '.join(f'hash({kind})' for kind in expressions)} {of}").to_arrow_table()
@@ -62,7 +60,7 @@ def hashes(of: str, kinds: Iterable[str], **tables: pa.Table) -> dict[str, Hashe
 
 
 def repeated(of: Hashes) -> npt.NDArray[np.int64]:
-    """Return the positions of all hashes that are there more than once."""
+    """Return the positions of all hashes that occur more than once."""
     ordered = np.sort(of)
     several = ordered[1:][ordered[1:] == ordered[:-1]]
     return np.flatnonzero(np.isin(of, several)) if len(several) else np.empty(0, np.int64)

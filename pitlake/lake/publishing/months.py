@@ -1,4 +1,6 @@
-"""What a publish writes, as one table a New York month (of tombstones, a year), each built when its file is written."""
+"""The tables a publish writes: one per New York month (for tombstones, per year), each built when its file is
+written.
+"""
 
 from collections.abc import Callable, Iterator
 from datetime import date, datetime
@@ -19,7 +21,9 @@ Month = tuple[str, Callable[[], pa.Table]]
 
 
 def months_of_rows(staged: Staged, rows: NewRows, observed_at: datetime) -> list[Month]:
-    """Return the rows to publish as one table a month, built when called: stored schema, by (entity, available_at)."""
+    """Return the rows to publish as one table per month, built when called: stored schema, sorted by (entity,
+    available_at).
+    """
 
     def build(chosen: Positions) -> pa.Table:
         positions, available = rows.positions[chosen], rows.available[chosen]
@@ -41,13 +45,13 @@ def months_of_rows(staged: Staged, rows: NewRows, observed_at: datetime) -> list
 
 
 def _named(staged: pa.ChunkedArray, decided: Positions) -> pa.ChunkedArray:
-    """What instants rest on: what was decided of them, or what is staged."""
+    """The basis of the instants: as decided by the diff, or as staged."""
     names = pa.array(list(BASES)).take(pa.array(np.maximum(decided, 0)))
     return pc.if_else(pa.array(decided == AS_STAGED), staged, names)
 
 
 def months_of_gaps(staged: Staged, new: NewGaps, observed_at: datetime) -> list[Month]:
-    """Return the gaps to publish as one table a month, built when called."""
+    """Return the gaps to publish as one table per month, built when called."""
     positions, available, observed = new.positions, new.available, clock.micros(observed_at)
     if not len(positions):
         return []
@@ -71,9 +75,7 @@ def months_of_gaps(staged: Staged, new: NewGaps, observed_at: datetime) -> list[
 
 
 def years_of_tombstones(tombstones: pa.Table | None) -> list[Month]:
-    """Return the tombstones to publish as one table a year: they are small, and few files are what makes a
-    lake fast.
-    """
+    """Return the tombstones to publish as one table per year. They are small, and few files keep a lake fast."""
     if tombstones is None:
         return []
     available = as_micros(tombstones[clock.AVAILABLE_AT])
@@ -84,7 +86,7 @@ def years_of_tombstones(tombstones: pa.Table | None) -> list[Month]:
 
 
 def _by_month(available: Positions) -> Iterator[tuple[str, Positions]]:
-    """New York months in order, each with the positions whose instant falls in it."""
+    """Return the New York months in order, each with the positions of its instants."""
     if not len(available):
         return
     first, last = (clock.new_york_day(clock.from_micros(int(edge))) for edge in (available.min(), available.max()))
@@ -101,5 +103,5 @@ def _by_month(available: Positions) -> Iterator[tuple[str, Positions]]:
 
 
 def instants(micros: Positions) -> pa.Array:
-    """Return microseconds as the instants that tables hold."""
+    """Convert microseconds to the instants of tables."""
     return pa.array(micros).cast(INSTANT)

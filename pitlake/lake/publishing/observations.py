@@ -1,7 +1,7 @@
 """Earlier observations: which staged records polls have seen before or since, as a row or as a gap, and when.
 
-A row is matched by the contract's `thing` and by its names: its evidence, without the answer it came in, and the gap
-names of the contract. `diff` decides what an observation means for a record's date.
+A row is matched by the contract's `thing` and by its names: its evidence without the answer, and the contract's gap
+names. `diff` decides what an observation means for a record's date.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -50,7 +50,7 @@ GROUP BY _position"""
 
 
 class EarlierObservations:
-    """What one lake version had seen of the staged records, as of an observation."""
+    """The observations of staged records in one lake version, as of an observation."""
 
     def __init__(
         self, staged: Staged, rows: LikelyFiles, gaps: LikelyFiles, polls: Polls, observed_at: datetime
@@ -59,9 +59,9 @@ class EarlierObservations:
         self._rows, self._gaps, self._observed = rows, gaps, observed_at
 
     def of_rows(self, stored: Positions, unknown: Positions) -> Positions:
-        """Return, per staged row, the last poll that saw its record, in microseconds; NEVER where none did.
+        """Return, per staged row, the last poll that saw its record, in microseconds, or NEVER.
 
-        known, unknown: positions of rows whose identity the lake has, and has not.
+        known, unknown: positions of rows whose identity the lake has, or does not have.
         """
         last = np.full(self._staged.rows.num_rows, NEVER)
         dataset = self._dataset
@@ -78,9 +78,9 @@ class EarlierObservations:
         return last
 
     def polled_before(self, positions: Positions) -> Positions:
-        """Return, per staged row, the last earlier poll that covered its place completely, in microseconds; else NEVER.
+        """Return, per staged row, the last earlier poll that covered its place completely, in microseconds, or NEVER.
 
-        Rows that the source's own clock dates are left out.
+        Rows dated by the source's own clock are left out.
         """
         dated = pc.not_equal(self._staged.basis, SOURCE_CLOCK) if self._dataset.captured else None
         undated = (
@@ -91,8 +91,8 @@ class EarlierObservations:
         return last
 
     def seen_later(self, positions: Positions) -> npt.NDArray[np.bool_]:
-        """Return which of these staged rows the lake has read a later answer about: one with the same record, or a
-        complete one for their place.
+        """Return the staged rows about which the lake has read a later answer: one with the same record, or a complete
+        one for their place.
         """
         if not len(positions) or self._polls.newest:
             return np.zeros(len(positions), bool)
@@ -109,8 +109,8 @@ class EarlierObservations:
         return later
 
     def _polled(self, positions: Positions) -> tuple[Positions, Positions]:
-        """Per staged row the last poll before the observation of all that there was where it belongs, and the first one
-        after it, in microseconds; NEVER and FOREVER where there was none.
+        """Per staged row: the last complete poll of its place before the observation, and the first one after it, in
+        microseconds; NEVER and FOREVER if there was none.
         """
         last, following = np.full(len(positions), NEVER), np.full(len(positions), FOREVER)
         if not len(positions) or not self._dataset.captured or not self._polls.coverage:
@@ -130,7 +130,9 @@ class EarlierObservations:
         return last, following
 
     def _within(self, name: str, number: int) -> str:
-        """Whether a staged row's value is within a poll's bounds of this column; what has none may be anywhere."""
+        """Whether a staged row's value is within a poll's bounds of this column. A row without a value may be
+        anywhere.
+        """
         text = f"{quoted(name)}::VARCHAR"
         if self._dataset.arrow_schema.field(name).type == INSTANT:
             text = f"strftime({quoted(name)} AT TIME ZONE 'America/New_York', '%Y-%m-%d')"
@@ -140,8 +142,8 @@ class EarlierObservations:
         )
 
     def overruled(self, positions: Positions, available: Positions) -> npt.NDArray[np.bool_]:
-        """Return which of these staged rows, available so, a poll made after the observation speaks against: it saw
-        what they report, and the lake differs until its next revision.
+        """Return the staged rows, with these instants, that a poll after the observation contradicts: it saw their
+        record, and the lake differs until its next revision.
         """
         overruled = np.zeros(len(positions), bool)
         dataset, observed = self._dataset, clock.micros(self._observed)
@@ -161,9 +163,7 @@ class EarlierObservations:
         return overruled
 
     def floors(self, positions: Positions, followed: Mapping[str, LikelyFiles]) -> Positions:
-        """Return, per staged row, the newest instant of what it follows, in microseconds; NEVER where there
-        is nothing.
-        """
+        """Return, per staged row, the newest instant of the rows it follows, in microseconds, or NEVER."""
         floors = np.full(self._staged.rows.num_rows, NEVER)
         for column, dataset, name in self._dataset.follows:
             if not followed[dataset].all:
@@ -183,8 +183,8 @@ class EarlierObservations:
         return floors
 
     def of_gaps(self, positions: Positions) -> npt.NDArray[np.bool_]:
-        """Return which of these staged gaps bear the name of what was seen, as a row or as a gap; all, where a poll of
-        all that there was may not have held them.
+        """Return the staged gaps whose name was seen before, as a row or as a gap. If a complete poll may not have
+        contained them, return all.
         """
         if self._dataset.captured and any(at < clock.micros(self._observed) for at, _ in self._polls.coverage):
             return np.ones(len(positions), bool)
@@ -206,9 +206,9 @@ class EarlierObservations:
         return np.isin(positions, as_numbers(matches["_position"]))
 
     def _rows_like(self, names: tuple[str, ...], files: tuple[DataFile, ...] | None = None) -> str | None:
-        """The stored rows with a staged one's values in these columns, as SQL; None where there are none.
+        """Return SQL for the stored rows with a staged row's values in these columns, or None.
 
-        files: those that may hold them, where the index does not know the columns.
+        files: the files that may contain them, if the index does not have the columns.
         """
         files = self._rows.holding(columns(names)) if files is None else files
         if not files:
@@ -221,7 +221,7 @@ class EarlierObservations:
             FROM staged s JOIN {reading(files)} e ON {_same(names)}"""
 
     def _gaps_like(self, name_hashes: Hashes) -> str | None:
-        """The stored gaps that bear one of a staged row's names, of these hashes, as SQL; None where there are none."""
+        """Return SQL for the stored gaps that have one of the staged rows' names, by their hashes, or None."""
         if not (files := self._gaps.like(LOCATOR, name_hashes)):
             return None
         day = f"CASE WHEN g.partition = '{UNDATED}' THEN '{OPEN}' ELSE g.partition END"
@@ -230,8 +230,8 @@ class EarlierObservations:
             JOIN {reading(files)} g ON {named("g.locator")} = s.name"""
 
     def _note(self, last: Positions, positions: Positions, like: str | None, until: str = "<") -> None:
-        """Take down the last poll that saw each of these rows' likes. What another part of a record brought at the same
-        instant is no earlier observation, so that it makes no difference in which order a run publishes its days.
+        """Record the last poll that saw a record like each of these rows. What another part of a record brought at the
+        same instant is no earlier observation, so the order in which a run publishes its days does not matter.
         """
         if like is None:
             return
@@ -242,7 +242,9 @@ class EarlierObservations:
             last[place] = max(last[place], *polls)
 
     def _where(self, place: int, day: str, entity: str | None) -> list[dict[str, str | None]]:
-        """Where polls had to look for what a staged row reports: where it was filed, and where it is filed now."""
+        """SQL for the places where polls had to find a staged row's record: where it was filed, and where it is filed
+        now.
+        """
         staged, dataset = self._staged, self._dataset
         if not dataset.partitioned:
             own = staged.rows[dataset.entity][place].as_py()
@@ -253,7 +255,7 @@ class EarlierObservations:
     def _query_staged(
         self, positions: Positions, query: str, more: Iterable[str] = (), **tables: pa.Table
     ) -> Iterator[tuple[Any, ...]]:
-        """What a query finds of these staged rows, which it knows as `staged`, as of the observation.
+        """Run a query about these staged rows, which SQL calls `staged`, as of the observation.
 
         more: further columns that it needs. tables: further tables, by name.
         """
@@ -271,9 +273,8 @@ class EarlierObservations:
 def polls_by_columns(
     polls: Iterable[tuple[int, Coverage]], entities: frozenset[str], observed: int
 ) -> Iterator[tuple[tuple[str, ...], pa.Table]]:
-    """Yield the polls that may have been about some of these entities, by the columns that bound them: of each entity
-    (null: all of them) and bounds the last one before the observation, NEVER if none, and the first one after it, else
-    FOREVER.
+    """Yield the polls that may have covered some of these entities, by the columns that bound them. For each entity
+    (null: all) and bounds: the last poll before the observation or NEVER, and the first one after it or FOREVER.
     """
     edges: dict[tuple[str | None, Bounds], tuple[int, int]] = {}
     for at, poll in polls:
@@ -303,7 +304,7 @@ def _same(names: Iterable[str]) -> str:
 
 
 def _hashed(table: pa.Table, positions: Positions, kinds: Collection[str]) -> dict[str, Hashes]:
-    """The hashes of the rows at these positions, by kind."""
+    """Return the hashes of the rows at these positions, by kind."""
     if not len(positions):
         return dict.fromkeys(kinds, np.empty(0, np.uint64))
     return {kind: values[positions] for kind, values in hashes("FROM asked", kinds, asked=table).items()}

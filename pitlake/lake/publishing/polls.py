@@ -1,8 +1,8 @@
-"""Polls: when runs read a dataset's source, and which part of it. A run that finds all unchanged writes nothing else.
+"""Polls: when runs read a dataset's source, and which part of it. A run without changes writes only its poll.
 
-A poll that saw a record with other content proves that the new content was not there yet; `diff` dates rows by that.
-A poll is written before its commit, since it saw the source even if nothing is published. No version shows polls. A
-file's name holds the instants and days of its polls, so that few files are read; small files are merged.
+A poll that saw a record with other content proves that the new content was not there yet; `diff` dates rows by this. A
+poll is written before its commit, because it saw the source even if nothing is published. Polls belong to no version. A
+file's name contains the instants and days of its polls, so that few files are read. Small files are merged.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ class Coverage:
     """A part of a source that a poll saw completely.
 
     entities: values of the contract's entity column; None for all. bounds: columns with their first and last value
-    (both included, None is open), as texts; a date or an instant is its New York day.
+    (both included, None means open), as texts; a date or an instant is its New York day.
     """
 
     entities: frozenset[str] | None = None
@@ -46,7 +46,7 @@ class Poll:
     """One completed poll: when (microseconds) and by which run.
 
     days: spans of New York days, both ends included, as YYYY-MM-DD; None for all. entities: values of the contract's
-    entity column; None for all. Every poll covers records without a day. coverage: what it saw completely.
+    entity column; None for all. Every poll covers records without a day. coverage: the parts it saw completely.
     """
 
     observed: int
@@ -56,7 +56,7 @@ class Poll:
     coverage: tuple[Coverage, ...] = ()
 
     def saw(self, day: str | None, entity: str | None) -> bool:
-        """Return whether it covered this day and this entity; None leaves it open."""
+        """Return whether the poll covered this day and this entity; None matches any."""
         return (day is None or self.days is None or any(first <= day <= last for first, last in self.days)) and (
             entity is None or self.entities is None or entity in self.entities
         )
@@ -64,7 +64,9 @@ class Poll:
 
 @dataclass(frozen=True)
 class _File:
-    """What a file's name says of its polls: first and last instant, first and last day (None: all), how many."""
+    """The polls described by a file's name: first and last instant, first and last day (None: all), and their
+    number.
+    """
 
     key: str
     first: int
@@ -73,27 +75,25 @@ class _File:
     polls: int
 
     def may_know(self, day: str | None) -> bool:
-        """Return whether one of its polls may have seen this day."""
+        """Return whether one of the file's polls may have seen this day."""
         return day is None or self.days is None or self.days[0] <= day <= self.days[1]
 
 
 class Polls:
-    """The polls of one dataset, before and after one instant; files are read when first needed."""
+    """The polls of one dataset, before and after one instant. Files are read when first needed."""
 
     def __init__(self, store: Store, dataset: str, at: datetime, exclude_run: str = "") -> None:
-        """`exclude_run`: the run whose own poll at that instant does not count."""
+        """`exclude_run`: the run whose own poll at that instant is ignored."""
         self._store, self._dataset, self._own = store, dataset, (clock.micros(at), exclude_run)
         self._closest: dict[tuple[str | None, str | None], tuple[int, int]] = {}
         self._read: dict[_File, list[Poll]] = {}
 
     def last(self, day: str | None = None, entity: str | None = None) -> int:
-        """Return the last poll of a day and an entity up to the instant, in microseconds; NEVER where there
-        was none.
-        """
+        """Return the last poll of a day and an entity up to the instant, in microseconds, or NEVER."""
         return self._edges(day, entity)[0]
 
     def next(self, day: str | None = None, entity: str | None = None) -> int:
-        """Return the first such poll after the instant; FOREVER where there is none."""
+        """Return the first such poll after the instant, or FOREVER."""
         return self._edges(day, entity)[1]
 
     @property
@@ -141,7 +141,7 @@ class Polls:
 
 
 def spans(days: Iterable[str]) -> Spans:
-    """Return days as spans without holes, in order."""
+    """Return days as contiguous spans, in order."""
     merged: list[tuple[str, str]] = []
     for day in sorted(days):
         before = (date.fromisoformat(day) - timedelta(days=1)).isoformat()

@@ -1,7 +1,7 @@
-"""Publishing: an audited stage becomes one new lake version, or nothing at all.
+"""Publishing: an audited stage becomes one new lake version, or nothing is published.
 
-The order is what makes it safe: audit, difference, files forced to disk, Delta commits, proof, and last the log entry
-that alone is visible. A crash before it leaves the old version; a re-run finds out what is missing.
+The order makes it safe: audit, difference, files forced to disk, Delta commits, proof, and last the log entry, which
+alone makes the version visible. After a crash the old version is still current; a new run finds what is missing.
 """
 
 from collections import Counter
@@ -43,7 +43,7 @@ from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
 
 @dataclass(frozen=True)
 class DayCount:
-    """What became of a partition's source records: extracted = published + unchanged + gaps."""
+    """The counts of a partition's source records: extracted = published + unchanged + gaps."""
 
     extracted: int
     published: int
@@ -59,11 +59,11 @@ def added(counts: Iterable[DayCount]) -> DayCount:
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """What a publish did. `version` is the lake version that shows it: a new one only if `changed`.
+    """The result of a publish. `version` is the lake version that shows it: a new one only if `changed`.
 
-    `revisions` counts published rows dated otherwise than staged, `gaps` the staged gaps by type and `new_gaps` those
-    the lake did not know, `bytes` and `files` what was written. `staged` holds the rows that were not refused and every
-    gap, until its stage is closed.
+    `revisions` counts published rows with another date than staged, `gaps` the staged gaps by type, `new_gaps` those
+    new to the lake, and `bytes` and `files` what was written. `staged` has the accepted rows and every gap, until its
+    stage is closed.
     """
 
     dataset: str
@@ -87,8 +87,8 @@ class Published:
 
 @dataclass(frozen=True)
 class Plan:
-    """What one lake version lacks of a stage. No tombstones: no row is new. staged: the stage, in which the rows that
-    the lake has read a later answer about are gaps besides.
+    """The staged rows and gaps that a lake version lacks. Without new rows there are no tombstones. staged: the stage,
+    with a gap for each row about which the lake has read a later answer.
     """
 
     base: Entry
@@ -110,11 +110,11 @@ class Publisher:
         self._store, self._log, self._tables = store, log, tables
 
     def publish(self, staged: Staged, observed_at: datetime | None = None, audits: Sequence[Audit] = ()) -> Published:
-        """Refuse rows, audit and publish. `observed_at` (default: now) is when the last record was read: for answers
-        that were captured, when they were fetched. `audits` judge after the lake's own audit, and refuse as it does.
+        """Refuse rows, audit and publish. `observed_at` (default: now) is when the last record was read; for captured
+        answers, when they were fetched. `audits` run after the lake's own audit and refuse in the same way.
 
-        Raises CheckFailed when a blocking check fails, LakeConflict when other writers won too often,
-        BadInput for an observation in the future, ClockWentBack; nothing is published then.
+        Raises CheckFailed if a blocking check fails, LakeConflict if other writers won too often, BadInput for an
+        observation in the future, ClockWentBack. Nothing is published then.
         """
         observed_at = _observation(observed_at, self._log.now())
         judged = judge(staged, observed_at, audits)
@@ -150,7 +150,7 @@ class Publisher:
         turn: WriterTurn,
         new_files: dict[str, list[NewFile]],
     ) -> Published:
-        """All that can fail, and the log entry last: once it is there, nothing is left to do."""
+        """Do everything that can fail, and write the log entry last. After it nothing is left to do."""
         pins = self._commit(staged, plan, observed_at, new_files)
         name, tables = staged.dataset.name, {**plan.base.tables, **pins}
         unharmed = self._past_never_changes(staged, plan.base, tables)
@@ -210,7 +210,7 @@ class Publisher:
         )
 
     def _followed(self, dataset: Dataset, base: Entry) -> dict[str, LikelyFiles]:
-        """What a lake version has of the datasets whose rows are followed."""
+        """The files of the datasets whose rows are followed, in a lake version."""
         names: dict[str, list[str]] = {}
         for _, followed, name in dataset.follows:
             names.setdefault(followed, []).append(spelled(name))
@@ -224,7 +224,9 @@ class Publisher:
     def _commit(
         self, staged: Staged, plan: Plan, observed_at: datetime, new_files: dict[str, list[NewFile]]
     ) -> dict[str, int]:
-        """Every file first, which is what takes room, then the Delta commits; `made` takes the files as they come."""
+        """Write every file first, because files take space, then the Delta commits. `made` receives the files as they
+        are written.
+        """
         dataset, superseded = staged.dataset, superseded_table_name(staged.dataset.name)
         due = {
             dataset.name: (dataset.arrow_schema, months_of_rows(staged, plan.rows, observed_at)),
@@ -248,7 +250,7 @@ class Publisher:
         }
 
     def _give_back(self, dataset: Dataset, base: Entry, new_files: Mapping[str, Sequence[NewFile]]) -> None:
-        """Remove the files that no version will show, and first the Delta commits that hold them."""
+        """Remove the files that no version will show, after the Delta commits that contain them."""
         for table, files in reversed(list(new_files.items())):
             with suppress(Exception):  # what can't be given back is a vacuum's
                 if self._tables.holds(table, files):
@@ -269,7 +271,7 @@ class Publisher:
 
 
 def _revisions(staged: Staged, rows: NewRows, places: Positions) -> pa.Table:
-    """What is known of these of the rows to publish that says which revision of which key they are."""
+    """The columns of rows to publish that identify their key and revision."""
     chosen = pa.array(rows.positions[places])
     computed = {clock.AVAILABLE_AT: instants(rows.available[places]), "content_hash": staged.content_hash.take(chosen)}
     names = facts_of_revision(staged.dataset)

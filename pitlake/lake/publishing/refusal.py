@@ -1,7 +1,7 @@
-"""Refusal: staged rows that break a rule of rows become gaps, so that one bad record costs one record.
+"""Refusal: staged rows that break a rule about rows become gaps, so that a bad record costs only itself.
 
-A row is judged by the gate, by its contract's rules, by its partition's day, and against rows that contradict it; the
-first rule it breaks is the gap's reason. What is wrong with a run as a whole publishes nothing: see `audit`.
+A row is checked by the gate, by its contract's rules, by its partition's day, and against rows that contradict it. The
+first rule it breaks is the gap's reason. `audit` checks the run as a whole.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -42,7 +42,7 @@ PERCENT = 100
 
 @dataclass(frozen=True)
 class Judged:
-    """A stage without the rows that were refused, which are among its gaps, and what every check found."""
+    """A stage in which refused rows are gaps, and the result of every check."""
 
     staged: Staged
     checks: tuple[CheckResult, ...]
@@ -50,8 +50,8 @@ class Judged:
 
 @dataclass(frozen=True)
 class Refused:
-    """Rows that one rule refuses. `fact` is what the check counts them as, `shown_at` when their gaps may be shown, in
-    microseconds (NEVER: when they are observed).
+    """Rows that one rule refuses. `fact` is the name under which the check counts them, `shown_at` the instants of
+    their gaps, in microseconds (NEVER: when they are observed).
     """
 
     check: str
@@ -62,7 +62,7 @@ class Refused:
 
 
 def judge(staged: Staged, observed_at: datetime, further: Sequence[Audit] = ()) -> Judged:
-    """Refuse rows, audit what is left, and where nothing blocks let further audits judge it too."""
+    """Refuse rows, audit the rest, and run further audits if nothing blocks."""
     passed, refusals = refuse(staged, observed_at)
     checks = (*refusals, *audit(passed, observed_at))
     if not any(check.refuses for check in checks):
@@ -86,7 +86,7 @@ def refuse(staged: Staged, observed_at: datetime) -> tuple[Staged, tuple[CheckRe
 
 
 def _broken_alone(staged: Staged, observed: int) -> Iterator[Refused]:
-    """What is wrong with rows by themselves."""
+    """Refuse rows that are invalid by themselves."""
     own = as_micros(staged.rows[clock.AVAILABLE_AT], null=NEVER)
     own = np.where((own >= FIRST) & (own <= observed), own, NEVER)
     codes = _codes(staged, observed)
@@ -100,14 +100,14 @@ def _broken_alone(staged: Staged, observed: int) -> Iterator[Refused]:
 
 
 def _codes(staged: Staged, observed: int) -> Codes:
-    """The gate's verdict on every row; none may be available after the observation."""
+    """Return the gate's code for every row. No row may be available after the observation."""
     cutoff, json_columns = clock.from_micros(observed), staged.dataset.json_columns
     codes = in_blocks(lambda rows, _: row_codes(rows, cutoff, json_columns), staged.rows)
     return np.concatenate([np.zeros(0, np.uint8), *codes])
 
 
 def _breaking_rules(staged: Staged) -> Iterator[tuple[str, Positions]]:
-    """The contract's rules that rows break, in its order, and which rows those are."""
+    """Return the contract's rules that rows break, in order, with the rows."""
     tests = row_tests(staged.dataset)
     broken = ", ".join(f"NOT ({test.sql}) AS r{number}" for number, test in enumerate(tests))
     needed = sorted({name for test in tests for name in test.columns})
@@ -132,7 +132,9 @@ def _on_another_day(staged: Staged) -> Positions:
 
 
 def _two_contents(staged: Staged) -> Iterator[Refused]:
-    """Rows of one identity that contradict each other. None stands, unless the source says which is the newest."""
+    """Refuse rows of one identity that contradict each other. All are refused, unless the source says which one is the
+    newest.
+    """
     clash = staged.duplicates.identity_clash
     shown_at, newest = _newest_of_group(staged.available[clash.positions], clash), _newest_content(staged, clash)
     settled = np.isin(clash.group, clash.group[newest])
@@ -147,7 +149,7 @@ def _two_answers(staged: Staged) -> Iterator[Refused]:
 
 
 def _newest_of_group(instants: Positions, clash: Clash) -> Positions:
-    """For each row of a clash the newest instant of its group: before it, nothing spoke against the rest."""
+    """For each row of a clash return the newest instant of its group. Before it, nothing contradicted the others."""
     _, group = np.unique(clash.group, return_inverse=True)
     newest = np.full(group.max(initial=-1) + 1, NEVER)
     np.maximum.at(newest, group, instants)
@@ -155,7 +157,7 @@ def _newest_of_group(instants: Positions, clash: Clash) -> Positions:
 
 
 def _newest_content(staged: Staged, clash: Clash) -> npt.NDArray[np.bool_]:
-    """Which rows of a clash the source itself dates after all others of their group, with one content."""
+    """Return the rows of a clash that the source itself dates after all others of their group, with one content."""
     stays = np.zeros(len(clash.positions), bool)
     if staged.dataset.revised_at in ("", clock.AVAILABLE_AT) or not len(stays):
         return stays
@@ -172,7 +174,7 @@ def _newest_content(staged: Staged, clash: Clash) -> npt.NDArray[np.bool_]:
 
 
 def _first_of_each(count: int, refusals: Iterable[Refused]) -> list[Refused]:
-    """What was found with every row named once, by the first rule that refuses it."""
+    """Name every row once, by the first rule that refuses it."""
     free, firsts = np.ones(count, bool), []
     for refusal in refusals:
         chosen = free[refusal.positions]
@@ -194,7 +196,7 @@ def _result(name: str, staged: Staged, refused: Sequence[Refused]) -> CheckResul
 
 
 def _counts(name: str, staged: Staged) -> dict[str, int | str]:
-    """What a check counts whether it refuses or not."""
+    """Return the counts of a check, whether it refuses or not."""
     duplicates = staged.duplicates if name in {IDENTITY_UNIQUE, KEY_UNIQUE} else None
     if duplicates is None:
         return {"rows": staged.rows.num_rows}
@@ -204,7 +206,7 @@ def _counts(name: str, staged: Staged) -> dict[str, int | str]:
 
 
 def _share(staged: Staged, refused: int, checks: Sequence[CheckResult]) -> CheckResult:
-    """Whether few enough records were refused, those included of which the normaliser could make nothing."""
+    """Check that few enough records were refused, including those that the normaliser could not read."""
     unreadable = pc.sum(pc.equal(staged.gaps["reason"], UNREADABLE_RECORD)).as_py() or 0
     count, records = refused + unreadable, sum(staged.extracted.values())
     limit = staged.dataset.most_refused
@@ -219,7 +221,7 @@ def _share(staged: Staged, refused: int, checks: Sequence[CheckResult]) -> Check
 
 
 def _with_gaps(staged: Staged, refused: Sequence[Refused]) -> Staged:
-    """The stage with rows turned into gaps. What is left of the rows is not copied."""
+    """Return the stage with some rows turned into gaps. The other rows are not copied."""
     if not refused:
         return staged
     gaps = [_gaps(staged, group) for group in refused]
@@ -244,7 +246,7 @@ def _gaps(staged: Staged, refused: Refused) -> pa.Table:
 
 
 def _locators(staged: Staged, positions: Positions) -> list[str]:
-    """What names these rows' records: their evidence, or their content's hash where they cite none."""
+    """Return the locators of these rows' records: their evidence, or the hash of their content if they have none."""
     places = pa.array(positions, pa.int64())
     cited = staged.rows["evidence"].take(places).to_pylist()
     hashes = staged.content_hash.take(places).to_pylist()
@@ -255,7 +257,7 @@ def _locators(staged: Staged, positions: Positions) -> list[str]:
 
 
 def _others(table: pa.Table, positions: Positions) -> pa.Table:
-    """The rows of a table but for those at some positions, as slices of it."""
+    """Return the rows of a table except those at some positions, as slices."""
     ends = [*np.sort(positions).tolist(), table.num_rows]
     starts = [0, *(end + 1 for end in ends[:-1])]
     slices = [table.slice(start, end - start) for start, end in zip(starts, ends, strict=True) if end > start]

@@ -1,6 +1,6 @@
-"""A spill file: Arrow tables put away on disk as they come, and read back in the order of their partitions.
+"""A spill file: Arrow tables written to disk as they come, and read back in the order of their partitions.
 
-One file however many tables there are, mapped rather than read. Which tables are put there is the stage's business.
+There is one file for any number of tables. It is mapped, not read. The stage decides which tables are written.
 """
 
 from bisect import bisect_left, bisect_right
@@ -16,8 +16,8 @@ Runs = list[tuple[int, int]]
 
 
 class SpillFile:
-    """Tables of one schema below one folder. at_once: rows gathered and written as one batch, so that small
-    tables are not read back in as many pieces.
+    """Tables of one schema in one folder. at_once: the number of rows written as one batch, so that many small tables
+    are read back in few pieces.
     """
 
     def __init__(self, folder: Path, name: str, schema: pa.Schema, at_once: int = 1) -> None:
@@ -38,8 +38,8 @@ class SpillFile:
             self._write()
 
     def runs(self, partitions: Sequence[str]) -> Runs:
-        """Return which rows, numbered as they came, are next to each other once the partitions are in the
-        given order.
+        """Return the runs of rows, numbered in the order they were added, that are adjacent once the partitions are in
+        the given order.
         """
         runs: Runs = []
         for _, start, stop in self._in_order(partitions):
@@ -48,8 +48,8 @@ class SpillFile:
         return runs
 
     def read(self, partitions: Sequence[str]) -> tuple[pa.Table, Positions]:
-        """Return all rows, partitions in the given order and rows as they came, and each row's place among the
-        partitions.
+        """Return all rows with partitions in the given order and rows in the order they were added, and each row's
+        index in `partitions`.
         """
         self._write()
         self.close()
@@ -65,8 +65,8 @@ class SpillFile:
         return pa.Table.from_batches(tables, self._schema), np.repeat(place, stop - start)
 
     def close(self) -> None:
-        """Finish the file being written; the next table begins another. What can't be finished is closed all the same,
-        and raises OSError once.
+        """Finish the current file; the next table starts another. A file that can't be finished is closed too, and
+        raises OSError once.
         """
         writer, sink = self._writer, self._sink
         self._writer = self._sink = None

@@ -1,7 +1,7 @@
-"""The stage: where a run's rows and gaps wait, by partition day, until they are audited and published or removed.
+"""The stage: the place of a run's rows and gaps, by partition day, until they are published or removed.
 
 Readers never read it. A stage belongs to one process, which holds a lock that the system releases when the process
-dies: so a stage in use differs from one that a crash left behind. `audit` judges the staged rows.
+dies. This distinguishes a stage in use from one that a crash left behind. `audit` checks the staged rows.
 """
 
 import fcntl
@@ -74,7 +74,7 @@ class StagedGap:
 
 
 def safe_locator(evidence: str) -> str:
-    """Return the evidence that names a source record among gaps; what the gate would refuse in it becomes a hash."""
+    """Return the locator of a source record for gaps. Parts that the gate would refuse are replaced by a hash."""
     start = next((place for place, letter in enumerate(evidence) if letter in OPENERS), None)
     if start is None or forbidden_path(evidence[start:]) is None:
         return evidence
@@ -82,10 +82,10 @@ def safe_locator(evidence: str) -> str:
 
 
 def staged_schema(dataset: Dataset) -> pa.Schema:
-    """Return what a staged table must hold: the business columns, then available_at, its source, of outside records its
+    """Return the schema of a staged table: the business columns, then available_at, its source, for outside records its
     basis, and evidence.
 
-    Every field may be null here; the audit says which nulls are refused.
+    Every field may be null here; the audit refuses nulls.
     """
     return pa.schema(
         [pa.field(field.name, field.type) for field in dataset.arrow_schema if field.name not in _ADDED_AT_PUBLISH]
@@ -94,11 +94,11 @@ def staged_schema(dataset: Dataset) -> pa.Schema:
 
 @dataclass(frozen=True, kw_only=True)
 class Staged:
-    """All that one run staged for one dataset.
+    """The rows and gaps that one run staged for one dataset.
 
     `rows` and `gaps` are in partition order; `row_partition` and `gap_partition` index `partitions` (New York days as
     YYYY-MM-DD, or "undated"). `content_hash` is of `rows`; `extracted` counts the source records per partition.
-    `polled` is the part of the dataset that the run covered, its days and its entities; None for all. `coverage` are
+    `polled` is the part of the dataset that the run covered, its days and its entities; None for all. `coverage` lists
     the parts of the source that it saw completely. `parts` are the stages derived from it.
     """
 
@@ -133,19 +133,19 @@ class Staged:
         return as_micros(self.rows[clock.AVAILABLE_AT])
 
     def derived(self, **parts: Any) -> "Staged":
-        """Return the same stage with other rows and gaps, which it lets go of with its own."""
+        """Return the same stage with other rows and gaps. It is released together with this one."""
         part = replace(self, **parts, parts=[])
         self.parts.append(part)
         return part
 
     @property
     def basis(self) -> pa.ChunkedArray:
-        """Return what the staged instants of captured rows rest on: what is staged, else the source's clock or date."""
+        """Return the basis of the staged instants of captured rows: as staged, otherwise the source's clock or date."""
         by_clock = pc.equal(self.rows["available_at_source"], CLOCK_TAG)
         return pc.coalesce(self.rows[BASIS], pc.if_else(by_clock, SOURCE_CLOCK, SOURCE_DATE))
 
     def release(self) -> None:
-        """Release the rows: they are mapped from files, which take room for as long as anybody holds them."""
+        """Release the rows. They are mapped from files, which take space while they are in use."""
         for part in self.parts:
             part.release()
         for name in ("rows", "gaps"):
@@ -153,12 +153,12 @@ class Staged:
         self.__dict__.pop("available", None)  # its numbers may be those of the files
 
     def per_partition(self, index: Positions) -> dict[str, int]:
-        """Return how many of the given partition indexes fall on each partition."""
+        """Return the number of the given partition indexes in each partition."""
         return dict(zip(self.partitions, np.bincount(index, minlength=len(self.partitions)).tolist(), strict=True))
 
 
 def with_gaps_of(staged: Staged, positions: Positions) -> Staged:
-    """Return a stage in which rows that the lake has read a later answer about are gaps besides."""
+    """Return a stage with a gap for each row about which the lake has read a later answer."""
     if not len(positions):
         return staged
     evidences = staged.rows["evidence"].take(pa.array(positions)).to_pylist()
@@ -170,7 +170,7 @@ def with_gaps_of(staged: Staged, positions: Positions) -> Staged:
 
 
 class Stage:
-    """One run's stage for one dataset; a context manager that removes it at the end, whatever happened."""
+    """One run's stage for one dataset; a context manager that always removes it at the end."""
 
     def __init__(self, store: Store, dataset: Dataset, run_id: str, added: frozenset[str] = frozenset()) -> None:
         """`added`: the columns that the contract did not have when the lake's table was created."""
@@ -214,10 +214,10 @@ class Stage:
     def add(
         self, day: date | None, rows: pa.Table | None = None, gaps: Iterable[StagedGap] = (), *, extracted: int
     ) -> None:
-        """Stage what was extracted for a New York day (None: records without any date, or an unpartitioned dataset).
+        """Stage the records of a New York day (None: records without a date, or an unpartitioned dataset).
 
-        May be called many times a day. `extracted` counts the source records met, independently of what they became.
-        Raises CheckFailed when the columns are not those of the contract, LakeError.
+        May be called many times a day. `extracted` counts the source records, independently of what they became. Raises
+        CheckFailed when the columns are not those of the contract, LakeError.
         """
         if day is None and self.dataset.partitioned and rows is not None and rows.num_rows:
             raise BadInput("day", f"rows of {self.dataset.name} belong to a New York day", "give the partition's date")
@@ -268,7 +268,7 @@ class Stage:
         return self._days, frozenset({*self._entities, *map(str, entities)})
 
     def close(self) -> None:
-        """Remove the stage. Raises nothing, even where a file was not finished."""
+        """Remove the stage. Raises nothing, even if a file was not finished."""
         self._hasher.close()
         for staged in self._loaded:
             staged.release()
@@ -304,7 +304,7 @@ class Stage:
 
 
 def remove_stale(store: Store) -> list[str]:
-    """Remove the stages of dead processes; returns what was removed, as keys."""
+    """Remove the stages of dead processes; returns the removed keys."""
     removed = []
     for folder in _stages(store.path(STAGING)):
         handle = _lock_if_free(folder)
@@ -319,7 +319,7 @@ def remove_stale(store: Store) -> list[str]:
 
 
 def _claim(parent: Path, name: str) -> tuple[Path, int]:
-    """A new folder with this process's lock in it. It appears under its final name only once it is locked."""
+    """Create a folder that is locked by this process. It gets its final name only once it is locked."""
     while True:
         parent.mkdir(parents=True, exist_ok=True)
         try:

@@ -1,6 +1,6 @@
-"""The tombstones a publish brings: for each row that has a newer one of its key, what supersedes it, and when.
+"""The tombstones of a publish: for each row with a newer row of its key, which row supersedes it, and when.
 
-What a tombstone is, is said in pitlake/tombstones.py. Nothing is written here.
+pitlake/tombstones.py explains tombstones. Nothing is written here.
 """
 
 import pyarrow as pa
@@ -12,16 +12,16 @@ from pitlake.tombstones import SUPERSEDED_SCHEMA, newest_first
 
 
 def facts_of_revision(dataset: Dataset) -> list[str]:
-    """Return the columns that say of which key a row is a revision, and which revision is the newer one."""
+    """Return the columns that identify a row's key and say which revision is newer."""
     return list(dict.fromkeys((*dataset.key, *newest_first(dataset))))
 
 
 def new_tombstones(dataset: Dataset, published: pa.Table, state: TableState, *, complete: bool) -> pa.Table:
     """Return the tombstones that result from publishing these rows into `state`.
 
-    published: `facts_of_revision` of the new rows. complete: whether `state`'s own tombstones are in the lake; if not,
-    they come too. A row is dead once any newer one of its key is available, with one of both new: a row published late
-    may supersede and be superseded, and a tombstone that is there already stays true.
+    published: `facts_of_revision` of the new rows. complete: whether the lake has the tombstones of `state`; if not,
+    they are returned too. A row is superseded once any newer row of its key is available. Only pairs with a new row are
+    considered. A row published late may supersede and be superseded, and an existing tombstone stays true.
     """
     if complete and not published.num_rows:
         return SUPERSEDED_SCHEMA.empty_table()
@@ -61,8 +61,9 @@ def new_tombstones(dataset: Dataset, published: pa.Table, state: TableState, *, 
 
 
 def _same_key(dataset: Dataset) -> str:
-    """That a stored row has the key of a published one. Compared column by column, so that the files' own statistics
-    and a filter made of the few published keys spare most of the reading; a hash of the key would be of every row.
+    """SQL for whether a stored row has the key of a published one. Columns are compared one by one, so that file
+    statistics and a filter of the few published keys avoid most of the reading; a hash of the key would need every
+    row.
     """
     return " AND ".join(
         f"stored.{name} {'IS NOT DISTINCT FROM' if nullable else '='} published.{name}"
@@ -71,7 +72,9 @@ def _same_key(dataset: Dataset) -> str:
 
 
 def _first_newer(dataset: Dataset) -> str:
-    """Which of the newer rows is available first: the next newer one, unless newer statements may have come earlier."""
+    """SQL for the first newer row to be available: the next newer one, unless newer statements may have come
+    earlier.
+    """
     if not dataset.newer_by:
         return """lag(available_at) OVER newer AS available_at, lag(content_hash) OVER newer AS newer_hash,
                 lag(_is_new) OVER newer AS superseded_by_new"""

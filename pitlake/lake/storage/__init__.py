@@ -1,1 +1,1 @@
-"""Where the files of a lake are kept: object stores, the log, manifests, and caches of files."""
+"""Storage of a lake's files: object stores, the log, manifests, and caches of files."""

@@ -1,7 +1,7 @@
-"""Columns of integers and instants as arrays, for what is decided about all rows at once, and back.
+"""Columns of integers and instants as arrays, for decisions about all rows at once, and back.
 
-What becomes Arrow's here is made from bytes: where pandas is installed, converting a value or an array makes Arrow
-import it, which takes longer than most questions.
+Arrow values are made from bytes here. Where pandas is installed, converting a value or an array makes Arrow import
+pandas, which takes longer than most questions.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
-"""How far the bulk load of a dataset has come: which archive, since when, how many of its batches are published.
+"""The progress of a dataset's bulk load: which archive, since when, and how many of its batches are published.
 
-One small file a dataset that no version shows. It saves work and proves nothing: a batch that is loaded again publishes
+It is one small file per dataset that belongs to no version. It only saves work: a batch that is loaded again publishes
 only what the lake lacks.
 """
 
@@ -15,9 +15,9 @@ FOLDER = "_lake/bulk_loads"
 
 @dataclass(frozen=True, kw_only=True)
 class BulkLoad:
-    """A load. archives: the SHA-256 of the archive, and of that which dates its rows where another one does. before:
-    those whose load was complete before it. since: the first day that was wanted. done: published batches; None for all
-    of them.
+    """A bulk load. archives: the SHA-256 of the archive, and of the archive that dates its rows, if that is another
+    one. before: archives whose load was completed before. since: the first day to load. done: the number of
+    published batches; None for all.
     """
 
     archives: tuple[str, ...]
@@ -27,13 +27,13 @@ class BulkLoad:
 
 
 def keep(store: Store, dataset: str, load: BulkLoad) -> None:
-    """Write how far a load has come. Raises LakeError."""
+    """Write the progress of a load. Raises LakeError."""
     facts = vars(load) | {"since": load.since.isoformat() if load.since else None}
     store.put(f"{FOLDER}/{dataset}.json", (json.dumps(facts) + "\n").encode())
 
 
 def read(store: Store, dataset: str) -> BulkLoad | None:
-    """Return how far the last load came; None where there was none or nothing readable says so."""
+    """Return the progress of the last load; None if there is none or it can't be read."""
     try:
         facts = json.loads(store.read(f"{FOLDER}/{dataset}.json"))
         return BulkLoad(

@@ -1,7 +1,7 @@
-"""How many items were answered on a provider's dates alone, for the report.
+"""The number of items dated only by a provider, for the report.
 
-Such items are never rows of the lake, and no version needs these files. `pitlake fetch` writes them where a source's
-dates are believed; see pipelines.fetch.claims.
+Such items are never rows of the lake, and no version needs these files. `pitlake fetch` writes them if a source's dates
+are trusted; see pipelines.fetch.claims.
 """
 
 import json
@@ -26,7 +26,7 @@ def write(store: Store, source: str, items: int) -> None:
 
 
 def counted(store: Store, until: datetime | None = None) -> dict[str, int]:
-    """Return the items of each source, noted before `until` where that is given. Raises LakeError."""
+    """Return the number of items of each source, recorded before `until` if given. Raises LakeError."""
     counts: Counter[str] = Counter()
     for file in store.walk(CLAIMS):
         name = file.key.rpartition("/")[2]

@@ -1,8 +1,8 @@
-"""What is agreed once for a lake and never changes: from when its filings count, and when its world ends. One small
-file each, written once or not at all.
+"""Settings that are fixed once for a lake: the instant from which its filings count, and the end of its world. Each is
+a small file, written once.
 
-Rows of two rules side by side would make one answer of two clocks. A world that ends, such as the sample's, is not
-stale for what happened after its end.
+Rows of two rules in one lake would mix two clocks in one answer. A world that ends, such as the sample's, does not
+become stale after its end.
 """
 
 from datetime import datetime
@@ -17,7 +17,7 @@ RELEASE, ACCEPTANCE = "release", "acceptance"
 
 
 def ends_at(store: Store) -> datetime | None:
-    """Return when the lake's world ends; None for a lake of the world. Raises LakeFault."""
+    """Return the end of the lake's world; None for a lake of the real world. Raises LakeFault."""
     if not store.exists(ENDS_KEY):
         return None
     try:
@@ -27,7 +27,7 @@ def ends_at(store: Store) -> datetime | None:
 
 
 def end_at(store: Store, moment: datetime) -> None:
-    """Set when the lake's world ends, once. Raises BadInput where another end is set."""
+    """Set the end of the lake's world, once. Raises BadInput if another end is set."""
     if not store.exists(ENDS_KEY):
         store.put_new(ENDS_KEY, clock.iso(moment).encode())
     agreed = ends_at(store)
@@ -45,7 +45,7 @@ def filings_count_from(store: Store) -> str:
 
 
 def count_filings_from(store: Store, rule: str, *, has_filings: bool) -> None:
-    """Set the rule. Raises BadInput for no rule, and where the lake's filings already count by the other one."""
+    """Set the rule. Raises BadInput for an unknown rule, and if the lake's filings already count by the other one."""
     if rule not in (RELEASE, ACCEPTANCE):
         raise BadInput("filings_count_from", f"{rule!r} is not a rule", f"give {RELEASE} or {ACCEPTANCE}")
     if not store.exists(KEY) and not has_filings:

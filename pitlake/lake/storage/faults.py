@@ -1,7 +1,7 @@
-"""Files of a lake that this user may not read or write: reported as a refusal, not as loss or damage.
+"""Files of a lake that this user may not read or write: reported as denied, not as lost or damaged.
 
-Libraries tell a folder that this user may not enter as one that is not there, or as damage. So whatever fails below a
-lake's root passes `translated`, which looks at the files' permissions before anything is called lost.
+Libraries report a folder that this user may not enter as missing or damaged. Every failure below a lake's root
+therefore passes `translated`, which checks the files' permissions first.
 """
 
 import errno
@@ -36,7 +36,7 @@ _CLEAR = (LakeFault, LakeConflict, LakeNotFound, ClockWentBack, MachineExhausted
 
 @contextmanager
 def translated(root: Path) -> Iterator[None]:
-    """Raise LakeFault in place of what fails below the root because of a permission."""
+    """Raise LakeFault for an error below the root that a permission caused."""
     try:
         yield
     except _CLEAR:
@@ -55,7 +55,7 @@ def _errors_of_duckdb() -> tuple[type[Exception], ...]:
 
 
 def cause(error: Exception, root: Path) -> LakeFault | None:
-    """Return the fault behind an error: a path that is denied to this user; None for any other."""
+    """Return the fault behind an error: a path that is denied to this user; None for any other error."""
     number, message = getattr(error, "errno", None), f"{error} {error.__cause__}"
     if number is not None and number not in DENIED:
         return None
@@ -66,9 +66,7 @@ def cause(error: Exception, root: Path) -> LakeFault | None:
 
 
 def unreadable(root: Path) -> Path | None:
-    """Return the first path from the file system's root down, and of all that is needed to read a lake,
-    that is denied.
-    """
+    """Return the first denied path: from the file system's root down, then everything needed to read the lake."""
     for folder in reversed(root.parents):
         if not _may(folder, os.X_OK):
             return folder
@@ -80,7 +78,7 @@ def unreadable(root: Path) -> Path | None:
 
 
 def _below(top: Path) -> Iterator[Path]:
-    """A path and everything below it, each before its contents."""
+    """Yield a path and everything below it, each folder before its contents."""
     if _may(top, os.F_OK):
         yield top
     for parent, folders, files in os.walk(top):
@@ -88,14 +86,14 @@ def _below(top: Path) -> Iterator[Path]:
 
 
 def _unwritable(root: Path, file: str | None) -> Path | None:
-    """The folder of a file that may not be written to; where no file is known, the first such folder of the lake."""
+    """Return the folder of a file that may not be written to; without a file, the first such folder of the lake."""
     tops = (root, root / "_staging", *(root / name for name in FOLDERS))
     every = (path for top in tops for path in ((top,) if top == root else _below(top)) if path.is_dir())
     return next((path for path in (Path(file).parents if file else every) if not _may(path, os.W_OK)), None)
 
 
 def _may(path: Path, mode: int) -> bool:
-    """Whether this process may, as the user that it is now. What is not there denies nothing."""
+    """Whether this process may access a path as its current user. A missing path denies nothing."""
     effective = os.access in os.supports_effective_ids
     there = os.access(path, os.F_OK, effective_ids=effective)
     return os.access(path, mode, effective_ids=effective) if there else mode != os.F_OK

@@ -1,6 +1,6 @@
-"""One Parquet file: how rows are ordered, written and forced to disk, and what the lake notes about the file.
+"""One Parquet file: how rows are sorted, written and forced to disk, and the facts the lake stores about the file.
 
-Which rows go into which file is decided elsewhere (publish, compact). Nothing here commits anything.
+Publish and compact decide which rows go into which file. Nothing here commits anything.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ LONG_VALUE_BYTES = 256
 
 @dataclass(frozen=True, slots=True)
 class NewFile:
-    """A file that is on disk and in no commit yet. `name` is relative to its table; `lo` and `hi` are exact."""
+    """A file on disk that is in no commit yet. `name` is relative to its table; `lo` and `hi` are exact."""
 
     name: str
     rows: int
@@ -52,7 +52,7 @@ def month_of_file(name: str) -> str:
 
 
 def sorted_by(entity: pa.ChunkedArray, available: Positions) -> Positions:
-    """Return the positions that order rows by (entity, available_at); entities by their bytes, null first."""
+    """Return the positions that sort rows by (entity, available_at). Entities are sorted by their bytes, null first."""
     encoded = entity.combine_chunks().dictionary_encode()
     rank_of_code = np.empty(len(encoded.dictionary) + 1, np.int64)
     rank_of_code[0] = 0
@@ -67,8 +67,8 @@ def sorted_by(entity: pa.ChunkedArray, available: Positions) -> Positions:
 
 
 def take_rows(table: pa.Table, positions: Positions) -> pa.Table:
-    """Return the rows at these positions, in that order. Text of more than 2 GiB, too long for one Arrow array, comes
-    in several chunks.
+    """Return the rows at these positions, in that order. Text of more than 2 GiB is too long for one Arrow array and is
+    returned in several chunks.
     """
     try:
         return table.take(as_indexes(positions))
@@ -90,7 +90,7 @@ def _take_narrow(wide: pa.Table, positions: Positions, schema: pa.Schema) -> pa.
 
 
 def write_file(store: Store, table: str, month: str, rows: pa.Table) -> NewFile:
-    """Write rows (already in order) as one file of a table's month and force it to disk."""
+    """Write sorted rows as one file of a table's month and force it to disk."""
     name = f"{MONTH_COLUMN}={month}/{uuid4().hex}.parquet"
     path = store.path(f"{table}/{name}")
     with finished(store, path):
@@ -102,7 +102,7 @@ def write_file(store: Store, table: str, month: str, rows: pa.Table) -> NewFile:
 
 @contextmanager
 def finished(store: Store, path: Path) -> Iterator[None]:
-    """Force the file that is written here to disk at the end."""
+    """Force the file written in this block to disk at the end."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         yield
@@ -113,13 +113,14 @@ def finished(store: Store, path: Path) -> Iterator[None]:
 
 
 def write_parquet(rows: pa.Table, path: Path) -> None:
-    """Write one Parquet file the way the lake keeps all of them."""
+    """Write one Parquet file in the lake's format."""
     pq.write_table(rows, path, row_group_size=ROW_GROUP_ROWS, **layout(rows, "zstd"))
 
 
 def layout(rows: pa.Table, codec: str) -> dict[str, Any]:
-    """Return how to write rows like these, for pyarrow's writers: a dictionary only for columns whose values repeat,
-    neither compression nor bounds where they are of no use. A function of the rows, independent of their memory layout.
+    """Return the options of pyarrow's writers for rows like these: a dictionary only for columns whose values repeat,
+    and compression and bounds only where they are useful. The result depends on the rows, not on their memory
+    layout.
     """
     leaves = {
         _leaf(field): name not in USELESS_BOUNDS for name, field in zip(rows.column_names, rows.schema, strict=True)
@@ -133,12 +134,12 @@ def layout(rows: pa.Table, codec: str) -> dict[str, Any]:
 
 
 def _leaf(field: pa.Field) -> str:
-    """The name of a column's values in Parquet."""
+    """The Parquet name of a column's values."""
     return f"{field.name}.list.element" if pa.types.is_list(field.type) else str(field.name)
 
 
 def _repeating(rows: pa.Table) -> list[str]:
-    """The columns whose values repeat enough for a dictionary to pay, by a sample of them; long texts never."""
+    """Return the columns whose values repeat enough to use a dictionary, by a sample. Long texts never do."""
     short = [name for name in rows.column_names if _text_bytes(rows[name]) <= LONG_VALUE_BYTES * rows.num_rows]
     sample = rows.select(short).take(as_indexes(np.linspace(0, rows.num_rows - 1, SAMPLE_ROWS, dtype=np.int64)))
     return [name for name in short if _repeats(_values(sample[name]))]
@@ -159,7 +160,7 @@ def _values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def floor_millis(moment: datetime) -> datetime:
-    """Return the start of an instant's millisecond: Delta statistics keep no more."""
+    """Return the start of an instant's millisecond, the precision of Delta statistics."""
     return moment - timedelta(microseconds=moment.microsecond % 1000)
 
 

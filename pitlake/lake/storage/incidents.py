@@ -1,7 +1,7 @@
 """Incidents of runs, for people: which failed or got no answer from a provider, when and why.
 
-These files are informational; no version needs them. The sensors that alert write them, since a run that died can
-write nothing itself; the quality report reads them.
+These files are informational; no version needs them. The alert sensors write them, because a run that died can't; the
+quality report reads them.
 """
 
 import json
@@ -19,7 +19,7 @@ INCIDENTS = "_lake/incidents"
 
 @dataclass(frozen=True, kw_only=True)
 class Incident:
-    """One run that failed, or that ended well with answers missing. `reasons` are lines of names and causes, never
+    """One run that failed, or that succeeded with missing answers. `reasons` are lines of names and causes, never
     values.
     """
 
@@ -45,7 +45,7 @@ class Incident:
 
 
 def write(store: Store, incident: Incident) -> None:
-    """Write one incident, unless it is there already. Raises LakeError when the lake can't be written."""
+    """Write one incident, unless it exists. Raises LakeError when the lake can't be written."""
     moment = f"{clock.micros(incident.happened_at):020d}"
     try:
         store.put_new(f"{INCIDENTS}/{moment}.{incident.run_id}.json", incident.to_json())

@@ -1,8 +1,8 @@
-"""The lake's own log: one small file per lake version, written only if absent. It alone makes a commit visible.
+"""The lake's own log: one small file per lake version, written only if absent. Only the log makes a commit visible.
 
-An entry pins one Delta version per table, so many tables move in one atomic step; a Delta commit that no entry pins is
-invisible. Each entry is committed later than the one before it, so that an instant names a version. What the pinned
-versions hold is not known here.
+An entry pins one Delta version per table, so many tables change in one atomic step. A Delta commit that no entry pins
+is invisible. Each entry has a later time than the one before it, so that an instant identifies a version. The log does
+not know the content of the pinned versions.
 """
 
 import json
@@ -27,8 +27,8 @@ SKEW = timedelta(seconds=5)
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One lake version. `tables` maps every table there is to its Delta version; `counts` is what the commit did.
-    `nonce` is its writer's own, by which that one knows the entry again.
+    """One lake version. `tables` maps every table to its Delta version; `counts` are the counts of the commit. `nonce`
+    identifies the writer, so that it recognises its own entry.
     """
 
     version: int
@@ -56,8 +56,8 @@ class Entry:
 
 
 def not_kept(field: str = "known_by") -> BadInput:
-    """Return the refusal of an instant by which there is no lake to answer: in the same words before it was made and
-    where a vacuum took it, so that it reveals nothing of the lake's later state.
+    """Return the error for an instant before the lake was made. It is the same if a vacuum removed the version, so that
+    it reveals nothing of the lake's later state.
     """
     return BadInput(field, "this lake can't be asked as it was then", "give a later instant, or none for the newest")
 
@@ -81,9 +81,7 @@ class LakeLog:
         return self._read(self._seen)
 
     def entry(self, version: int | None = None) -> Entry:
-        """Return the entry of a version (default: the newest). Raises LakeNotFound naming the newest
-        version there is.
-        """
+        """Return the entry of a version (default: the newest). Raises LakeNotFound with the newest version."""
         head = self.head()
         if version is None or version == head.version:
             return head
@@ -92,8 +90,8 @@ class LakeLog:
         return self._read(version)
 
     def entry_at(self, moment: datetime, field: str = "known_by") -> Entry:
-        """Return the entry that was the newest at an instant. Raises LakeNotFound, and BadInput for an instant ahead of
-        this machine's clock or before the lake was there.
+        """Return the entry that was the newest at an instant. Raises LakeNotFound, and BadInput for an instant in the
+        future or before the lake was made.
         """
         newest = self.head()
         clock.past(moment, field, self.now)
@@ -112,19 +110,18 @@ class LakeLog:
         return entry
 
     def now(self) -> datetime:
-        """Return this machine's clock, for what is observed or committed: never at or before the newest
-        commit, which another machine's clock may have put some seconds ahead. Raises ClockWentBack when it
-        is not a matter of seconds.
+        """Return this machine's clock for an observation or commit: always after the newest commit, whose clock may
+        have been some seconds ahead. Raises ClockWentBack if it was more than that.
         """
         return _after(self.head()) if self._exists(0) else clock.now()
 
     def entries(self) -> Iterator[Entry]:
-        """Every entry, newest first."""
+        """Yield every entry, newest first."""
         for last in range(self.head().version, -1, -READ_AHEAD):
             yield from each(self._read, range(last, max(last - READ_AHEAD, -1), -1), self._store.at_once)
 
     def start(self) -> None:
-        """Make the lake if there is none: version 0, with no tables. Says nothing when it is already there."""
+        """Create the lake if there is none: version 0, without tables."""
         first = Entry(version=0, parent=-1, committed_at=clock.now(), run_id="", operation="init", dataset="")
         if not self._exists(0):
             self._store.put_new(_key(0), first.to_json())
@@ -141,8 +138,8 @@ class LakeLog:
     ) -> Entry:
         """Make Delta versions visible. `base` is the entry they were built on.
 
-        Another writer may have moved the log meanwhile: as long as it moved none of `tables` the entry is put on top.
-        Raises LakeConflict when it did, ClockWentBack.
+        If another writer has moved the log without changing any of `tables`, the entry is put on top. Raises
+        LakeConflict if it changed one, ClockWentBack.
         """
         while True:
             head = self.head()
@@ -165,9 +162,7 @@ class LakeLog:
                 return entry
 
     def _is_put(self, entry: Entry) -> bool:
-        """Put an entry; says whether it is the one that is there. The answer may have been lost on its way, while
-        the entry is there.
-        """
+        """Put an entry; return whether it is the stored one. The entry may be stored although the answer was lost."""
         try:
             if self._store.put_new(_key(entry.version), entry.to_json()):
                 return True
@@ -184,7 +179,7 @@ class LakeLog:
         return self._read(entry.version).nonce == entry.nonce
 
     def mark_vacuumed(self, versions: Sequence[int]) -> None:
-        """Record, before any file goes, which versions, in rising order, are about to lose some."""
+        """Record the versions, in rising order, that are about to lose files, before any file is removed."""
         if versions:
             starts = [place for place, version in enumerate(versions) if version - 1 != versions[place - 1]]
             runs = [(versions[start], versions[end - 1]) for start, end in pairwise([*starts, len(versions)])]
@@ -192,7 +187,7 @@ class LakeLog:
             self._store.put_new(key, json.dumps(runs).encode())
 
     def is_vacuumed(self, version: int) -> bool:
-        """Return whether a vacuum may have taken files of a version."""
+        """Return whether a vacuum may have removed files of a version."""
         return any(
             first <= version <= last
             for file in self._store.walk(VACUUMS)

@@ -1,6 +1,6 @@
-"""What a lake version is made of, as plain data: files with the bounds of their `available_at`.
+"""The content of a lake version as plain data: files with the bounds of their `available_at`.
 
-Made by the lake from its log, read by the as-of session to choose files. Nothing here touches a disk.
+The lake makes it from its log, and the as-of session reads it to choose files. Nothing here reads or writes a disk.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -15,7 +15,8 @@ COMPACTED = "compacted-"
 class DataFile:
     """One Parquet file of `size` bytes. `lo` and `hi` bound `available_at`, rounded down and up to the millisecond.
 
-    beside: of a compacted file of rows, the file with its rows' `observed_at`, in their order (`tables/compacted.py`).
+    beside: for a compacted file of rows, the file with `observed_at` of the same rows, in the same order
+    (`tables/compacted.py`).
     """
 
     path: str
@@ -33,7 +34,7 @@ class DataFile:
 
     @property
     def of_year(self) -> bool:
-        """Return whether the file is of a year, not of a month."""
+        """Return whether the file is of a year rather than a month."""
         period = self.path.rpartition("/")[0].rpartition("=")[2]
         return len(period) == 4 and period.isdigit()
 
@@ -46,15 +47,15 @@ class TableState:
 
 
 def _nothing(_files: Iterable[DataFile]) -> None:
-    """All files are where they say."""
+    """Do nothing: all files are at their paths."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One lake version. Tables are named "<dataset>" for rows, "gaps/<dataset>", "superseded/<dataset>" and, of closed
-    files, "observed/<dataset>".
+    """One lake version. Tables are named "<dataset>" for rows, "gaps/<dataset>", "superseded/<dataset>" and, for
+    compacted files, "observed/<dataset>".
 
-    fetch: sees that files can be read at their paths; to be called before they are.
+    fetch: makes files readable at their paths; call it before reading.
     """
 
     version: int
@@ -62,6 +63,6 @@ class Snapshot:
     fetch: Callable[[Iterable[DataFile]], None] = _nothing
 
     def files(self, table: str) -> tuple[DataFile, ...]:
-        """Return the files of a table; none when this version has no such table."""
+        """Return the files of a table; none if this version has no such table."""
         state = self.tables.get(table)
         return state.files if state else ()

@@ -1,6 +1,6 @@
-"""Work cut into pieces for the processor's cores: Arrow, DuckDB and hashlib let go of Python's lock while they work.
+"""Parallel work on the processor's cores. Arrow, DuckDB and hashlib release Python's lock while they work.
 
-Nothing here knows what the pieces are.
+This module does not know the content of the pieces.
 """
 
 import os
@@ -19,14 +19,14 @@ Result = TypeVar("Result")
 
 
 def workers() -> int:
-    """Return how many threads are worth starting here."""
+    """Return the number of threads to use."""
     return min(MOST_WORKERS, os.cpu_count() or 1)
 
 
 def each(work: Callable[[Piece], Result], pieces: Iterable[Piece], at_once: int | None = None) -> list[Result]:
-    """Run `work` on every piece and return the results in their order; the first error is raised.
+    """Run `work` on every piece and return the results in order; the first error is raised.
 
-    at_once: how many pieces; default as many as there are cores, for work that keeps them busy.
+    at_once: the number of pieces at a time; default the number of cores.
     """
     todo = list(pieces)
     threads = min(at_once or workers(), len(todo))
@@ -41,8 +41,8 @@ def each(work: Callable[[Piece], Result], pieces: Iterable[Piece], at_once: int 
 
 
 def blocks(table: pa.Table, rows: int = BLOCK_ROWS, size: int = BLOCK_BYTES) -> Iterator[tuple[pa.Table, int]]:
-    """Yield equal slices of a table, of about this many rows or bytes, in order, each in one piece and with
-    its first row.
+    """Yield contiguous slices of a table of about this many rows or bytes, in order, each with the index of its first
+    row.
     """
     count = max(1, round(max(table.num_rows / rows, table.nbytes / size)))
     step = max(1, -(-table.num_rows // count))
@@ -51,5 +51,5 @@ def blocks(table: pa.Table, rows: int = BLOCK_ROWS, size: int = BLOCK_BYTES) -> 
 
 
 def in_blocks(work: Callable[[pa.Table, int], Result], table: pa.Table) -> list[Result]:
-    """Run `work` on slices of a table that about fit the caches and return the results in row order."""
+    """Run `work` on slices of a table that roughly fit the CPU caches; return the results in row order."""
     return each(lambda block: work(*block), blocks(table))

@@ -1,6 +1,6 @@
-"""Where kept receipts lie, and which versions they need: all that a vacuum has to know of them.
+"""Stored receipts and the versions they need, which is all a vacuum has to know.
 
-What a receipt says is pitlake.answers.receipts' business.
+pitlake.answers.receipts reads their content.
 """
 
 import hashlib
@@ -25,13 +25,13 @@ def receipt_key(name: str) -> str:
 
 
 def receipt_ids(store: Store) -> list[str]:
-    """Return the ids of the kept receipts, sorted."""
+    """Return the ids of the stored receipts, sorted."""
     keys = (file.key.removeprefix(f"{RECEIPTS}/") for file in store.walk(RECEIPTS))
     return sorted(key.removesuffix(".json") for key in keys if key.endswith(".json") and "/" not in key)
 
 
 def receipt_bytes(store: Store, name: str) -> bytes:
-    """Return a kept receipt's file as it was written. Raises ReceiptDamaged: its name is its content's hash."""
+    """Return a stored receipt's file. Raises ReceiptDamaged if its name is not its content's hash."""
     content = store.read(receipt_key(name))
     if receipt_id(content) != name:
         raise ReceiptDamaged(f"{store.path(receipt_key(name))} was changed after it was written; {REMEDY}")
@@ -39,7 +39,9 @@ def receipt_bytes(store: Store, name: str) -> bytes:
 
 
 def kept_versions(store: Store) -> set[int]:
-    """Return the versions that kept receipts need. A damaged receipt raises ReceiptDamaged: its need is unknown."""
+    """Return the versions that stored receipts need. Raises ReceiptDamaged, because a damaged receipt's need is
+    unknown.
+    """
     return {_version(store, name) for name in receipt_ids(store)}
 
 

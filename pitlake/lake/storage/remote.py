@@ -1,8 +1,9 @@
-"""A lake in an object store (S3 and what speaks its protocol): all files lie there, data files also in a mirror here.
+"""A lake in an object store (S3 and compatible stores): all files are stored there, and data files also in a local
+mirror.
 
-Files of a lake are never changed and their names never used twice, so a copy on this machine is as good as the file:
-publishing, sessions and compaction read the mirror, which is filled on demand and may be removed at any time.
-Credentials and endpoint come from the usual AWS_* variables.
+Files of a lake never change and names are never used twice, so a copy on this machine equals the file. Publishing,
+sessions and compaction read the mirror, which is filled on demand and may be removed at any time. Credentials and
+endpoint come from the usual AWS_* variables.
 """
 
 import hashlib
@@ -30,7 +31,8 @@ ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 class RemoteStore(Store):
     """The files below s3://bucket/prefix; `root` is their mirror on this machine.
 
-    Writers need a store that honours conditional writes (If-None-Match), which is how one of two racing commits loses.
+    Writers need a store that honours conditional writes (If-None-Match), so that only one of two racing commits
+    succeeds.
     """
 
     at_once = 32
@@ -74,7 +76,7 @@ class RemoteStore(Store):
             return True
 
     def read(self, key: str) -> bytes:
-        """Return the bytes of a small file, at the second attempt if the first answer is cut off. Raises
+        """Return the bytes of a small file, with a second attempt if the first answer is truncated. Raises
         FileNotFoundError.
         """
         with self._reached():
@@ -96,15 +98,17 @@ class RemoteStore(Store):
         signed_cache.sign(path)
 
     def forget_time(self, path: Path) -> None:
-        """Take its time from the mirror's copy; each machine does so with its own."""
+        """Remove the time of the mirror's copy; each machine does so for its own copy."""
         super().forget_time(path)
         signed_cache.sign(path)
 
     def settle(self, key: str) -> None:
-        """Do nothing: Delta's own writes are durable once they are acknowledged."""
+        """Do nothing, because Delta's writes are durable once they are acknowledged."""
 
     def fetch(self, files: Iterable[DataFile]) -> None:
-        """Bring files that are not in the mirror as they were brought. Raises LakeError when one is gone or cut off."""
+        """Download files that are missing from the mirror or changed in it. Raises LakeError when one is gone or
+        truncated.
+        """
         both = (part for file in files for part in (file, file.beside) if part)
         each(self._bring, [file for file in both if not _mirrored(Path(file.path))])
 
@@ -113,14 +117,14 @@ class RemoteStore(Store):
         return self.exists(self.key(file.path))
 
     def walk(self, folder: str) -> Iterator[StoredFile]:
-        """Every file below a folder, in no order; none when there is none."""
+        """Yield every file below a folder, in no order; none if there is none."""
         with self._reached():
             for batch in obstore.list(self._remote, prefix=folder):
                 for entry in batch:
                     yield StoredFile(entry["path"], entry["size"], entry["last_modified"].timestamp())
 
     def delete(self, *keys: str) -> None:
-        """Remove files; removing one that is gone is not an error."""
+        """Remove files. Removing a missing file is not an error."""
         with self._reached():
             obstore.delete(self._remote, list(keys))
         for path in map(self.path, keys):

@@ -1,6 +1,6 @@
-"""Where a lake is: a directory or an object store, as its root says.
+"""The location of a lake: a directory or an object store, depending on its root.
 
-What the two can do is in `pitlake.lake.storage.store` and `pitlake.lake.storage.remote`.
+`pitlake.lake.storage.store` and `pitlake.lake.storage.remote` implement the two.
 """
 
 import os
@@ -17,9 +17,9 @@ NEXT_STEP = "give a directory, a file:// URL or s3://bucket/prefix"
 
 
 def open_store(root: str | Path | None) -> Store:
-    """Return the lake's store: at the argument, else $PITLAKE_LAKE, else ./.pitlake/lake. Touches nothing.
+    """Return the lake's store: at the argument, else $PITLAKE_LAKE, else ./.pitlake/lake. Reads and writes nothing.
 
-    Raises BadInput for a URL that is neither file:// nor s3://, for what is not a path, and for a missing home.
+    Raises BadInput for a URL that is neither file:// nor s3://, for an invalid path, and for a missing home.
     """
     if root is not None and not isinstance(root, str | os.PathLike):
         raise BadInput("lake", f"is a {type(root).__name__}", NEXT_STEP)

@@ -1,8 +1,8 @@
-"""Cached files, such as cuts, mirrors and indexes: trusted only while they are as they were written.
+"""Cached files, such as cuts, mirrors and indexes: trusted only while they are unchanged.
 
-Next to a file is its signature: the SHA-256 of its bytes and its facts in the file system (device, inode, size, time of
-the last change of any kind, which no user can set), signed with a key of this user in another place. While the file
-system's facts are the same, the bytes need not be read again.
+Next to a file is its signature: the SHA-256 of its bytes and its facts in the file system (device, inode, size, and the
+time of the last change, which no user can set), signed with this user's key from another folder. While these facts are
+the same, the bytes need not be read again.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ _trusted: dict[str, Facts] = {}
 
 
 def caches() -> Path:
-    """Return where this user's caches are: $PITLAKE_CACHE, else the system's place for them."""
+    """Return the folder of this user's caches: $PITLAKE_CACHE, else the system's place for them."""
     folder = os.environ.get("PITLAKE_CACHE")
     return Path(folder) if folder else Path(platformdirs.user_cache_dir("pitlake"))
 
@@ -35,7 +35,7 @@ def signature_path(path: Path) -> Path:
 
 
 def sign(path: Path) -> None:
-    """Write the signature of a file that was just written, at the path where it will stay."""
+    """Write the signature of a file that was just written, at its final path."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         facts = _facts(descriptor)
@@ -100,7 +100,7 @@ def _hmac(path: Path, digest: str, facts: Facts) -> str:
 
 @cache
 def _key() -> bytes:
-    """Return the user's key, created at the first use; where it can't be stored, a key of this process alone."""
+    """Return the user's key, created at the first use. If it can't be stored, it belongs to this process only."""
     path = Path(platformdirs.user_state_dir("pitlake")) / "signed_cache.key"
     with suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -34,7 +34,7 @@ class StoredFile(NamedTuple):
 
 
 class Store:
-    """The files below one root. Keys are relative, with forward slashes; `location` is the root as people name it."""
+    """The files below one root. Keys are relative, with forward slashes; `location` is the root as shown to people."""
 
     table_options: dict[str, str] | None = None
     """What Delta needs, besides their URI, to reach the tables."""
@@ -72,9 +72,9 @@ class Store:
 
     def newest(self, folder: str, since: int = -1) -> int:
         """Return the last of a folder's files that are numbered from 0 without holes, at or after a known one; -1 if
-        none.
+        there is none.
 
-        The stride is doubled until it is past the end, then the gap is halved.
+        The step is doubled until it is past the end, then bisected.
         """
         stride = 1
         while self.exists(f"{folder}/{since + stride:020d}.json"):
@@ -91,7 +91,7 @@ class Store:
             return self.path(key).read_bytes()
 
     def put_new(self, key: str, content: bytes) -> bool:
-        """Write a small file unless it is there already; says whether it was written. Atomic and durable."""
+        """Write a small file unless it exists; return whether it was written. Atomic and durable."""
         try:
             self._put(key, content, overwrite=False)
         except AlreadyExistsError:
@@ -99,7 +99,7 @@ class Store:
         return True
 
     def put(self, key: str, content: bytes) -> None:
-        """Write a small file in place of the one that may be there. Atomic and durable."""
+        """Write a small file, replacing an existing one. Atomic and durable."""
         self._put(key, content, overwrite=True)
 
     def _put(self, key: str, content: bytes, *, overwrite: bool) -> None:
@@ -114,12 +114,12 @@ class Store:
             self.sync(self.path(key).parent)
 
     def translated(self) -> AbstractContextManager[None]:
-        """Raise LakeFault for what fails here because of a permission."""
+        """Raise LakeFault for failures in this block that a permission caused."""
         return faults.translated(self.root)
 
     @contextmanager
     def _reached(self) -> Iterator[None]:
-        """What the object library can't do is an error of the lake."""
+        """Raise the object library's errors as LakeError."""
         with self.translated():
             try:
                 yield
@@ -135,7 +135,7 @@ class Store:
 
     @staticmethod
     def sync(*paths: Path | str) -> None:
-        """Force files or directories to the disk, so that nothing later on the disk refers to what is not there."""
+        """Force files or directories to the disk, so that nothing on the disk refers to missing files."""
         for path in paths:
             handle = os.open(path, os.O_RDONLY)
             try:
@@ -144,26 +144,28 @@ class Store:
                 os.close(handle)
 
     def keep(self, path: Path) -> None:
-        """Make a finished file part of the store, for good: a reader may see it from now on."""
+        """Make a finished file a permanent part of the store. Readers may see it from now on."""
         self.sync(path, path.parent)
 
     def forget_time(self, path: Path) -> None:
-        """Take its time from a file that a version shows: sessions are given it, and when it was made is not theirs."""
+        """Remove the time of a file that a version shows. Sessions receive the file and must not learn when it was
+        made.
+        """
         os.utime(path, (0, 0))
 
     def settle(self, key: str) -> None:
-        """Force what Delta wrote at a key to the disk."""
+        """Force Delta's writes at a key to the disk."""
         self.sync(self.path(key), self.path(key).parent)
 
     def fetch(self, files: Iterable[DataFile]) -> None:
-        """Make these files readable at their paths. In a directory they are."""
+        """Make these files readable at their paths. In a directory they already are."""
 
     def holds(self, file: DataFile) -> bool:
         """Return whether a file is still part of the store."""
         return Path(file.path).exists()
 
     def walk(self, folder: str) -> Iterator[StoredFile]:
-        """Every file below a folder, in no order; none when the folder is missing."""
+        """Yield every file below a folder, in no order; none if the folder is missing."""
         with self.translated():
             yield from self._walk(folder)
 
@@ -178,7 +180,7 @@ class Store:
                 yield StoredFile(self.key(path), facts.st_size, facts.st_mtime)
 
     def delete(self, *keys: str) -> None:
-        """Remove files; removing one that is gone is not an error."""
+        """Remove files. Removing a missing file is not an error."""
         with self.translated():
             for key in keys:
                 self.path(key).unlink(missing_ok=True)

@@ -1,7 +1,7 @@
-"""What a lake is to be kept up to date with: companies, macro series, since when, and from which sources.
+"""The watch list of a lake: companies, macro series, since when, and from which sources.
 
-One small file of the lake that no version shows, written whole or not at all. `pitlake sync` writes it; its next run
-and the schedules of Dagster read it.
+It is one small file that belongs to no version, written atomically. `pitlake sync` writes it. Its next run and
+Dagster's schedules read it.
 """
 
 import json
@@ -17,12 +17,11 @@ KEY = "_lake/watch_list.json"
 
 @dataclass(frozen=True, kw_only=True)
 class WatchList:
-    """What is watched.
+    """The watch list.
 
-    companies: tickers by CIK (ten digits), none for a company that is watched by its CIK alone. series: of FRED.
-    archives: paths of EDGAR's bulk files, whose companies are all loaded.
-    since: the first New York day whose filings, bars and facts are wanted; None for all there are. sources: names of
-    providers; none means every one that is configured.
+    companies: tickers by CIK (ten digits), none for a company that is watched by its CIK only. series: of FRED.
+    archives: paths of EDGAR's bulk files, whose companies are all loaded. since: the first New York day of filings,
+    bars and facts to load; None for all. sources: names of providers; empty for every configured one.
     """
 
     companies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -33,12 +32,12 @@ class WatchList:
 
     @property
     def tickers(self) -> tuple[str, ...]:
-        """Every ticker, in order and once."""
+        """Return every ticker once, in order."""
         return tuple(dict.fromkeys(ticker for tickers in self.companies.values() for ticker in tickers))
 
 
 def keep(store: Store, watched: WatchList) -> None:
-    """Write the watch list in place of the one that may be there. Raises LakeError."""
+    """Write the watch list, replacing an existing one. Raises LakeError."""
     facts = {
         "companies": {cik: list(tickers) for cik, tickers in sorted(watched.companies.items())},
         "series": list(watched.series),
@@ -50,7 +49,7 @@ def keep(store: Store, watched: WatchList) -> None:
 
 
 def read(store: Store) -> WatchList:
-    """Return the watch list; an empty one where the lake has none. Raises LakeFault for a file that is not one."""
+    """Return the watch list; an empty one if the lake has none. Raises LakeFault for an invalid file."""
     try:
         facts = json.loads(store.read(KEY))
         return WatchList(

@@ -1,7 +1,7 @@
-"""The checkpoints that Delta writes into a table's log: only the newest few are kept, and they hold no tombstones.
+"""The checkpoints that Delta writes into a table's log. Only the newest few are kept, without tombstones.
 
-Each lists every file there is, so that keeping all of them would cost the square of the versions. What earlier ones
-told, the commits tell, which are never removed, and `pitlake.lake.tables.history` tells it in fewer files.
+Each checkpoint lists every file, so keeping all of them would cost the square of the versions. The commits are never
+removed and contain the same information; `pitlake.lake.tables.history` summarises them in fewer files.
 """
 
 import json
@@ -25,21 +25,21 @@ NAME = re.compile(r"/_delta_log/([0-9]{20})\.checkpoint\.parquet$")
 
 
 class Checkpoints:
-    """The checkpoints of one table. `key`: where the table lies below the root."""
+    """The checkpoints of one table. `key`: the table's key below the root."""
 
     def __init__(self, store: Store, key: str) -> None:
         self._store, self._log = store, f"{key}/_delta_log"
         self._hint = f"{self._log}/_last_checkpoint"
 
     def newest(self) -> int:
-        """Return the version that Delta starts from, by its hint; -1 where there is none."""
+        """Return the version that Delta starts from, by its hint; -1 if there is none."""
         try:
             return int(json.loads(self._store.read(self._hint))["version"])
         except (FileNotFoundError, ValueError, TypeError, KeyError):
             return -1
 
     def facts(self, version: int) -> list[Facts] | None:
-        """Return the facts of the files that a checkpoint lists; None where it is not there or can't be read."""
+        """Return the facts of the files that a checkpoint lists; None if it is missing or unreadable."""
         try:
             parts = self._column(version, "add", _FACTS)
             rows = zip(*(parts[name] for name in _FACTS), strict=True)
@@ -48,8 +48,8 @@ class Checkpoints:
             return None
 
     def schema(self, latest: int) -> Schema | None:
-        """Return the schema that a table has at its newest version, as the newest checkpoint tells it; None where none
-        is near or a commit since may have told another.
+        """Return the schema of a table's newest version, from the newest checkpoint; None if no checkpoint is near or a
+        later commit may have changed the schema.
         """
         newest = self.newest()
         if not 0 <= newest <= latest <= newest + INTERVAL:
@@ -64,9 +64,7 @@ class Checkpoints:
             return None
 
     def tend(self, version: int) -> None:
-        """Remove the tombstones from a checkpoint of this version, just committed, if there is one, and the
-        oldest checkpoint.
-        """
+        """Remove the tombstones of a checkpoint of this version, if there is one, and remove the oldest checkpoint."""
         if self.newest() != version:
             return
         self._bare(self._key(version))
@@ -84,7 +82,7 @@ class Checkpoints:
         ]
 
     def mended(self) -> bool:
-        """Remove a hint at a checkpoint that is not there, which Delta refuses to read on from; says whether it was."""
+        """Remove a hint to a missing checkpoint, which would stop Delta from reading; return whether there was one."""
         newest = self.newest()
         if newest < 0 or self._store.exists(self._key(newest)):
             return False
@@ -92,7 +90,7 @@ class Checkpoints:
         return True
 
     def _column(self, version: int, column: str, names: Iterable[str]) -> dict[str, list[Any]]:
-        """These fields of one column of a checkpoint, by name, a value for each of its rows."""
+        """Return these fields of one column of a checkpoint, by name, with a value for each row."""
         file = pq.ParquetFile(pa.BufferReader(self._store.read(self._key(version))))
         values = file.read(columns=[f"{column}.{name}" for name in names], use_threads=False)[column]
         return {field.name: part.to_pylist() for field, part in zip(values.type, values.flatten(), strict=True)}
@@ -100,7 +98,8 @@ class Checkpoints:
     def _bare(self, key: str) -> None:
         """Rewrite a checkpoint without tombstones, if it has any.
 
-        They would stay for a hundred years, which is how long the table tells other engines to keep removed files.
+        Otherwise they would stay for a hundred years, the time for which the table tells other engines to keep removed
+        files.
         """
         actions = pq.read_table(pa.BufferReader(self._store.read(key)))
         bare = actions.filter(pc.is_null(actions["remove"]))

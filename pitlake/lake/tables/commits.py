@@ -1,6 +1,6 @@
-"""The commits of a Delta table as Delta's protocol has them: one file of JSON lines each, put only if it is not there.
+"""The commits of a Delta table in Delta's protocol: one file of JSON lines each, written only if absent.
 
-Written here, since Delta would list the whole log before it writes one. Nothing here touches a store.
+pitlake writes them itself, because Delta would list the whole log before each write. Nothing here uses a store.
 """
 
 import json
@@ -20,7 +20,7 @@ ENGINE = "pitlake"
 
 
 def added(name: str, file: NewFile | DataFile, *, same_rows: bool) -> Action:
-    """Return the action that adds a file. same_rows: whether its rows were there before, in other files."""
+    """Return the action that adds a file. same_rows: whether its rows were already in other files."""
     stats = {
         "numRecords": file.rows,
         "minValues": {clock.AVAILABLE_AT: _millis(floor_millis(file.lo))},
@@ -42,7 +42,7 @@ def _of(name: str, size: int) -> dict[str, Any]:
 
 
 def written(actions: Iterable[Action], note: str) -> bytes:
-    """Return a commit of these actions, as its file holds it."""
+    """Return the bytes of a commit with these actions."""
     how = {"mode": "Append", "partitionBy": json.dumps([MONTH_COLUMN])}
     return _lines([_info("WRITE", how, note=note), *actions])
 
@@ -56,7 +56,7 @@ def column_names(commit: bytes) -> frozenset[str]:
 
 
 def changed_schema(delta: DeltaTable, schema: Schema) -> bytes:
-    """Return a commit that gives a table another schema and leaves the rest of its metadata."""
+    """Return a commit that changes a table's schema and keeps the rest of its metadata."""
     facts = delta.metadata()
     metadata = {
         "id": facts.id,

@@ -1,8 +1,8 @@
-"""Compacted periods: all rows of a year or a month of a table as one file that sessions may be given as it lies.
+"""Compacted periods: all rows of a year or a month of a table in one file that sessions can use directly.
 
-Its bytes depend on its rows alone. The rows are sorted and lack `observed_at`, which no session may see; that column is
-in a second file, row by row (table "observed/<dataset>"). Compaction writes such files; where it has not run yet, a
-session's parent writes them in the same form. `upkeep/compact.py` decides which files are compacted.
+Its bytes depend only on its rows. The rows are sorted and lack `observed_at`, which no session may see; a second file
+has that column, row by row (table "observed/<dataset>"). Compaction writes such files. Before it has run, a session's
+parent writes them in the same form. `upkeep/compact.py` decides which files are compacted.
 """
 
 from collections.abc import Iterable, Iterator
@@ -58,7 +58,7 @@ class Form:
 
 
 def observed_table_name(dataset: str) -> str:
-    """Return the lake's table of when the rows of a dataset's compacted files were observed."""
+    """Return the name of the table with `observed_at` of a dataset's compacted rows."""
     return f"observed/{dataset}"
 
 
@@ -75,7 +75,7 @@ def form_of_tombstones() -> Form:
 
 
 def form_of(dataset: Dataset, table: str) -> Form | None:
-    """Return the form of one of a dataset's tables; None for one whose periods are not compacted."""
+    """Return the form of one of a dataset's tables; None if its periods are not compacted."""
     if table == dataset.name:
         return form_of_rows(dataset)
     return form_of_tombstones() if table == superseded_table_name(dataset.name) else None
@@ -87,7 +87,7 @@ def new_name(period: str) -> str:
 
 
 def write(tables: Iterable[pa.Table], file: object, group_rows: int) -> None:
-    """Write at least one table, one after the other; the layout is derived from the first."""
+    """Write one or more tables, in order. The layout is derived from the first."""
     with ExitStack() as stack:
         writer = None
         for rows in tables:
@@ -114,8 +114,8 @@ def months_of(year: int) -> tuple[int, ...]:
 
 
 def spans(starts: tuple[int, ...], since: Bound, until: Bound) -> Iterator[tuple[Bound, Bound]]:
-    """Split `since` to `until` into parts and return the first and last instant of each. starts: where the
-    parts begin.
+    """Split `since` to `until` into parts and return the first and last instant of each. starts: the starts of the
+    parts.
     """
     inner = [start for start in starts[1:] if (since is None or since < start) and (until is None or start <= until)]
     return zip([since, *inner], [*(start - 1 for start in inner), until], strict=True)
@@ -131,14 +131,14 @@ def reaching(files: Iterable[DataFile], since: Bound, until: Bound) -> list[Data
 
 
 def count(source: BinaryIO, since: Bound, until: Bound) -> int:
-    """Return how many rows a file has from `since` to `until`, one of which at least is an instant."""
+    """Return the number of rows of a file from `since` to `until`. At least one of the two is an instant."""
     _, mask = _wanted(pq.ParquetFile(source), since, until)
     return pc.sum(mask).as_py() or 0
 
 
 def read(source: BinaryIO, names: list[str], since: Bound, until: Bound) -> pa.Table:
-    """Return the rows from `since` to `until`, of these columns those the file has. Texts may be coded: see
-    `shaped`.
+    """Return the rows from `since` to `until`, with those of the columns that the file has. Texts may be
+    dictionary-encoded: see `shaped`.
     """
     file = pq.ParquetFile(source)
     schema = file.schema_arrow
@@ -156,7 +156,7 @@ def read(source: BinaryIO, names: list[str], since: Bound, until: Bound) -> pa.T
 
 
 def _wanted(file: pq.ParquetFile, since: Bound, until: Bound) -> tuple[list[int], pa.ChunkedArray]:
-    """Which row groups may have rows between the two, and which of their rows lie there."""
+    """Return the row groups that may have rows between the two instants, and the positions of these rows."""
     instants, metadata = _leaves(file).get(AVAILABLE_AT), file.metadata
     groups = [
         number for number in range(file.num_row_groups) if _may_hold(metadata.row_group(number), instants, since, until)
@@ -166,26 +166,26 @@ def _wanted(file: pq.ParquetFile, since: Bound, until: Bound) -> tuple[list[int]
 
 
 def _coded(file: pq.ParquetFile, groups: list[int], schema: pa.Schema) -> list[str]:
-    """The texts that repeat: of these, rows that are kept are copied out of a dictionary, and no others."""
+    """Return the text columns to read as a dictionary: only repeated texts are cheaper to copy from one."""
     leaves, row_groups = _leaves(file), [file.metadata.row_group(number) for number in groups]
     texts = [field.name for field in schema if pa.types.is_string(field.type)]
     return [name for name in texts if all(group.column(leaves[name]).has_dictionary_page for group in row_groups)]
 
 
 def _leaves(file: pq.ParquetFile) -> dict[str, int]:
-    """The numbers of a file's columns of values, by their paths."""
+    """Return the numbers of a file's value columns, by their paths."""
     return {file.schema.column(number).path: number for number in range(file.metadata.num_columns)}
 
 
 def _within(instants: pa.ChunkedArray, since: Bound, until: Bound) -> pa.ChunkedArray:
-    """Which of these instants lie between the two."""
+    """Return which of these instants are between the two."""
     limits = ((since, pc.greater_equal), (until, pc.less_equal))
     masks = [keeps(instants, instant_scalar(limit)) for limit, keeps in limits if limit is not None]
     return reduce(pc.and_, masks)
 
 
 def shaped(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Return rows with the columns of a schema, null where they lack one."""
+    """Return rows with the columns of a schema; missing columns are null."""
     columns = [_shaped(rows, field) for field in schema]
     return pa.Table.from_arrays(columns, schema=pa.schema([field.remove_metadata() for field in schema]))
 

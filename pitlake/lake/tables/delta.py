@@ -1,6 +1,6 @@
-"""The Delta tables below the lake: what files a Delta version holds, and committing one as a compare-and-swap.
+"""The Delta tables of the lake: the files of a Delta version, and commits as a compare-and-swap.
 
-A Delta version becomes visible only when the lake log pins it; pins are given to these functions, never looked up.
+A Delta version becomes visible only when the lake's log pins it. Pins are passed to these functions, never looked up.
 """
 
 from collections import defaultdict
@@ -39,12 +39,12 @@ CONFIGURATION: dict[str, str | None] = {
 
 
 def table_key(table: str) -> str:
-    """Return where a lake table is below the root; a dataset's other tables can never meet a dataset's name."""
+    """Return the key of a lake table below the root. A dataset's other tables can never have a dataset's name."""
     return table if "/" in table else f"tables/{table}"
 
 
 def _log(table: str) -> str:
-    """Where a table's commits lie."""
+    """The folder of a table's commits."""
     return f"{table_key(table)}/_delta_log"
 
 
@@ -53,7 +53,7 @@ def _commit_key(table: str, version: int) -> str:
 
 
 def table_schema(dataset: Dataset, table: str) -> pa.Schema:
-    """Return what the Parquet files of a table hold."""
+    """Return the schema of a table's Parquet files."""
     others = {
         gap_table_name(dataset.name): GAP_SCHEMA,
         superseded_table_name(dataset.name): SUPERSEDED_SCHEMA,
@@ -63,7 +63,7 @@ def table_schema(dataset: Dataset, table: str) -> pa.Schema:
 
 
 class DeltaTables:
-    """The Delta tables of one lake. States are cached: what a Delta version holds never changes."""
+    """The Delta tables of one lake. States are cached, because a Delta version never changes."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -84,8 +84,8 @@ class DeltaTables:
         return state
 
     def pinned(self, table: str, pins: Mapping[str, int]) -> TableState:
-        """Return the files of a table in a lake version that pins these Delta versions, with the companions of closed
-        ones.
+        """Return the files of a table in a lake version that pins these Delta versions, with the companions of
+        compacted files.
         """
         state, observed = self.state(table, pins.get(table)), observed_table_name(table)
         if observed not in pins:
@@ -98,14 +98,14 @@ class DeltaTables:
         return cached[2]
 
     def latest(self, table: str, since: int | None = None) -> int | None:
-        """Return the newest Delta version of a table, pinned or not, at or after a known one; None for no
-        such table.
+        """Return the newest Delta version of a table, pinned or not, at or after a known one; None if there is no such
+        table.
         """
         latest = self._store.newest(_log(table), -1 if since is None else since)
         return None if latest < 0 else latest
 
     def added_columns(self, dataset: Dataset) -> frozenset[str]:
-        """Return the columns of a contract that the lake's table was created without; none where there is no table."""
+        """Return the columns added to a contract after the lake's table was created; none if there is no table."""
         names = frozenset(dataset.arrow_schema.names)
         if dataset.name not in self._created:
             try:
@@ -118,8 +118,8 @@ class DeltaTables:
     def spans(self, table: str, pinned: int) -> tuple[int, dict[str, list[range]]]:
         """Return the newest Delta version, and every file the table ever had with the versions that show it, by key.
 
-        Told by the commits and proven against what Delta says of the newest. Raises LakeFault for a commit that is gone
-        or says something else; `pinned` is there at least.
+        This comes from the commits and is checked against Delta's newest state. Raises LakeFault for a missing or
+        contradicting commit; `pinned` exists at least.
         """
         latest = self.latest(table)
         if latest is None or latest < pinned:
@@ -139,11 +139,11 @@ class DeltaTables:
         return latest, {f"{table_key(table)}/{name}": versions for name, versions in spans.items()}
 
     def write_history(self, table: str) -> None:
-        """Write the blocks that summarise the commits of a table, as far as they are missing."""
+        """Write the missing blocks that summarise the commits of a table."""
         self._history(table).write(self.latest(table) or 0)
 
     def old_checkpoints(self, table: str, keys: Iterable[str]) -> list[str]:
-        """Return which of these files are checkpoints of a table that are not needed any more."""
+        """Return which of these files are checkpoints of a table that are no longer needed."""
         return self._checkpoints(table).unneeded(keys)
 
     def holds(self, table: str, files: Sequence[NewFile]) -> bool:
@@ -162,10 +162,10 @@ class DeltaTables:
     ) -> int:
         """Commit on top of the pinned version `base` and return the new Delta version, which is not visible yet.
 
-        removed: what a compaction replaces, nothing maybe; since that is rare, it leaves a checkpoint to read on from.
-        Versions after `base` that no entry pins (crashed or overtaken writers) are undone in the same commit. A new
-        table without a file is made and pinned as it is.
-        Raises LakeConflict when another writer commits first, PastChanged when the result is not what it must be.
+        removed: the files that a compaction replaces. A commit that removes files is rare and leaves a checkpoint.
+        Versions after `base` that no entry pins (from crashed or overtaken writers) are undone in the same commit. A
+        new table without a file is created and pinned. Raises LakeConflict if another writer commits first, PastChanged
+        if the result is not the expected one.
         """
         latest = self._as_contracted(table, schema, self.latest(table, base))
         if base is None:  # whoever made the table may have died before it was on the disk
@@ -193,7 +193,7 @@ class DeltaTables:
             raise LakeConflict(f"another writer committed to {table} first; nothing was published")
 
     def _maintain(self, table: str, version: int, *, compacted: bool) -> None:
-        """Keep the log small and quick to read, as far as this writer may; the rest is a vacuum's."""
+        """Keep the log small and quick to read, as far as this writer's rights allow; a vacuum does the rest."""
         checkpoints = self._checkpoints(table)
         with suppress(LakeError, OSError, DeltaError):
             if (version + 1) % BLOCK == 0:
@@ -235,9 +235,9 @@ class DeltaTables:
             return opened()
 
     def _as_contracted(self, table: str, schema: pa.Schema, latest: int | None) -> int:
-        """Return the newest version of the table, which has the contract's columns.
+        """Return the newest version of the table, with the contract's columns.
 
-        A table that is not there is created; columns that the contract has gained are added in a commit of their own.
+        A missing table is created; columns added to the contract are added in a separate commit.
         """
         due = Schema.from_arrow(_stored(schema))
         if latest is not None and _same_columns(self._checkpoints(table).schema(latest), due):
@@ -267,14 +267,14 @@ class DeltaTables:
             return delta
 
     def _load(self, table: str, version: int) -> TableState:
-        """Read without Delta, which would list the whole log first."""
+        """Read the log without Delta, which would list all of it first."""
         files = self._history(table).files(version, *self._read_before(table, version))
         if version > self._newest.get(table, _UNREAD)[0]:
             self._newest[table] = version, files
         return TableState(tuple(files[name] for name in sorted(files)))
 
     def _read_before(self, table: str, version: int) -> tuple[int, Files]:
-        """The version to read on from and its files: the newest that was read, or that a checkpoint names."""
+        """The version to continue reading from, and its files: the newest one read before or named by a checkpoint."""
         read = self._newest.get(table, _UNREAD)
         since, files = read if read[0] <= version else _UNREAD
         if 0 <= version - since <= INTERVAL:
@@ -285,7 +285,7 @@ class DeltaTables:
         return (since, files) if facts is None else (newest, self._history(table).of(facts))
 
     def _fault(self, table: str, version: int) -> LakeFault:
-        """What is wrong with a table that has no such version: the first commit that is gone, else its whole log."""
+        """Explain why a table has no such version: the first missing commit, or the whole log."""
         keys = (_commit_key(table, number) for number in range(version + 1))
         gone = next((key for key in keys if not self._store.exists(key)), None)
         return LakeFault("missing" if gone else "damaged", self._store.table_uri(gone or _log(table)))
@@ -298,7 +298,7 @@ class DeltaTables:
 
 
 def _read(work: Callable[[], Result]) -> Result:
-    """What Delta read, at the second attempt if need be: on its way from an object store an answer may be cut off."""
+    """Read through Delta, with a second attempt, because an answer from an object store may be truncated."""
     try:
         return work()
     except TableNotFoundError:
@@ -315,7 +315,7 @@ def _same_columns(stored: Schema | None, due: Schema) -> bool:
 
 
 def _refuse_change(table: str, stored: Schema, due: Schema) -> None:
-    """Raise LakeError unless `due` is what is stored with further nullable columns."""
+    """Raise LakeError unless `due` is the stored schema with further nullable columns."""
     fields = {field.name: field for field in due.fields}
     for field in stored.fields:
         new = fields.pop(field.name, None)
@@ -345,6 +345,6 @@ def _spelled(field: Field) -> str:
 
 
 def _stored(schema: pa.Schema) -> pa.Schema:
-    """What Delta records of a table: rows of compacted files have no `observed_at`."""
+    """The schema that Delta records for a table. Rows of compacted files have no `observed_at`."""
     fields = [field.with_nullable(True) if field.name == clock.OBSERVED_AT else field for field in schema]
     return pa.schema([*fields, _MONTH])

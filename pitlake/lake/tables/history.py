@@ -1,7 +1,8 @@
-"""The history of a Delta table: which files its commits added and removed, as the commits themselves tell it.
+"""The history of a Delta table: the files that its commits added and removed.
 
-Each full block of commits is summarised in one small file next to the table's rows, so that any version is read from a
-few files where the log has thousands. The commits stay: a block is derived from them and may be removed at any time.
+Each full block of commits is summarised in one small file next to the table's rows, so that any version can be read
+from a few files even if the log has thousands. The commits stay. A block is derived from them and may be removed at any
+time.
 """
 
 import json
@@ -27,21 +28,21 @@ Files = dict[str, DataFile]
 
 
 class CommitChange(NamedTuple):
-    """What one commit did: the names of the files it removed, the facts of those it added."""
+    """The changes of one commit: the names of removed files and the facts of added files."""
 
     removed: list[str]
     added: list[Facts]
 
 
 class History:
-    """What the commits of one table did. `key`: where the table lies below the root."""
+    """The changes of one table's commits. `key`: the table's key below the root."""
 
     def __init__(self, store: Store, key: str) -> None:
         self._store, self._key = store, key
 
     def changes(self, first: int, last: int) -> Iterator[CommitChange]:
-        """Return what each of these commits did, in order. Raises LakeFault for a commit that is gone or
-        can't be read.
+        """Return the changes of each of these commits, in order. Raises LakeFault for a missing or unreadable
+        commit.
         """
         first_block = first + -first % BLOCK
         yield from self._read(first, min(first_block - 1, last))
@@ -51,7 +52,7 @@ class History:
             yield from changes[: last + 1 - start]
 
     def files(self, version: int, since: int, files: Files) -> Files:
-        """Return the files of one version, from those of an earlier one; there were none before version 0."""
+        """Return the files of one version, from those of an earlier one. There were none before version 0."""
         live, added = dict(files), dict[str, Facts]()
         for change in self.changes(since + 1, version):
             for name in change.removed:
@@ -61,12 +62,12 @@ class History:
         return live | self.of(added.values())
 
     def of(self, facts: Iterable[Facts]) -> Files:
-        """Return the files that these facts are of."""
+        """Return the files that these facts describe."""
         root = self._store.path(self._key)
         return {str(file_facts[0]): _data_file(f"{root}/{file_facts[0]}", file_facts) for file_facts in facts}
 
     def write(self, latest: int) -> None:
-        """Write every complete block that is missing, oldest first, so that none exists without its predecessors."""
+        """Write every complete block that is missing, oldest first, so that every block has its predecessors."""
         full = (latest + 1) // BLOCK
         first = full
         while first and not self._store.exists(self._block(first - 1)):
@@ -76,7 +77,7 @@ class History:
             self._store.put_new(self._block(number), content.encode())
 
     def _read_block(self, number: int) -> list[CommitChange] | None:
-        """What a block tells; None where it is not there."""
+        """Return the content of a block; None if it is missing."""
         key = self._block(number)
         try:
             changes = [CommitChange(*change) for change in json.loads(self._store.read(key))]
@@ -89,7 +90,7 @@ class History:
         return changes
 
     def _read(self, first: int, last: int) -> list[CommitChange]:
-        """What the commits themselves say."""
+        """Read the changes from the commits themselves."""
         return each(self._commit, range(first, last + 1), self._store.at_once)
 
     def _commit(self, version: int) -> CommitChange:

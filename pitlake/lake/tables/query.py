@@ -1,6 +1,6 @@
 """DuckDB as the lake's own calculator: private in-memory connections, and the spelling of names and file lists.
 
-Only the lake's own statements run here, never a caller's SQL. Which questions are asked is decided by the callers.
+Only the lake's own statements run here, never a caller's SQL. The callers decide which statements.
 """
 
 import os
@@ -22,8 +22,8 @@ CONFIG = {"autoinstall_known_extensions": "false", "python_enable_replacements":
 
 @contextmanager
 def calculator(threads: int | None = None, **tables: pa.Table) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Yield a connection with the given Arrow tables by name, closed at the end. It computes on this many threads
-    (default: all that are worth it). Raises LakeError when a file can't be read.
+    """Yield a connection with the given Arrow tables by name, closed at the end, with this many threads (default: as
+    many as are useful). Raises LakeError when a file can't be read.
     """
     connection = _instance(os.getpid(), threads or workers()).cursor()
     try:
@@ -40,7 +40,7 @@ def calculator(threads: int | None = None, **tables: pa.Table) -> Iterator[duckd
 
 @cache
 def _instance(process: int, threads: int) -> duckdb.DuckDBPyConnection:  # noqa: ARG001 - a fork's is of no use to its child
-    """One DuckDB for all connections: making one takes longer than most of the questions asked."""
+    """Return one DuckDB instance for all connections, because creating one takes longer than most questions."""
     return duckdb.connect(":memory:", config={**CONFIG, "threads": str(threads)})
 
 
@@ -57,7 +57,7 @@ def columns(names: Iterable[str], prefix: str = "") -> str:
 def reading(files: Iterable[DataFile], schema: pa.Schema | None = None) -> str:
     """Return the FROM expression over these Parquet files, with `observed_at` of compacted ones from their companions.
 
-    With a schema, its columns that older files lack are null. That opens every file first: leave it out where a query
+    With a schema, columns that older files lack are null. This opens every file first, so omit the schema if a query
     reads only columns that all files have.
     """
     alone: list[DataFile] = []

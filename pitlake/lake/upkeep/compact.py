@@ -1,8 +1,8 @@
-"""Compaction: the landing files of a closed month, of a closed year those of all its months, become one compacted file.
+"""Compaction: the files of a closed month, or of all months of a closed year, become one compacted file.
 
-Rows are never merged, dropped or changed: the new file is read back and its rows proven equal to the old ones' before
-anything becomes visible. Old files stay on disk for older versions until vacuum. Gaps, which sessions are never given
-as they lie, are merged month by month.
+Rows are never merged, dropped or changed. The new file is read back, and its rows are compared with the old ones before
+anything becomes visible. Old files stay on disk for older versions until a vacuum. Sessions never receive gap files
+directly, so gaps are merged by month.
 """
 
 import re
@@ -34,7 +34,7 @@ MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
 
 @dataclass(frozen=True)
 class Compacted:
-    """What a compaction did. `version` shows the merged files: a new one only if `changed`."""
+    """The result of a compaction. `version` shows the merged files: a new one only if `changed`."""
 
     dataset: str
     version: int
@@ -46,7 +46,7 @@ class Compacted:
 
 @dataclass(frozen=True)
 class Replaced:
-    """The files of one table that others take the place of."""
+    """The files of one table to be replaced."""
 
     old: list[DataFile]
     new: list[NewFile]
@@ -59,9 +59,9 @@ class Compactor:
         self._store, self._log, self._tables = store, log, tables
 
     def compact(self, dataset: Dataset, before: str | None = None) -> Compacted:
-        """Merge each month before the newest one, and of earlier years all months together.
+        """Merge each month before the newest one, and all months of each earlier year.
 
-        Raises PastChanged rather than show other rows, ClockWentBack.
+        Raises PastChanged if the merged rows differ, ClockWentBack.
         """
         if before is not None and not MONTH.fullmatch(before):
             raise BadInput("before", "not a month", 'give it as "YYYY-MM"')
@@ -102,7 +102,7 @@ class Compactor:
         return Compacted(dataset.name, entry.version, bool(pins), **counts, rows=rows)
 
     def _mergeable(self, dataset: Dataset, table: str, base: Entry, before: str | None) -> dict[str, list[DataFile]]:
-        """The files of each closed period that are not one file yet, or one of another form than today's."""
+        """Return the files of each closed period that are not one file yet, or that have another form than today's."""
         prefix = f"{self._store.path(table_key(table))}/"
         files = self._tables.pinned(table, base.tables).files
         months = {file: month_of_file(file.path.removeprefix(prefix)) for file in files}
@@ -130,7 +130,7 @@ class Compactor:
 
     @staticmethod
     def _digest(schema: pa.Schema, files: list[DataFile]) -> tuple[int, ...]:
-        """A digest of the multiset of rows over every column: count, sum and xor of row hashes."""
+        """Return a digest of the multiset of rows over every column: count, sum and xor of row hashes."""
         with calculator() as sql:
             hashes = f"SELECT hash({columns(schema.names)}) AS row FROM {reading(files, schema)}"
             totals = sql.sql(f"SELECT count(*), sum(row::HUGEINT), bit_xor(row) FROM ({hashes})").fetchall()

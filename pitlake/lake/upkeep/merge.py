@@ -1,6 +1,6 @@
-"""Writes what compaction makes of a period's files: a compacted file and its companions, or merged gaps.
+"""Writes the files of a compaction: a compacted file and its companion, or merged gaps.
 
-What a compacted file is, is said in compacted.py; which files are merged, proven and committed, in compact.py.
+compacted.py explains compacted files. compact.py decides which files are merged, checks and commits them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,14 +24,14 @@ from pitlake.lake.tables.delta import table_key, table_schema
 
 @dataclass(frozen=True)
 class Merged:
-    """What a period's files became: of rows, two files in one order."""
+    """The merged files of a period; for rows, two files in the same order."""
 
     rows: NewFile
     beside: NewFile | None = None
 
 
 def merge_period(store: Store, dataset: Dataset, table: str, period: str, files: list[DataFile]) -> Merged:
-    """Write the rows of all these files as one."""
+    """Write the rows of all these files as one file."""
     form, schema = compacted.form_of(dataset, table), table_schema(dataset, table)
     if form is None:
         gaps = pa.concat_tables([_rows(schema, file) for file in files])
@@ -45,13 +45,13 @@ def merge_period(store: Store, dataset: Dataset, table: str, period: str, files:
 
 
 def as_data_file(store: Store, table: str, merged: Merged) -> DataFile:
-    """Return the merged file as the lake will list it."""
+    """Return the merged file as listed by the lake."""
     beside = None if merged.beside is None else _as_known(store, observed_table_name(table), merged.beside)
     return replace(_as_known(store, table, merged.rows), beside=beside)
 
 
 def _arranged(schema: pa.Schema, form: Form, files: list[DataFile], starts: tuple[int, ...]) -> Iterator[pa.Table]:
-    """All rows, in as many parts as are written one after the other."""
+    """Yield all rows in parts, which are written one after the other."""
     for since, until in compacted.spans(starts, None, None):
         tables = [_rows(schema, file, since, until) for file in compacted.reaching(files, since, until)]
         if tables and (rows := form.arranged(pa.concat_tables(tables))).num_rows:
@@ -59,7 +59,7 @@ def _arranged(schema: pa.Schema, form: Form, files: list[DataFile], starts: tupl
 
 
 def _split(parts: Iterable[pa.Table], form: Form, observed: list[pa.Table]) -> Iterator[pa.Table]:
-    """What sessions may see of the rows; when they were observed goes to `observed`."""
+    """Yield the columns that sessions may see; `observed_at` goes to `observed`."""
     for part in parts:
         if OBSERVED_AT in part.column_names:
             observed.append(part.select(OBSERVED_SCHEMA.names))
@@ -67,7 +67,7 @@ def _split(parts: Iterable[pa.Table], form: Form, observed: list[pa.Table]) -> I
 
 
 def _rows(schema: pa.Schema, file: DataFile, since: Bound = None, until: Bound = None) -> pa.Table:
-    """A file's rows from `since` to `until`, with their companions' columns."""
+    """Return a file's rows from `since` to `until`, with their companions' columns."""
     read = partial(_read, since=since, until=until)
     rows = read(file.path, schema.names)
     if file.beside:

@@ -32,10 +32,10 @@ NONE = -1
 
 @dataclass(frozen=True)
 class Vacuumed:
-    """What a vacuum removed, or would remove in a dry run.
+    """The files that a vacuum removed, or would remove in a dry run.
 
-    files: keys only unkept versions needed; leftovers: keys no version ever showed; bytes of both; versions: those
-    that lose files by it.
+    files: keys that only expired versions needed; leftovers: keys that no version ever showed; bytes of both; versions:
+    the versions that lose files.
     """
 
     dry_run: bool
@@ -55,9 +55,9 @@ def vacuum(
     grace: timedelta,
     dry_run: bool,
 ) -> Vacuumed:
-    """Remove what nothing needs.
+    """Remove the files that no kept version needs.
 
-    Raises LakeNotFound when a version to be kept never was, LakeFault for a Delta log that is not whole, ClockWentBack.
+    Raises LakeNotFound if a version to be kept never existed, LakeFault for an incomplete Delta log, ClockWentBack.
     """
     now = log.now()
     committed, pins = _read(log)
@@ -89,7 +89,7 @@ def vacuum(
 
 
 def _read(log: LakeLog) -> tuple[list[datetime], Pins]:
-    """Return when each version was committed, and what it pins."""
+    """Return when each version was committed, and its pins."""
     entries = log.entries()
     newest = next(entries)
     committed = [newest.committed_at] * (newest.version + 1)

@@ -1,4 +1,4 @@
-"""Whether a lake's newest version is whole: every file it names is there, and no commit lies beyond what it shows."""
+"""Checks that a lake's newest version is complete: every file exists, and there is no commit beyond it."""
 
 import time
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ PUBLISH_SECONDS = 3.0
 
 
 def require_whole(store: Store, log: LakeLog, tables: DeltaTables) -> None:
-    """Raise LakeFault naming a file that is missing or cut off, and a table with a commit that no version shows."""
+    """Raise LakeFault for a missing or truncated file, and for a table with a commit that no version shows."""
     before = log.head()
     folders = {table_key(table).partition("/")[0] for table in before.tables} | {*FOLDERS[1:]}
     sizes = {file.key: file.size for folder in sorted(folders) for file in store.walk(folder)}
@@ -31,7 +31,7 @@ def require_whole(store: Store, log: LakeLog, tables: DeltaTables) -> None:
 
 
 def _unshown(keys: dict[str, int], entry: Entry) -> Iterator[str]:
-    """The commits of tables that are newer than those a version shows."""
+    """Return the commits of tables that are newer than a version's."""
     pinned = {f"{table_key(table)}/_delta_log": version for table, version in entry.tables.items()}
     for key in sorted(keys):
         path = PurePosixPath(key)
