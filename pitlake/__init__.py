@@ -1,7 +1,7 @@
 """pitlake: a query as of T cannot see anything that was not public at T, because it is not there.
 
-The public Python door. Names are imported when first used, so that the gate's rules (standard library only) can be
-imported where pitlake's dependencies are not installed. Nothing else belongs here.
+The public Python interface. Names are imported when first used, so that the gate's rules (standard library only) can be
+imported without pitlake's dependencies.
 """
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""`python -m pitlake`: the command line, for where its script is not on the PATH."""
+"""`python -m pitlake`: the command line, if its script is not on the PATH."""
 
 from pitlake.cli import main
 

@@ -1,4 +1,4 @@
-"""Names people use for datasets, besides the lake's own: one table, for every door. Nothing here reads a lake."""
+"""Common names of datasets besides the lake's own, for every interface. Nothing here reads a lake."""
 
 ALIASES = {
     "8-k": "reports",
@@ -34,5 +34,5 @@ ALIASES = {
 
 
 def meant(name: str) -> str:
-    """Return the dataset of a common name ("Stock prices", "filings"); any other name as it is."""
+    """Return the dataset of a common name ("Stock prices", "filings"); any other name unchanged."""
     return ALIASES.get(name.strip().lower().replace(" ", "_"), name)

@@ -1,8 +1,7 @@
 """Charts as inline SVG: lines, bars, sparklines, revisions on two clocks, a reliability diagram.
 
-They need no plotting library and no script, take their colours from the page's style sheet, and describe themselves in
-words for people who cannot see them. A chart of something known as of an instant ends there: no axis leaves room for
-what came later.
+They need no plotting library and no script, use the colours of the page's style sheet, and have text descriptions for
+people who cannot see them. A chart as of an instant ends there: no axis leaves space for what came later.
 """
 
 import math
@@ -26,7 +25,7 @@ ROW_LENGTH, ROW_HEIGHT, ROW_LABEL_WIDTH = 360, 18, 150
 
 
 class Svg(str):
-    """SVG text that templates insert as it is."""
+    """SVG text that templates insert without escaping."""
 
     __slots__ = ()
 
@@ -47,15 +46,15 @@ class Frame:
     bottom: float = 22
 
     def x(self, share: float) -> float:
-        """Return the horizontal position of a share from 0 (left) to 1 (right)."""
+        """Return the horizontal position of a share between 0 (left) and 1 (right)."""
         return round(self.left + share * (self.width - self.left - self.right), 1)
 
     def y(self, share: float) -> float:
-        """Return the vertical position of a share from 0 (bottom) to 1 (top)."""
+        """Return the vertical position of a share between 0 (bottom) and 1 (top)."""
         return round(self.height - self.bottom - share * (self.height - self.top - self.bottom), 1)
 
     def with_room_for(self, values: Sequence[float]) -> "Frame":
-        """Return the frame with a left margin that fits these values as labels."""
+        """Return the frame with a left margin wide enough for the labels of these values."""
         longest = max(len(number_text(value)) for value in values)
         return replace(self, left=max(self.left, LETTER_WIDTH * longest + 10))
 
@@ -71,7 +70,7 @@ SQUARE = (Frame(480, 360, left=40, bottom=34), Frame(360, 320, "narrow", left=36
 
 @dataclass(frozen=True)
 class Level:
-    """A value that a line is compared with. css: good for an aim, bad for a limit, axis for where it started."""
+    """A value that a line is compared with. css: good for an aim, bad for a limit, axis for the starting value."""
 
     name: str
     value: float
@@ -80,10 +79,10 @@ class Level:
 
 @dataclass(frozen=True)
 class ForecastBand:
-    """Forecasts of similar probability, all numbers from 0 to 1.
+    """Forecasts of similar probability, all numbers between 0 and 1.
 
-    forecast: their mean; came_true: the share that came true; least, most: its 95 % interval; low, high: the interval
-    in which the share lies by chance if the forecasts are right.
+    forecast: their mean; came_true: the share that came true; least, most: its 95 % interval; low, high: the range of
+    the share by chance if the forecasts are right.
     """
 
     forecast: float
@@ -101,14 +100,14 @@ class ForecastBand:
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar of a bar chart. parts: (style class, value) from its start."""
+    """A bar of a bar chart. parts: (style class, value) from its start on."""
 
     label: str
     parts: Sequence[tuple[str, float]]
 
     @property
     def total(self) -> float:
-        """Return the sum of its parts."""
+        """Return the sum of the parts."""
         return sum(value for _, value in self.parts)
 
 
@@ -162,9 +161,9 @@ def line_chart(
 
     Args:
         points: (day, value), oldest first; (instant, value) where `stepped`.
-        as_of: Where the time axis ends.
+        as_of: The end of the time axis.
         frames: The sizes to draw.
-        label: What the value is.
+        label: The name of the value.
         stepped: Whether a value holds until the next one; each is then marked with a dot.
         levels: Values to draw as horizontal lines.
         events: Instants to mark on the time axis.
@@ -207,12 +206,12 @@ def line_chart(
 def vintage_chart(
     rows: Sequence[tuple[date, datetime, float]], about: date, as_of: datetime, frames: Sequence[Frame]
 ) -> list[Svg]:
-    """Draw revisions on two clocks: when each was known across, which day it is about up.
+    """Draw revisions on two clocks: when each was known (horizontal), and the day it is about (vertical).
 
     Args:
-        rows: (day it is about, when it was known, value); `about` among the days.
+        rows: (day it is about, when it was known, value); `about` is among the days.
         about: The day to emphasise.
-        as_of: Where the axis of knowledge ends.
+        as_of: The end of the axis of knowledge.
         frames: The sizes to draw.
 
     Returns:
@@ -258,7 +257,9 @@ def slider_marks(first: date, last: date, as_of: datetime, events: Sequence[date
 
 
 def reliability_chart(bands: Sequence[ForecastBand], frames: Sequence[Frame]) -> list[Svg]:
-    """Draw forecast probabilities across and how often they came true up; empty charts without bands."""
+    """Draw forecast probabilities (horizontal) against how often they came true (vertical); empty charts without
+    bands.
+    """
     if not bands:
         return [Svg()] * len(frames)
     ordered = sorted(bands, key=lambda band: band.forecast)
@@ -292,8 +293,8 @@ def bar_chart(bars: Sequence[Bar], label: str, *, lying: bool = False) -> Svg:
     Args:
         bars: The bars, each with its parts.
         label: What the chart shows.
-        lying: Whether bars are horizontal, with names and values at their ends, as a picture of its own;
-            otherwise they stand side by side, stretch to the page's width and carry names in tooltips.
+        lying: Whether bars are horizontal, with names and values at their ends. Otherwise they are vertical, use the
+            page's width and have their names in tooltips.
     """
     highest = max((bar.total for bar in bars), default=0) or 1
     shapes = []
@@ -323,7 +324,7 @@ def bar_chart(bars: Sequence[Bar], label: str, *, lying: bool = False) -> Svg:
 
 
 def ticks(low: float, high: float) -> list[float]:
-    """Return round values from at or below `low` to at or above `high`."""
+    """Return round values from at most `low` to at least `high`."""
     distance = ((high - low) or abs(high) or 1.0) / TICKS
     power = 10.0 ** math.floor(math.log10(distance))
     step = next(power * factor for factor in (1, 2, 5, 10, 20) if power * factor >= distance)
@@ -344,7 +345,7 @@ class _Scale:
 
 
 def _share(at: date, first: date, last: date) -> float:
-    """The share of the time from `first` to `last` that has passed at `at`: days or instants, not both."""
+    """Return the share of the time from `first` to `last` that has passed at `at`: either days or instants."""
     return (at - first) / max(last - first, timedelta(seconds=1))
 
 
@@ -412,7 +413,7 @@ def _month_axis(frame: Frame, first: date, last: date) -> Iterator[str]:
 
 
 def _knowledge_axis(frame: Frame, first: date, as_of: datetime) -> Iterator[str]:
-    """The axis of when something was known: its first day, the years that begin on it, and T."""
+    """Draw the axis of knowledge: its first day, the years that begin on it, and T."""
     bottom = frame.height - 5
     yield f'<text x="{frame.left}" y="{bottom}">known {_day_text(first)}</text>'
     yield f'<text class="tt" x="{frame.x(1)}" y="{bottom}" text-anchor="end">T</text>'

@@ -1,7 +1,7 @@
-"""The two clocks and the calendar arithmetic every dataset shares.
+"""The two clocks and the calendar arithmetic that all datasets share.
 
-`available_at` is the instant the content became public, `observed_at` the instant the lake first saw it; both are
-aware UTC datetimes in microseconds. Business dates are other columns. Nothing here reads the exchange calendar.
+`available_at` is the instant the content became public, `observed_at` the instant the lake first saw it; both are aware
+UTC datetimes in microseconds. Business dates are other columns. Nothing here reads the exchange calendar.
 """
 
 from collections.abc import Callable
@@ -21,9 +21,9 @@ _FIRST = datetime.min.replace(tzinfo=NEW_YORK).astimezone(timezone.utc)
 
 
 def instant(text: str | datetime, field: str = "as_of") -> datetime:
-    """Parse strict ISO-8601 text, or check an aware datetime, and return it in UTC; it has a day in New York.
+    """Parse strict ISO-8601 text, or check an aware datetime, and return it in UTC. It must have a New York day.
 
-    Raises BadInstant naming the fault.
+    Raises BadInstant with the fault.
     """
     try:
         moment = _utc(text, field) if isinstance(text, datetime) else parse_strict(text)
@@ -35,10 +35,10 @@ def instant(text: str | datetime, field: str = "as_of") -> datetime:
 
 
 def past(text: str | datetime, field: str = "as_of", lake_clock: Callable[[], datetime] | None = None) -> datetime:
-    """Return `instant`, which must not be in the future: what will be public then is unknown.
+    """Return `instant`, which must not be in the future, because it is unknown what will be public then.
 
-    lake_clock: the clock of the lake that is asked; another machine may have put it some seconds ahead of this one's.
-    Raises BadInput, BadInstant.
+    lake_clock: the clock of the lake, which another machine may have set some seconds ahead of this one's. Raises
+    BadInput, BadInstant.
     """
     moment = instant(text, field)
     if moment > now() and (lake_clock is None or moment > lake_clock()):
@@ -66,7 +66,7 @@ def _moved(moment: datetime, zone: tzinfo, field: str = "instant") -> datetime:
 
 
 def iso(moment: datetime) -> str:
-    """Format an instant the one way pitlake writes it: UTC, microseconds only if any, `Z`. Raises BadInstant."""
+    """Format an instant the way pitlake writes it: UTC, microseconds only if any, `Z`. Raises BadInstant."""
     return _utc(moment).isoformat().replace("+00:00", "Z")
 
 
@@ -84,12 +84,12 @@ def from_micros(count: int) -> datetime:
 
 
 def new_york_day(moment: datetime) -> date:
-    """Return the New York calendar day an instant falls on. Raises BadInstant."""
+    """Return the New York day of an instant. Raises BadInstant."""
     return _moved(_utc(moment), NEW_YORK).date()
 
 
 def new_york_month(moment: datetime) -> str:
-    """Return the New York month ("YYYY-MM") an instant falls in: the lake's partition. Raises BadInstant."""
+    """Return the New York month ("YYYY-MM") of an instant, the lake's partition. Raises BadInstant."""
     day = new_york_day(moment)
     return f"{day.year:04d}-{day.month:02d}"
 
@@ -100,12 +100,14 @@ def start_of_new_york_day(day: date) -> datetime:
 
 
 def end_of_new_york_day(day: date) -> datetime:
-    """Return 00:00 New York of the next day, in UTC: when a date-only publication date counts. Raises BadInstant."""
+    """Return 00:00 New York of the next day, in UTC: the instant at which a publication date without a time counts.
+    Raises BadInstant.
+    """
     if day == date.max:
         raise BadInstant("day", "out_of_range", "outside the years 1 to 9999")
     return start_of_new_york_day(day + timedelta(days=1))
 
 
 def now() -> datetime:
-    """Return the wall clock, in UTC. Every instant the kernel keeps or shows is read here."""
+    """Return the current time in UTC. The kernel reads every instant that it stores or shows here."""
     return datetime.now(timezone.utc)

@@ -1,6 +1,6 @@
 """The dataset contract, from which a dataset's schema, gate, view, checks and dictionary page are derived.
 
-The contracts are in pitlake/datasets, one file for each dataset.
+The contracts are in pitlake/datasets, one file per dataset.
 """
 
 import re
@@ -105,12 +105,11 @@ _ORDERED = {"int": "number", "float": "number", "date": "date", "instant": "inst
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """One business column. `type` is a key of TYPES; `json` is a string that holds canonical JSON.
-    values: the texts there are. minimum, maximum: bounds of a number, inclusive. pattern: what a whole text matches,
-    in the common ground of Python's and RE2's regular expressions. Null breaks none of them. strict: rows that break
-    them are refused, because the lake itself makes them so; else the source does, and a break is a warning.
-    proof: the column says how the row's instant was proven. It is not content: where nothing else differs, a record is
-    unchanged, however well its instant is proven now.
+    """One business column. `type` is a key of TYPES; `json` is a string of canonical JSON. values: the allowed texts.
+    minimum, maximum: limits of a number, inclusive. pattern: a regular expression for the whole text, in the syntax
+    common to Python and RE2. Null is always allowed. strict: rows that break these limits are refused, because the
+    lake itself makes the values. Otherwise the source makes them, and a row that breaks them only warns. proof: the
+    column says how the row's instant was proven and is not content. If nothing else differs, a record is unchanged.
     """
 
     name: str
@@ -127,25 +126,25 @@ class Column:
 
     @property
     def limited(self) -> bool:
-        """Return whether anything is stated of the values beyond their type."""
+        """Return whether the column limits its values beyond their type."""
         return bool(self.values or self.pattern) or self.minimum is not None or self.maximum is not None
 
     @property
     def limits_fit(self) -> bool:
-        """Return whether what is stated fits the type: texts have values and patterns, numbers have bounds."""
+        """Return whether the limits fit the type: texts have values and patterns, numbers have minimum and maximum."""
         text, number = self.type == "string", self.type in {"int", "float"}
         bounded = self.minimum is not None or self.maximum is not None
         return (text or not (self.values or self.pattern)) and (number or not bounded)
 
     @property
     def arrow(self) -> pa.Field:
-        """Return the Arrow field rows are stored with."""
+        """Return the Arrow field of the stored rows."""
         return pa.field(self.name, TYPES[self.type], nullable=not self.required)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """How a column's value compares with another column's or a number: `high >= low`, `close > 0`. Null breaks none."""
+    """A comparison of a column with another column or a number: `high >= low`, `close > 0`. Null breaks none."""
 
     left: str
     operator: str
@@ -153,7 +152,7 @@ class Comparison:
 
     @classmethod
     def of(cls, text: str) -> "Comparison":
-        """Parse a comparison. Raises ValueError for any other text."""
+        """Parse a comparison. Raises ValueError for an invalid text."""
         spelled = _COMPARISON.fullmatch(text)
         if spelled is None:
             raise ValueError(f"{text!r} compares nothing; write it like 'high >= low' or 'close > 0'")
@@ -185,37 +184,37 @@ class Dataset:
         availability: how `available_at` is determined, in words.
         columns: the business columns, in order.
         key: the natural key. Views show, per key, the newest revision as of T.
-        entity: the column that files are sorted by, before `available_at`.
-        source_tag: the tag of the clock that dates the rows; other_tags: those of rows from other sources.
-        gap_rules: when a source record becomes a gap.
-        identity: the columns by which a record seen again is recognised (default: key).
-        thing: the columns of the identity that name what a record is about, without those that date it (default: the
-            identity). After a poll of such a record no other content can be dated before that poll.
-        gap_names: the names of a row among gaps, columns in braces, where its evidence does not name it.
-        follows: (column, dataset, name) for each dataset whose rows a column refers to; `name` is how the column spells
-            them, columns in braces. A row is available no earlier than the newest row it follows.
+        entity: the first column that files are sorted by; the second is `available_at`.
+        source_tag: the tag of the clock that dates the rows; other_tags: tags of rows from other sources.
+        gap_rules: the conditions under which a source record becomes a gap.
+        identity: the columns that identify a record when it is read again (default: key).
+        thing: the identity columns that say what a record is about, without those that date it (default: the identity).
+            Once a poll has seen such a record, other content is never dated before that poll.
+        gap_names: the names of a row among gaps, with columns in braces, if its evidence does not identify it.
+        follows: (column, dataset, name) for each dataset whose rows a column refers to; `name` is their spelling in the
+            column, with columns in braces. A row is available no earlier than the newest row it follows.
         tiebreak: columns that order revisions of one key that became available at the same instant.
-        newer_by: columns of the identity that decide which statement of a key is newer, whenever each was revised;
-            without them it is the one that became available last.
+        newer_by: identity columns that decide which statement of a key is newer, regardless of revisions; without them
+            the statement that became available last is newer.
         revised_at: the column by which the source dates a change of content. "": a change is available when observed.
-            "available_at": the source keeps its history, and each instant of an identity is a statement of its own.
+            "available_at": the source publishes its history, and each instant of an identity is a separate statement.
         warnings: the names of further checks that only warn.
         group: graph, external, derived or drops: the folder of its extractor in assets; mounted: a table that a lake's
             user mounted.
-        lane: 1 the graph, 2 data asked of providers, 3 data shown in open mode only; a tag in Dagster.
+        lane: 1 the graph, 2 data from providers, 3 data shown in open mode only; a tag in Dagster.
         open_only: whether sessions as of an instant leave it out.
-        partitioned: whether runs are of New York days, from `first_day` on.
-        freshness: how old the newest `available_at` may be on a trading day before a check warns.
-        knowable: per column who could know its value at `available_at`, a key of KNOWN (default: "record").
-        searched: the columns that searches by words read, of which sessions keep an index.
-        frozen: columns of the identity that name what is built at once and must come out the same again; differences
-            and later additions are revisions, available when observed, with a warning.
-        cites: what `evidence` holds, where it is not what CITATIONS says of the group.
-        rules: comparisons that hold in every row, such as "high >= low" or "close > 0"; a row that breaks one becomes a
-            gap.
-        most_refused: the share of a run's records that may be refused, once there are LEAST_REFUSED of them; above it
-            the source or the contract is wrong, and nothing is published.
-        owner: who answers for the data.
+        partitioned: whether a run covers New York days, from `first_day` on.
+        freshness: the maximum age of the newest `available_at` on a trading day; an older one warns.
+        knowable: for each column, who could know its value at `available_at`: a key of KNOWN (default: "record").
+        searched: the columns that word searches read; sessions keep an index of them.
+        frozen: identity columns of a result that is built at once and must come out the same again. Differences and
+            later additions are revisions, available when observed, with a warning.
+        cites: the content of `evidence`, if it differs from the group's in CITATIONS.
+        rules: comparisons that every row must satisfy, such as "high >= low" or "close > 0"; a row that breaks one
+            becomes a gap.
+        most_refused: the largest share of a run's records that may be refused, once LEAST_REFUSED are refused. Above it
+            nothing is published, because the source or the contract is wrong.
+        owner: the person responsible for the data.
     """
 
     name: str
@@ -289,7 +288,7 @@ class Dataset:
             raise ValueError(f"contract of dataset {self.name}: {problem}")
 
     def _compares(self, rule: Comparison) -> bool:
-        """Whether both sides of a comparison are of one kind that has an order."""
+        """Whether both sides of a comparison have types that can be compared."""
         kinds = {column.name: _ORDERED.get(column.type) for column in self.columns}
         right = kinds.get(rule.right) if isinstance(rule.right, str) else "number"
         return right is not None and kinds.get(rule.left) == right
@@ -301,12 +300,12 @@ class Dataset:
 
     @property
     def citation(self) -> str:
-        """Return what `evidence` of its rows holds."""
+        """Return the description of `evidence`."""
         return self.cites or CITATIONS[self.group]
 
     @property
     def source_tags(self) -> tuple[str, ...]:
-        """Return the tags that `available_at_source` of its rows may hold."""
+        """Return the tags that `available_at_source` may have."""
         return (self.source_tag, *self.other_tags)
 
     @cached_property
@@ -322,7 +321,7 @@ class Dataset:
 
     @cached_property
     def business_columns(self) -> tuple[str, ...]:
-        """Every column of the contract, in order."""
+        """Return every column of the contract, in order."""
         return tuple(column.name for column in self.columns)
 
     @cached_property
@@ -333,16 +332,18 @@ class Dataset:
 
     @cached_property
     def hindsight(self) -> frozenset[str]:
-        """Return the columns of the view that could not be known at available_at; a session may leave them out.
+        """Return the view's columns that could not be known at available_at; a session may leave them out.
 
-        Evidence is one of them where the record itself is named by such a column.
+        Evidence is one of them if such a column identifies the record.
         """
         columns = {name for name, answer in self.knowable.items() if answer == "hindsight"}
         return frozenset(columns | ({"evidence"} if columns.intersection((*self.identity, *self.key)) else set()))
 
     @cached_property
     def session_columns(self) -> tuple[str, ...]:
-        """Return the stored columns a session reads: the agent's, and the hash that orders revisions of one instant."""
+        """Return the stored columns that a session reads: the agent's, and the hash that orders revisions of one
+        instant.
+        """
         return (*self.agent_columns, "content_hash")
 
     @cached_property
@@ -352,30 +353,30 @@ class Dataset:
 
     @cached_property
     def has_vectors(self) -> bool:
-        """Return whether it holds vectors, which searches by meaning compare."""
+        """Return whether it has vectors for searches by meaning."""
         return any(column.type == "vector" for column in self.columns)
 
     @cached_property
     def columns_of_gap_names(self) -> tuple[str, ...]:
-        """Return the columns that `gap_names` are made of."""
+        """Return the columns in `gap_names`."""
         return tuple(name for text in self.gap_names for _, name, _, _ in Formatter().parse(text) if name)
 
     @property
     def evidence_names(self) -> bool:
-        """Return whether evidence names one record: a node of the graph. That of other datasets may be
-        shared by many.
+        """Return whether evidence identifies one record, as a node of the graph does. The evidence of other datasets
+        may be shared by several records.
         """
         return self.group == "graph"
 
     @cached_property
     def revision_order(self) -> tuple[str, ...]:
-        """Return what orders the revisions of one key, oldest first; content_hash makes it total."""
+        """Return the columns that order the revisions of one key, oldest first; content_hash makes the order total."""
         return ("available_at", *self.tiebreak, "content_hash")
 
     @property
     def captured(self) -> bool:
-        """Return whether polls of its source say what all of it was: captured answers, which can be replayed after
-        later ones were read, and mounted tables.
+        """Return whether a poll can be complete: captured answers, which can be replayed after later ones were read,
+        and mounted tables.
         """
         return self.group in {"external", "drops", "mounted"}
 

@@ -1,7 +1,7 @@
-"""The data dictionary: a dataset's contract as a page a person or an agent reads, and as plain facts.
+"""The data dictionary: a dataset's contract as a page for people and agents, and as plain facts.
 
-One page a dataset, in Markdown, made from the contract alone, so that it cannot differ from the real columns. Nothing
-here reads the lake.
+Each page is Markdown generated from the contract, so it cannot differ from the real columns. Nothing here reads the
+lake.
 """
 
 from collections.abc import Iterable, Sequence
@@ -43,8 +43,8 @@ def page(dataset: Dataset) -> str:
 
 
 def known_page(datasets: Iterable[Dataset]) -> str:
-    """Return the page on who could know what at `available_at`: the answers, and every column whose answer
-    is not the usual one.
+    """Return the page about who could know each column at `available_at`: the answers, and every column with an unusual
+    one.
     """
     answers, rows = [name for name in KNOWN if name != "record"], []
     for dataset in datasets:
@@ -55,14 +55,14 @@ def known_page(datasets: Iterable[Dataset]) -> str:
 
 
 def answer(dataset: Dataset, column: str) -> str:
-    """Return who could know a column of the view at available_at: a key of KNOWN."""
+    """Return who could know a view's column at available_at: a key of KNOWN."""
     if column in dataset.hindsight:
         return "hindsight"
     return dataset.knowable.get(column, "lake" if column in OF_THE_LAKE else "record")
 
 
 def index(datasets: Iterable[Dataset]) -> str:
-    """Return the list of every dataset, in Markdown, linking to the pages."""
+    """Return the list of all datasets, in Markdown, with links to the pages."""
     rows = [
         (f"[{dataset.name}]({dataset.name}.md)", dataset.title, ", ".join(dataset.key), shown(dataset))
         for dataset in datasets
@@ -103,7 +103,7 @@ def agent_columns(dataset: Dataset) -> list[Column]:
 
 
 def shown(dataset: Dataset) -> str:
-    """Return through which entry points a dataset is shown."""
+    """Return the interfaces that show a dataset."""
     return "in open mode alone" if dataset.open_only else "as of any instant"
 
 

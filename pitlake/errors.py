@@ -70,7 +70,7 @@ def _unpickled(kind: type[PitlakeError], args: tuple[object, ...], fields: dict[
 
 
 def choice(name: str, choices: "Iterable[str]") -> str:
-    """Return the next step for an unknown name: the names it resembles, or else all of them."""
+    """Return the next step for an unknown name: similar names, or all of them."""
     from difflib import get_close_matches
 
     all_known = list(choices)
@@ -79,7 +79,7 @@ def choice(name: str, choices: "Iterable[str]") -> str:
 
 
 class BadInput(PitlakeError):
-    """The caller's mistake. `field` names what was wrong, `next_step` what to type instead."""
+    """The caller's mistake. `field` names the wrong argument, `next_step` what to type instead."""
 
     exit_code = 2
 
@@ -117,9 +117,9 @@ class EnvelopeRefused(PitlakeError):
 
 
 class CheckFailed(PitlakeError):
-    """A blocking check failed. `check` is its name, `facts` what it measured, `examples` locate source records.
+    """A blocking check failed. `check` is its name, `facts` its measurements, `examples` locate source records.
 
-    judged: what every check of the audit found, where there was a whole stage to audit.
+    judged: the results of all checks, if a whole stage was audited.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class CheckFailed(PitlakeError):
 
 
 class LakeError(PitlakeError):
-    """The lake itself: missing, contended, or about to be harmed."""
+    """The lake itself is missing, in contention, or about to be damaged."""
 
 
 class LakeNotFound(LakeError):
@@ -146,7 +146,7 @@ class LakeNotFound(LakeError):
 
 
 class VersionVacuumed(LakeNotFound):
-    """A vacuum removed files this version needs. `missing` names the tables they were of."""
+    """A vacuum removed files this version needs. `missing` names their tables."""
 
     def __init__(self, version: int, missing: tuple[str, ...]) -> None:
         self.version, self.missing = version, missing
@@ -158,7 +158,7 @@ class VersionVacuumed(LakeNotFound):
 
 
 class LakeFault(LakeError):
-    """A path of the lake can't be used. `cause`: "permission", "missing", "damaged" or "unshown"; `path`: which one."""
+    """A path of the lake can't be used. `cause`: "permission", "missing", "damaged" or "unshown"; `path`: the path."""
 
     exit_code = 2
 
@@ -182,7 +182,7 @@ class LakeConflict(LakeError):
 
 
 class ClockWentBack(LakeError):
-    """This machine's clock (`now`) lies before the newest commit (`newest`), both ISO-8601. Nothing was published."""
+    """This machine's clock (`now`) is behind the newest commit (`newest`), both ISO-8601. Nothing was published."""
 
     def __init__(self, now: str, newest: str) -> None:
         self.now, self.newest = now, newest
@@ -194,7 +194,7 @@ class ClockWentBack(LakeError):
 
 
 class MachineExhausted(LakeError):
-    """This machine has no more of what the work takes: `resource` is disk, files or memory, at `place` (`path`)."""
+    """This machine lacks a resource: `resource` is disk, files or memory, at `place` (`path`)."""
 
     def __init__(self, resource: str, place: str, path: str, problem: str) -> None:
         self.resource, self.place, self.path, self.problem = resource, place, path, problem
@@ -214,11 +214,11 @@ class PastChanged(LakeError):
 
 
 class SessionError(PitlakeError):
-    """The as-of session."""
+    """Base class of errors of the as-of session."""
 
 
 class SessionRefused(SessionError):
-    """What would be handed over is not proven to be public at T. `table` is the lake's; no session was opened."""
+    """A file is not proven to be public at T. `table` is its lake table; no session was opened."""
 
     def __init__(self, table: str, problem: str) -> None:
         self.table, self.problem = table, problem
@@ -238,7 +238,7 @@ class IsolationUnavailable(SessionError):
 
 
 class QueryFailed(SessionError):
-    """DuckDB refused or failed at the statement. `kind` is DuckDB's class of error, `hint` the next step if known."""
+    """DuckDB refused the statement or failed. `kind` is DuckDB's class of error, `hint` the next step if known."""
 
     exit_code = 2
 
@@ -252,7 +252,7 @@ class QueryInterrupted(SessionError):
 
 
 class LimitExceeded(SessionError):
-    """A query would pass a limit. `limit` is rows, bytes, seconds or memory, `allowed` its value."""
+    """A query would exceed a limit. `limit` is rows, bytes, seconds or memory, `allowed` its value."""
 
     def __init__(self, limit: str, allowed: float, next_step: str) -> None:
         self.limit, self.allowed, self.next_step = limit, allowed, next_step
@@ -260,7 +260,7 @@ class LimitExceeded(SessionError):
 
 
 class ServerBusy(SessionError):
-    """Too many questions wait at a server. This one was not asked."""
+    """Too many questions are waiting at a server. This one was not run."""
 
     def __init__(self, problem: str) -> None:
         self.problem = problem
@@ -271,19 +271,19 @@ _UNITS = {"rows": "rows", "bytes": "bytes of result", "seconds": "seconds", "mem
 
 
 class SessionLost(SessionError):
-    """The session's process is gone, or it was closed. Other sessions are not affected; open a new one."""
+    """The session's process ended, or the session was closed. Other sessions are not affected; open a new one."""
 
 
 class ReceiptError(PitlakeError):
-    """A kept receipt can't be read or replayed."""
+    """A stored receipt can't be read or replayed."""
 
 
 class ReceiptDamaged(ReceiptError):
-    """A receipt's file is not one, or was changed after it was written."""
+    """A receipt's file is not a receipt, or was changed after it was written."""
 
 
 class ReplayImpossible(ReceiptError):
-    """What the question needs is not there. The message says exactly what."""
+    """Something the question needs is missing. The message says what."""
 
     def __init__(self, missing: str) -> None:
         self.missing = missing
@@ -291,7 +291,7 @@ class ReplayImpossible(ReceiptError):
 
 
 class ReplayDiffers(ReceiptError):
-    """The answer has changed. `result_sha256` is the new answer's, `reason` the likeliest cause."""
+    """The answer has changed. `result_sha256` is the new answer's hash, `reason` the likeliest cause."""
 
     def __init__(self, result_sha256: str, reason: str) -> None:
         self.result_sha256, self.reason = result_sha256, reason
@@ -299,11 +299,11 @@ class ReplayDiffers(ReceiptError):
 
 
 class SourceError(PitlakeError):
-    """An outside source. Messages name the URL without its secrets, never a body."""
+    """Base class of errors of outside sources. Messages name the URL without its secrets, never a body."""
 
 
 class NotCaptured(SourceError):
-    """Replay serves captures alone, and this request was never captured. `location` is the URL with its query."""
+    """Replay uses only captures, and this request was never captured. `location` is the URL with its query."""
 
     def __init__(self, location: str) -> None:
         self.location = location
@@ -311,7 +311,7 @@ class NotCaptured(SourceError):
 
 
 class CaptureDamaged(SourceError):
-    """A capture's files are not what was captured. `name` is the answer's file."""
+    """A capture's files differ from what was captured. `name` is the answer's file."""
 
     def __init__(self, name: str, problem: str) -> None:
         self.name, self.problem = name, problem
@@ -319,9 +319,9 @@ class CaptureDamaged(SourceError):
 
 
 class AnswerRefused(SourceError):
-    """No usable answer, retries spent. `gap_type` and `reason` say which gap it becomes, `evidence` locates it.
+    """No usable answer after all retries. `gap_type` and `reason` describe the gap it becomes, `evidence` locates it.
 
-    answered_at: when the answer came that says so; None where none came.
+    answered_at: when the refusing answer came; None if none came.
     """
 
     def __init__(self, gap_type: str, reason: str, evidence: str, answered_at: datetime | None = None) -> None:
@@ -330,7 +330,7 @@ class AnswerRefused(SourceError):
 
 
 class Unparsable(SourceError):
-    """An answer is not what its source promises: no JSON, or another shape. `evidence` locates it."""
+    """An answer has not the format its source promises. `evidence` locates it."""
 
     def __init__(self, evidence: str, problem: str) -> None:
         self.evidence, self.problem = evidence, problem
@@ -338,7 +338,7 @@ class Unparsable(SourceError):
 
 
 class ServerFailed(PitlakeError):
-    """A server started for Dagster's own use did not come up; the message names its log."""
+    """A server started for Dagster did not start; the message names its log."""
 
 
 class NotifyFailed(PitlakeError):
@@ -346,11 +346,13 @@ class NotifyFailed(PitlakeError):
 
 
 class GraphError(PitlakeError):
-    """The source graph. Messages name the server's address and status code, never credentials or parameters."""
+    """Base class of errors of the source graph. Messages name the server's address and status code, never credentials
+    or parameters.
+    """
 
 
 class GraphUnavailable(GraphError):
-    """The graph is not reachable or went away."""
+    """The graph is not reachable, or the connection broke."""
 
     def __init__(self, problem: str, next_step: str = "") -> None:
         self.problem, self.next_step = problem, next_step
@@ -362,11 +364,11 @@ class GraphLoginFailed(GraphError):
 
 
 class GraphNotReadOnly(GraphError):
-    """The server accepted a write on the door for reading, or gave no proof that it would refuse one."""
+    """The server accepted a write on the read-only connection, or did not prove that it would refuse one."""
 
 
 class GraphRefused(GraphError):
-    """A statement that writes, or that the reader may not run; nothing of it is kept. `code` is the server's."""
+    """A statement that writes, or that the reader may not run; nothing of it is stored. `code` is the server's."""
 
     def __init__(self, problem: str, code: str = "") -> None:
         self.code = code
@@ -374,7 +376,9 @@ class GraphRefused(GraphError):
 
 
 class GraphQueryFailed(GraphError):
-    """The server failed at a statement. `code` is its status code, such as Neo.ClientError.Statement.SyntaxError."""
+    """The server failed to run a statement. `code` is its status code, such as
+    Neo.ClientError.Statement.SyntaxError.
+    """
 
     def __init__(self, code: str, problem: str) -> None:
         self.code, self.problem = code, problem
@@ -385,7 +389,9 @@ GONE = "what this answer would be made of can't be read; ask again, without a cu
 
 
 def for_agents(error: PitlakeError) -> str:
-    """Return what an agent reads of an error: one sentence that reveals nothing of files, versions or later rows."""
+    """Return the message that an agent reads for an error: one sentence that reveals nothing about files, versions or
+    later rows.
+    """
     if isinstance(error, MachineExhausted):  # the path that the machine ran out at stays out too
         return f"{error.problem}: {error.place}; the lake is as it was, ask again later or tell its operator"
     return GONE if isinstance(error, LakeError | SessionRefused) else str(error)

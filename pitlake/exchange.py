@@ -1,6 +1,6 @@
-"""Sessions of New York's exchange, early closes and DST included, for any day: as they were, and as they were planned.
+"""Sessions of New York's exchange, with early closes and DST, for any day: as they were, and as they were planned.
 
-From exchange_calendars with explicit bounds: by default it ends a year after the day it is asked on.
+From exchange_calendars with explicit bounds, because by default it ends a year after today.
 """
 
 import warnings
@@ -24,17 +24,19 @@ class ExchangeSession(NamedTuple):
 
 
 def session(day: date) -> ExchangeSession | None:
-    """Return the session of a New York day; None when there is none, or the day lies before 1990 or after 2199."""
+    """Return the session of a New York day; None if there is none, or if the day is before 1990 or after 2199."""
     return _sessions(_decade(day), planned=False).get(day)
 
 
 def planned(day: date) -> ExchangeSession | None:
-    """Return the session a New York day has by the exchange's rules, whatever became of it."""
+    """Return the session that the exchange's rules plan for a New York day, whatever happened later."""
     return _sessions(_decade(day), planned=True).get(day)
 
 
 def session_by(day: date, moment: datetime) -> ExchangeSession | None:
-    """Return the session of a New York day as known at an instant: planned, until it closes early or does not open."""
+    """Return the session of a New York day as known at an instant: as planned, until it closes early or does not
+    open.
+    """
     actual, plan = session(day), planned(day)
     if plan is None or moment >= (plan.open if actual is None else actual.close):
         return actual
@@ -42,14 +44,14 @@ def session_by(day: date, moment: datetime) -> ExchangeSession | None:
 
 
 def last_session_day(days: Sequence[date]) -> date | None:
-    """Return the last of these days that had a session; None when none had."""
+    """Return the last of these days with a session; None if there is none."""
     return max((day for day in days if session(day)), default=None)
 
 
 def sessions_over(days: Sequence[date]) -> datetime | None:
-    """Return when it was known that the sessions of these days were over; None when no session was planned.
+    """Return when it was known that the sessions of these days had ended; None if none was planned.
 
-    That is the last close, or the planned opening of a later session that was called off.
+    This is the last close, or the planned opening of a later session that was called off.
     """
     closes = [exchange_session.close for day in days if (exchange_session := session(day))]
     called_off = [plan.open for day in days if not session(day) and (plan := planned(day))]
@@ -62,7 +64,7 @@ def _decade(day: date) -> int:
 
 @cache
 def _kind(*, planned: bool) -> type["XNYSExchangeCalendar"]:
-    """The exchange's calendar; planned: by its rules alone, without closings and early closes of single days."""
+    """Return the exchange's calendar. planned: by its rules only, without special closings and early closes."""
     from exchange_calendars.exchange_calendar_xnys import XNYSExchangeCalendar
 
     if not planned:

@@ -1,7 +1,7 @@
-"""What is added to the kernel: commands and rooms of web pages, named in pyproject.toml.
+"""Extensions of the kernel: commands and rooms of web pages, named in pyproject.toml.
 
-The entry points `pitlake.commands` and `pitlake.rooms` give a name each, and where it is ("module:object"), in a module
-that is quick to import; a wheel holds them too. `tool.pitlake.commands` names those of the platform, which only a
+The entry points `pitlake.commands` and `pitlake.rooms` map a name to its location ("module:object"), in a module that
+is quick to import. A wheel contains them too. `tool.pitlake.commands` names the platform's commands, which only a
 checkout has.
 """
 
@@ -29,7 +29,7 @@ def load(kind: Kind, name: str) -> Any:
 
 
 def rooms() -> list[Any]:
-    """Every added room; of a wheel's, those whose extra is installed."""
+    """Return every added room. In a wheel only those whose extra is installed."""
     folders = []
     for name in entries("rooms"):
         try:

@@ -1,7 +1,7 @@
-"""What this machine has run out of: disk, open files or memory, recognised by what libraries raise.
+"""Recognises that this machine has run out of disk, open files or memory, from the errors of libraries.
 
-Libraries say it each in their own way, some as damage of the file they were at. Here it becomes one error that names
-the place and the next step. Nothing here frees anything.
+Each library reports this in its own way, some as damage of a file. Here it becomes one error with the place and the
+next step. Nothing here frees anything.
 """
 
 import errno
@@ -32,7 +32,7 @@ _NAMED = {os.strerror(number): number for number in (*DISK, *FILES, errno.ENOMEM
 
 
 def lacking(problem: BaseException) -> str:
-    """Return what the machine ran out of when this was raised: "disk", "files", "memory", or "" for something else."""
+    """Return what the machine ran out of: "disk", "files", "memory", or "" for another error."""
     if isinstance(problem, MachineExhausted):
         return problem.resource
     if isinstance(problem, MemoryError):
@@ -44,16 +44,14 @@ def lacking(problem: BaseException) -> str:
 
 
 def exhausted(problem: BaseException, place: str, path: Path | str) -> MachineExhausted | None:
-    """Return the error to raise instead if the machine ran out of something. place: what is at the path, such as "the
-    lake".
-    """
+    """Return the error to raise if the machine ran out of something. place: what is at the path, such as "the lake"."""
     shortage = lacking(problem)
     return MachineExhausted(shortage, place, str(path), _says(shortage, problem)) if shortage else None
 
 
 @contextmanager
 def working_in(place: str, path: Path | str) -> Iterator[None]:
-    """Turn what the system refuses below a path, or has no more of, into a LakeError that names place and path."""
+    """Turn errors of the system below a path, such as a full disk, into a LakeError with place and path."""
     try:
         yield
     except MachineExhausted as problem:
@@ -71,7 +69,7 @@ def working_in(place: str, path: Path | str) -> Iterator[None]:
 
 
 class DiskSpace(NamedTuple):
-    """The disk at a path: bytes free to us, bytes in all, and how many more files it takes (-1: it does not count)."""
+    """The disk at a path: free bytes for this user, bytes in all, and the number of further files (-1: unlimited)."""
 
     free: int
     size: int
@@ -79,7 +77,7 @@ class DiskSpace(NamedTuple):
 
 
 def room(path: Path) -> DiskSpace:
-    """Return the free bytes where a path is or will be. Raises OSError."""
+    """Return the free bytes at a path, which need not exist yet. Raises OSError."""
     there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
     facts = os.statvfs(there)
     return DiskSpace(
@@ -88,14 +86,14 @@ def room(path: Path) -> DiskSpace:
 
 
 def require_room(place: str, path: Path) -> None:
-    """Refuse to commit where the disk is all but full. Raises MachineExhausted."""
+    """Refuse to commit if the disk is almost full. Raises MachineExhausted."""
     if (free := room(path).free) < LEAST_ROOM:
         problem = f"{os.strerror(errno.ENOSPC)}, or {free >> 10} KiB of it, where a commit takes {LEAST_ROOM >> 10}"
         raise MachineExhausted("disk", place, str(path), problem)
 
 
 def require(place: str, path: str) -> None:
-    """Refuse to begin where this process may have too little for it. Raises MachineExhausted."""
+    """Refuse to start if this process may have too few resources. Raises MachineExhausted."""
     addresses, _ = resource.getrlimit(resource.RLIMIT_AS)
     if addresses != resource.RLIM_INFINITY and addresses < LEAST_ADDRESSES:
         raise MachineExhausted(
@@ -111,7 +109,7 @@ def require(place: str, path: str) -> None:
 
 
 def _let_go(problem: BaseException | None) -> None:
-    """Forget what the calls that failed held: files that are mapped take room, and an error is often kept."""
+    """Release the variables of failed calls: mapped files take space, and errors are often kept."""
     while problem is not None:
         traceback.clear_frames(problem.__traceback__)
         problem = problem.__context__
@@ -134,7 +132,7 @@ def _number(problem: BaseException) -> int | None:
 
 
 def _line(problem: BaseException) -> str:
-    """What a library says, without its colours and as one line of bounded length."""
+    """Return a library's message without colours, as one line of limited length."""
     return " ".join(_COLOUR.sub("", str(problem)).split())[:LONGEST] or type(problem).__name__
 
 

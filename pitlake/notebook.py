@@ -1,7 +1,7 @@
-"""The notebook door: `%load_ext pitlake.notebook`, then `%%asof 2024-05-01T00:00:00Z` over a cell of SQL.
+"""The notebook extension: `%load_ext pitlake.notebook`, then `%%asof 2024-05-01T00:00:00Z` above a cell of SQL.
 
-One session at a time, kept open while both instants, version and lake stay the same. `$name` in the SQL is the
-notebook's variable of that name, bound as a parameter. SQL is the session's business.
+One session stays open while both instants, version and lake stay the same. `$name` in the SQL is the notebook's
+variable of that name, bound as a parameter.
 """
 
 import shlex
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Bars:
-    """A chart of named numbers that are 0 or more, as a picture that needs no script: one bar each, from the top."""
+    """A bar chart of named numbers that are 0 or more, without a script: one bar each, from the top."""
 
     title: str
     values: Mapping[str, float]
@@ -32,7 +32,7 @@ class Bars:
 
 
 class Line(ArgumentParser):
-    """What may stand behind `%%asof`."""
+    """The options of `%%asof`."""
 
     def __init__(self) -> None:
         super().__init__(prog="%%asof", add_help=False)

@@ -1,6 +1,6 @@
-"""JSON that others wrote, read as text that can be stored: an escaped half of a surrogate pair becomes U+FFFD.
+"""Parses JSON of other systems into text that can be stored: an unpaired escaped surrogate becomes U+FFFD.
 
-Called wherever an outside answer or a graph's property is read.
+Used for every outside answer and every property of the graph.
 """
 
 import json
@@ -13,14 +13,14 @@ REPLACEMENT = "\ufffd"
 
 
 def loads(spelled: str, **hooks: Any) -> Any:
-    """Parse as `json.loads` does, with its hooks. Raises ValueError for what is not JSON or names a member twice once
-    its names are mended, RecursionError for what is too deep.
+    """Parse like `json.loads`, with its hooks. Raises ValueError for invalid JSON and for duplicate names after the
+    replacement, RecursionError for text that is nested too deeply.
     """
     return mended(json.loads(spelled, **hooks), spelled)
 
 
 def mended(value: Any, spelled: str) -> Any:
-    """Return what a JSON text was read as, fit to be stored. Raises ValueError as `loads` does."""
+    """Return a parsed JSON text in a form that can be stored. Raises ValueError like `loads`."""
     return _mended(value) if _ESCAPED_SURROGATE.search(spelled) else value
 
 

@@ -1,7 +1,7 @@
-"""`sealed`: anybody's SQL over your own tables as of an instant, without a lake.
+"""`sealed`: runs untrusted SQL over your own tables as of an instant, without a lake.
 
-The tables are mounted in a lake of their own, which is gone once the session is open: what became known later is then
-nowhere but in the caller's own tables.
+The tables are mounted in a temporary lake, which is removed once the session is open. Later rows then exist only in the
+caller's own tables.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,21 +24,21 @@ def sealed(
     lag: str | None = None,
     limits: Limits | None = None,
 ) -> Session:
-    """Open a sealed session over tables, without the rows that became known after an instant.
+    """Open a sealed session over tables, without rows that became known after an instant.
 
     Args:
         tables: A path or a frame by name, as `Lake.mount` takes them.
         as_of: The instant, ISO-8601 with an offset, or an aware datetime.
-        available_at: The column that says when a row became known: of every table, or by table.
-        key: By table, the columns that say what a row is about, of which the newest statement is shown (default: every
-            row stands, and the column `row` tells rows apart).
+        available_at: The column that says when a row became known: one for all tables, or by table.
+        key: By table, the columns that identify what a row is about; the newest statement is shown (default: every row
+            is shown, and the column `row` identifies it).
         timezone: The zone of timestamps without one, and of dates, which count at their end.
-        lag: How much later a row became known, such as "1 day".
+        lag: The delay after which a row became known, such as "1 day".
         limits: Bounds of time, memory and results.
 
     Raises:
-        BadInput: For arguments and tables that can't be used.
-        IsolationUnavailable: Where this system can't seal a process.
+        BadInput: For invalid arguments and tables.
+        IsolationUnavailable: If this system can't seal a process.
     """
     if not tables:
         raise BadInput("tables", "names no table", "give a dict of names and tables")

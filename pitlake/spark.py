@@ -1,8 +1,7 @@
-"""What a dataset is as of an instant, as a DataFrame of Spark: the rows a session shows, read by many machines.
+"""A dataset as of an instant as a Spark DataFrame: the rows of a session, read by many machines.
 
-Which rows these are is said by the session's own SQL, which sqlglot writes as Spark's; the lake's log says which
-versions of its Delta tables hold them. The rows are right, and that is all: the Spark session's owner can read
-everything there is.
+The session's own SQL selects the rows; sqlglot translates it to Spark's dialect. The lake's log gives the versions of
+the Delta tables. The rows are right, but there is no wall: the owner of the Spark session can read everything.
 """
 
 from collections.abc import Iterator, Mapping
@@ -39,12 +38,12 @@ def frame(
     lake: str | Path | Lake | None = None,
     revisions: bool = False,
 ) -> "DataFrame":
-    """Return a dataset's rows that were public at an instant: the newest of each key, or with `revisions` all of them.
+    """Return the rows of a dataset that were public at an instant: the newest of each key, or with `revisions` all.
 
     spark: a session that reads Delta tables. as_of, version, lake: as `pitlake.connect` takes them. The columns are
-    those of a session's `<dataset>`, or `<dataset>_revisions`. Spark reads rows when it is asked for them.
-    Raises BadInput (also for an instant in the future, and where a library is missing), BadInstant, LakeNotFound,
-    VersionVacuumed, and LakeError for a table that Spark can't read.
+    those of a session's `<dataset>`, or `<dataset>_revisions`. Spark reads the rows when they are used. Raises BadInput
+    (also for an instant in the future, and where a library is missing), BadInstant, LakeNotFound, VersionVacuumed, and
+    LakeError for a table that Spark can't read.
     """
     for library in ("pyspark", "sqlglot"):
         if find_spec(library) is None:
@@ -77,8 +76,9 @@ class _Stored:
         self._spark, self._lake, self._pins, self._at = spark, lake, pins, at
 
     def until(self, table: str, schema: pa.Schema) -> "DataFrame":
-        """Return a table's rows that were public. Its folders are named by New York months (of tombstones, years),
-        which Spark does not know to follow from the instant: so it gets the bound, and opens no later file.
+        """Return the public rows of a table. Its folders are named by New York months (tombstones: years), and Spark
+        does not know that these follow from the instant. The filter therefore names both, so that no later file is
+        opened.
         """
         from pyspark.sql import functions as f
 
@@ -96,7 +96,7 @@ class _Stored:
 
 
 def _over(relations: Mapping[tuple[str, str], "DataFrame"], text: str, spark: "SparkSession") -> "DataFrame":
-    """What a view of a session's shows, with these relations in place of those it names."""
+    """Return a session's view over these relations, in place of those it names."""
     from sqlglot import ErrorLevel, UnsupportedError, exp, parse_one
 
     query, places = parse_one(text, read="duckdb").expression, list(relations)
@@ -112,7 +112,7 @@ def _over(relations: Mapping[tuple[str, str], "DataFrame"], text: str, spark: "S
 
 @contextmanager
 def _lake_errors(lake: Lake, dataset: str) -> Iterator[None]:
-    """What can't be said in Spark's SQL, or what Spark says of a table, as one line."""
+    """Turn an error of the SQL translation, or of Spark about a table, into one line."""
     from pyspark.errors import PySparkException
     from sqlglot.errors import SqlglotError
 

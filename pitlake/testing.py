@@ -1,6 +1,6 @@
-"""For tests of your own code: `assert_point_in_time`, and the same as a pytest fixture, `pitlake_check`.
+"""For tests of your own code: `assert_point_in_time`, also as the pytest fixture `pitlake_check`.
 
-Imported by a test suite's conftest.py; nothing else in pitlake needs pytest.
+Import it in a test suite's conftest.py; nothing else in pitlake needs pytest.
 """
 
 from collections.abc import Callable
@@ -12,9 +12,9 @@ from pitlake.check import LookAheadReport, check
 
 
 def assert_point_in_time(function: Callable[..., Any] | str, since: str, until: str, **options: Any) -> LookAheadReport:
-    """Assert that no answer of a function depends on what was not public; the arguments are `pitlake.check.check`'s.
+    """Assert that no result of a function depends on unpublished rows; arguments as for `pitlake.check.check`.
 
-    Raises AssertionError with every finding, and what `check` raises.
+    Raises AssertionError with every finding, and the errors of `check`.
     """
     report = check(function, since, until, **options)
     if report.findings:

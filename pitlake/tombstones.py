@@ -1,8 +1,8 @@
-"""Tombstones: a dataset's companion table that says which stored revision was superseded, and when. Names only.
+"""Tombstones: a companion table of a dataset that says which stored revision was superseded, and when. Names only.
 
-A tombstone names a dead row by its instant and content hash; its own available_at is that of the row that superseded
-it. So it tells nothing that this row does not, and is cut at T like any row. The lake writes them (lake/superseded.py),
-sessions show newest revisions by them.
+A tombstone identifies a superseded row by its instant and content hash; its own available_at is that of the superseding
+row. It therefore reveals no more than this row, and is cut at T like any row. The lake writes tombstones
+(lake/publishing/superseded.py), and sessions use them to show newest revisions.
 """
 
 import pyarrow as pa
@@ -19,12 +19,10 @@ SUPERSEDED_SCHEMA = pa.schema(
 
 
 def superseded_table_name(dataset: str) -> str:
-    """Return the lake table that holds a dataset's tombstones. A lake version that has it, has all of them."""
+    """Return the lake table of a dataset's tombstones. A lake version that has the table has all tombstones."""
     return f"superseded/{dataset}"
 
 
 def newest_first(dataset: Dataset) -> tuple[str, ...]:
-    """Return the descending order of the revisions of one key, as the dataset's view has it; the hash makes
-    it total.
-    """
+    """Return the descending order of the revisions of one key, as in the dataset's view; the hash makes it total."""
     return tuple(dict.fromkeys((*dataset.newer_by, "available_at", *dataset.tiebreak, "evidence", "content_hash")))

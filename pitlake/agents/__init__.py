@@ -1,4 +1,4 @@
-"""The agent kit: Claude Code's agents, skills and hooks for the lake, put into any project and taken out again.
+"""The agent kit: Claude Code's agents, skills and hooks for the lake, installed into a project and removed again.
 
-`kit` says what belongs to it, `settings` joins it with settings that are there, `install` writes, checks and undoes.
+`kit` lists its files, `settings` merges it into existing settings, `install` installs, checks and uninstalls.
 """

@@ -1,7 +1,7 @@
-"""The kit in a project: put in, looked at and taken out. Nothing of the user's own is overwritten, at most added to.
+"""Installs, checks and removes the kit in a project. Nothing of the user's own is overwritten.
 
-What was put in is written down in .claude/pitlake-kit.json first: each file's hash, and what was added to settings. The
-Python whose pitlake the project uses is named in .claude/pitlake-python.
+.claude/pitlake-kit.json first records what is installed: each file's hash, and the additions to settings.
+.claude/pitlake-python names the Python whose pitlake the project uses.
 """
 
 import hashlib
@@ -30,8 +30,8 @@ WRITES = {"tool_name": "mcp__neo4j-cypher__write_neo4j_cypher", "tool_input": {"
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """What was put in. files: hashes by path. added: what settings lacked, by path. created: settings files that did
-    not exist.
+    """The record of an installation. files: hashes by path. added: additions to settings, by path. created: settings
+    files that did not exist.
     """
 
     version: str
@@ -43,7 +43,7 @@ class Record:
 def install(project: Path) -> list[str]:
     """Install or update the kit in a project; return notes for the user.
 
-    Raises BadInput naming the project's own files that are in the way; then nothing is written.
+    Raises BadInput with the project's own files that conflict; then nothing is written.
     """
     if project == kit.home():
         raise BadInput("--dir", "is the kit's own checkout", "give the folder of another project")
@@ -162,7 +162,7 @@ def _settings(project: Path, name: str) -> dict[str, Any]:
 
 
 def _remove(path: Path, was: str) -> bool:
-    """Whether a file is gone: one that the user changed stays."""
+    """Remove a file unless the user changed it; return whether it is gone."""
     if _hash_of(path) not in (None, was):
         return False
     path.unlink(missing_ok=True)

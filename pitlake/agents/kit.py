@@ -1,4 +1,4 @@
-"""What the agent kit holds: every file of it, and the settings it needs. From the checkout, or from the wheel."""
+"""The content of the agent kit: its files and the settings it needs, from the checkout or the wheel."""
 
 import json
 from pathlib import Path

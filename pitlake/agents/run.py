@@ -1,8 +1,8 @@
-"""A program run where the lake isn't: its files are covered, and a server bound to T is all that is left to ask.
+"""Runs a program without access to the lake: its files are covered, and only a server bound to T can be asked.
 
-The program gets mounts of its own (a user namespace), in which folders of the lake, captures, caches and keys are empty
-and pitlake's own code is read-only; it has no capabilities, so that it can't uncover them. The server runs outside,
-behind a socket, for as long as the program does.
+The program gets its own mounts (a user namespace). In them the folders of the lake, captures, caches and keys are
+empty, and pitlake's own code is read-only. It has no capabilities, so it can't uncover them. The server runs outside,
+behind a socket, as long as the program runs.
 """
 
 import os
@@ -43,9 +43,9 @@ _SERVER = (
 
 
 def run(command: Sequence[str], as_of: str, known_by: str | None, lake: str | None) -> int:
-    """Run a program away from the lake and return its exit code.
+    """Run a program without the lake's files and return its exit code.
 
-    Raises BadInput where this system can't cover files, or the program is in a folder that is covered.
+    Raises BadInput if this system can't cover files, or if the program is in a covered folder.
     """
     root = Lake(lake).location
     covered = sorted({*_covered(lake)})
@@ -64,7 +64,7 @@ def run(command: Sequence[str], as_of: str, known_by: str | None, lake: str | No
 
 
 def connect(address: str) -> None:
-    """Pass stdin to the server behind a socket, and what it answers to stdout, until either ends."""
+    """Copy stdin to the server behind a socket, and its answers to stdout, until either ends."""
     with socket.socket(socket.AF_UNIX) as door:
         door.connect(address)
         threading.Thread(target=_send, args=(door,), daemon=True).start()
@@ -102,14 +102,14 @@ def _without_secrets(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def _own_code() -> list[Path]:
-    """What the server runs, which the program must not change: Python, its packages, and those of a checkout."""
+    """The code of the server, which the program must not change: Python, its packages, and those of a checkout."""
     checkout = Path(pitlake.__file__).resolve().parents[1]
     packages = [checkout / name for name in PACKAGES]
     return [Path(sys.prefix), Path(sys.base_prefix), *(package for package in packages if package.is_dir())]
 
 
 def _away(command: Sequence[str], covered: Sequence[Path], env: Mapping[str, str]) -> int:
-    """Run a command in a process that has its own mounts, and wait for it."""
+    """Run a command in a process with its own mounts, and wait for it."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

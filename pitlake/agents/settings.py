@@ -1,6 +1,6 @@
-"""Settings joined with others, and taken out again: lists grow by what they lack, nothing that is there changes.
+"""Merges settings and removes them again. Lists gain missing entries; existing entries never change.
 
-No files here. What `join` added is what `part` takes out.
+No files here. `part` removes what `join` added.
 """
 
 from typing import Any
@@ -9,11 +9,11 @@ Tree = dict[str, Any]
 
 
 class Conflict(Exception):
-    """A project says otherwise already. The message is the setting's name, by its keys."""
+    """A project has another setting already. The message is the setting's name, by its keys."""
 
 
 def join(own: Tree, more: Tree, where: str = "") -> tuple[Tree, Tree]:
-    """Merge settings; return the result and what was new in it. Raises Conflict if they contradict."""
+    """Merge settings; return the result and the additions. Raises Conflict if they contradict."""
     whole, added = dict(own), Tree()
     for name, value in more.items():
         place = f"{where}.{name}" if where else name
@@ -32,7 +32,7 @@ def join(own: Tree, more: Tree, where: str = "") -> tuple[Tree, Tree]:
 
 
 def part(whole: Tree, added: Tree) -> Tree:
-    """Remove what was added to settings, and whatever becomes empty by that."""
+    """Remove additions from settings, and anything that becomes empty."""
     left = dict(whole)
     for name, value in added.items():
         there = left.get(name)
@@ -48,7 +48,7 @@ def part(whole: Tree, added: Tree) -> Tree:
 
 
 def holds(whole: Tree, needed: Tree) -> bool:
-    """Return whether settings contain all that is needed."""
+    """Return whether settings contain everything needed."""
     try:
         return not join(whole, needed)[1]
     except Conflict:
@@ -56,5 +56,5 @@ def holds(whole: Tree, needed: Tree) -> bool:
 
 
 def _is_server(place: str) -> bool:
-    """Servers are one thing each: two of one name are not mixed."""
+    """Whether the place is a server. Servers are not merged: each is one entry."""
     return place.startswith("mcpServers.")

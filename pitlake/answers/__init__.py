@@ -1,1 +1,1 @@
-"""What is handed out: envelopes, pages, receipts and exports."""
+"""Answers for callers: envelopes, pages, receipts and exports."""

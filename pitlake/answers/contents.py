@@ -1,4 +1,4 @@
-"""What a session holds, dataset by dataset, and what became public between two instants. Asked in SQL, as all is."""
+"""The contents of a session by dataset, and what became public between two instants, by SQL."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -29,7 +29,7 @@ SCHEMA = pa.schema(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Holding:
-    """One dataset in a session. rows: revisions; first, newest: the least and greatest available_at of them."""
+    """One dataset in a session. rows: revisions; first, newest: their least and greatest available_at."""
 
     dataset: str
     rows: int
@@ -44,8 +44,8 @@ class Holding:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Change:
-    """What became public of one dataset after one instant and up to another. new: rows of keys first public then;
-    revised: of keys public before; first, newest: the least and greatest available_at of both.
+    """What became public in one dataset after one instant and up to another. new: rows of keys that were first public
+    then; revised: rows of keys that were public before; first, newest: the least and greatest available_at of both.
     """
 
     dataset: str
@@ -74,16 +74,16 @@ ORDER BY rows = 0, dataset"""
 
 
 def holdings(session: "Session") -> list[Holding]:
-    """Return what a session holds of each of its datasets, empty ones last."""
+    """Return the contents of a session's datasets, empty ones last."""
     names = ("dataset", "rows", "first", "newest", "gaps")
     rows = session.sql(holdings_sql(session.datasets)).rows()
     return [Holding(**dict(zip(names, row, strict=True))) for row in rows]
 
 
 def changes(session: "Session", since: datetime, company: str | None = None) -> list[Change]:
-    """Return what became public after `since` and up to the session's instant, by dataset, where anything did.
+    """Return what became public after `since` and up to the session's instant, by dataset, without empty ones.
 
-    company: of this one alone, as sql/macros/company.sql reads it; gaps name no company, and are left out then.
+    company: only this company, as sql/macros/company.sql reads it. Gaps name no company and are then left out.
     """
     lost = {} if company else _gaps(session, since)
     dataset_changes = [
@@ -111,7 +111,9 @@ WHERE public_at > $since::TIMESTAMPTZ AND ours"""
 
 
 def _about(dataset: Dataset, company: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The condition that a row is about the company, and its values; nothing where a dataset names no companies."""
+    """Return the condition that a row is about the company, and its parameters; nothing if a dataset names no
+    companies.
+    """
     columns = {column.name for column in dataset.columns}
     of_entity = "CASE WHEN entity_kind = 'company' THEN entity_id END"
     cik = "cik" if "cik" in columns else of_entity if "entity_id" in columns else "NULL"

@@ -1,7 +1,7 @@
-"""The agents' envelope `{"data": […], "gaps": […]}`: rows and gaps as strict JSON, gated before they leave.
+"""The agents' envelope `{"data": […], "gaps": […]}`: rows and gaps as strict JSON, checked by the gate.
 
-Each item carries `available_at` and `available_at_source`, or says that it is `computed` and of what newest instant.
-Where rows come from is the session's business, how answers travel the doors'.
+Each item has `available_at` and `available_at_source`, or is marked `computed` with the newest instant of its inputs.
+The session provides the rows, and the interfaces deliver the answers.
 """
 
 import json
@@ -40,8 +40,8 @@ def envelope(rows: Iterable[Mapping[str, Any]], gaps: Iterable[Mapping[str, Any]
 
 
 def open_envelope(rows: Iterable[Mapping[str, Any]], gaps: Iterable[Mapping[str, Any]]) -> Envelope:
-    """Return the envelope of open mode: strict JSON, judged by no as_of. Only for a session that was opened without
-    one.
+    """Return the envelope of open mode: strict JSON, not checked against an as_of. Use it only for a session that was
+    opened without one.
     """
     return {
         "data": [_object(row.items(), "rows", "", 0) for row in rows],
@@ -52,8 +52,8 @@ def open_envelope(rows: Iterable[Mapping[str, Any]], gaps: Iterable[Mapping[str,
 def rows_of(table: pa.Table, max_bytes: int | None = None) -> Iterator[dict[str, Any]]:
     """Return the rows of an Arrow table, maps as objects.
 
-    Raises BadInput for columns of one name, of which JSON keeps one, and for a row that takes more than `max_bytes` as
-    JSON, before its values, of which each may be many times as large in Python, are made.
+    Raises BadInput for columns with the same name, of which JSON keeps one. It also raises BadInput for a row of more
+    than `max_bytes` of JSON, before Python values are made, because these may be many times as large.
     """
     names = table.column_names
     if len(set(names)) != len(names):
@@ -71,12 +71,12 @@ def row_too_large(max_bytes: int) -> BadInput:
 
 
 def _is_larger(row: pa.RecordBatch, max_bytes: int) -> bool:
-    """Whether a row is larger than that as JSON for sure. A value takes a bit at least, which settles most rows."""
+    """Whether a row is certainly larger than that as JSON. A value takes at least a bit, which settles most rows."""
     return 8 * row.nbytes > max_bytes and _least_json(row) > max_bytes
 
 
 def _least_json(values: pa.RecordBatch | pa.Array) -> int:
-    """A lower bound of the bytes these values take as JSON: those of texts, and one for any other value."""
+    """Return a lower bound of the JSON size of these values: the bytes of texts, and one for any other value."""
     if isinstance(values, pa.RecordBatch):
         return sum(map(_least_json, values.columns))
     kind = values.type
@@ -93,8 +93,8 @@ def _least_json(values: pa.RecordBatch | pa.Array) -> int:
 
 
 def cells(column: pa.Array, place: str) -> Iterable[Any]:
-    """Return the values of a column in strict JSON types, as `strict` tells them. Raises BadInput for what JSON can't
-    say.
+    """Return the values of a column in strict JSON types, as `strict` defines them. Raises BadInput for values JSON
+    can't represent.
     """
     if any(test(column.type) for test in (pa.types.is_string, pa.types.is_integer, pa.types.is_boolean)):
         values: list[Any] = column.to_pylist()  # JSON already, and what most columns are
@@ -112,12 +112,12 @@ def clean_gap(kind: str, reason: str, query: str | None = None) -> dict[str, str
 
 
 def to_json(payload: Mapping[str, Any]) -> str:
-    """Return the one JSON text of an envelope: equal envelopes give equal bytes, whatever the order of their keys."""
+    """Return the canonical JSON of an envelope: equal envelopes give equal bytes, whatever the order of their keys."""
     return json.dumps(payload, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def _gap(gap: Mapping[str, Any]) -> dict[str, Any]:
-    """A gap, or a row of the `gaps` view, whose `gap_type` is the envelope's `type`."""
+    """Return a gap for the envelope. In a row of the `gaps` view `gap_type` becomes `type`."""
     fields = _object((("type" if name == "gap_type" else name, value) for name, value in gap.items()), "gaps", "", 0)
     reason = fields.get("reason")
     clean_gap(fields.get("type", ""), reason if isinstance(reason, str) else "")
@@ -127,8 +127,8 @@ def _gap(gap: Mapping[str, Any]) -> dict[str, Any]:
 def strict(value: Any, field: str, place: str, depth: int = 0) -> Any:
     """Return a value in strict JSON types. `field` and `place` locate it in an error; no error shows the value.
 
-    Instants are ISO text in UTC with `Z`, naive datetimes, dates and times ISO text, durations ISO 8601 in seconds,
-    NaN and infinities null, decimals numbers where that is exact and text where not, bytes hexadecimal text.
+    Instants are ISO text in UTC with `Z`, naive datetimes, dates and times ISO text, durations ISO 8601 in seconds, NaN
+    and infinities null, decimals numbers if that is exact and text otherwise, bytes hexadecimal text.
     """
     if value is None or isinstance(value, bool | str):
         return _text(value, field, place) if isinstance(value, str) else value

@@ -1,8 +1,8 @@
-"""Copies what a session shows into plain Delta tables, for engines that know nothing of as of.
+"""Copies of a session as plain Delta tables, for engines without as-of queries.
 
-The rows are those of the instant, and that is all a copy promises: its reader has no wall, and it
-does not follow the lake. The table `receipt` says what was asked and what came out: a row for each of
-them, written last. A copy without these rows is not whole.
+A copy contains the rows of the instant and makes no other promise: it has no wall, and it is not updated. The table
+`receipt` records the question and the results, with one row per table, written last. A copy without these rows is
+incomplete.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ ORDER BY {order}"""
 
 @dataclass(frozen=True, kw_only=True)
 class Exported:
-    """A table that was written. sha256: of the hashes of its answers, one for each UTC month of available_at."""
+    """A table that was written. sha256: of the hashes of its answers, one per UTC month of available_at."""
 
     table: str
     rows: int
@@ -49,10 +49,10 @@ class Exported:
 
 
 def export(session: Session, target: str, *, revisions: bool = False) -> list[Exported]:
-    """Write every dataset that a session shows, and its gaps, as a Delta table below a folder or an s3:// URL.
+    """Write every dataset of a session, and its gaps, as a Delta table below a folder or an s3:// URL.
 
-    revisions: all revisions that were public, in place of the newest ones. Raises BadInput for a target that holds
-    files, and what queries and the store raise; nothing is left there then.
+    revisions: write all public revisions instead of the newest ones. Raises BadInput for a target that contains files,
+    and the errors of queries and the store. After an error the target is empty.
     """
     try:
         store = open_store(target)
@@ -93,7 +93,7 @@ def _write(session: Session, store: Store, name: str, view: str) -> Exported:
 
 
 def order(key: Sequence[str], columns: Sequence[str]) -> list[str]:
-    """Return the columns by which rows of a table with this key and these columns have one order."""
+    """Return the columns that order the rows of a table with this key and these columns uniquely."""
     unique = [AVAILABLE_AT, *key, *(["revision"] if "revision" in columns else [])]
     return unique if key and set(unique) <= set(columns) else [AVAILABLE_AT, *columns]
 

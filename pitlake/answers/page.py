@@ -1,7 +1,7 @@
-"""Answers handed to agents: a session's rows as the envelope, a page at a time, never a cut text.
+"""Answers for agents: a session's rows as envelopes, page by page, never truncated inside a row.
 
-What proves a row, or says that it was computed, is pitlake.answers.provenance's; where nothing is public yet, so that a
-row has no instant, it becomes a gap. The envelope's form and its gate are pitlake.answers.envelope's.
+pitlake.answers.provenance decides whether a row is proven or computed. A row without an instant, because nothing is
+public yet, becomes a gap. pitlake.answers.envelope defines the envelope and its gate.
 """
 
 from collections.abc import Callable, Iterable
@@ -31,7 +31,7 @@ _HINTS = {
 
 @dataclass(frozen=True)
 class Page:
-    """Some of an answer's rows as an envelope. `following` is the number of the row after them, None at the end."""
+    """A page of an answer as an envelope. `following` is the number of the next row, None at the end."""
 
     payload: Envelope
     following: int | None
@@ -46,10 +46,10 @@ def page(
     max_rows: int | None = None,
     max_bytes: int | None = None,
 ) -> Page:
-    """Return the rows from `start` on that fit both caps, at least one; whole rows only.
+    """Return the rows from `start` on that fit both limits, at least one; whole rows only.
 
-    as_of: what the gate judges against, None in open mode. Raises EnvelopeRefused with the next step, BadInput for
-    values JSON can't say and for a row that alone is larger than max_bytes.
+    as_of: the gate's cut-off, None in open mode. Raises EnvelopeRefused with the next step, BadInput for values JSON
+    can't represent and for a single row larger than max_bytes.
     """
     encoded = rows_of(table.slice(start, max_rows), max_bytes)
     rows = _fitting(map(provenance.item, encoded), lambda row: open_envelope([row], []), max_bytes)
@@ -60,12 +60,12 @@ def page(
 
 
 def text(table: "pa.Table", provenance: Provenance, as_of: datetime | None) -> bytes:
-    """Return a whole answer as the envelope's one JSON text."""
+    """Return a whole answer as the JSON text of one envelope."""
     return to_json(page(table, provenance, as_of).payload).encode() + b"\n"
 
 
 def gaps_page(table: "pa.Table", as_of: datetime | None, *, start: int, max_rows: int, max_bytes: int) -> Page:
-    """Return rows of the `gaps` view as the gaps of an envelope without data; caps and errors are those of `page`."""
+    """Return rows of the `gaps` view as the gaps of an envelope without data; limits and errors as for `page`."""
     gaps = _fitting(rows_of(table.slice(start, max_rows), max_bytes), lambda gap: open_envelope([], [gap]), max_bytes)
     stop = start + len(gaps)
     return Page(_gated([], gaps, as_of), stop if stop < table.num_rows else None)
@@ -74,7 +74,7 @@ def gaps_page(table: "pa.Table", as_of: datetime | None, *, start: int, max_rows
 def _fitting(
     items: Iterable[dict[str, Any]], alone: Callable[[dict[str, Any]], Envelope], max_bytes: int | None
 ) -> list[dict[str, Any]]:
-    """The first items whose JSON fits. alone: an item as an envelope of its own."""
+    """Return the first items whose JSON fits. alone: one item as a separate envelope."""
     fitting: list[dict[str, Any]] = []
     size = 0
     for item in items:

@@ -1,9 +1,9 @@
-"""What an item handed to an agent rests on: a row of the lake, which proves itself, or something computed from rows.
+"""The provenance of an item: a row of the lake, which carries its proof, or a value computed from rows.
 
-An item bears proof (`available_at`, `available_at_source`, `evidence`) where it is a row of one dataset's view with its
-values unchanged, or of a named query, whose text is ours. Any other (a join, an aggregate, a renamed column, a
-constant) bears none, whatever its statement says: it is marked `computed`, with the newest available_at of what it
-may have been computed from. The process that runs a statement tells which it is: pitlake.session.sql.reading.
+An item carries proof (`available_at`, `available_at_source`, `evidence`) if it is an unchanged row of one dataset's
+view, or a row of a named query, which comes with pitlake. Any other item (a join, an aggregate, a renamed column, a
+constant) carries none, whatever its statement says. It is marked `computed`, with the newest available_at of its
+possible inputs. The process that runs a statement decides which it is: pitlake.session.sql.reading.
 """
 
 from collections.abc import Mapping
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Provenance:
-    """proven: the rows bear proof of their own. newest_input_at: the newest instant of what was read, None where
-    nothing of it is public yet.
+    """proven: the rows carry their own proof. newest_input_at: the newest instant of what was read, None if none of it
+    is public yet.
     """
 
     proven: bool
@@ -37,7 +37,7 @@ class Provenance:
         return cls(query is not None or result.reading.rows_of is not None, max(newest_inputs, default=None))
 
     def item(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the row as an item; a computed one carries no proof of its own and says that it was computed."""
+        """Return the row as an item; a computed one is marked and carries no proof."""
         if self.proven and row.get(AVAILABLE_AT) is not None:
             return dict(row)
         values = {name: value for name, value in row.items() if name.lower() not in (*PROOF, COMPUTED, NEWEST_INPUT)}

@@ -1,6 +1,6 @@
-"""Kept receipts and their replay: the same question asked again gives the same bytes, or says what is missing.
+"""Stored receipts and their replay: repeating the question gives the same bytes, or an error that says what is missing.
 
-A result keeps its own receipt (`Result.keep`), and the lake what a kept receipt needs.
+A result stores its own receipt (`Result.keep`), and the lake protects what a stored receipt needs.
 """
 
 import hashlib
@@ -45,19 +45,19 @@ _IS_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 def ids(root: str | Path | None = None) -> frozenset[str]:
-    """Return the ids of the receipts kept in a lake, sound or damaged."""
+    """Return the ids of the receipts stored in a lake, intact or damaged."""
     return frozenset(receipt_ids(open_store(root)))
 
 
 def kept_at(root: str | Path | None = None) -> dict[str, datetime]:
-    """Return when each receipt of a lake was kept, by id, newest first."""
+    """Return when each receipt of a lake was stored, by id, newest first."""
     times = {file.key: file.modified for file in open_store(root).walk(RECEIPTS)}
     ordered = sorted(times.items(), key=lambda item: item[1], reverse=True)
     return {Path(key).stem: from_micros(int(seconds * 1e6)) for key, seconds in ordered if key.endswith(".json")}
 
 
 def survey(root: str | Path | None = None) -> tuple[dict[str, Receipt], list[ReceiptDamaged]]:
-    """Return the receipts kept in a lake, by id, and what is wrong with those that are damaged."""
+    """Return the receipts stored in a lake, by id, and the faults of damaged ones."""
     store = open_store(root)
     sound: dict[str, Receipt] = {}
     damaged: list[ReceiptDamaged] = []
@@ -70,8 +70,8 @@ def survey(root: str | Path | None = None) -> tuple[dict[str, Receipt], list[Rec
 
 
 def find(reference: str, root: str | Path | None = None) -> Receipt:
-    """Return a receipt by the path of its file, by its id or the start of it, or by the sha256 of its answer, of which
-    the newest version's is given. Raises BadInput, ReceiptDamaged.
+    """Return a receipt by its file's path, by its id or the start of it, or by the sha256 of its answer (the newest
+    version). Raises BadInput, ReceiptDamaged.
     """
     if _IS_SHA256.fullmatch(reference):
         return _of_answer(reference, root)
@@ -86,7 +86,7 @@ def find(reference: str, root: str | Path | None = None) -> Receipt:
 
 
 def forget(reference: str, root: str | Path | None = None) -> str:
-    """Stop keeping a receipt, be it damaged; returns its id. The version it needs may then be vacuumed."""
+    """Remove a receipt, even a damaged one; returns its id. A vacuum may then remove the version it needs."""
     store = open_store(root)
     is_file = reference.endswith(".json")
     name = _id(store, receipt_id(_file(Path(reference))) if is_file else reference)
@@ -102,10 +102,10 @@ def replay(
     isolation: Any = "process",
     catalogue: "Catalogue | None" = None,
 ) -> "Result":
-    """Ask a receipt's question again and give the same answer.
+    """Repeat a receipt's question and return the same answer.
 
     loaded: the rows the session had loaded, by name. catalogue: as the session's. Raises VersionVacuumed or
-    ReplayImpossible saying what is missing, ReplayDiffers when the answer has changed.
+    ReplayImpossible if something is missing, ReplayDiffers if the answer has changed.
     """
     question = receipt.question
     with _reopen(question, lake, isolation, catalogue) as session:
@@ -158,7 +158,7 @@ def _reopen(
 
 
 def _catalogue_query(question: Question) -> Query | None:
-    """Return the query that was asked, as long as the catalogue has it with the same text."""
+    """Return the catalogue query of the question, if the catalogue still has it with the same text."""
     query = queries.all_queries().get(question.query or "")
     return query if query and query.sql == question.sql else None
 
@@ -187,7 +187,7 @@ def _why(then: Question, now: Question) -> str:
 
 
 def values(parameters: str) -> Any:
-    """Return the parameters a question was bound to: a list, a dict or None. Raises ReceiptDamaged otherwise."""
+    """Return the parameters of a question: a list, a dict or None. Raises ReceiptDamaged otherwise."""
     from pitlake.session.sealed.protocol import unpack_parameters
 
     try:
@@ -256,7 +256,7 @@ def _texts(texts: Any) -> tuple[str, ...]:
 
 
 def _made(kind: type[_Kind], fields: dict[str, Any]) -> _Kind:
-    """What a file tells, in the types it must have. A field with a default may be one that is newer than the file."""
+    """Parse the receipt's fields into their types. A field with a default may be newer than the file."""
     for name, hint in get_type_hints(kind).items():
         allowed = get_args(hint) if isinstance(hint, UnionType) else (get_origin(hint) or hint,)
         if name in fields and type(fields[name]) not in allowed:

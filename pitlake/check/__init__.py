@@ -1,7 +1,7 @@
-"""Does a function look ahead? `check` runs it on lakes that end at T and reports what changes its past.
+"""Checks whether a function looks ahead: runs it on lakes that end at T and reports what changes its past.
 
-`worlds` makes such lakes, `child` runs the function in a process of its own, `tables` gives its answers one form,
-`compare` finds the first difference, `checking` decides what is run and what it means.
+`worlds` makes such lakes, `child` runs the function in a separate process, `tables` normalises its results, `compare`
+finds the first difference, and `checking` decides what to run and what a difference means.
 """
 
 from typing import TYPE_CHECKING

@@ -1,8 +1,8 @@
-"""Which worlds a function is run on, and what a difference between two of them means.
+"""The worlds a function runs on, and the meaning of a difference between two of them.
 
-At an instant T the answer must be the same on the lake, on the lake cut at T, on lakes with another future, and, where
-rows came out late, on the same lake cut at T. An answer that is a history, a table with many dates, must have the same
-rows up to T on all of those, though it is asked for as of the end.
+At an instant T the result must be the same on the lake, on the lake cut at T, on lakes with another future, and, if
+rows were published late, on the same lake cut at T. A result that is a history (a table with many dates) must have the
+same rows up to T on all of these, even if it is asked as of the end.
 """
 
 import os
@@ -47,10 +47,10 @@ class Check:
 
     Attributes:
         function: the function.
-        since, until: it is asked as of instants from one to the other.
-        every: how far apart they lie, a key of STEPS.
-        trials: how many of them are tried, spread evenly.
-        datasets: those its sessions bind; None for all.
+        since, until: the first and last instant of the runs.
+        every: the interval between instants, a key of STEPS.
+        trials: the number of instants to try, spread evenly.
+        datasets: the datasets its sessions bind; None for all.
         time: the column that dates the rows of a history; found by its name or index where it is None.
         allowed: files it may read.
     """
@@ -74,14 +74,14 @@ class Check:
 
     @property
     def instants(self) -> list[datetime]:
-        """Return the instants that are tried: some of the steps from the first to the last, spread evenly."""
+        """Return the instants to try: some of the steps from the first to the last, spread evenly."""
         count = (self.until - self.since) // STEPS[self.every] + 1
         chosen = {round(number * (count - 1) / max(self.trials - 1, 1)) for number in range(self.trials)}
         return [self.since + number * STEPS[self.every] for number in sorted(chosen)]
 
     @property
     def cuts(self) -> list[datetime]:
-        """Return instants strictly between the two ends, one in each of as many equal spans, at any time of day."""
+        """Return instants strictly between the two ends, one in each of equal spans, at any time of day."""
         rng = random.Random(self.trials)  # noqa: S311 - the same instants each time
         span = (self.until - self.since) / self.trials
         return [self.since + span * (number + rng.uniform(0.05, 0.95)) for number in range(self.trials)]
@@ -89,7 +89,7 @@ class Check:
 
 @dataclass
 class LookAheadReport:
-    """What a check found. compared: pairs of answers; skipped: why others were not compared, each with its count."""
+    """The result of a check. compared: pairs of results; skipped: why others were not compared, with counts."""
 
     check: Check
     findings: list[Finding] = field(default_factory=list)
@@ -128,22 +128,22 @@ def check(  # noqa: PLR0913 - all that a check is asked for
     time: str | None = None,
     allow: Sequence[str | Path] = (),
 ) -> LookAheadReport:
-    """Run a function on many worlds of a lake and return what in its answers depends on what was not public.
+    """Run a function on many worlds of a lake and return the parts of its results that depend on unpublished rows.
 
     Args:
         function: `panel(session)` or `panel(session, as_of)`, at the top level of a file; or "FILE.py::NAME".
-        since: From when it is asked as of; a date counts at its end in New York.
-        until: Until when.
-        every: How far apart the instants lie: hour, day, week or month.
-        trials: How many of them are tried, spread evenly.
+        since: The first instant; a date counts at its end in New York.
+        until: The last instant.
+        every: The interval between instants: hour, day, week or month.
+        trials: The number of instants to try, spread evenly.
         lake: The lake or its root (default: $PITLAKE_LAKE, else ./.pitlake/lake).
         version: A lake version (default: the newest).
-        datasets: Those that its sessions bind (default: all).
-        time: The column that dates the rows of a history, where neither its name nor an index says so.
+        datasets: The datasets its sessions bind (default: all).
+        time: The column that dates the rows of a history, if neither its name nor an index shows it.
         allow: Files that the function may read.
 
     Raises:
-        BadInput: For an argument that can't be used, and a function that fails or answers at random.
+        BadInput: For an invalid argument, and a function that fails or gives random results.
         LakeNotFound: See `pitlake.errors`.
     """
     request = Check(
@@ -187,8 +187,8 @@ def _instant(text: str | date, field: str) -> datetime:
 
 @dataclass(frozen=True)
 class _Pair:
-    """Two runs that must agree as of `at`: with later rows, and without them. rebuild: the second run's world where
-    only some datasets are cut.
+    """Two runs that must agree as of `at`: with later rows, and without them. rebuild: the second run's world if only
+    some datasets are cut.
     """
 
     at: datetime
@@ -248,7 +248,9 @@ class _Checking:
         )
 
     def _run(self, tasks: Sequence[Task]) -> list[list[TaskReply]]:
-        """Run tasks. Where one fails that binds only what the first run read, it may want more, and is run again."""
+        """Run tasks. A task that fails with only the datasets of the first run may need more, and is repeated with
+        all.
+        """
         answers = self.children.run(tasks)
         wanting = [
             number
@@ -276,7 +278,7 @@ class _Checking:
             raise BadInput("function", problem, "give its random numbers a seed")
 
     def _pairs(self, at: datetime, as_of: datetime) -> Iterator[_Pair]:
-        """Yield runs that must agree: in what counts as past at one instant, asked as of the same or a later one."""
+        """Yield pairs of runs that must agree about the past at one instant, run as of the same or a later instant."""
         worlds, seed, spelled = self.worlds, int(at.timestamp()), clock.iso(at)
         full = self._task(self.full, as_of)
 
@@ -295,7 +297,7 @@ class _Checking:
         yield _Pair(at, _LATE.format(spelled), self._task(late, as_of), self._task(cut_late(), as_of), cut_late)
 
     def _compare(self, pairs: Sequence[_Pair], time: str | None) -> None:
-        """Run pairs and keep the smallest difference of each column."""
+        """Compare pairs of runs and keep the smallest difference of each column."""
         tasks = {id(task): task for pair in pairs for task in (pair.left, pair.right)}
         replies = {name: self.alone[task.instants[0]] for name, task in tasks.items() if self._is_known(task)}
         new = [name for name in tasks if name not in replies]
@@ -318,7 +320,7 @@ class _Checking:
         return task.snapshot is self.full and task.instants[0] in self.alone
 
     def _compare_failures(self, pair: _Pair, left: TaskReply, right: TaskReply, *, looks: bool) -> None:
-        """Count a failure as a difference only where later rows were removed."""
+        """Count a failure as a difference only if later rows were removed."""
         if looks and left.answer is not None and pair.words.startswith(_CUT[:10]):
             self.report.compared += 1
             difference = Difference("answer", {}, "an answer", right.error, 1)
@@ -337,7 +339,7 @@ class _Checking:
             self._add("clock", self.check.until, difference, words)
 
     def _check_memory(self, moments: Sequence[datetime]) -> None:
-        """Ask the same again in one process, the latest first, where what was remembered may come out."""
+        """Repeat the runs in one process, the latest first, which shows results of a cache."""
         instants = (self.check.until, *sorted({*moments} - {self.check.until}, reverse=True))
         (replies,) = self._run([self._task(self.full, *instants)])
         for at, reply in zip(instants[1:], replies[1:], strict=True):
@@ -363,7 +365,7 @@ class _Checking:
             self._add("future", pair.at, difference, pair.words, causes.get(column, ()))
 
     def _causes(self) -> dict[str, tuple[str, ...]]:
-        """Return the datasets of which the later rows alone change a column: each is cut by itself."""
+        """Return the datasets whose later rows alone change a column, by cutting each one separately."""
         causes: dict[str, tuple[str, ...]] = {}
         for column, (pair, _) in self.examples.items():
             candidates = [

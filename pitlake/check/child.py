@@ -1,7 +1,7 @@
 """The process that runs a checked function: `python -m pitlake.check.child`. It forks a new one for each task.
 
-A fork has imported pitlake and pandas but never the user's module, so each task begins without anything remembered.
-Tasks come on stdin and replies go to stdout, each pickled after its length; what the function prints goes to stderr.
+A fork has imported pitlake and pandas but never the user's module, so no task sees an earlier task's caches. Tasks come
+on stdin and replies go to stdout, each pickled after its length. The function's output goes to stderr.
 """
 
 import gc
@@ -76,7 +76,7 @@ def main() -> None:
 
 
 def run(task: Task) -> list[TaskReply]:
-    """Run a task in this process, which is spoilt by it, and return a reply for each call."""
+    """Run a task in this process, which must not be used again, and return a reply for each call."""
     sys.path[:] = [str(task.function.path.parent), *(path for path in task.paths if path not in ("", sys.path[0]))]
     random.seed(0)
     with suppress(ImportError):

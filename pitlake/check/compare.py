@@ -1,4 +1,4 @@
-"""The first difference of two answers, column by column. Rows are matched by their dates and names, not by position."""
+"""The first difference of two results, column by column. Rows are matched by their dates and names, not by position."""
 
 import math
 from collections import Counter, defaultdict
@@ -18,7 +18,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Difference:
-    """Where two answers differ in a column: the first row, both values, and in how many rows they do."""
+    """A difference in one column: the first row, both values, and the number of rows that differ."""
 
     column: str
     row: Row
@@ -33,7 +33,7 @@ def differences(
     """Return the first difference of each column.
 
     Args:
-        time: The column that dates the rows; they are compared in its order.
+        time: The column that dates the rows, which gives the order of comparison.
         until: Compare only the rows dated at or before this instant.
     """
     since = max(_first(left, time), _first(right, time))  # a panel of the last n rows begins elsewhere
@@ -55,7 +55,7 @@ def differences(
 
 
 def same(first: Any, second: Any) -> bool:
-    """Return whether two values are the same, up to the order in which floats were added."""
+    """Return whether two values are equal, except for the order in which floats were added."""
     if isinstance(first, float | int) and isinstance(second, float | int):
         return first == second or math.isclose(first, second, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
     if isinstance(first, list) and isinstance(second, list):
@@ -81,7 +81,7 @@ def _rows(answer: Answer, time: str | None, since: datetime, until: datetime | N
 def _key(
     left: tuple[Answer, list[Row]], right: tuple[Answer, list[Row]], names: Sequence[str], time: str | None
 ) -> tuple[str, ...]:
-    """Return the fewest columns that name a row in both answers: the index and the date, then others in their order."""
+    """Return the fewest columns that identify a row in both results: the index and the date, then others in order."""
     index = [name for name in dict.fromkeys((*left[0].index, *right[0].index)) if name in names]
     key = list(dict.fromkeys([*([time] if time else []), *index]))
     both = (left[1], right[1])
@@ -115,7 +115,7 @@ def _identity(row: Row, key: Sequence[str]) -> tuple[str, ...]:
 def _matched(
     left: Sequence[Row], right: Sequence[Row], key: Sequence[str]
 ) -> tuple[list[tuple[Row, Row]], list[Row], list[Row]]:
-    """Return the pairs of rows with the same key, and the rows that have none; equal keys are paired in order."""
+    """Return the pairs of rows with the same key, and the rows without a partner; equal keys are paired in order."""
     waiting: dict[tuple[str, ...], list[Row]] = defaultdict(list)
     for row in sorted(right, key=_order):
         waiting[_identity(row, key)].append(row)
@@ -132,7 +132,7 @@ def _matched(
 def _unmatched(
     left: list[Row], right: list[Row], key: Sequence[str], names: Sequence[str], time: str | None
 ) -> Iterator[tuple[str, Row, Any, Any]]:
-    """Yield what differs in rows without a partner: the column of the key by which they miss each other, or the row."""
+    """Yield the differences of rows without a partner: the column of the key in which they differ, or the row."""
     for name in key:
         rest = [other for other in key if other != name]
         if name == time or not rest or not left or not right:

@@ -1,4 +1,4 @@
-"""A finding: one output that depends on what was not public, with the smallest example of it."""
+"""A finding: an output that depends on unpublished rows, with its smallest example."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,18 +20,18 @@ KINDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One output of a function that depends on what was not public.
+    """One output of a function that depends on unpublished rows.
 
     Attributes:
         kind: a key of KINDS.
         at: the instant after which nothing may matter.
-        column: the output; "" where it is the function as a whole.
-        row: what names the row of the example.
-        with_future: the value where later rows are there.
-        without_future: the value where they are not.
-        datasets: those whose later rows alone make the difference.
+        column: the output; "" for the function as a whole.
+        row: the name of the example's row.
+        with_future: the value with later rows.
+        without_future: the value without them.
+        datasets: the datasets whose later rows alone make the difference.
         world: what was done to the lake.
-        where: the line of the function's code, where one does it.
+        where: the responsible line of the function's code, if known.
     """
 
     kind: str

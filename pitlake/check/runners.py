@@ -1,4 +1,4 @@
-"""Processes that run tasks, a few at a time: the parents' end of `child`."""
+"""Processes that run tasks in parallel: the parent's side of `child`."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ _PROGRAM = "from pitlake.check.child import main; main()"
 
 
 class Runners:
-    """Child processes that wait for tasks."""
+    """Child processes that are ready for tasks."""
 
     def __init__(self, count: int) -> None:
         self._idle: SimpleQueue[subprocess.Popen[bytes]] = SimpleQueue()
@@ -27,7 +27,7 @@ class Runners:
         self._threads = ThreadPoolExecutor(count)
 
     def run(self, tasks: Sequence[Task]) -> list[list[TaskReply]]:
-        """Run tasks side by side and return their replies."""
+        """Run tasks in parallel and return their replies."""
         return list(self._threads.map(self._run, tasks))
 
     def close(self) -> None:

@@ -1,4 +1,6 @@
-"""What a function returns, in one form: columns of plain Python values. Frames, Arrow, dicts, lists and scalars."""
+"""The results of a function in one form: columns of plain Python values. Accepts frames, Arrow, dicts, lists and
+scalars.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -18,7 +20,7 @@ _PLAIN = (bool, int, float, str, bytes, date, time, timedelta, Decimal, type(Non
 
 @dataclass(frozen=True)
 class Answer:
-    """A function's answer as columns of one length. index: those that were its index."""
+    """A function's result as columns of one length. index: the names of its index columns."""
 
     columns: Mapping[str, list[Any]]
     index: tuple[str, ...] = ()
@@ -30,9 +32,9 @@ class Answer:
         return len(next(iter(self.columns.values()), []))
 
     def time_column(self, name: str | None) -> str | None:
-        """Return the column that dates the rows, or None where the answer is a look at one instant.
+        """Return the column that dates the rows, or None if the result is a snapshot of one instant.
 
-        Raises BadInput where `name`, which the user gives, is not a column of instants or dates.
+        Raises BadInput if the user's `name` is not a column of instants or dates.
         """
         if name is not None:
             if name not in self.columns:
@@ -45,15 +47,17 @@ class Answer:
         return next((column for column in candidates if len(_dates(self.columns[column])) >= LEAST_DATES), None)
 
     def _tells_rows_apart(self, column: str) -> bool:
-        """Return whether a text names each row: a table of one row a company is a look at one instant."""
+        """Return whether a text column identifies each row: a table with one row per company is a snapshot of one
+        instant.
+        """
         values = self.columns[column]
         return all(isinstance(value, str) for value in values) and len(set(values)) == len(values)
 
 
 def public_from(values: Sequence[Any]) -> list[datetime | None]:
-    """Return from when rows with these dates count as past: a date counts at its end in New York.
+    """Return when rows with these dates are in the past: a date is past at its end in New York.
 
-    Instants that all lie at midnight are dates. Other instants without a zone are read as UTC.
+    If all instants are midnights they are dates. Other instants without a zone are read as UTC.
     """
     instants = [value for value in values if isinstance(value, datetime)]
     midnights = all(value.time() == time() for value in instants)
@@ -69,13 +73,13 @@ def _public_from(value: Any, *, midnights: bool) -> datetime | None:
 
 
 def _dates(values: Sequence[Any]) -> set[Any]:
-    """Return the distinct dates of a column; none where it holds anything else."""
+    """Return the distinct dates of a column; none if it contains anything else."""
     dates = {value for value in values if value is not None}
     return dates if dates and all(isinstance(value, date) for value in dates) else set()
 
 
 def answer_of(returned: Any) -> Answer:
-    """Return what a function returned as an `Answer`. Raises BadInput for what has no columns and no value."""
+    """Return a function's result as an `Answer`. Raises BadInput if it has neither columns nor a value."""
     library = type(returned).__module__.partition(".")[0]
     if library == "pandas" and hasattr(returned, "reset_index"):
         return _from_pandas(returned)
@@ -157,7 +161,9 @@ def _from_list(returned: Sequence[Any], index: Sequence[str] = ()) -> Answer:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value that compares and travels: NaN and NaT become None, numpy's and pandas' values Python's own."""
+    """Return a value that can be compared and pickled: NaN and NaT become None, numpy and pandas values become Python
+    values.
+    """
     if hasattr(value, "to_pydatetime"):
         return None if value != value else value.to_pydatetime(warn=False)
     if hasattr(value, "to_timestamp"):

@@ -1,4 +1,4 @@
-"""What travels between a check and the processes that run the function: the function, what to call it with, replies."""
+"""The messages between a check and the processes that run the function: the function, its calls, and replies."""
 
 import inspect
 from collections.abc import Callable
@@ -16,7 +16,7 @@ EXAMPLE = "give FILE.py::FUNCTION, such as features.py::panel"
 
 @dataclass(frozen=True)
 class Function:
-    """A function by the file it is in and its name there, as a new process finds it."""
+    """A function by its file and its name, so that a new process can find it."""
 
     path: Path
     name: str
@@ -34,7 +34,7 @@ class Function:
 
     @classmethod
     def of(cls, function: Callable[..., Any] | str) -> "Function":
-        """Return where a function is defined, which is given itself or as text. Raises BadInput."""
+        """Return the location of a function, given as an object or as text. Raises BadInput."""
         if isinstance(function, str):
             return cls.parse(function)
         name, source = getattr(function, "__qualname__", ""), None
@@ -51,14 +51,14 @@ class Function:
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """Calls of the function, one after the other in one new process, on one world of the lake.
+    """Calls of the function, in order in one new process, on one world of the lake.
 
     Attributes:
-        instants: the instants it is called as of, in this order.
-        datasets: those that its sessions bind; None for all.
+        instants: the instants of the calls, in this order.
+        datasets: the datasets its sessions bind; None for all.
         clock: how far the machine's clock seems to be ahead.
-        paths: where modules are imported from.
-        lake: where the lake is, for the contracts of mounted tables.
+        paths: the folders that modules are imported from.
+        lake: the lake's location, for the contracts of mounted tables.
         folder: for temporary files.
     """
 
@@ -74,7 +74,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Sighting:
-    """Something a call did that no lake can date: `kind` of a finding, `subject` which, `where` the line of code."""
+    """An action of a call that no lake can date: `kind` of the finding, `subject`, and `where` in the code."""
 
     kind: str
     subject: str
@@ -83,9 +83,9 @@ class Sighting:
 
 @dataclass(frozen=True)
 class TaskReply:
-    """What became of one call: the answer, or the error; bad_input: that of a function that can't be checked.
+    """The result of one call: the answer, or the error; bad_input: the error of a function that can't be checked.
 
-    datasets: those it read; None where that is not known.
+    datasets: the datasets it read; None if unknown.
     """
 
     answer: Answer | None

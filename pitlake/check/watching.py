@@ -1,7 +1,7 @@
-"""What a call may do besides asking its session: open others, read files, ask the network, look at the clock.
+"""Watches a call's actions besides queries of its session: other sessions, files, network requests, the clock.
 
-Used in a process that runs one task. Other sessions are opened on the task's world; what no lake dates is noted with
-the line of the user's code that does it.
+It is used in a process that runs one task. Other sessions are opened on the task's world. Actions that no lake can date
+are recorded with the line of the user's code.
 """
 
 import datetime as dt
@@ -51,7 +51,7 @@ _LIBRARIES = tuple(
 
 
 class Watch:
-    """What the calls of a task do. at: the instant of the running call; None between calls."""
+    """The actions of a task's calls. at: the instant of the running call; None between calls."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -70,7 +70,7 @@ class Watch:
         return self._open(world, **options)
 
     def start(self) -> None:
-        """Watch this process from now on, for good."""
+        """Watch this process from now on, permanently."""
         sys.addaudithook(self._audit)
         api.open_session = self._open_another
         self._wrap_queries()
@@ -170,7 +170,7 @@ def _writes(mode: Any, flags: Any) -> bool:
 
 
 def _line_of_user(frame: FrameType | None) -> str | None:
-    """Return the nearest line that belongs to no library; None where pitlake itself, or an import, asked for it."""
+    """Return the nearest line outside any library; None if pitlake itself or an import is the caller."""
     while frame is not None:
         name = frame.f_code.co_filename
         if name.startswith("<frozen importlib"):

@@ -1,7 +1,7 @@
 """Other worlds of one lake version: cut at an instant, with another future, or with rows that were published later.
 
-A world is a `Snapshot` whose files are the lake's own where nothing changed, and rewritten ones in a folder where
-something did. The lake itself is read and never written.
+A world is a `Snapshot`. Its files are the lake's own where nothing changed, and rewritten files in a folder otherwise.
+The lake itself is only read.
 """
 
 import random
@@ -29,7 +29,7 @@ _SYSTEM = frozenset({AVAILABLE_AT, OBSERVED_AT, "available_at_source", "evidence
 
 @dataclass(frozen=True)
 class Worlds:
-    """The worlds of a lake version. datasets: those that are changed. folder: where rewritten files go."""
+    """The worlds of a lake version. datasets: the datasets to change. folder: the folder of rewritten files."""
 
     snapshot: Snapshot
     datasets: Collection[str]
@@ -37,7 +37,7 @@ class Worlds:
 
     @property
     def full(self) -> Snapshot:
-        """Return the version as it is, as plain data that travels to other processes."""
+        """Return the version unchanged, as plain data that can be sent to other processes."""
         tables = {name: TableState(self.snapshot.files(name)) for name in self.snapshot.tables}
         return Snapshot(self.snapshot.version, tables)
 
@@ -54,9 +54,9 @@ class Worlds:
         return self._changed(of or self.full, names, cut)
 
     def altered(self, at: datetime, seed: int) -> Snapshot:
-        """Return a world that is the same up to an instant, its rows in another order, and tells another story later.
+        """Return a world that is the same up to an instant, with its rows in another order, and different afterwards.
 
-        Numbers change; texts change places, so that each is still one of its kind.
+        Numbers change; texts are permuted, so that each is still a valid one.
         """
         rng = np.random.default_rng(seed)
         bound = pa.scalar(at, pa.timestamp("us", "UTC"))
@@ -122,7 +122,7 @@ class Worlds:
         return Snapshot(snapshot.version, tables)
 
     def _rewritten(self, file: DataFile, change: Callable[[pa.Table], pa.Table]) -> list[DataFile]:
-        """Return a file with other rows in place of a file, one for each month; none where none are left."""
+        """Return a file with other rows in place of a file, one per month; none if no rows are left."""
         rows = change(_read(file))
         if not len(rows):
             return []

@@ -1,7 +1,7 @@
 """The command line, `pitlake …`: data goes to stdout, messages go to stderr.
 
-Each command lives in a module of its own name, imported when it is called, so that the start is quick. Commands raise
-the errors of `pitlake.errors`; this module alone turns them into one line and an exit code. No command logic here.
+Each command is in a module of its own name, which is imported when it is called, so that the start is quick. Commands
+raise the errors of `pitlake.errors`; this module turns them into one line and an exit code.
 """
 
 import sys
@@ -62,8 +62,8 @@ EXIT_CODES = "Exit codes: 0 success, 1 failure, 2 bad input, 130 interrupted, 14
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are the `command` of the modules named in COMMANDS, and what is added to them from
-    outside of the kernel; all are imported on use.
+    """A group of commands: the `command` of the modules in COMMANDS, and commands added from outside the kernel. All
+    are imported when used.
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -76,7 +76,7 @@ class LazyGroup(click.Group):
 
 
 def names() -> list[str]:
-    """Return the names of all commands: the kernel's own, then those that are added."""
+    """Return the names of all commands: the kernel's own, then added ones."""
     return [*COMMANDS, *(name for name in extensions.entries("commands") if name not in COMMANDS)]
 
 
@@ -100,7 +100,7 @@ def load(name: str) -> click.Command:
 def cli(context: click.Context) -> None:
     """Query the lake as of an instant.
 
-    Whoever asks as of T cannot see anything that was not public at T, because it is not there.
+    A query as of T cannot see anything that was not public at T, because it is not there.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

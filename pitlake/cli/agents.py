@@ -1,4 +1,4 @@
-"""`pitlake agents …`: the agent kit in a project. What it holds and how it is put in: pitlake.agents."""
+"""`pitlake agents …`: the agent kit in a project. pitlake.agents implements it."""
 
 import os
 from pathlib import Path
@@ -82,7 +82,7 @@ def run(program: tuple[str, ...], as_of: str, known_by: str | None, lake: str | 
 
 @command.command(hidden=True)
 def connect() -> None:
-    """Pass stdin and stdout on to the server behind $PITLAKE_DOOR."""
+    """Connect stdin and stdout to the server behind $PITLAKE_DOOR."""
     from pitlake.agents.run import DOOR, connect
     from pitlake.errors import BadInput
 

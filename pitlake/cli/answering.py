@@ -1,6 +1,6 @@
-"""How commands answer: the shared output options, the rows in the chosen format, and the receipt on request.
+"""How commands answer: the shared output options, the rows in the chosen format, and an optional receipt.
 
-How rows look is render's, what the envelope says is pitlake.answers.page'.
+`render` formats rows; pitlake.answers.page makes envelopes.
 """
 
 from pathlib import Path
@@ -25,7 +25,7 @@ receipt_option = click.option(
 
 
 def answer_options(command: Decorated) -> Decorated:
-    """Add the options of commands that answer with rows."""
+    """Add the output options of commands that answer with rows."""
     for option in (receipt_option, output_option, format_option(FORMS)):
         command = option(command)
     return command
@@ -40,9 +40,9 @@ def deliver_answer(
     *,
     receipt: bool,
 ) -> int:
-    """Ask SQL or a catalogue query, write the rows, say as of what, and return how many rows there were.
+    """Run SQL or a catalogue query, write the rows and the instant, and return the number of rows.
 
-    receipt: whether to keep the receipt in the lake.
+    receipt: whether to store the receipt in the lake.
     """
     from pitlake.answers.page import text
     from pitlake.answers.provenance import Provenance
@@ -65,6 +65,8 @@ def deliver_answer(
 
 
 def door(session: "Session") -> str:
-    """What a session was opened by, in words. Its version, which counts what came after T too, is the receipt's."""
+    """Return how a session was opened, in words. The version is left to the receipt, because it counts what came after
+    T.
+    """
     as_of = f"as of {iso(session.as_of)}" if session.as_of else "open mode"
     return f"{as_of}, known by {iso(session.known_by)}" if session.known_by else as_of

@@ -36,9 +36,9 @@ from pitlake.cli.sessions import working
 def command(context: click.Context, /, function: str, form: str, output: Path | None, **options: object) -> None:
     """Find what a function's answers owe to later rows.
 
-    FUNCTION is FILE.py::NAME and takes a session, or a session and an instant. It is run on the lake, on lakes that end
-    at an instant, on lakes with another future, and where rows come out late. What changes its past is reported, and
-    the exit code is 1. That nothing was found is not a proof.
+    FUNCTION is FILE.py::NAME and takes a session, or a session and an instant. The check runs it on the lake, on lakes
+    that end at an instant, on lakes with another future, and with rows published late. It reports what changes the
+    function's past, and the exit code is then 1. That nothing was found is not a proof.
     """
     from pitlake.check import check
 

@@ -1,4 +1,4 @@
-"""`pitlake datasets`: the datasets and what a lake holds of each. Without an instant no row is read."""
+"""`pitlake datasets`: the datasets and their contents in a lake. Without an instant no row is read."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""`pitlake describe DATASET`: one dataset's page of the data dictionary, and what a lake holds of it.
+"""`pitlake describe DATASET`: one dataset's page of the data dictionary, and its contents in a lake.
 
 Without an instant no row is read.
 """

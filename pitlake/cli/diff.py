@@ -1,4 +1,4 @@
-"""`pitlake diff --from T1 --to T2`: what became public in between, dataset by dataset."""
+"""`pitlake diff --from T1 --to T2`: what became public in between, by dataset."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""`pitlake doctor`: whether this machine can do what pitlake promises, and what to do where it cannot.
+"""`pitlake doctor`: whether this machine can run pitlake's features, and how to fix what is missing.
 
-Each check gives a verdict and one sentence, and the command fails when a required one does. Nothing here repairs
-anything, opens a connection or prints a secret.
+Each check gives a verdict and one sentence. The command fails if a required check fails. Nothing here repairs anything,
+opens a connection or prints a secret.
 """
 
 import os
@@ -29,7 +29,7 @@ FULL_BYTES, NEAR_BYTES, NEAR_SHARE = 16 << 20, 512 << 20, 50
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What one check found. A failed check that is not `required` is worth knowing, no more."""
+    """The result of one check. A failed check that is not `required` is only a note."""
 
     name: str
     passed: bool
@@ -38,7 +38,7 @@ class Diagnosis:
 
     @property
     def verdict(self) -> str:
-        """Return ok, failed, or note."""
+        """Return the verdict: ok, failed, or note."""
         return "ok" if self.passed else "failed" if self.required else "note"
 
 

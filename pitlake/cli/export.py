@@ -25,11 +25,10 @@ if TYPE_CHECKING:
 def command(viewpoint: "Viewpoint", target: str, datasets: tuple[str, ...], revisions: bool) -> None:
     """Copy what was public at an instant into plain Delta tables.
 
-    Each dataset becomes a table, and a receipt says what was asked. Readers of the copy are not sealed: they can join
-    it with whatever else they have.
+    Each dataset becomes a table, and a receipt records the question. Readers of the copy are not sealed: they can join
+    it with any other data.
 
-    \b
-    pitlake export --as-of 2024-02-15T16:00:00-05:00 --to exported --dataset prices
+    \b pitlake export --as-of 2024-02-15T16:00:00-05:00 --to exported --dataset prices
     """
     from pitlake.answers.export import RECEIPT, export
 

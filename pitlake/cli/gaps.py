@@ -1,4 +1,4 @@
-"""`pitlake gaps`: what could not become a row, as far as that was public at an instant."""
+"""`pitlake gaps`: records that could not become rows, as far as public at an instant."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

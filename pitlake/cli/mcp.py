@@ -1,4 +1,4 @@
-"""`pitlake mcp`: the MCP server for agents, over stdio or streamable HTTP. The server itself is pitlake.mcp."""
+"""`pitlake mcp`: the MCP server for agents, over stdio or streamable HTTP. pitlake.mcp implements it."""
 
 from typing import TYPE_CHECKING
 

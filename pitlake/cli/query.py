@@ -1,6 +1,6 @@
-"""`pitlake query`: one SQL statement in a session as of an instant, its rows to stdout or a file.
+"""`pitlake query`: one SQL statement in a session as of an instant; its rows go to stdout or a file.
 
-What SQL may see is decided by the session, how rows look by answering. Nothing is decided here.
+The session decides what SQL may see, and `answering` formats rows.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""`pitlake receipts`: the receipts a lake keeps, newest first, and removing one."""
+"""`pitlake receipts`: lists a lake's stored receipts, newest first, and removes one."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -32,7 +32,7 @@ BUILT = "earnings_snapshot"
 def command(
     lake: str | None, forget: str | None, matching: str | None, every: bool, form: str, output: Path | None
 ) -> None:
-    """List the receipts that are kept, newest first, or remove one.
+    """List the stored receipts, newest first, or remove one.
 
     Damaged receipts are reported after the list, and the exit code is then not 0.
     """
@@ -63,7 +63,7 @@ def command(
 
 
 def _asked(receipt: "Receipt") -> str:
-    """The question in a line: a named query by its name and values, else its SQL."""
+    """Return the question in one line: a named query with its parameters, otherwise its SQL."""
     from pitlake.answers import receipts
 
     question = receipt.question

@@ -1,7 +1,7 @@
-"""How rows leave the command line: as a table for people, or as JSON, CSV or Parquet, to stdout or into a file.
+"""Writes rows: as a table for people, or as JSON, CSV or Parquet, to stdout or into a file.
 
-A file appears whole or not at all. Values are written as in the envelope; null is an empty cell in CSV. No lake is
-opened here.
+A file is written completely or not at all. Values are written as in the envelope; null is an empty cell in CSV. No lake
+is opened here.
 """
 
 import csv
@@ -30,7 +30,7 @@ PROOF = ("id", "available_at_source", "evidence")
 
 
 def check_target(form: str, target: Path | None) -> None:
-    """Refuse a target that cannot take what will be written, before any work is done."""
+    """Refuse a target that can't be written, before any work is done."""
     if form == "parquet" and target is None and sys.stdout.isatty():
         raise BadInput("--format", "parquet is not text for a terminal", "add --output FILE or pipe it somewhere")
     if target is not None and not target.name:
@@ -42,7 +42,7 @@ def check_target(form: str, target: Path | None) -> None:
 def write(table: "pa.Table", form: str, target: Path | None) -> None:
     """Write an Arrow table as `form` (table, json, csv or parquet) to a file, or to stdout when target is None.
 
-    Raises BadInput for what the form can't hold.
+    Raises BadInput for values the format can't represent.
     """
     import pyarrow as pa
 
@@ -57,7 +57,9 @@ def write(table: "pa.Table", form: str, target: Path | None) -> None:
 
 
 def deliver(content: bytes, target: Path | None) -> None:
-    """Put finished bytes on stdout, or into a file that appears whole or not at all; a device or a pipe takes them."""
+    """Write bytes to stdout, or to a file that is written completely or not at all. A device or a pipe is written
+    directly.
+    """
     if target is None or _is_stdout(target):
         sys.stdout.flush()
         try:
@@ -95,7 +97,7 @@ def _indented(value: object) -> bytes:
 
 
 def _is_stdout(target: Path) -> bool:
-    """Whether a path names stdout, as /dev/stdout does: a file there is written on, not replaced under its writers."""
+    """Whether a path names stdout, such as /dev/stdout. Such a file is written to, not replaced."""
     return target.exists() and os.path.samestat(target.stat(), os.fstat(sys.stdout.fileno()))
 
 
@@ -107,7 +109,7 @@ def _resolved(target: Path) -> Path:
 
 
 def _cell(value: object) -> str:
-    """A value as one piece of text; lists and structs as JSON."""
+    """Return a value as one text; lists and structs as JSON."""
     if value is None:
         return ""
     if isinstance(value, bool | dict | list):
@@ -116,7 +118,7 @@ def _cell(value: object) -> str:
 
 
 def _rows(table: "pa.Table") -> Iterator[tuple[Any, ...]]:
-    """The rows by position, as SQL may name two columns alike; each value as the envelope tells it."""
+    """Return the rows by position, because SQL may name two columns alike; values are written as in the envelope."""
     from pitlake.answers.envelope import cells
 
     for batch in table.to_batches():
@@ -153,8 +155,8 @@ def _people(table: "pa.Table") -> bytes:
 
 
 def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
-    """Lay texts out as a table. On a terminal it fits the width: columns are shortened, then dropped from the right,
-    and those dropped are named on stderr.
+    """Format texts as a table. On a terminal it fits the width: columns are shortened, then dropped from the right, and
+    stderr names the dropped ones.
     """
     from rich import box
     from rich.cells import cell_len
@@ -181,9 +183,8 @@ def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
 
 
 def _fitting(head: Sequence[str], natural: Sequence[int], width: int) -> dict[int, int]:
-    """The columns that fit, in order, each with its width: what is read first, then what else there is, last what
-    proves it. The first column, instants and ids are never shortened for the sake of others, the rest not below
-    LEAST_WIDTH.
+    """Return the columns that fit, in order, each with its width: first the main ones, then others, last the proof. The
+    first column, instants and ids are never shortened to make room for others, and the rest not below LEAST_WIDTH.
     """
     widths: dict[int, int] = {}
     for place in sorted(range(len(head)), key=lambda place: (place and _importance(head[place]), place)):
@@ -199,14 +200,14 @@ def _fitting(head: Sequence[str], natural: Sequence[int], width: int) -> dict[in
 
 
 def _importance(name: str) -> int:
-    """The rank of a column where not all fit, the most important first."""
+    """Return the rank of a column if not all fit, the most important first."""
     if name == AVAILABLE_AT or name == "title" or name.endswith("score"):
         return 0
     return 2 if name in PROOF else 1
 
 
 def printable(text: str) -> str:
-    """Escape every character that is not printable, so that text cannot control the terminal."""
+    """Escape every unprintable character, so that text cannot control the terminal."""
     return "".join(mark if mark.isprintable() else mark.encode("unicode_escape").decode() for mark in text)
 
 

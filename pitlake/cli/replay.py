@@ -1,4 +1,4 @@
-"""`pitlake replay RECEIPT`: the same question asked again, and the same answer, or what is missing for it."""
+"""`pitlake replay RECEIPT`: repeats a question and checks the answer, or says what is missing."""
 
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from pitlake.cli.sessions import working
 def command(receipt: str, lake: str | None, isolation: Any, form: str, output: Path | None) -> None:
     """Repeat the answer of a receipt and check that it is the same.
 
-    RECEIPT is the id of a kept receipt or the start of one, the sha256 of its answer, or a receipt file.
+    RECEIPT is the id of a stored receipt or the start of an id, the sha256 of its answer, or a receipt file.
     """
     from pitlake.answers import receipts
     from pitlake.lake.lake import Lake

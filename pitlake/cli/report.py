@@ -26,8 +26,8 @@ DEFAULT_FOLDER = Path(".pitlake") / "report"
 def command(lake: str | None, version: int | None, since: int | None, output: Path) -> None:
     """Write the quality report of a lake version as a folder of pages.
 
-    Coverage, gaps, late arrivals, revisions, checks, and what changed. It counts everything the version holds,
-    outcomes included, and shows rows that fail checks: it is for people who run the lake, not for agents.
+    The report covers coverage, gaps, late arrivals, revisions, checks, and changes. It counts everything in the
+    version, including outcomes, and shows rows that fail checks. It is for people who run the lake, not for agents.
     """
     from pitlake.lake.lake import Lake
     from pitlake.report import site

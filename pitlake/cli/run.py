@@ -1,6 +1,6 @@
-"""`pitlake run QUERY`: a query of the catalogue, its parameters as options. The commands are made from the catalogue.
+"""`pitlake run QUERY`: a query of the catalogue with its parameters as options. The commands follow from the catalogue.
 
-`pitlake run` alone lists the queries. The queries are defined in sql/queries.
+`pitlake run` alone lists the queries. sql/queries defines them.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class NamedQueries(click.Group):
-    """A group with one command a query."""
+    """A group with one command per query."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the queries."""

@@ -1,4 +1,4 @@
-"""`pitlake search`: texts that match words, or lie near a meaning, best match first. Which query that is: searches."""
+"""`pitlake search`: texts that match words or are near in meaning, best match first. `searches` selects the query."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -72,7 +72,7 @@ def command(  # noqa: PLR0913 - its options
 
 
 def _nothing(session: "Session", query: "Query", ticker: str | None, by: str) -> str:
-    """How many texts were searched in vain, and what to try."""
+    """Say how many texts were searched without a match, and what to try."""
     counted = {name: session.sql(f"SELECT count(*) FROM {name}").rows()[0][0] for name in query.searches or query.reads}
     of = f"{sum(counted.values()):,} texts of {' and '.join(counted)}"
     if not any(counted.values()):

@@ -1,4 +1,4 @@
-"""How commands open a session: the shared options as one decorator, progress while it opens, and the SQL's text."""
+"""How commands open a session: the shared options as one decorator, a progress message, and the SQL's text."""
 
 import sys
 from collections.abc import Callable, Collection, Iterator
@@ -26,10 +26,10 @@ _ARGUMENTS = ("as_of", "open_mode", "version", "known_by", "lake", "isolation", 
 
 
 def session_options(command: Decorated, *, required: bool = True) -> Decorated:
-    """Add the options of a command that opens a session, which is called with the `viewpoint` they mean.
+    """Add the options of a command that opens a session; the command receives a `viewpoint`.
 
-    required: whether an instant or open mode must be named; else the viewpoint is None without either, and the command
-    is given the `lake` too.
+    required: whether an instant or open mode is required. If not, the viewpoint is None without either, and the command
+    receives the `lake` too.
     """
 
     @wraps(command)
@@ -50,7 +50,7 @@ optional_session_options = partial(session_options, required=False)
 
 
 def parse_viewpoint(as_of: str | None, **options: Any) -> "Viewpoint":
-    """Return the viewpoint that options mean. Raises BadInput in their spelling."""
+    """Return the viewpoint of the options. Raises BadInput with the options' names."""
     from pitlake.session.viewpoint import Viewpoint
 
     return Viewpoint.parse(as_of, **options, field=flag)
@@ -58,7 +58,7 @@ def parse_viewpoint(as_of: str | None, **options: Any) -> "Viewpoint":
 
 @contextmanager
 def opened(viewpoint: "Viewpoint", datasets: Collection[str] | None = None) -> Iterator["Session"]:
-    """Open a session for a block; a person at a terminal sees that it is opening."""
+    """Open a session for a block, with a progress message on a terminal."""
     with working("opening the session"):
         from pitlake.session import open_session
 

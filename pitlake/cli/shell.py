@@ -1,6 +1,6 @@
-"""`pitlake shell`: one session, statement after statement. Lines go to the session; a dot command to the shell.
+"""`pitlake shell`: one session, statement after statement. SQL goes to the session; a dot command to the shell.
 
-What SQL may see is the session's. A script can be piped in; then there is no prompt, and a failure ends in exit code 2.
+The session decides what SQL may see. For a piped script there is no prompt, and a failure ends with exit code 2.
 """
 
 import sys
@@ -27,7 +27,7 @@ Anything else is SQL, up to a line that ends with a semicolon. Ctrl-C stops a ru
 @click.command("shell")
 @session_options
 def command(viewpoint: "Viewpoint") -> None:
-    """Run SQL statements one after the other in one session."""
+    """Run SQL statements interactively in one session."""
     with opened(viewpoint) as session:
         if sys.stdin.isatty():
             import readline  # noqa: F401  line editing for input()
@@ -39,14 +39,14 @@ def command(viewpoint: "Viewpoint") -> None:
 
 
 class Shell:
-    """Reads statements and answers them until the input ends."""
+    """Reads statements and runs them until the input ends."""
 
     def __init__(self, session: "Session") -> None:
         self._session = session
         self._last: Result | None = None
 
     def run(self) -> bool:
-        """Answer everything; True when a statement failed."""
+        """Run everything; return True if a statement failed."""
         failed = False
         for statement in _statements():
             try:
@@ -79,7 +79,9 @@ class Shell:
 
 
 def _statements() -> Iterator[str]:
-    """Statements as they are typed: a dot command is a line, SQL goes on to a line that ends with a semicolon."""
+    """Yield statements as they are typed: a dot command is one line, SQL continues to a line that ends with a
+    semicolon.
+    """
     lines: list[str] = []
     while True:
         try:

@@ -1,4 +1,4 @@
-"""`pitlake study report NAME`: how often was it tried, and how much of the best result is owed to that?"""
+"""`pitlake study report NAME`: the trials of a study, and how much of the best result they explain."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from pitlake.cli.options import format_option, lake_option, output_option
 
 @click.group("study")
 def command() -> None:
-    """Report on studies, which count their looks."""
+    """Report on studies, which count their trials."""
 
 
 @command.command("report")

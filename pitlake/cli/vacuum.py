@@ -1,4 +1,6 @@
-"""`pitlake vacuum`: remove files that no kept version and no kept receipt needs. Without --apply it only says which."""
+"""`pitlake vacuum`: remove files that no kept version and no stored receipt needs. Without --apply it only lists
+them.
+"""
 
 from datetime import timedelta
 

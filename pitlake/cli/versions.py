@@ -1,4 +1,6 @@
-"""`pitlake versions`: the lake's versions, newest first, and what each commit did. Reads the lake's log alone."""
+"""`pitlake versions`: the lake's versions, newest first, and the counts of each commit. It reads only the lake's
+log.
+"""
 
 from itertools import islice
 

@@ -1,4 +1,4 @@
-"""`pitlake web`: the time machine as web pages on this machine. The pages are pitlake.web."""
+"""`pitlake web`: the time machine as web pages on this machine. pitlake.web implements the pages."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,7 +1,7 @@
-"""The gate over an Arrow table: the verdicts of `rules.check_item` on each row, code for code, in bulk.
+"""The gate over an Arrow table: the verdicts of `rules.check_item` for each row, in bulk.
 
-In bulk goes what the lake stages: instants in UTC, texts, numbers and lists of them; what a forbidden key looks like in
-them is decided in `hidden`, by the rules. Rows of any other type are judged one by one as items.
+The types that the lake stages are checked in bulk: instants in UTC, texts, numbers and lists of them. `hidden` finds
+forbidden keys in them, by the rules. Rows with any other type are checked one by one as items.
 """
 
 from collections.abc import Collection
@@ -33,9 +33,9 @@ _CODE = {code: number for number, code in enumerate(CODES, start=1)}
 
 @dataclass
 class Violations:
-    """What the gate refuses: `codes` counts every bad row by its code, `rows` names the first SHOWN_ROWS of them.
+    """The rows that the gate refuses: `codes` counts them by code, `rows` has the first SHOWN_ROWS of them.
 
-    A row is (row number, code, detail); details name places, never values. Falsy when the table is clean.
+    A row is (row number, code, detail); details name places, never values. Falsy if there are none.
     """
 
     codes: dict[str, int] = field(default_factory=dict)
@@ -47,17 +47,17 @@ class Violations:
 
 @dataclass(frozen=True)
 class _Cutoff:
-    """The cut-off in both forms: as the rules compare it and as whole columns are compared."""
+    """The cut-off in two forms: for comparing single values and whole columns."""
 
     moment: datetime | None
     micros: int | None
 
 
 def violations_in(table: pa.Table, cutoff: datetime | None, json_columns: Collection[str] = ()) -> Violations:
-    """Return the first rule each row breaks, as `rules.check_item` finds it on the row as an item.
+    """Return the first rule each row breaks, as `rules.check_item` finds it for the row as an item.
 
-    `cutoff` is an aware datetime; None skips the cut-off alone. `json_columns` names columns whose texts are JSON
-    nearly throughout: a hint for speed, without effect on verdicts. Raises BadInstant for an invalid cut-off.
+    `cutoff` is an aware datetime; None skips only the cut-off. `json_columns` names columns whose texts are mostly
+    JSON, a hint for speed that does not affect verdicts. Raises BadInstant for an invalid cut-off.
     """
     limit = _cutoff(cutoff)
     violations = Violations()
@@ -72,7 +72,7 @@ def violations_in(table: pa.Table, cutoff: datetime | None, json_columns: Collec
 
 
 def row_codes(table: pa.Table, cutoff: datetime | None, json_columns: Collection[str] = ()) -> Codes:
-    """Per row the number in CODES, from 1, of the first rule it breaks; 0 for none. See `violations_in`."""
+    """Return, per row, the number in CODES (from 1) of the first rule it breaks; 0 for none. See `violations_in`."""
     limit = _cutoff(cutoff)
     bulk = _goes_in_bulk(table.schema)
     violations = [
@@ -126,7 +126,9 @@ def _first_faults(batch: pa.RecordBatch, limit: _Cutoff, json_columns: Collectio
 
 
 def _clock_faults(batch: pa.RecordBatch, limit: _Cutoff) -> Codes:
-    """The first failing rule of each row about its clock and source tag, 0 for none. The rule written last counts."""
+    """Return the first rule about clock and source tag that each row breaks, 0 for none. The rule written last
+    counts.
+    """
     array = batch.column("available_at")
     values = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array)]
     tagged = pc.is_in(batch.column("available_at_source"), value_set=pa.array(SOURCES))

@@ -1,7 +1,7 @@
-"""Which values of an Arrow array hold a forbidden key, by JSON in its texts: of texts, numbers and lists of them.
+"""Finds the values of an Arrow array that contain a forbidden key, in the JSON of texts and lists of texts.
 
-Vectorised and exact: numpy and Arrow's linear-time regular expressions pick a superset of suspects in bulk, and
-`rules.forbidden_path` alone convicts. Types whose names or keys could be forbidden are not for here: see `in_bulk`.
+Vectorised and exact: numpy and Arrow's linear-time regular expressions select a superset of suspects, and only
+`rules.forbidden_path` decides. Types whose names or keys could be forbidden are excluded: see `in_bulk`.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ _MANY_OPENERS = 100
 
 
 def _leading_bytes() -> npt.NDArray[np.uint8]:
-    """1 for every byte a text may begin with whose first seen character is one of `[`, `{`, `"`."""
+    """Return 1 for every byte that a text may start with if its first visible character is `[`, `{` or `"`."""
     table = np.zeros(256, np.uint8)
     table[list(b'[{"')] = 1
     for low, high in UNSEEN:
@@ -29,9 +29,10 @@ def _leading_bytes() -> npt.NDArray[np.uint8]:
 
 
 def _loose_spelling() -> str:
-    """A pattern every forbidden key matches that the rules could read out of a text, unless escapes spell its letters.
+    """Return a pattern that matches every forbidden key the rules could read out of a text, unless escapes spell its
+    letters.
 
-    A byte beyond ASCII may replace any letter (the rules fold widths, accents and look-alikes) or for nothing.
+    A byte beyond ASCII may replace any letter or none, because the rules fold widths, accents and look-alikes.
     """
     unseen = r"(?:[\x00-\x20\x7f-\xff\\]|\\+(?:[bfnrt]|u[0-9a-f]{4}))*"
     spellings = (unseen.join(f"[{letter}\\x80-\\xff]" for letter in key) for key in sorted(FORBIDDEN_KEYS))
@@ -48,16 +49,16 @@ _WIDENED = "ÿÿ"  # Four bytes beyond ASCII: no escape folds to more letters.
 
 
 def in_bulk(kind: pa.DataType) -> bool:
-    """Return whether `hidden` takes arrays of a type: texts, numbers, and lists of them."""
+    """Return whether `hidden` accepts arrays of a type: texts, numbers, and lists of them."""
     if pa.types.is_list(kind):
         return not pa.types.is_list(kind.value_type) and in_bulk(kind.value_type)
     return bool(pa.types.is_primitive(kind) or pa.types.is_string(kind))
 
 
 def hidden(array: pa.Array, depth: int = 1, *, json: bool = False) -> Mask | None:
-    """Return a mask of the values that hold a forbidden key or cannot be looked through; None where none does.
+    """Return a mask of the values that contain a forbidden key or cannot be searched; None if there are none.
 
-    `depth` is where in an item the values stand. `json` says that nearly every text is JSON: a hint, for speed only.
+    `depth` is the depth of the values in an item. `json` says that nearly every text is JSON, a hint for speed only.
     """
     if len(array) == 0 or array.null_count == len(array) or pa.types.is_primitive(array.type):
         return None
@@ -89,14 +90,16 @@ def _hidden_in_texts(array: pa.Array, depth: int, json: bool) -> Mask | None:
 
 
 def _buffers(texts: pa.Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
-    """Offsets (one more than values) and bytes of a non-empty binary array, slices included."""
+    """Return offsets (one more than values) and bytes of a non-empty binary array, slices included."""
     _, offsets, data = texts.buffers()
     starts = np.frombuffer(offsets, np.int32)[texts.offset :][: len(texts) + 1]
     return starts, np.frombuffer(data or b"", np.uint8)
 
 
 def _openers(texts: pa.Array) -> npt.NDArray[np.intp]:
-    """Rows whose first byte can begin JSON. A few more may be named: empty and null texts show their neighbour's."""
+    """Return rows whose first byte can begin JSON, and possibly a few more: empty and null texts show their neighbour's
+    byte.
+    """
     starts, data = _buffers(texts)
     if data.size == 0:
         return np.empty(0, np.intp)
@@ -104,12 +107,14 @@ def _openers(texts: pa.Array) -> npt.NDArray[np.intp]:
 
 
 def _suspects(texts: pa.Array) -> Mask:
-    """A superset of the texts that spell a forbidden key or nest very deep. One quick look at every byte."""
+    """Return a superset of the texts that spell a forbidden key or are nested very deeply, by one quick pass over the
+    bytes.
+    """
     return _matches(texts, _LOOSE) | _many_openers(texts) | _matches_if(texts, "\\u", _LETTER_ESCAPE)
 
 
 def _suspects_escaped(texts: pa.Array) -> Mask:
-    """A smaller superset: escapes are looked at one by one, and those that can spell nothing acquit."""
+    """Return a smaller superset: texts whose escapes can't spell a forbidden key are removed."""
     widened = pc.replace_substring_regex(texts, pattern=_ESCAPE, replacement=_WIDENED)
     return _matches(widened, _LOOSE) | _many_openers(texts) | _matches(texts, _ASCII_ESCAPE)
 
@@ -120,14 +125,14 @@ def _matches(texts: pa.Array, pattern: str) -> Mask:
 
 
 def _matches_if(texts: pa.Array, substring: str, pattern: str) -> Mask:
-    """Like `_matches`, for a pattern that needs a substring: the faster plain search comes first."""
+    """Like `_matches`, for a pattern that requires a substring: the faster plain search comes first."""
     if not pc.any(pc.match_substring(texts, pattern=substring)).as_py():
         return np.zeros(len(texts), bool)
     return _matches(texts, pattern)
 
 
 def _many_openers(texts: pa.Array) -> Mask:
-    """Which texts hold enough of `[` and `{` that only the rules can tell how deep they nest."""
+    """Return the texts with so many `[` and `{` that only the rules can tell how deeply they are nested."""
     starts, data = _buffers(texts)
     positions = np.flatnonzero((data[starts[0] : starts[-1]] | 0x20) == ord("{"))
     many: Mask = np.diff(np.searchsorted(positions, starts - starts[0])) >= _MANY_OPENERS

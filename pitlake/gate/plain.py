@@ -1,7 +1,7 @@
-"""An Arrow value as the item a reader would get: what the gate's rules are applied to, one row at a time.
+"""An Arrow value as the item a reader would get, to which the gate's rules are applied one row at a time.
 
-Instants and dates become ISO text, maps and structs become objects, everything else is what Arrow hands to Python.
-Used for the few rows that the vectorised gate must look at one by one, and by the envelope. No verdicts here.
+Instants and dates become ISO text, maps and structs become objects, and everything else is Arrow's Python value. The
+vectorised gate uses it for the few rows it must check singly, and the envelope for all.
 """
 
 from datetime import datetime, timedelta
@@ -17,7 +17,9 @@ _OUT_OF_RANGE = "outside the years 1 to 9999"
 
 
 def row_item(batch: pa.RecordBatch, row: int) -> dict[str, Any]:
-    """Return one row as an item. A column named twice is a list of both values, so that neither hides the other."""
+    """Return one row as an item. A column named twice becomes a list of both values, so that neither hides the
+    other.
+    """
     item: dict[str, list[Any]] = {}
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         item.setdefault(name, []).append(plain(column[row]))
@@ -25,7 +27,9 @@ def row_item(batch: pa.RecordBatch, row: int) -> dict[str, Any]:
 
 
 def plain(scalar: pa.Scalar, depth: int = 1) -> Any:
-    """Return the value of an Arrow scalar. Nothing is read below MAX_DEPTH, where the rules refuse before they look."""
+    """Return the value of an Arrow scalar. Nothing is read below MAX_DEPTH, because the rules refuse such values
+    first.
+    """
     kind = scalar.type
     if isinstance(scalar, pa.ExtensionScalar | pa.DictionaryScalar | pa.RunEndEncodedScalar | pa.UnionScalar):
         return None if scalar.value is None else plain(scalar.value, depth)

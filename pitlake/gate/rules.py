@@ -1,7 +1,7 @@
-"""The gate's rules over one JSON item or envelope, and the strict instant they rest on.
+"""The gate's rules for one JSON item or envelope, and the strict instant they use.
 
 Standard library only, Python 3.9 or newer, importable without pitlake's dependencies: the Claude Code hook runs this
-very file. `pitlake.gate.columnar` gives the same verdicts over Arrow tables. No input/output happens here.
+file. `pitlake.gate.columnar` gives the same verdicts for Arrow tables. No input/output happens here.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ _LEAVES = (Number, date, time, timedelta)
 
 
 class InstantFault(ValueError):
-    """A text that is not a strict instant. `fault` is one of FAULTS, `detail` a short reason that echoes no input."""
+    """A text that is not a strict instant. `fault` is one of FAULTS, `detail` a short reason without the text."""
 
     def __init__(self, fault: str, detail: str) -> None:
         super().__init__(f"{fault}: {detail}")
@@ -93,21 +93,21 @@ class InstantFault(ValueError):
 
 
 class Verdict(NamedTuple):
-    """What the gate found wrong: a code of CODES and a detail that names places, never values."""
+    """A violation: a code of CODES and a detail that names places, never values."""
 
     code: str
     detail: str
 
 
 class Pairs(list[tuple[Any, Any]]):
-    """The (key, value) pairs of an object as they stood: a repeated key would hide its twin in a dict."""
+    """The (key, value) pairs of an object in order, because in a dict a repeated key would hide its twin."""
 
 
 def parse_instant(text: Any) -> datetime:
     """Parse a strict ISO-8601 instant (`2024-02-15T16:00:00[.ffffff](Z|±HH:MM)`) as an aware UTC datetime.
 
-    Raises InstantFault naming the fault: date-only, naive, impossible (no such day, hour, second or offset),
-    out of range (before year 1 or after 9999 in UTC), finer than a microsecond, or not ISO-8601 at all.
+    Raises InstantFault with the fault: date-only, naive, impossible (no such day, hour, second or offset), out of range
+    (before year 1 or after 9999 in UTC), finer than a microsecond, or not ISO-8601 at all.
     """
     if not isinstance(text, str) or not text.strip():
         raise InstantFault("empty", "no timestamp text")
@@ -175,9 +175,9 @@ def _text(value: Any) -> str:
 def forbidden_path(value: Any, depth: int = 0, root: str = "$") -> str | None:
     """Return the path of the first forbidden key at any depth, JSON inside strings included, or None.
 
-    What cannot be looked through is not let through and counts as forbidden: nesting deeper than MAX_DEPTH, and
-    values that are neither JSON nor plain scalars. `depth` and `root` say where in an item the value stands.
-    The path shows keys that look like names; any other key is data and shown as `*`.
+    Values that cannot be searched count as forbidden: nesting deeper than MAX_DEPTH, and values that are neither JSON
+    nor plain scalars. `depth` and `root` give the value's place in an item. The path shows keys that look like names;
+    any other key is data and shown as `*`.
     """
     stack: list[tuple[Any, int, Any]] = [] if _holds_nothing(value) else [(value, depth, (None, root))]
     while stack:
@@ -200,7 +200,9 @@ def _holds_nothing(value: Any) -> bool:
 
 
 def _steps(value: Any) -> Iterable[tuple[Any, Any]]:
-    """The (key, child) pairs inside a value; None is the key of what is in an array or in a string."""
+    """Return the (key, child) pairs inside a value. The key is None for elements of an array and for JSON in a
+    string.
+    """
     if isinstance(value, dict):
         return value.items()
     if isinstance(value, Pairs):
@@ -226,7 +228,7 @@ def _shown(key: str) -> str:
 
 
 def json_inside(text: str) -> Any:
-    """Parse the JSON in a string: objects as Pairs, None for plain text, an opaque object for what is refused.
+    """Parse the JSON in a string: objects as Pairs, None for plain text, an opaque object for refused text.
 
     Refused are texts nested deeper than MAX_DEPTH, and broken JSON that spells a forbidden key or hides in escapes.
     """
@@ -303,7 +305,7 @@ def check_clock(available_at: Any, source: Any, cutoff: datetime | None, place: 
 
 
 def _check_moment(text: Any, cutoff: datetime | None, place: str, name: str) -> Verdict | None:
-    """The first rule that an item's instant of this name breaks, or None."""
+    """Return the first rule that an item's instant of this name breaks, or None."""
     if not isinstance(text, str) or not text:
         return Verdict("PIT_MISSING_AVAILABLE_AT", f"{place} has no {name} text")
     try:
@@ -319,9 +321,9 @@ def _check_moment(text: Any, cutoff: datetime | None, place: str, name: str) -> 
 def check_envelope(payload: Any, pit: Any) -> Verdict | None:
     """Return the first rule an envelope `{"data": […], "gaps": […]}` breaks against the cut-off text `pit`, or None.
 
-    Fail-closed order: cut-off, object, envelope, forbidden keys anywhere (gaps too), each item in turn, each gap:
-    an object of a known type, and where it states an `available_at`, one that is not later than the cut-off. An item
-    that is `computed` bears no proof and names the newest instant of what it was computed from.
+    Fail-closed order: cut-off, object, envelope, forbidden keys anywhere (gaps too), each item in turn, each gap: an
+    object of a known type, and where it states an `available_at`, one that is not later than the cut-off. A `computed`
+    item has no proof and names the newest instant of its inputs.
     """
     try:
         cutoff = parse_instant(pit)
@@ -375,9 +377,9 @@ def check_text(text: Any, pit: Any) -> Verdict | None:
 
 
 def check_answer(payload: Any, pit: Any) -> Verdict | None:
-    """Check a tool's answer as `check_envelope` does; only the lake's own paging marks may accompany the envelope.
+    """Check a tool's answer like `check_envelope`; only the lake's own paging fields may accompany the envelope.
 
-    A receipt of a later instant, or of none, is a violation: what is missing in that answer reveals the future.
+    A receipt of a later instant, or without one, is a violation, because its answer may reveal the future.
     """
     if (verdict := check_envelope(payload, pit)) is not None:
         return verdict
@@ -391,7 +393,7 @@ def check_answer(payload: Any, pit: Any) -> Verdict | None:
 
 
 def _is_cursor(cursor: Any) -> bool:
-    """Whether a cursor is None or one of the lake's doors: a count and three hashes in base64, and nothing else."""
+    """Whether a cursor is None or a cursor of the lake: a count and three hashes in base64."""
     if cursor is None:
         return True
     try:
@@ -418,7 +420,7 @@ def _broken_receipt(receipt: Any, cutoff: datetime) -> Verdict | None:
 
 
 def read_call(text: Any) -> dict[str, Any] | Verdict:
-    """Parse the JSON object of a tool call as it arrives at the hook, or return the verdict PIT_PARSE_ERROR."""
+    """Parse the JSON object of a tool call as the hook receives it, or return the verdict PIT_PARSE_ERROR."""
     try:
         call = strict_json(text)
     except (ValueError, TypeError, RecursionError):
@@ -427,7 +429,7 @@ def read_call(text: Any) -> dict[str, Any] | Verdict:
 
 
 def strict_json(text: Any) -> Any:
-    """Parse JSON text. Raises ValueError, TypeError or RecursionError where a reader could read it otherwise."""
+    """Parse JSON text. Raises ValueError, TypeError or RecursionError if readers could interpret it differently."""
     if not isinstance(text, (str, bytes)):
         raise TypeError("not a text")
     return json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refused, parse_int=_bounded_int)

@@ -1,5 +1,5 @@
-"""The MCP door for agents: `query_service` asks the lake, `tools` is what an agent sees, `server` serves.
+"""The MCP interface for agents: `query_service` queries the lake, `tools` are the tools, `server` serves.
 
-Which instant a server answers at is fixed when it starts; a call may go to an earlier one, never to a later one.
-Imported by `pitlake mcp` alone.
+A server's instant is fixed when it starts. A call may use an earlier one, never a later one. Only `pitlake mcp` imports
+it.
 """

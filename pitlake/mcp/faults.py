@@ -1,4 +1,4 @@
-"""What is wrong with a call's arguments, in pitlake's own words: the field, and what to give instead."""
+"""Explains the faults of a call's arguments in pitlake's words: the field, and what to give instead."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ class PlainTool(Tool):
     """A tool of the SDK that reports wrong arguments in pitlake's words."""
 
     async def run(self, arguments: dict[str, Any], context: Any, convert_result: bool = False) -> Any:
-        """Run the tool; wrong arguments become an answer that is an error."""
+        """Run the tool; wrong arguments become an error answer."""
         try:
             return await super().run(arguments, context, convert_result)
         except ToolError as error:

@@ -1,9 +1,9 @@
-"""Two lanes for a server's questions, so that slow ones don't hold up quick ones.
+"""Two lanes for a server's questions, so that slow ones don't delay quick ones.
 
-A question begins in the quick lane. One that takes its process more than `PATIENCE`, or than `PRESSED` while others
-wait, is stopped and asked again in the slow lane, where it may take as long as the session's limits allow. What counts
-is the time of its process, so that a quick one is quick on a busy machine too. Both lanes are bounded, fair among
-clients (pitlake.serving.turns), and so is the wait for them.
+A question begins in the quick lane. If it uses more than `PATIENCE` of its process's time, or more than `PRESSED` while
+others wait, it is stopped and restarted in the slow lane, where only the session's limits apply. CPU time counts, so a
+quick question is quick on a busy machine too. Both lanes and their queues are limited, and fair among clients
+(pitlake.serving.turns).
 """
 
 import threading
@@ -52,7 +52,7 @@ class Lanes:
 
 
 class _Slow(Exception):
-    """The question was stopped, because it was not answered in time."""
+    """The question was stopped because it took too long."""
 
 
 @contextmanager

@@ -1,8 +1,8 @@
-"""Where the MCP server's questions are asked: one sealed session a question, and the answer a page at a time.
+"""Answers the MCP server's questions: one sealed session per question, and the answer page by page.
 
-A session of its own means that nothing one call does is seen by another. A cursor goes on with the same answer, or says
-that it is another. It is signed, and names no lake version, which counts what came after the instant too: the service
-remembers which version gave which answer. No MCP here: `tools` puts these answers into its results.
+Each call has its own session and sees nothing of another call. A cursor continues the same answer, or says that the
+answer differs. It is signed and names no lake version, because a version counts what came after the instant. The
+service remembers the version of each answer. `tools` puts the answers into MCP results.
 """
 
 import base64
@@ -50,10 +50,10 @@ ORDER BY available_at DESC, dataset, gap_type, reason, locator
 
 @dataclass(frozen=True)
 class ServiceQuestion:
-    """SQL or a catalogue query, and the values it is bound to.
+    """SQL or a catalogue query, and its parameters.
 
-    datasets: which the session needs, None for all. about_gaps: asks the gaps.
-    Raises BadInput for a text that no session takes.
+    datasets: the datasets the session needs, None for all. about_gaps: whether it reads the gaps. Raises BadInput for a
+    text that no session accepts.
     """
 
     question: str | Query
@@ -66,16 +66,16 @@ class ServiceQuestion:
 
     @property
     def query(self) -> Query | None:
-        """The catalogue query, if it is one."""
+        """Return the catalogue query, if it is one."""
         return self.question if isinstance(self.question, Query) else None
 
     @property
     def sql(self) -> str:
-        """The text."""
+        """Return the SQL text."""
         return self.question.sql if isinstance(self.question, Query) else self.question
 
     def digest(self, viewpoint: Viewpoint) -> str:
-        """Return what a cursor recognises the question by, asked from a viewpoint of any lake version."""
+        """Return the digest by which a cursor recognises the question, for a viewpoint of any lake version."""
         instants = (iso(at) if at else None for at in (viewpoint.as_of, viewpoint.known_by))
         parts = [self.sql, self.params, *instants, self.about_gaps]
         return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:32]
@@ -83,7 +83,7 @@ class ServiceQuestion:
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerPage:
-    """One page of an answer. `cursor` goes on, None at the end."""
+    """One page of an answer. `cursor` continues it, None at the end."""
 
     page: Page
     cursor: str | None
@@ -91,9 +91,9 @@ class AnswerPage:
 
 
 def cursor_key() -> bytes:
-    """Return the key that signs cursors: $PITLAKE_CURSOR_KEY, for servers that share clients, else a random one.
+    """Return the key that signs cursors: $PITLAKE_CURSOR_KEY, for servers that share clients, otherwise a random one.
 
-    Raises BadInput for one too short to be secret.
+    Raises BadInput if it is too short to be secret.
     """
     shared = os.environ.get(KEY_VARIABLE, "")
     if shared and len(shared) < SHORTEST_KEY:
@@ -102,14 +102,14 @@ def cursor_key() -> bytes:
 
 
 class Versions:
-    """Which lake version gave which answer last, of the last answers that were not read to the end."""
+    """The lake versions of the most recent answers that were not read to the end."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[str, str], int] = OrderedDict()
         self._lock = Lock()
 
     def note(self, question: str, result: str, version: int) -> None:
-        """Remember the version of an answer that has more pages."""
+        """Record the version of an answer that has more pages."""
         with self._lock:
             self._known[question, result] = version
             self._known.move_to_end((question, result))
@@ -117,14 +117,14 @@ class Versions:
                 self._known.popitem(last=False)
 
     def of(self, question: str, result: str) -> int | None:
-        """Return the version of an answer; None if it was forgotten or is another server's."""
+        """Return the version of an answer; None if it was forgotten or belongs to another server."""
         with self._lock:
             return self._known.get((question, result))
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueryService:
-    """What a server was started with. viewpoint: no call looks beyond it."""
+    """Answers questions with the server's settings. viewpoint: the limit of every call."""
 
     viewpoint: Viewpoint
     keep_receipts: bool = False
@@ -133,10 +133,10 @@ class QueryService:
     _lanes: Lanes = field(default_factory=Lanes, repr=False)
 
     def viewpoint_of(self, pit: str | None, known_by: str | None) -> Viewpoint:
-        """Return where a call looks from.
+        """Return the viewpoint of a call.
 
-        Raises BadInput for an instant that is later than the server's own, and for `known_by` where the server was
-        started with one version.
+        Raises BadInput for an instant later than the server's, and for `known_by` if the server was started with one
+        version.
         """
         viewpoint = self.viewpoint
         if pit is not None:
@@ -148,17 +148,17 @@ class QueryService:
         return replace(viewpoint, known_by=_up_to("known_by", known_by, "known by", viewpoint.known_by))
 
     def contracts(self) -> dict[str, Dataset]:
-        """Return the contracts of the datasets and mounted tables that the server answers about.
+        """Return the contracts of the server's datasets and mounted tables.
 
-        Raises what opening the lake raises.
+        Raises the errors of opening the lake.
         """
         return self.viewpoint.open_lake().contracts()
 
     def holdings(self, name: str | None = None) -> dict[str, dict[str, Any]]:
-        """Return what the server's own instant has of each dataset, or of one, empty ones last; outcomes in open mode
-        alone.
+        """Return the contents of each dataset, or of one, at the server's instant, empty ones last; outcomes only in
+        open mode.
 
-        Raises whatever a session raises.
+        Raises the errors of a session.
         """
         if name is not None and self.viewpoint.as_of is not None and self.contracts()[name].open_only:
             return {}
@@ -177,7 +177,9 @@ class QueryService:
         cursor: str | None,
         known_by: str | None = None,
     ) -> AnswerPage:
-        """Ask and return the page that the cursor points at. Raises BadInput and whatever a session raises."""
+        """Answer a question and return the page that the cursor points at. Raises BadInput and the errors of a
+        session.
+        """
         viewpoint = self.viewpoint_of(pit, known_by)
         as_of, rows = viewpoint.as_of, _row_cap(max_rows)
         question_digest = question.digest(viewpoint)
@@ -212,7 +214,7 @@ class QueryService:
 
 @dataclass(frozen=True)
 class Cursor:
-    """Where an answer goes on: the next row, and the hashes of the question and the whole answer."""
+    """The position in an answer: the next row, and the hashes of the question and the whole answer."""
 
     row: int
     question: str

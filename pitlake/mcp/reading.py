@@ -1,7 +1,7 @@
-"""What a client can read besides the tools: a resource for each dataset, and prompts that say which calls to make.
+"""The resources and prompts of the server: a resource for each dataset, and prompts that say which calls to make.
 
-A resource is what `describe` returns for its dataset, with the lake's content at the server's instant. A prompt is a
-list of calls with their arguments filled in, each of which this server answers.
+A resource is the output of `describe` for its dataset, with the lake's content at the server's instant. A prompt is a
+list of calls with their arguments filled in, which this server can answer.
 """
 
 import json
@@ -32,7 +32,7 @@ Call = tuple[str, dict[str, Any]]
 
 
 def description(service: QueryService, name: str | None) -> dict[str, Any]:
-    """Describe all datasets and queries in a line each, or one of them in full. Raises BadInput."""
+    """Describe all datasets and queries in one line each, or one of them in full. Raises BadInput."""
     contracts, queries = service.contracts(), catalogue.all_queries()
     as_of = service.viewpoint.as_of
     answer: dict[str, Any] = {"as_of": iso(as_of) if as_of else None, "datasets": [], "queries": []}
@@ -57,7 +57,7 @@ def description(service: QueryService, name: str | None) -> dict[str, Any]:
 
 
 def resources(service: QueryService) -> list[Resource]:
-    """Return one resource a dataset, pitlake://datasets/NAME."""
+    """Return one resource per dataset, pitlake://datasets/NAME."""
     return [
         FunctionResource(
             uri=f"pitlake://datasets/{contract.name}",
@@ -72,7 +72,7 @@ def resources(service: QueryService) -> list[Resource]:
 
 
 class Prompts:
-    """The prompts of a server with this service. A method's docstring is what the client's user reads of it."""
+    """The prompts of a server with this service. A method's docstring is its description for the client's user."""
 
     def __init__(self, service: QueryService) -> None:
         as_of = service.viewpoint.as_of
@@ -109,7 +109,7 @@ class Prompts:
 
 
 def prompts(service: QueryService) -> list[Prompt]:
-    """Return the prompts as the SDK takes them."""
+    """Return the prompts in the SDK's form."""
     methods = Prompts(service)
     return [_prompt(method) for method in (methods.company_brief, methods.before_earnings, methods.check_a_claim)]
 
@@ -123,7 +123,7 @@ class PlainPrompt(Prompt):
     """A prompt of the SDK that reports wrong arguments in pitlake's words."""
 
     async def render(self, arguments: dict[str, Any] | None, context: Any) -> list[Message]:
-        """Return the message with these arguments; wrong ones are refused by name."""
+        """Render the message with these arguments; wrong ones are refused by name."""
         taken, values = {argument.name: argument for argument in self.arguments or ()}, arguments or {}
         try:
             for name in values.keys() - taken.keys():

@@ -1,8 +1,7 @@
-"""The MCP server itself: the SDK's, with our tools, over stdio or streamable HTTP.
+"""The MCP server: the SDK's server with our tools, over stdio or streamable HTTP.
 
-Over HTTP each request stands alone (no server-side session, no stream that stays open), and a host that is not this
-machine's own must be named. Beyond this machine, ask for a token (pitlake.mcp.token) and put a proxy that speaks TLS in
-front.
+Over HTTP each request is independent (no server-side session, no open stream), and a host other than this machine must
+be named. For other machines, require a token (pitlake.mcp.token) and put a proxy with TLS in front.
 """
 
 from collections.abc import Collection
@@ -54,10 +53,10 @@ def serve_stdio(service: QueryService) -> None:
 
 
 def serve_http(service: QueryService, *, host: str, port: int, allowed_hosts: Collection[str] = ()) -> None:
-    """Serve over streamable HTTP at /mcp, with $PITLAKE_MCP_TOKEN set to who brings it alone.
+    """Serve over streamable HTTP at /mcp; with $PITLAKE_MCP_TOKEN set, only to requests with the token.
 
-    allowed_hosts: names clients may call it by, needed beyond this machine. Raises BadInput when other machines could
-    reach it and none is named, where it can't listen, and for a token too short to be secret.
+    allowed_hosts: the server's names for clients, required beyond this machine. Raises BadInput if other machines could
+    reach it and no name is given, if it can't listen, and for a token too short to be secret.
     """
     check_reach(host, allowed_hosts)
     expected = token()
@@ -70,7 +69,7 @@ def serve_http(service: QueryService, *, host: str, port: int, allowed_hosts: Co
 
 
 class OnlyPosts:
-    """The application without GET, which would open a stream that a server without sessions never writes to."""
+    """The application without GET, which would open a stream that this server never writes to."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

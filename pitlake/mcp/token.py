@@ -28,7 +28,7 @@ class Guarded:
         self._app, self._expected = app, b"bearer " + expected
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or refuse it before anything of it is read."""
+        """Answer a request, or refuse it before reading it."""
         if scope["type"] == "http":
             scheme, _, credentials = Headers(scope=scope).get("authorization", "").partition(" ")
             header = f"{scheme.lower()} {credentials.strip()}".encode("utf-8", "replace")

@@ -1,7 +1,7 @@
-"""The tools an agent sees: query, run_query, describe, search, gaps. Their texts are part of the product.
+"""The tools for agents: query, run_query, describe, search, gaps. Their descriptions are part of the product.
 
-Each checks nothing itself: arguments go to the catalogue and the service, and what these refuse becomes one clear line.
-An argument no tool knows is refused too: a misspelt `pit` must not be an answer at another instant.
+They check nothing themselves. The catalogue and the service check the arguments, and a refusal becomes one clear line.
+Unknown arguments are refused too, because a misspelt `pit` must not return an answer as of another instant.
 """
 
 import json
@@ -45,7 +45,7 @@ def _texts(within: Any) -> Any:
 
 
 class ReceiptModel(BaseModel):
-    """What was asked of what, and the hash of the whole answer: the same receipt always gives the same bytes."""
+    """The question, its lake, and the hash of the whole answer: the same receipt always gives the same bytes."""
 
     as_of: str | None
     known_by: str | None = Field(default=None, description="Only data ingested by this time was used; null: all data.")
@@ -59,7 +59,7 @@ class ReceiptModel(BaseModel):
 
 
 class AnswerModel(BaseModel):
-    """The envelope, and whether it is all."""
+    """The envelope, and whether it is complete."""
 
     data: list[dict[str, Any]] = Field(
         description="Each item has available_at and available_at_source, or is computed and has newest_input_at."
@@ -71,7 +71,7 @@ class AnswerModel(BaseModel):
 
 
 class DescriptionModel(BaseModel):
-    """All datasets and queries in a line each, or one of them in full."""
+    """All datasets and queries in one line each, or one of them in full."""
 
     as_of: str | None
     datasets: list[dict[str, Any]]
@@ -84,7 +84,7 @@ Described = Annotated[CallToolResult, DescriptionModel]
 
 
 class Toolbox:
-    """The tools of a server with this service. A method's docstring is what the agent reads of it."""
+    """The tools of a server with this service. A method's docstring is its description for agents."""
 
     def __init__(self, service: QueryService) -> None:
         self._service = service
@@ -191,13 +191,13 @@ UNGATED = frozenset(("describe",))
 
 
 def tools(service: QueryService) -> list[Tool]:
-    """Return the tools as the SDK takes them."""
+    """Return the tools in the SDK's form."""
     box = Toolbox(service)
     return [strict_tool(method) for method in (box.query, box.run_query, box.search, box.gaps, box.describe)]
 
 
 def strict_tool(function: Callable[..., CallToolResult | Awaitable[CallToolResult]]) -> Tool:
-    """Make a read-only tool of a function. Its docstring is the description; unknown arguments are refused."""
+    """Make a function a read-only tool. Its docstring is the description; unknown arguments are refused."""
     title, text = function.__name__.replace("_", " ").capitalize(), " ".join((function.__doc__ or "").split())
     tool = PlainTool.from_function(function, title=title, description=text, annotations=READS_ONLY)
     model = tool.fn_metadata.arg_model
@@ -240,7 +240,7 @@ def _columns(hindsight: Mapping[str, tuple[str, ...]]) -> str:
 
 
 def _guarded(make: Callable[[], dict[str, Any]]) -> CallToolResult:
-    """The boundary: an error of the tree is an answer the agent can act on, without any data."""
+    """Turn pitlake's errors into answers that an agent can act on, without any data."""
     try:
         answer = make()
     except PitlakeError as error:

@@ -1,1 +1,1 @@
-"""What can be asked: named queries, their parameters, searches and tickers."""
+"""Questions: named queries, their parameters, searches and tickers."""

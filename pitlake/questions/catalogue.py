@@ -1,9 +1,8 @@
-"""The query catalogue: one SQL file a query in sql/queries, whose header comment says what it takes and gives.
+"""The query catalogue: one SQL file per query in sql/queries, whose header comment states parameters and columns.
 
 A header line is `-- key: text`, `-- param NAME TYPE required|optional|= JSON | meaning` or `-- column NAME [UNIT] |
-meaning`.
-Values are checked and spelled by `parameters` and bound as prepared parameters, never spliced. Nothing here runs
-SQL. Sessions load `session_macros`.
+meaning`. `parameters` checks and spells the values, and they are bound as prepared parameters, never spliced. Nothing
+here runs SQL. Sessions load `session_macros`.
 """
 
 import json
@@ -45,7 +44,7 @@ _PLACEHOLDER = re.compile(r"\$([A-Za-z_]\w*)")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Parameter:
-    """One parameter. `type` is a key of pitlake.questions.parameters.TYPES; `default` is what an absent one becomes."""
+    """One parameter. `type` is a key of pitlake.questions.parameters.TYPES; `default` is the value of an absent one."""
 
     name: str
     type: str
@@ -56,7 +55,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One column of a query's answer. unit: of a number, one of COUNTS or the column that holds it."""
+    """One column of a query's answer. unit: of a number, one of COUNTS or the column that contains it."""
 
     name: str
     meaning: str
@@ -65,12 +64,12 @@ class Field:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Query:
-    """One named query. `columns` are all columns of the answer in order; of `one_of` a caller gives exactly one.
+    """One named query. `columns` are all columns of the answer in order. A caller gives exactly one parameter of
+    `one_of`.
 
-    searches: those of the datasets it reads of which it has words or vectors compared, all of them.
-    ids: the columns that tell the rows of an answer apart, and find again what they are about.
-    hindsight: columns of the answer that could not be known at the as of, or `*`: it can't be answered without any.
-    aliases: other names it is asked by.
+    searches: those of its datasets whose words or vectors it compares completely. ids: the columns that identify a row
+    of the answer. hindsight: answer columns that could not be known at the as of, or `*`: it can't be answered without
+    hindsight. aliases: other names of the query.
     """
 
     name: str
@@ -88,12 +87,12 @@ class Query:
 
     @property
     def by_index(self) -> str:
-        """Return the SQL that answers it in a process that has an index of what it searches."""
+        """Return the SQL for a process that has an index of what the query searches."""
         indexed = sql_file("indexed", self.name)
         return indexed.read_text(encoding="utf-8") if indexed.is_file() else self.sql
 
     def bind(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values to bind: every parameter, spelled as SQL takes it. Raises BadInput naming the field.
+        """Return the parameters to bind, all of them, spelled for SQL. Raises BadInput with the field.
 
         COMPANY is None in them, for the session to resolve.
         """
@@ -113,7 +112,7 @@ class Query:
 
 
 def all_queries() -> dict[str, Query]:
-    """Return every query by name, in alphabetical order."""
+    """Return all queries by name, in alphabetical order."""
     return dict(_all_queries())
 
 
@@ -123,8 +122,8 @@ def find(name: str) -> Query | None:
 
 
 def get(name: str) -> Query:
-    """Return a query by its name or an alias. Raises BadInput naming the queries there are, of a dataset those that
-    read it.
+    """Return a query by its name or an alias. Raises BadInput with the names of the queries; for a dataset's name,
+    those that read it.
     """
     query = find(name)
     if query is None:
@@ -159,20 +158,20 @@ def facts(query: Query) -> dict[str, Any]:
 
 
 def session_macros(datasets: Collection[str]) -> tuple[str, ...]:
-    """Return the SQL texts a session runs, in order, once the views of these datasets are there.
+    """Return the SQL texts a session runs, in order, once it has the views of these datasets.
 
-    They make full-text search, nearest vectors and as-of series; a macro over a dataset the session lacks is left out.
+    They define full-text search, nearest vectors and as-of series. A macro over a missing dataset is left out.
     """
     return tuple(text for reads, text in _macros() if reads <= set(datasets))
 
 
 def placeholders(sql: str) -> frozenset[str]:
-    """Return the names of the `$name` parameters in SQL; dollars in strings and comments don't count."""
+    """Return the names of the `$name` parameters in SQL; dollars in strings and comments are ignored."""
     return frozenset(_PLACEHOLDER.findall(_NOT_CODE.sub("", sql)))
 
 
 def parse(name: str, text: str) -> Query:
-    """Parse a query file. Raises ValueError that says what is wrong with the header."""
+    """Parse a query file. Raises ValueError that explains the fault of the header."""
     header, sql = _split(text)
     facts: dict[str, str] = {}
     parameters: list[Parameter] = []
@@ -217,7 +216,9 @@ def _all_queries() -> dict[str, Query]:
 
 @cache
 def _macros() -> tuple[tuple[frozenset[str], str], ...]:
-    """What each macro file reads and its text. Fewer datasets first: a macro must stand before another uses it."""
+    """Return the datasets and text of each macro file, those with fewer datasets first, because a macro must exist
+    before another uses it.
+    """
     texts = (path.read_text(encoding="utf-8") for path in sql_files("macros"))
     headed = ((_READS.match(text), text) for text in texts)
     macros = ((frozenset(reads[1].split(", ") if reads else ()), text) for reads, text in headed)
@@ -250,7 +251,7 @@ def _match(pattern: re.Pattern[str], text: str, query: str) -> re.Match[str]:
 
 
 def _check(query: Query) -> None:
-    """Refuse a header that disagrees with itself or with the SQL under it."""
+    """Refuse a header that contradicts itself or the SQL below it."""
     from pitlake.datasets import all_datasets
 
     where = f"sql/queries/{query.name}.sql"

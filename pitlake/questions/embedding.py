@@ -1,8 +1,8 @@
 """Texts as vectors, by the bundled model or another one. Nothing here uses the network.
 
-The model's weights are in the package wordllama, so a text has the same vector on every machine and day; it is loaded
-when it is first asked. $PITLAKE_EMBEDDER names the model of the graph's own vectors as `package.module:name`, where
-`name` is called with a text and gives its numbers. SQL takes the vector alone.
+The model's weights are in the package wordllama, so a text has the same vector on every machine and day. The model is
+loaded at its first use. $PITLAKE_EMBEDDER names the model of the graph's own vectors as `package.module:name`, a
+function from a text to its numbers. SQL receives only the vector.
 """
 
 import logging
@@ -27,13 +27,13 @@ Embedder = Callable[[str], Sequence[float]]
 def embed(text: str, embedder: Embedder | None = None) -> list[float]:
     """Return a text's vector by the given model, or the configured one.
 
-    Raises BadInput if the configured one is missing or returns no vector; errors of a model itself pass through.
+    Raises BadInput if the configured one is missing or returns no vector; errors of the model itself are not caught.
     """
     return list(spell("vector", "embedding", (embedder or configured() or own)(text)))
 
 
 def own(text: str) -> list[float]:
-    """Return a text's 256 numbers by the bundled model, of length 1; all 0 for a text without a word it knows.
+    """Return the 256 numbers of a text by the bundled model, of length 1; all 0 for a text without a known word.
 
     Raises BadInput if the extra `meaning` is not installed.
     """
@@ -43,7 +43,7 @@ def own(text: str) -> list[float]:
 
 
 def configured() -> Embedder | None:
-    """Return the model that $PITLAKE_EMBEDDER names, None if it is unset. Raises BadInput if it can't be called."""
+    """Return the model in $PITLAKE_EMBEDDER, None if it is not set. Raises BadInput if it can't be called."""
     path = os.environ.get(VARIABLE, "")
     if not path:
         return None

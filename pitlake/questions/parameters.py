@@ -1,7 +1,7 @@
-"""The types of query parameters: what a caller may write, and the one spelling that is bound into the SQL.
+"""The types of query parameters: what a caller may write, and the single spelling bound into the SQL.
 
-A value is a Python object or the text of a command line; either way it leaves here as a text, a number or a list, so
-that it passes a pipe unchanged. No SQL here.
+A value is a Python object or the text of a command line. It becomes a text, a number or a list, so that it can be sent
+unchanged. No SQL here.
 """
 
 import json
@@ -17,7 +17,7 @@ LARGEST_INT = 2**31 - 1
 
 
 def spell(type_name: str, field: str, value: Any) -> Any:
-    """Return a caller's value as it is bound. Raises BadInput naming the field and what to write."""
+    """Return a caller's value in the spelling to be bound. Raises BadInput with the field and what to write."""
     return TYPES[type_name](field, value)
 
 
@@ -70,13 +70,13 @@ def _day_or_none(value: Any) -> date | None:
 
 
 def _moment(field: str, value: Any) -> str:
-    """An instant; a date means its start in New York."""
+    """Parse an instant; a date means its start in New York."""
     day = _day_or_none(value)
     return iso(start_of_new_york_day(day) if day else instant(value, field))
 
 
 def _day(field: str, value: Any) -> str:
-    """A date; an instant means the New York day it falls on."""
+    """Parse a date; an instant means its New York day."""
     return (_day_or_none(value) or new_york_day(instant(value, field))).isoformat()
 
 
@@ -93,7 +93,7 @@ def _vector(field: str, value: Any) -> list[float]:
 
 
 def _pairs(field: str, value: Any) -> str:
-    """(ticker, instant) pairs as JSON text, instants in the one spelling."""
+    """Parse (ticker, instant) pairs into JSON text, with instants in the single spelling."""
     if isinstance(value, str):
         if not _is_json(value):
             raise BadInput(field, "not JSON", PAIRS_FORM)

@@ -1,7 +1,7 @@
-"""Which query of the catalogue a search is: by words or by meaning, within which texts.
+"""Selects the catalogue query of a search: by words or by meaning, and in which texts.
 
-The doors' one search command and tool. Words are ranked by BM25 in SQL; meaning is that of
-the lake's own vectors, or of the graph's where their model is configured (`embedding`). Nothing here runs SQL.
+All interfaces have one search command or tool. SQL ranks words by BM25. Meaning uses the lake's own vectors, or the
+graph's if their model is configured (`embedding`). Nothing here runs SQL.
 """
 
 from typing import Any, Literal
@@ -35,7 +35,9 @@ BY_MEANING = {"news": "vector_news", "calls": "vector_qa", "everything": "vector
 def find(
     text: str, *, within: str = "news", ticker: str | None = None, by: str = "words", limit: int | None = None
 ) -> tuple[catalogue.Query, dict[str, Any]]:
-    """Return the query of a search and its values. Raises BadInput for texts that can't be searched so, or no model."""
+    """Return the query of a search and its parameters. Raises BadInput for texts that can't be searched this way, or
+    without a model.
+    """
     within = texts(within)
     ways = {"words": BY_WORDS, "meaning": BY_MEANING}
     if by not in ways:
@@ -48,10 +50,10 @@ def find(
 
 
 def texts(within: str) -> str:
-    """Return which texts a name means: their own, their dataset's or an alias of it; any other name as it is."""
+    """Return the texts of a name: its own, its dataset's or an alias's; any other name unchanged."""
     return within if within in (*BY_WORDS, *BY_MEANING) else TEXTS_OF.get(meant(within), meant(within))
 
 
 def _meant(text: str) -> dict[str, Any]:
-    """The text's vector, and the model whose vectors it may be compared with; none is named for the graph's own."""
+    """Return the text's vector, and the model whose vectors can be compared with it; None for the graph's own."""
     return {"embedding": embed(text), "model": None if configured() else MODEL}

@@ -1,6 +1,6 @@
-"""Finds the SQL that comes with pitlake (views, catalogue queries, macros): in the package, or next to it.
+"""Finds the SQL files of pitlake (views, catalogue queries, macros), in the package or next to it.
 
-A wheel carries sql/ as pitlake/sql; in a checkout it is at the top, where its readers look for it.
+A wheel contains sql/ as pitlake/sql; in a checkout it is at the top.
 """
 
 from pathlib import Path
@@ -15,5 +15,5 @@ def sql_file(folder: str, name: str) -> Path:
 
 
 def sql_files(folder: str) -> list[Path]:
-    """Return every file of the folder, sorted by name."""
+    """Return all files of the folder, sorted by name."""
     return sorted((_HOME / folder).glob("*.sql"))

@@ -1,7 +1,7 @@
-"""Whose ticker it is: callers' tickers become companies in the parent, outside of any session, before it is asked.
+"""Resolves callers' tickers to companies, in the parent and before any session runs the question.
 
-A ticker belongs to the company whose newest statement, public at the instant, gives it, else to the last one that
-bore it before. Only where hindsight is allowed may later statements and rows answer instead, and the answer says so.
+A ticker belongs to the company whose newest public statement gives it, otherwise to the last company that had it
+before. Later statements and rows are used only if hindsight is allowed, and the answer says so.
 """
 
 import re
@@ -41,11 +41,11 @@ Claim = tuple[datetime, str]  # since when, and the CIK
 
 @dataclass(frozen=True)
 class Company:
-    """What a ticker means at an instant.
+    """The company of a ticker at an instant.
 
-    company: the same for SQL, as sql/macros/company.sql reads it. ciks: empty where no company is known by the ticker.
-    notes: what a caller reads of it, in words the gate knows; label_note: what besides where rows are found by the
-    tickers that their sources write on them.
+    company: the same for SQL, as sql/macros/company.sql reads it. ciks: empty if no company is known by the ticker.
+    notes: shown to the caller, in words the gate knows; label_note: a further note if rows are found by the tickers
+    that their sources write on them.
     """
 
     company: str
@@ -54,12 +54,12 @@ class Company:
     label_note: str = ""
 
     def notes_on(self, *, labels: bool) -> tuple[str, ...]:
-        """Return the notes of an answer. labels: whether its rows may be found by the tickers on them."""
+        """Return the notes of an answer. labels: whether its rows may be found by their tickers."""
         return (*self.notes, self.label_note) if labels and self.label_note else self.notes
 
 
 class Tickers:
-    """Every statement of one lake version about tickers. until: only those public at that time, no hindsight."""
+    """Every statement about tickers in one lake version. until: only those public at that time, without hindsight."""
 
     def __init__(self, snapshot: Snapshot, until: datetime | None = None) -> None:
         self._snapshot, self._hindsight = snapshot, until is None
@@ -75,10 +75,10 @@ class Tickers:
             self._statements[cik].append((from_micros(at), tuple(tickers)))
 
     def resolve(self, ticker: str, as_of: datetime | None) -> Company:
-        """Return the company that bore a ticker at an instant (None: now), else the last that bore it before.
+        """Return the company that had a ticker at an instant (None: now), otherwise the last that had it before.
 
-        With hindsight, a company that bore it later is returned if none did before, and rows are also found by the
-        later tickers that their sources write on them.
+        With hindsight, a company that had it later is returned if none did before, and rows are also found by the later
+        tickers that their sources write on them.
         """
         hindsight = self._hindsight
         spelling = _spelled(ticker)
@@ -103,7 +103,7 @@ class Tickers:
         return Company(" ".join(parts), ciks, notes, label_note)
 
     def of(self, cik: str, at: datetime) -> tuple[str, ...]:
-        """Return the tickers a company bore at an instant, else the first it was known by later."""
+        """Return the tickers of a company at an instant, otherwise its first later ones."""
         statements = self._statements.get(cik, [])
         public = [tickers for since, tickers in statements if since <= at]
         if public:
@@ -126,12 +126,14 @@ class Tickers:
                 yield cik, public
 
     def _bearers(self, ticker: str, as_of: datetime | None) -> tuple[str, ...]:
-        """The companies whose newest statement by an instant gives the ticker; of several those of the newest one."""
+        """Return the companies whose newest statement by an instant gives the ticker; if there are several, those of
+        the newest statement.
+        """
         newest = [(cik, statements[-1]) for cik, statements in self._public(as_of)]
         return _last([(at, cik) for cik, (at, tickers) in newest if ticker in map(_spelled, tickers)])
 
     def _claims(self, ticker: str, as_of: datetime | None) -> list[Claim]:
-        """Every statement by an instant that gives the ticker to a company."""
+        """Return every statement by an instant that gives the ticker to a company."""
         return [
             (at, cik)
             for cik, statements in self._public(as_of)
@@ -144,7 +146,7 @@ class Tickers:
         return {_spelled(ticker) for statements in public for _, tickers in statements for ticker in tickers}
 
     def _labels(self, ciks: Collection[str], as_of: datetime | None) -> Iterator[tuple[str, str]]:
-        """The tickers that companies have borne, each with the span in which no other company bore it."""
+        """Return the tickers of companies, each with the time in which no other company had it."""
         for ticker in sorted(filter(_PLAIN.fullmatch, self._borne_by(ciks, as_of))):
             claims = sorted(self._claims(ticker, as_of))
             since = next(at for at, cik in claims if cik in ciks)
@@ -154,7 +156,7 @@ class Tickers:
             yield ticker, span if before or until else ""
 
     def _labelled(self, ticker: str, as_of: datetime | None) -> dict[str, list[Claim]]:
-        """What the graph's rows that were public by an instant write the ticker on, by kind."""
+        """Return the rows of the graph, public by an instant, that have the ticker, by kind."""
         claims: dict[str, list[Claim]] = defaultdict(list)
         for dataset, label in _LABELS.items():
             question = _LABELLED.replace("{label}", label)
@@ -166,7 +168,9 @@ class Tickers:
 def _rows(
     snapshot: Snapshot, dataset: str, question: str, until: datetime | None, **values: object
 ) -> list[tuple[Any, ...]]:
-    """The answer of the rows that were public by an instant, of files of which some were: no other can be felt."""
+    """Answer a question about the rows that were public by an instant, using only files that contain some of them, so
+    that later files have no effect.
+    """
     files = [file for file in snapshot.files(dataset) if until is None or file.lo <= until]
     if not files:
         return []
@@ -179,12 +183,12 @@ def _rows(
 
 
 def _spelled(ticker: str) -> str:
-    """A ticker in one spelling: EDGAR writes a share class behind a hyphen, other sources behind a dot."""
+    """Return a ticker in one spelling: EDGAR writes a share class after a hyphen, other sources after a dot."""
     return _SEPARATORS.sub(".", ticker.strip().upper())
 
 
 def _spellings(ticker: str) -> list[str]:
-    """The spellings rows may bear of what `_spelled` gives."""
+    """Return the spellings that rows may have for a result of `_spelled`."""
     return sorted({ticker, ticker.replace(".", "-")})
 
 

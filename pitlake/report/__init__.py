@@ -1,5 +1,6 @@
-"""The quality report: what a lake version holds and how far it can be trusted, as a static site that opens offline.
+"""The quality report: the contents of a lake version and how far they can be trusted, as a static offline site.
 
-`measures` asks the lake, `anomalies` judges volumes, `calendar` draws days, `site` writes the pages. Call `site.build`.
-For people who run the lake: the whole version is shown, outcomes counted among it, so it is not a door for agents.
+`measures` queries the lake, `anomalies` checks volumes, `calendar` draws days, `site` writes the pages. Call
+`site.build`. The report is for people who run the lake: it shows the whole version, including counts of outcomes, so
+agents must not read it.
 """

@@ -1,7 +1,7 @@
-"""Days whose volume is out of the ordinary: a pure judgement over a dataset's rows per day.
+"""Days with an unusual volume: a pure function of a dataset's rows per day.
 
-A day is compared with the same weekday of the weeks before it. Days the exchange is closed are compared with nothing
-where they are empty, for that is what they are expected to be.
+A day is compared with the same weekday of the weeks before. Empty days on which the exchange is closed are expected and
+not compared.
 """
 
 import math
@@ -67,5 +67,5 @@ def _judge(day: date, rows: Mapping[date, int], first: date) -> Anomaly | None:
 
 
 def _is_closed(day: date) -> bool:
-    """Whether it is a weekday without a session in New York."""
+    """Whether a day is a weekday without a session in New York."""
     return day.weekday() < 5 and exchange.session(day) is None

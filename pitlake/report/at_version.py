@@ -36,7 +36,7 @@ def claims(lake: Lake, version: int) -> dict[str, int]:
 
 
 def _end(lake: Lake, version: int) -> datetime | None:
-    """When the next version came, None for the newest."""
+    """Return when the next version was committed, None for the newest."""
     return lake.entry(version + 1).committed_at if version < lake.head() else None
 
 

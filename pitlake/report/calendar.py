@@ -1,4 +1,4 @@
-"""The report's calendar: a cell for each day, darker for more rows, with a border where there are gaps."""
+"""The report's calendar: one cell per day, darker for more rows, with a border if there are gaps."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ MAX_YEARS = 6
 
 
 def calendars(days: Mapping[date, Day]) -> list[tuple[int, Svg]]:
-    """Draw a calendar for each of the newest years, newest first: one column a week, one row a weekday."""
+    """Draw a calendar for each of the newest years, newest first: one column per week, one row per weekday."""
     if not days:
         return []
     bounds = shade_bounds([day.rows for day in days.values() if day.rows])
@@ -25,7 +25,7 @@ def calendars(days: Mapping[date, Day]) -> list[tuple[int, Svg]]:
 
 
 def shade_bounds(counts: Sequence[int]) -> list[int]:
-    """Return the lowest count of each shade, lightest first: quantiles, fewer where they coincide."""
+    """Return the lowest count of each shade, lightest first: quantiles, or fewer if they coincide."""
     ordered = sorted(counts)
     return sorted({ordered[len(ordered) * shade // SHADES] for shade in range(SHADES)}) if ordered else []
 

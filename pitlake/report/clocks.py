@@ -1,7 +1,7 @@
-"""What the two clocks of a dataset's rows say: on which days they became public, and how much later the lake saw them.
+"""The two clocks of a dataset's rows: on which days they became public, and how much later the lake saw them.
 
-One pass counts rows by hour, which are few however many rows there are; quantiles are looked for in the rows of the
-hours of these rows.
+One pass counts rows by hour, which gives few groups for any number of rows. Quantiles are then computed from the rows
+of the relevant hours.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,7 +48,7 @@ _BY_HOUR = f"""
 class Clocks:
     """Rows by New York day, by source tag and by lag; `quantiles` of the lag in seconds; the newest instants of both.
 
-    hours: rows by hour of `available_at` and whole hours of lag; None where there are no rows.
+    hours: rows by hour of `available_at` and whole hours of lag; None without rows.
     """
 
     hours: pa.Table | None = None
@@ -82,13 +82,13 @@ def clocks(sql: duckdb.DuckDBPyConnection, files: Sequence[DataFile]) -> Clocks:
 
 
 def _counts(sql: duckdb.DuckDBPyConnection, query: str) -> dict[Any, int]:
-    """Rows by the first of two columns, most first."""
+    """Return the rows by the first of two columns, most frequent first."""
     summed = f"SELECT what, sum(rows)::BIGINT FROM ({query}) AS counted (what, rows) GROUP BY what ORDER BY 2 DESC, 1"
     return dict(sql.sql(summed).fetchall())
 
 
 def _quantiles(sql: duckdb.DuckDBPyConnection, files: Sequence[DataFile]) -> tuple[float, float, float]:
-    """As `quantile_cont` gives them, which would hold the lags of all rows at once."""
+    """Return the quantiles of `quantile_cont`, which would hold the lags of all rows in memory."""
     hours = sql.sql("SELECT lag, sum(rows)::BIGINT AS rows FROM hours GROUP BY lag ORDER BY lag").fetchnumpy()
     ends = np.cumsum(hours["rows"])
     exact = (ends[-1] - 1) * np.array(QUANTILES)

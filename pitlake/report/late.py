@@ -1,7 +1,6 @@
 """Late arrivals: rows that a poll found although an earlier complete poll covered their day and did not contain them.
 
-They keep their source's date. They are counted so that a reader as of an instant knows how much may still arrive for
-the time before it.
+They keep their source's date. Their number tells a reader as of an instant how much may still arrive for earlier times.
 """
 
 from collections.abc import Sequence
@@ -63,7 +62,7 @@ FROM late ORDER BY observed_at DESC, available_at DESC, evidence LIMIT {{limit}}
 
 @dataclass(frozen=True)
 class Arrival:
-    """A row that came late: what it is dated by, the last poll that missed it, and the one that brought it."""
+    """A row that came late: its date, the last poll that missed it, and the poll that found it."""
 
     available_at: datetime
     missed_at: datetime
@@ -88,7 +87,7 @@ def arrivals(
     hours: pa.Table | None,
     polls: Sequence[Poll],
 ) -> LateArrivals:
-    """Find the late arrivals among a version's rows. hours: those of the rows' Clocks."""
+    """Find the late arrivals among a version's rows. hours: from the rows' Clocks."""
     if hours is None or not polls:
         return LateArrivals()
     sets: dict[frozenset[str], int] = {}

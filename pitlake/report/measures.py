@@ -1,6 +1,6 @@
-"""What the quality report says of one dataset in one lake version: numbers that SQL over the version's files gives.
+"""The figures of one dataset in one lake version for the quality report, by SQL over the version's files.
 
-Every number here can be had by a query over the same version, and a test does that. Nothing is drawn here.
+A test compares every number with a query over the same version. Nothing is drawn here.
 """
 
 from collections import Counter, defaultdict
@@ -30,7 +30,7 @@ CELL_CHARACTERS = 160
 
 @dataclass(frozen=True)
 class Day:
-    """What became available on one New York day: rows, those of them that revise an earlier row's key, gaps by type."""
+    """What became available on one New York day: rows, rows that revise an earlier row's key, gaps by type."""
 
     rows: int = 0
     revisions: int = 0
@@ -39,7 +39,7 @@ class Day:
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """How much a version holds of a dataset."""
+    """The number of rows, keys and gaps of a dataset in a version."""
 
     rows: int = 0
     keys: int = 0
@@ -59,7 +59,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Example:
-    """A source record that a failing check names. `row` is its newest row in the lake, empty where there is none."""
+    """A source record that a failing check names. `row` is its newest row in the lake, empty if there is none."""
 
     evidence: str
     row: Mapping[str, str]
@@ -68,8 +68,8 @@ class Example:
 
 @dataclass(frozen=True)
 class Drift:
-    """How much of a field a provider says otherwise today: `changed` of `compared` values, and the 95 % interval of the
-    share, as the dataset `drift` measured it.
+    """The share of a field's values that a provider changed since: `changed` of `compared` values, and the share's 95 %
+    interval, as measured by the dataset `drift`.
     """
 
     source: str
@@ -84,8 +84,8 @@ class Drift:
 
 @dataclass(frozen=True, kw_only=True)
 class Measures:
-    """All that the report says of a dataset. Lags are between available_at and observed_at, in seconds; `days` holds
-    New York days with something in them, `undated` the gaps by type that have no day. `before` is the base version's.
+    """The figures of a dataset in the report. Lags are between available_at and observed_at, in seconds; `days` has the
+    New York days with any content, `undated` the gaps without a day by type. `before` belongs to the base version.
     """
 
     dataset: Dataset
@@ -121,9 +121,9 @@ class Measures:
 
 
 def measure(lake: Lake, dataset: Dataset, snapshot: Snapshot, base: Snapshot, at: datetime) -> Measures:
-    """Measure a dataset in a version. base: the version compared with; at: the instant freshness is judged at.
+    """Measure a dataset in a version. base: the version to compare with; at: the instant at which freshness is judged.
 
-    Raises LakeError when files can't be read.
+    Raises LakeError if files can't be read.
     """
     files = _files(snapshot, dataset.name)
     with calculator(1) as sql:  # each thread more holds rows of its own
@@ -202,7 +202,7 @@ def _reasons(sql: duckdb.DuckDBPyConnection, dataset: Dataset, snapshot: Snapsho
 
 
 def _drift(sql: duckdb.DuckDBPyConnection, dataset: Dataset, snapshot: Snapshot) -> list[Drift]:
-    """The newest measurement of each field, most drift first; none where nothing was measured."""
+    """Return the newest measurement of each field, most drift first; none if nothing was measured."""
     files = _files(snapshot, DRIFT)
     if not files:
         return []
@@ -217,7 +217,7 @@ def _drift(sql: duckdb.DuckDBPyConnection, dataset: Dataset, snapshot: Snapshot)
 def _examples(
     sql: duckdb.DuckDBPyConnection, dataset: Dataset, files: Sequence[DataFile], check_reports: Sequence[CheckReport]
 ) -> dict[str, list[Example]]:
-    """For each failing check of the newest run, the records it names with what the lake holds of them."""
+    """Return, for each failing check of the newest run, the records it names with their rows in the lake."""
     failing = [check for check in check_reports[0].checks if not check.passed] if check_reports else []
     return {
         check.name: [_example(sql, dataset, files, evidence) for evidence in check.examples[:MOST_EXAMPLES]]

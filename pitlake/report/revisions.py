@@ -1,6 +1,6 @@
-"""How many rows of a dataset revise an earlier one of their key, by day and by key: for one hash a row.
+"""The number of rows that revise an earlier row of their key, by day and by key, with one hash per row.
 
-Most keys come once, and their hash says so. Only rows whose hash comes again are compared, by a digest of their keys.
+Most keys occur once, which their hash shows. Only rows with a repeated hash are compared, by a digest of their keys.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ Hashes = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class Revisions:
-    """Rows that revise an earlier row of their key, by New York day, and how many keys have such rows."""
+    """Rows that revise an earlier row of their key, by New York day, and the number of keys with such rows."""
 
     by_day: Mapping[date, int] = field(default_factory=dict)
     keys: int = 0
@@ -40,7 +40,7 @@ class Revisions:
 
 
 class RevisionCounter:
-    """Counts the revisions of one dataset, in one version after the other; a file they share is hashed once."""
+    """Counts the revisions of one dataset in several versions; a file they share is hashed once."""
 
     def __init__(self, sql: duckdb.DuckDBPyConnection, dataset: Dataset) -> None:
         self._sql, self._dataset = sql, dataset
@@ -55,7 +55,7 @@ class RevisionCounter:
         return _count_revisions(pa.concat_tables(map(self._repeated_rows, _some(files))))
 
     def _repeated_rows(self, files: Sequence[DataFile]) -> pa.Table:
-        """Of the rows of files whose hash comes again: a digest of their key, and when they became available."""
+        """Return the rows with a repeated hash: a digest of their key, and when they became available."""
         texts = ", ".join(f"{quoted(name)}::VARCHAR" for name in self._dataset.key)
         query = f"""
             SELECT md5_number_upper(key) AS upper, md5_number_lower(key) AS lower, available_at, {NEW_YORK_DAY} AS day
@@ -64,7 +64,7 @@ class RevisionCounter:
         return self._sql.sql(query).to_arrow_table()
 
     def _repeated_hashes(self, files: Sequence[DataFile]) -> Hashes:
-        """The hashes of keys that come more than once, each once."""
+        """Return the hashes of keys that occur more than once, without duplicates."""
         paths = {file.path for file in files}
         self._hashes = {path: hashes for path, hashes in self._hashes.items() if path in paths}
         self._read([file for file in files if file.path not in self._hashes])
@@ -73,7 +73,7 @@ class RevisionCounter:
         return np.concatenate([np.empty(0, np.uint64), *(_again(np.concatenate(part)) for part in parts)])
 
     def _read(self, files: Sequence[DataFile]) -> None:
-        """Keep the sorted hashes of each file's keys."""
+        """Cache the sorted hashes of each file's keys."""
         for some in _some(files):
             hashed = self._sql.sql(f"SELECT hash({columns(self._dataset.key)}) AS hashed FROM {reading(some)}")
             every = hashed.to_arrow_table()["hashed"].to_numpy()  # in the order of the files
@@ -89,14 +89,14 @@ def _some(files: Sequence[DataFile]) -> Iterator[list[DataFile]]:
 
 
 def _again(hashes: Hashes) -> Hashes:
-    """Those that come more than once, each once."""
+    """Return the hashes that occur more than once, without duplicates."""
     hashes.sort()
     again = hashes[1:][hashes[1:] == hashes[:-1]]
     return np.compress(np.diff(again, prepend=~again[:1]) != 0, again)
 
 
 def _count_revisions(rows: pa.Table) -> Revisions:
-    """The revisions among rows that are known by a digest of their key."""
+    """Count the revisions among rows, given a digest of their key."""
     upper, lower, moments = (rows[name].to_numpy() for name in ("upper", "lower", "available_at"))
     order = np.lexsort((moments, lower, upper))
     again = np.concatenate([[False], (np.diff(upper[order]) == 0) & (np.diff(lower[order]) == 0)])

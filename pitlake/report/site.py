@@ -1,7 +1,6 @@
-"""Writes the report: one page for the lake, one a dataset, a style sheet and the numbers as JSON, all in one folder.
+"""Writes the report: one page for the lake, one per dataset, a style sheet and the numbers as JSON, in one folder.
 
-The pages need nothing else, no script and no network. Files replace those of an earlier report one by one; the index
-comes last.
+The pages need no script and no network. Files replace those of an earlier report one by one; the index is written last.
 """
 
 import json
@@ -42,7 +41,7 @@ MOST_PASSED_OVER = 20
 
 @dataclass(frozen=True)
 class ExpectationResult:
-    """An expectation, and how many rows break it."""
+    """An expectation, and the number of rows that break it."""
 
     name: str
     severity: Severity
@@ -63,10 +62,10 @@ Judge = Callable[[Dataset, Snapshot, Entry], ExpectationResults]
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """What a report shows: a version, the one it is compared with, the measures of every dataset, and when it was made.
-    `commits` are the log's entries after the base, `incidents` what happened to runs before the next version; both
-    newest first. claims: items that were answered by a provider's dates alone, by source; none of them is a row.
-    standing: by dataset, where that was judged.
+    """The content of a report: a version, its base, the measures of every dataset, and when it was made. `commits` are
+    the log's entries after the base, `incidents` those of runs before the next version; both newest first. claims:
+    items dated only by a provider, by source; none of them is a row. standing: expectation results by dataset, if
+    available.
     """
 
     version: Entry
@@ -80,7 +79,7 @@ class Report:
 
     @property
     def shown(self) -> Sequence[Measures]:
-        """Return the datasets that hold something or were checked."""
+        """Return the datasets that have content or were checked."""
         return [
             measures
             for measures in self.measures
@@ -89,7 +88,7 @@ class Report:
 
     @property
     def silent(self) -> Sequence[Dataset]:
-        """Return the datasets this lake holds nothing of."""
+        """Return the datasets without content in this lake."""
         return [measures.dataset for measures in self.measures if measures not in self.shown]
 
 
@@ -103,12 +102,12 @@ def build(
     at: datetime | None = None,
     judge: Judge | None = None,
 ) -> Report:
-    """Write the report of a lake version (default: the newest) into a folder, and return what it shows.
+    """Write the report of a lake version (default: the newest) into a folder, and return its content.
 
-    since: the version it is compared with; default the last one of another run that no vacuum took, else the version
-    itself. at: the instant freshness is of; default now, or the end of the lake's world. judge: says how rows stand to
-    what is expected of them. Raises LakeNotFound, LakeError, VersionVacuumed, and BadInput for a base that is no
-    earlier version.
+    since: the version to compare with; default the last version of another run that was not vacuumed, otherwise the
+    version itself. at: the instant at which freshness is judged; default now, or the end of the lake's world. judge:
+    returns the expectation results. Raises LakeNotFound, LakeError, VersionVacuumed, and BadInput for a base that is
+    not an earlier version.
     """
     report = read(lake, version=version, since=since, contracts=contracts, at=at, judge=judge)
     target.mkdir(parents=True, exist_ok=True)
@@ -130,7 +129,7 @@ def read(
     at: datetime | None = None,
     judge: Judge | None = None,
 ) -> Report:
-    """Return what `build` shows, without writing it. Raises as `build` does."""
+    """Return the content that `build` writes, without writing it. Raises the same errors."""
     entry = lake.entry(version)
     base = _base(lake, entry) if since is None else lake.entry(since)
     if base.version > entry.version:
@@ -151,7 +150,7 @@ def read(
 
 
 def _base(lake: Lake, entry: Entry) -> Entry:
-    """The newest version before an entry that another run made and no vacuum took; where there is none, the entry."""
+    """Return the newest earlier version that another run made and no vacuum removed; if there is none, the entry."""
     earlier = (lake.entry(number) for number in range(entry.version, 0, -1))
     last = entry.version - sum(1 for _ in takewhile(lambda commit: commit.run_id == entry.run_id, earlier))
     # Version 0 always opens, since it holds nothing: compared with it, all there is would seem to be new.
@@ -299,13 +298,13 @@ def _environment() -> jinja2.Environment:
 
 
 def code(text: str) -> Markup:
-    """Format a contract's text, with code between backticks."""
+    """Format a contract's text, with code in backticks."""
     parts = enumerate(text.split("`"))
     return Markup("").join(Markup("<code>{}</code>").format(part) if place % 2 else part for place, part in parts)
 
 
 def percent(share: float) -> str:
-    """Format a share; a small one is not rounded to none, nor a large one to all."""
+    """Format a share; a small one is never rounded to 0 %, nor a large one to 100 %."""
     if 0 < share < 0.001:
         return "< 0.1 %"
     if 0.999 < share < 1:
@@ -322,12 +321,12 @@ def span(seconds: float) -> str:
 
 
 def age(moment: datetime | None, at: datetime) -> str:
-    """Format how long before an instant something was."""
+    """Format the time between a moment and an instant."""
     return "never" if moment is None else span(max((at - moment) / timedelta(seconds=1), 0.0))
 
 
 def _put(path: Path, text: str) -> None:
-    """Write a file that appears whole."""
+    """Write a file completely or not at all."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         draft.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""HTTP for `pitlake mcp --http` and `pitlake web`: one way to listen, bounded connections, fair turns, who may ask.
+"""HTTP for `pitlake mcp --http` and `pitlake web`: listening, limited connections, fair turns, access.
 
-Imported by these commands alone. What is served is theirs.
+Only these commands import it, and they provide the application.
 """

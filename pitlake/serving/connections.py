@@ -1,7 +1,7 @@
-"""Connections that are bounded: in number, for each client and in all, and in how long a request may take to arrive.
+"""Limits of connections: their number, per client and in all, and the time a request may take to arrive.
 
-uvicorn's protocol times out idle connections alone. A connection that waits for its request, or for the rest of it,
-makes room for a newer one; one whose request is being answered does not, and the newer one is then turned away.
+uvicorn's protocol only times out idle connections. A connection that is waiting for its request is closed to make room
+for a newer one. If all requests are being answered, the newer connection is refused.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ _TIMED_OUT, _FULL = _REFUSAL % b"408 Request Timeout", _REFUSAL % b"503 Service 
 
 
 class Phase(Enum):
-    """What a connection waits for, as the seconds that may take."""
+    """The phase of a connection, with the seconds it may take."""
 
     HEAD = "head"
     BODY = "body"
@@ -30,7 +30,7 @@ class Phase(Enum):
 
     @property
     def seconds(self) -> float | None:
-        """Return how long it may last."""
+        """Return how long the phase may last."""
         return {Phase.HEAD: HEADER_SECONDS, Phase.BODY: BODY_SECONDS}.get(self)
 
 
@@ -43,7 +43,7 @@ class Connections:
     open: dict["BoundedProtocol", str] = field(default_factory=dict)
 
     def admit(self, new: "BoundedProtocol", client: str) -> bool:
-        """Count a new connection, and close others that it takes the place of; False where there is no place."""
+        """Count a new connection, and close others that it replaces; return False if there is no place."""
         same = [connection for connection, its in self.open.items() if its == client]
         full = len(same) >= self.most_of_client
         if full or len(self.open) >= self.most:
@@ -60,7 +60,7 @@ class Connections:
 
 
 class BoundedProtocol(H11Protocol):
-    """HTTP/1.1 whose requests arrive in time. `phase`: what it waits for, `since` when."""
+    """HTTP/1.1 whose requests must arrive in time. `phase`: what it is waiting for, `since` when."""
 
     def __init__(self, connections: Connections, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
@@ -70,19 +70,19 @@ class BoundedProtocol(H11Protocol):
         self._is_read: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take the connection, or turn it away."""
+        """Accept the connection, or refuse it."""
         super().connection_made(transport)
         self._wait(Phase.HEAD)
         if not self._connections.admit(self, self.client[0] if self.client else ""):
             self._end_with(_FULL)
 
     def data_received(self, data: bytes) -> None:
-        """Read on."""
+        """Read the next data."""
         super().data_received(data)
         self._look()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request, or until the last bytes are taken up."""
+        """Wait for the next request, or until the last bytes are sent."""
         super().on_response_complete()
         if self.transport.is_closing():
             self._read_within()
@@ -100,7 +100,7 @@ class BoundedProtocol(H11Protocol):
         _cancel(self._is_read)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
+        """Remove the connection."""
         _cancel(self._arrives)
         _cancel(self._is_read)
         self._connections.open.pop(self, None)

@@ -1,6 +1,6 @@
-"""Who may ask a server over HTTP: by one of its names, and not through another site's page in somebody's browser.
+"""Access to a server over HTTP: by one of its names, and not through another site's page in a browser.
 
-Judged before anything is read or opened. Remembers who asks, for `turns`.
+The check comes before anything is read or opened. It records the client for `turns`.
 """
 
 from collections.abc import Collection
@@ -20,7 +20,7 @@ _OWN_PAGES = ("", "none", "same-origin")
 
 
 class OwnSite:
-    """Lets a request through, or refuses it with one sentence. hosts: names in addition to this machine's own."""
+    """Passes a request on, or refuses it with one sentence. hosts: names besides this machine's own."""
 
     def __init__(self, app: ASGIApp, hosts: Collection[str] = ()) -> None:
         self._app, self._hosts = app, {*OWN_HOSTS, *hosts}
@@ -55,13 +55,13 @@ def is_own(origin: str, host: str) -> bool:
 
 
 def check_reach(host: str, hosts: Collection[str]) -> None:
-    """Raise BadInput when other machines could reach an address and no name is given to be called by."""
+    """Raise BadInput if other machines could reach an address and no host name is given."""
     if host not in OWN_HOSTS and not hosts:
         raise BadInput("--host", "reachable from other machines", "name how clients call it with --allow-host NAME")
 
 
 def _name(host: str) -> str:
-    """A host without its port."""
+    """Return a host without its port."""
     if host.startswith("["):
         return host.partition("]")[0] + "]"
     return host.rpartition(":")[0] if ":" in host else host

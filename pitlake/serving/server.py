@@ -58,7 +58,7 @@ def server(app: ASGIApp, on_started: Callable[[], None] = lambda: None) -> Notif
 
 
 async def serve_until_ended(uvicorn_server: uvicorn.Server, listener: socket.socket) -> None:
-    """Serve with one thread a connection, since requests wait for their turn in threads."""
+    """Serve with one thread per connection, because requests wait for their turn in threads."""
     to_thread.current_default_thread_limiter().total_tokens = MOST
     await uvicorn_server.serve([listener])
 

@@ -1,7 +1,7 @@
-"""Turns at a scarce resource, such as sessions: fair among clients, with a bounded wait.
+"""Turns at a scarce resource, such as sessions: fair among clients, with a limited wait.
 
-A free place goes to the client that has the fewest, and of one client's waiting questions to the newest: who asks many
-slow ones at once waits for himself, and a quick one that comes after them does not wait for all of them.
+A free place goes to the client with the fewest places, and to the newest of that client's questions. A client that asks
+many slow questions at once therefore only delays itself.
 """
 
 import threading
@@ -26,7 +26,9 @@ class _Waiting:
 
 
 class Turns:
-    """places: how many have a turn at once. line: how many of one client may wait, and `in_all` of all of them."""
+    """places: the number of turns at a time. line: how many questions of one client may wait, and `in_all` of all
+    clients.
+    """
 
     def __init__(self, places: int, line: int, in_all: int, seconds: float = WAIT_SECONDS) -> None:
         self._free, self._line, self._in_all, self._seconds = places, line, in_all, seconds
@@ -36,7 +38,7 @@ class Turns:
 
     @property
     def wanted(self) -> bool:
-        """Return whether somebody waits for a place."""
+        """Return whether anybody is waiting for a place."""
         return bool(self._waiting)
 
     @contextmanager

@@ -1,8 +1,8 @@
-"""As-of sessions: DuckDB over exactly what was public at T, in a sealed process that holds nothing else.
+"""As-of sessions: DuckDB over exactly what was public at T, in a sealed process that has nothing else.
 
-`connect` (api.py) opens one from a `Viewpoint`. `visible` finds what was public at T, `sealed` holds both ends of its
-process, `sql` is what runs on a DuckDB, here and there alike. Names are imported when first used, because the zygote
-imports this package and must stay small.
+`connect` (api.py) opens a session from a `Viewpoint`. `visible` finds what was public at T, `sealed` implements both
+sides of the process, and `sql` runs on any DuckDB. Names are imported when first used, because the zygote imports this
+package and must stay small.
 """
 
 from typing import TYPE_CHECKING

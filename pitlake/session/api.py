@@ -1,4 +1,4 @@
-"""How a session is opened: `connect` from what a user gives, `open_session` from a viewpoint."""
+"""Opening a session: `connect` from a user's arguments, `open_session` from a viewpoint."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -43,15 +43,15 @@ def connect(  # noqa: PLR0913 - all that a session is asked for
     Args:
         as_of: ISO-8601 with an offset, or an aware datetime.
         version: A lake version (default: the newest).
-        known_by: Ask the version that was the newest at this instant, without what this lake took in later.
+        known_by: Use the version that was the newest at this instant, without what this lake collected later.
         lake: The lake or its root (default: $PITLAKE_LAKE, else ./.pitlake/lake).
         isolation: "process" is sealed; "in_process" is for trusted code.
-        datasets: Which to bind (default: all).
-        open_mode: Ask without an instant, outcomes included.
+        datasets: The datasets to bind (default: all).
+        open_mode: Query without an instant; includes outcomes.
         hindsight: "omit" leaves out the columns that could not be known at available_at, such as today's tickers.
         limits: Bounds of time, memory and results.
-        catalogue: Contracts and views of a lake that holds others than this installation's and those of mounted tables;
-            macros over those are left out.
+        catalogue: Contracts and views other than this installation's and those of mounted tables; macros over the
+            installation's datasets are left out.
 
     Raises:
         BadInput, BadInstant: For an argument that can't be used.
@@ -78,11 +78,11 @@ def open_session(
     catalogue: Catalogue | None = None,
     cut_cache: CutCache | None = None,
 ) -> Session:
-    """Open a session that looks from a viewpoint; the rest as `connect`.
+    """Open a session from a viewpoint; further arguments as for `connect`.
 
     Args:
         snapshot: The lake version, in place of the one that the viewpoint names.
-        cut_cache: Where the files of sessions are cached.
+        cut_cache: The cache of session files.
     """
     filings_count_from, lake = RELEASE, viewpoint.open_lake()
     if snapshot is None:

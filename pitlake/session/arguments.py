@@ -1,7 +1,7 @@
-"""Checks of what callers give a session: each mistake is one BadInput that names the field and the next step.
+"""Checks of a session's arguments: each mistake is one BadInput that names the field and the next step.
 
-Also what to do about a query that failed: a courtesy to the caller, not part of the wall. A query's text is
-measured here and never read. No session and no connection here.
+This module also suggests the next step after a failed query, which is a courtesy and not part of the wall. It measures
+a query's text and never reads it.
 """
 
 import json
@@ -61,7 +61,7 @@ def bounds(limits: Any) -> Limits:
 
 
 def names(datasets: Any) -> list[str] | None:
-    """Return the names of datasets, which need not exist, or None for all."""
+    """Return the names of datasets, which may be unknown, or None for all."""
     if datasets is None:
         return None
     if (
@@ -74,7 +74,7 @@ def names(datasets: Any) -> list[str] | None:
 
 
 def caps(limits: Limits, max_rows: int | None, max_bytes: int | None) -> Caps:
-    """Return the bounds of one result: the session's limits, or what is asked for where that is less."""
+    """Return the limits of one result: the session's limits, or smaller requested ones."""
     for field, value in (("max_rows", max_rows), ("max_bytes", max_bytes)):
         if value is not None and (type(value) is not int or value < 0):
             raise BadInput(field, f"{value!r} is not a count", "give a whole number, 0 or more")
@@ -87,7 +87,7 @@ def caps(limits: Limits, max_rows: int | None, max_bytes: int | None) -> Caps:
 
 
 def query_text(query: object) -> str:
-    """Return a query that can be asked, at every entry: text, in UTF-8, of a bounded length."""
+    """Return a valid query: text, in UTF-8, of limited length."""
     if not isinstance(query, str):
         raise BadInput("query", "is not SQL text", "give a string")
     try:
@@ -100,7 +100,7 @@ def query_text(query: object) -> str:
 
 
 def packed(params: object) -> tuple[object, str]:
-    """Return parameters as they travel, and as a receipt writes them down."""
+    """Return parameters as they are sent, and as a receipt stores them."""
     if params is not None and not isinstance(params, (list, tuple, dict)):
         raise BadInput("params", f"is a {type(params).__name__}", "give a list for ?, a dict for $name")
     try:
@@ -134,7 +134,7 @@ def resolved(
 
 
 def table(name: object, rows: Any, contracts: Collection[str]) -> tuple[str, pa.Table, str]:
-    """Return a caller's rows: a name that shadows no view, the Arrow table, and the hash that a receipt has of it."""
+    """Return a caller's table: a name that shadows no view, the Arrow table, and its hash for the receipt."""
     plain = name.lower().removesuffix("_revisions") if isinstance(name, str) else ""
     if not isinstance(name, str) or not name.isidentifier() or plain in _RESERVED.union(contracts):
         raise BadInput("name", f"{name!r} can't name loaded rows", "give an identifier that names no view")
@@ -152,7 +152,7 @@ def hint(
     open_only: Collection[str],
     left_out: Collection[str] = (),
 ) -> str:
-    """Return the next step after a failure, or "" where DuckDB's message is enough. left_out: columns of hindsight."""
+    """Return the next step after a failure, or "" if DuckDB's message is enough. left_out: hindsight columns."""
     if failure.kind == "MachineClock":
         return "now() and as_of() answer T"
     if failure.kind == "PermissionException":

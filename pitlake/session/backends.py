@@ -1,4 +1,4 @@
-"""Where a session's questions run: its own DuckDB, and processes for catalogue queries alone."""
+"""Where a session's questions run: its own DuckDB, or separate processes for catalogue queries."""
 
 from collections.abc import Callable, Collection
 from typing import Protocol
@@ -17,7 +17,7 @@ class Backend(Protocol):
     own_root: bool
 
     def run(self, sql: str, parameters: object, caps: Caps, views: Collection[str] = ()) -> Reply:
-        """Run one query. views: names of the views whose use the reply reports; empty to report nothing."""
+        """Run one query. views: names of the views whose use the reply reports; empty for no report."""
 
     def load(self, name: str, table: pa.Table) -> None:
         """Load a caller's rows as a temporary table."""
@@ -29,20 +29,21 @@ class Backend(Protocol):
         """Return the processor time it has used, in seconds."""
 
     def close(self) -> None:
-        """End it."""
+        """End the backend."""
 
 
 class QueryProcesses:
-    """Processes in which a session asks catalogue queries alone, each opened by the first query that needs it."""
+    """Processes in which a session runs only catalogue queries. Each is opened by the first query that needs it."""
 
     def __init__(self) -> None:
         self.processes: dict[object, Backend | None] = {}
         self._interrupts, self._closed = 0, False
 
     def _process(self, key: object, start: Callable[[], Backend | None]) -> Backend | None:
-        """Return the process of this key; ended already where `close` came while it was opened, which may take minutes.
+        """Return the process of this key. If `close` came while it was being opened, which may take minutes, it has
+        ended.
 
-        Raises QueryInterrupted where `interrupt` came.
+        Raises QueryInterrupted if `interrupt` came.
         """
         if key not in self.processes:
             before = self._interrupts
@@ -54,23 +55,23 @@ class QueryProcesses:
         return self.processes[key]
 
     def interrupt(self) -> None:
-        """Stop the running query, if there is one, or the one that waits for its process. From any thread."""
+        """Stop the running query, or the one that waits for its process. From any thread."""
         self._interrupts += 1
         for backend in filter(None, tuple(self.processes.values())):
             backend.interrupt()
 
     def close(self) -> None:
-        """End them, and whichever is being opened. From any thread."""
+        """End the processes, including any that is being opened. From any thread."""
         self._closed = True
         for backend in filter(None, tuple(self.processes.values())):
             backend.close()
 
 
 class Indexed(QueryProcesses):
-    """Processes that have an index of words too, or mapped vectors.
+    """Processes with an index of words or mapped vectors.
 
-    names: the datasets that may be searched by one. start: opens a process of the first datasets, of which the second
-    are searched; None where nothing of them has an index.
+    names: the datasets with an index. start: opens a process of the first datasets, of which the second are searched;
+    None if none of them has an index.
     """
 
     def __init__(
@@ -80,16 +81,16 @@ class Indexed(QueryProcesses):
         self.names, self.start = names, start
 
     def of(self, query: Query) -> Backend | None:
-        """Return the process for a query; None where no index helps."""
+        """Return the process for a query; None if no index helps."""
         if not (searched := self.names.intersection(query.searches)):
             return None
         return self._process((query.reads, query.searches), lambda: self.start(query.reads, searched))
 
 
 class WithHindsight(QueryProcesses):
-    """The process of a session that leaves hindsight out, in which catalogue queries find rows by the tickers on them.
+    """The process of a session without hindsight. In it catalogue queries find rows by the tickers on them.
 
-    A caller's SQL never runs there, and no column of hindsight is in an answer.
+    A caller's SQL never runs there, and no hindsight column is in an answer.
     """
 
     def __init__(self, start: Callable[[], Backend]) -> None:
@@ -97,5 +98,5 @@ class WithHindsight(QueryProcesses):
         self.start = start
 
     def of(self, _query: Query) -> Backend | None:
-        """Return the process, which is the same for every query."""
+        """Return the process, the same for every query."""
         return self._process(None, self.start)

@@ -1,4 +1,4 @@
-"""The contracts a session knows, and which of them it binds."""
+"""The contracts of a session, and the datasets it binds."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -10,13 +10,13 @@ from pitlake.errors import BadInput, choice
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The contracts a session knows, and the texts of views that are other than `agent_view` has them."""
+    """The contracts of a session, and the texts of views that differ from `agent_view`."""
 
     contracts: Mapping[str, Dataset]
     views: Mapping[str, str] = field(default_factory=dict)
 
     def choose(self, names: Collection[str] | None, *, open_mode: bool) -> list[Dataset]:
-        """Return the datasets to bind, in alphabetical order. Raises BadInput for a name that can't be bound."""
+        """Return the datasets to bind, in alphabetical order. Raises BadInput for an unknown or unavailable name."""
         names = None if names is None else [name if name in self.contracts else meant(name) for name in names]
         for name in names or ():
             if name not in self.contracts:

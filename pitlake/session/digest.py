@@ -1,7 +1,7 @@
-"""The content hash of a result: of its columns' names, types and values, and of nothing else.
+"""The content hash of a result: of its columns' names, types and values only.
 
-The same rows hash alike whatever Arrow's version, batches, padding or the bytes under nulls; so a receipt can be held
-against an answer given years later.
+The same rows have the same hash whatever Arrow's version, batches, padding or the bytes under nulls. A receipt can
+therefore be compared with an answer given years later.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ class _Hash(Protocol):
 
 
 def sha256_of(table: pa.Table) -> str:
-    """Hex SHA-256 of a table's content; the order of rows counts."""
+    """Return the SHA-256 of a table's content as hex; the order of rows counts."""
     digest = hashlib.sha256()
     digest.update(f"{table.num_columns},{table.num_rows};".encode())
     for field, column in zip(table.schema, table.columns, strict=True):
@@ -37,7 +37,7 @@ def _feed(digest: _Hash, values: pa.Array | pa.ChunkedArray) -> None:
 
 
 def _feed_bits(digest: _Hash, values: pa.Array, bits: Callable[[pa.Array], pa.Array]) -> None:
-    """A byte a value, some at a time: of bits alone they are eight times as much."""
+    """Feed one byte per value, in pieces, because bits unpacked to bytes take eight times the space."""
     for start in range(0, len(values), _AT_ONCE):
         digest.update(_plain(bits(values.slice(start, _AT_ONCE)).cast(pa.uint8()), 1))
 

@@ -1,8 +1,8 @@
-"""A session in this very process, for code that is trusted: the same files, views and answers, no seal.
+"""A session in the calling process, for trusted code: the same files, views and answers, without a seal.
 
-DuckDB reads the proven files through Arrow datasets, so it is given no path at all and may write nowhere: a list of
-allowed paths would allow writing them. What is given up: bounds on memory, a kill for what can't be interrupted, and
-the wall around native code. This is isolation="in_process".
+DuckDB reads the proven files through Arrow datasets. It gets no path and may write nowhere; a list of allowed paths
+would allow writing them. It lacks a memory limit, a kill for what can't be interrupted, and the wall around native
+code. This is isolation="in_process".
 """
 
 import mmap
@@ -28,7 +28,7 @@ _PARQUET = ds.ParquetFileFormat()
 
 
 class InProcess:
-    """One in-process session. Not for several threads at once, but `interrupt` is."""
+    """One in-process session. Only `interrupt` may be called from other threads."""
 
     own_root = False
 
@@ -55,7 +55,7 @@ class InProcess:
             raise
 
     def run(self, sql: str, parameters: object, caps: Caps, views: Collection[str] = ()) -> Reply:
-        """Run one query. views: the view names to report what it reads by; empty to report nothing.
+        """Run one query. views: the views to report as read; empty for no report.
 
         Raises Failed, SessionLost, KeyboardInterrupt.
         """
@@ -83,7 +83,7 @@ class InProcess:
         self._connection.interrupt()
 
     def cpu_seconds(self) -> float:
-        """Return the processor time of this process, of which the session is a part."""
+        """Return the processor time of this process, which includes the session."""
         return time.process_time()
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
-"""What a session may use up: rows, bytes, seconds, memory, threads; and a query that failed, by a limit or otherwise.
+"""The limits of a session: rows, bytes, seconds, memory, threads; and a failed query, by a limit or otherwise.
 
-The parent holds rows, bytes and seconds against the child, the kernel holds memory (RLIMIT_AS). Set by callers of
-`connect`; read by the parent and, as plain numbers, by the child.
+The parent enforces rows, bytes and seconds, and the kernel enforces memory (RLIMIT_AS). Callers of `connect` set them;
+the child receives them as plain numbers.
 """
 
 import math
@@ -19,12 +19,12 @@ _LONGEST = 366 * 24 * 60 * 60.0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """Bounds of one session. A query that would pass one is refused with LimitExceeded, never cut silently.
+    """Limits of one session. A query that exceeds one is refused with LimitExceeded, never cut silently.
 
-    rows, bytes: of one result (bytes as Arrow). seconds: of one query, wall clock. memory: bytes of address space of
-    a process of the session, besides vectors that it maps. threads: 1 makes an answer a function of the question alone;
-    with more, DuckDB's order of groups and the last digits of float sums may change from run to run, so receipts cannot
-    be replayed byte for byte.
+    rows, bytes: of one result (bytes as Arrow). seconds: of one query, wall clock. memory: bytes of address space of a
+    process of the session, without mapped vectors. threads: with 1 an answer depends on the question only. With more,
+    DuckDB's order of groups and the last digits of float sums may change between runs, so receipts cannot be replayed
+    byte for byte.
     """
 
     rows: int = 10_000_000
@@ -47,14 +47,14 @@ class Limits:
 
     @property
     def address_space(self) -> int:
-        """Return `memory`, but never more than three quarters of the machine's."""
+        """Return `memory`, but at most three quarters of the machine's."""
         machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         return max(LEAST_MEMORY, min(int(self.memory), machine * 3 // 4))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Caps:
-    """Bounds of one result. `truncate`: stop at a bound and say so, instead of refusing."""
+    """Limits of one result. `truncate`: stop at a limit and say so, instead of refusing."""
 
     rows: int
     bytes: int
@@ -63,7 +63,9 @@ class Caps:
 
 @dataclass(frozen=True)
 class Failure:
-    """A failed query, as plain data. `limit` names the bound that was met; `fatal` means DuckDB is unusable now."""
+    """A failed query, as plain data. `limit` names the limit that was reached; `fatal` means that DuckDB is unusable
+    now.
+    """
 
     kind: str
     message: str

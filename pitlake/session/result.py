@@ -1,6 +1,6 @@
-"""What a query returns: the rows in the form the caller wants, and the receipt by which the query can be repeated.
+"""The result of a query: its rows in several forms, and the receipt with which the query can be repeated.
 
-Made by the session; holds an Arrow table that was validated when it came in. No connection, no process behind it.
+The session makes it from an Arrow table that was validated on arrival. It needs no connection and no process.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ _LIMITS = Limits()
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """Something a session did before, which later answers may depend on: a statement, or rows the caller loaded.
+    """An earlier action of a session that later answers may depend on: a statement, or loaded rows.
 
     sql: the text, or "load <name>". parameters: JSON, or the hash of the loaded rows.
     """
@@ -47,12 +47,12 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """All that an answer depends on.
+    """Everything an answer depends on.
 
     as_of: ISO-8601 in UTC, None in open mode.
-    known_by: the instant by which the version was chosen, if it was.
+    known_by: the instant that selected the version, if any.
     query: the name of the catalogue query whose text `sql` is, None for a caller's SQL.
-    parameters: JSON. max_rows, max_bytes: where truncation was asked for. prelude: what the session did before.
+    parameters: JSON. max_rows, max_bytes: the requested truncation. prelude: earlier actions of the session.
     engine, threads: with more than one thread, answers may differ in order and last digits.
     hindsight: whether its columns were shown. most_rows, most_bytes, seconds, memory: the session's limits.
     filings_count_from: the lake's rule for them, release or acceptance.
@@ -90,17 +90,17 @@ class Receipt:
 
     @property
     def as_of(self) -> str | None:
-        """The instant asked as of."""
+        """Return the instant of the question."""
         return self.question.as_of
 
     @property
     def known_by(self) -> str | None:
-        """The instant by which the version was chosen, if it was."""
+        """Return the instant that selected the version, if any."""
         return self.question.known_by
 
     @property
     def version(self) -> int:
-        """The lake version asked."""
+        """Return the lake version."""
         return self.question.version
 
     def to_dict(self) -> dict[str, Any]:
@@ -117,11 +117,11 @@ class Receipt:
 
 
 class Result:
-    """The rows of one query. `truncated`: a cap the caller asked for cut it short; never set otherwise.
+    """The rows of one query. `truncated`: a limit the caller set cut it short; never set otherwise.
 
-    notes: what was settled outside of the session, such as a ticker that only later names tell. hindsight: for each
-    dataset that the question names, its columns that could not be known at available_at. reading: what a caller's
-    statement reads, and whether the rows are those of one view.
+    notes: what was decided outside the session, such as a ticker that only later names explain. hindsight: for each
+    dataset in the question, its columns that could not be known at available_at. reading: what the statement reads, and
+    whether the rows are those of one view.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class Result:
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns, in order."""
+        """Return the names of the columns, in order."""
         return list(self._table.column_names)
 
     def __len__(self) -> int:
@@ -170,7 +170,7 @@ class Result:
 
     @cached_property
     def receipt(self) -> Receipt:
-        """The question, and the hash of the answer."""
+        """Return the receipt: the question, and the hash of the answer."""
         return Receipt(
             question=self._question,
             sql_sha256=hashlib.sha256(self._question.sql.encode()).hexdigest(),
@@ -180,9 +180,9 @@ class Result:
         )
 
     def keep(self, lake: "str | Path | Lake | None" = None) -> str:
-        """Keep the receipt in a lake, by default the session's own; returns its id, for pitlake.answers.receipts.
+        """Store the receipt in a lake, by default the session's own; returns its id, for pitlake.answers.receipts.
 
-        A vacuum then leaves the version it needs. Raises LakeNotFound, VersionVacuumed.
+        A vacuum then keeps the version it needs. Raises LakeNotFound, VersionVacuumed.
         """
         from pitlake.lake.lake import Lake
 
@@ -195,7 +195,7 @@ class Result:
         return f"Result({len(self)} rows × {len(self.columns)} columns{cut}, as_of={self._question.as_of})"
 
     def _repr_html_(self) -> str:
-        """The first rows as a notebook shows them, and how many there are as of when."""
+        """Return the first rows for a notebook, and their number and instant."""
         first = self._table.slice(0, ROWS_SHOWN)
         values = ([_shown(value) for value in column.to_pylist()] for column in first.columns)
         head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)

@@ -1,8 +1,7 @@
 """Sessions: SQL and catalogue queries over what was public at an instant. `api.connect` opens one.
 
-A session remembers what later answers depend on, and turns what can go wrong into the error tree.
-What callers give is checked in `viewpoint` and `arguments`, which files are bound is said by `visible`, how they are
-sealed by `sealed`.
+A session records what later answers depend on, and turns failures into pitlake's errors. `viewpoint` and `arguments`
+check what callers pass, `visible` selects the files, and `sealed` seals the process.
 """
 
 import re
@@ -38,13 +37,14 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """What was public at `as_of`, in SQL. One query at a time; `interrupt` and `close` from any thread.
+    """What was public at `as_of`, in SQL. It runs one query at a time; `interrupt` and `close` may be called from any
+    thread.
 
-    viewpoint: where it looks from. version: the lake version, fixed. datasets: the names of the bound ones.
-    views: the names of their views, each with its dataset's. newest: the newest available_at of each dataset, and of
-    their gaps. filings_count_from: the lake's rule, for receipts. on_result: called with each answer.
+    viewpoint: the session's instant, lake and options. version: the lake version, fixed. datasets: the names of the
+    bound datasets. views: the names of their views, each with its dataset. newest: the newest available_at of each
+    dataset, and of their gaps. filings_count_from: the lake's rule, for receipts. on_result: called with each answer.
     SQL sees `<dataset>` (newest revision per key), `<dataset>_revisions`, `gaps` and `lake_info`; `as_of()` and `now()`
-    answer T.
+    return T.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Session:
 
     @property
     def as_of(self) -> datetime | None:
-        """The instant asked as of; None in open mode."""
+        """Return the session's instant; None in open mode."""
         return self.viewpoint.as_of
 
     @property
@@ -88,7 +88,7 @@ class Session:
 
     @property
     def known_by(self) -> datetime | None:
-        """The instant by which the lake version was chosen, if it was."""
+        """Return the instant that selected the lake version, if any."""
         return self.viewpoint.known_by
 
     def sql(
@@ -103,9 +103,9 @@ class Session:
         return self.ask(query, params, max_rows=max_rows, max_bytes=max_bytes)
 
     def run(self, name: str, /, **values: Any) -> Result:
-        """Run a query of the catalogue by name, such as run("news_latest", ticker="NOG"). See `questions.catalogue`.
+        """Run a catalogue query by name, such as run("news_latest", ticker="NOG"). See `questions.catalogue`.
 
-        Raises BadInput for an unknown query, values it does not take or unbound datasets, and what `ask` raises.
+        Raises BadInput for an unknown query, invalid parameters or unbound datasets, and the errors of `ask`.
         """
         query = queries.get(name)
         return self.ask(query, query.bind(values))
@@ -122,7 +122,7 @@ class Session:
 
         Args:
             question: SQL text, of which the last statement's result is returned; or a catalogue query.
-            params: Values for `?` (list) or `$name` (dict); of a catalogue query what its `bind` returned.
+            params: Values for `?` (list) or `$name` (dict); for a catalogue query the result of its `bind`.
             max_rows: Cut the result there and say so in `Result.truncated`. Without it and `max_bytes`, a result over
                 the session's limits is refused.
             max_bytes: The same by size.
@@ -179,7 +179,7 @@ class Session:
         return result
 
     def load(self, name: str, rows: "Rows") -> None:
-        """Your own rows as a temporary table, to join with. rows: Arrow, pandas, polars or a list of dicts.
+        """Load your own rows as a temporary table, to join with. rows: Arrow, pandas, polars or a list of dicts.
 
         Raises BadInput, LimitExceeded, SessionLost.
         """
@@ -205,7 +205,7 @@ class Session:
         return self._backend.cpu_seconds()
 
     def close(self) -> None:
-        """End the session: no process and no file of it stays."""
+        """End the session, its processes and its files."""
         self._closed = self._closed or "the session was closed; open a new one"
         for processes in filter(None, (self._index, self._with_hindsight)):
             processes.close()
@@ -223,7 +223,7 @@ class Session:
         return f"Session({mode}{known_by}, version={self.version}, {len(self.datasets)} datasets)"
 
     def _refuse(self, query: Query) -> None:
-        """Raise BadInput for a query that reads what is not bound, or that this session can't answer."""
+        """Raise BadInput for a query that reads an unbound dataset, or that this session can't answer."""
         if missing := sorted(set(query.reads).difference(self.datasets)):
             problem = f"{query.name} reads {', '.join(missing)}, which is not bound"
             raise BadInput("datasets", problem, "open with it, or with all")
@@ -255,10 +255,10 @@ class Session:
             return reply, prelude if own else ()
 
     def _backend_for(self, query: Query, *, of_all: bool) -> tuple[Backend, str]:
-        """Return where a catalogue query is asked, and its SQL there.
+        """Return the backend of a catalogue query, and the query's SQL there.
 
-        A search of all companies goes to a process with an index, unless the session was changed. Where hindsight is
-        left out, queries go to a process of their own that has it: rows without a CIK are found by their tickers.
+        A search of all companies runs in a process with an index, unless a statement changed the session. Without
+        hindsight, queries run in a separate process that has it, because rows without a CIK are found by their tickers.
         """
         backend = self._live()
         if self._index and of_all and (self._omits or not self._prelude) and (indexed := self._index.of(query)):
@@ -270,13 +270,13 @@ class Session:
         return backend, query.sql
 
     def company(self, ticker: str, at: datetime | None = None) -> Company:
-        """Return the company of a ticker at the session's instant or an earlier one; macros take its `company`."""
+        """Return the company of a ticker at the session's instant or an earlier one, using the macro `company`."""
         if self._tickers is None:
             self._tickers = Tickers(self._snapshot, self.as_of if self._omits else None)
         return self._tickers.resolve(ticker, at or self.as_of)
 
     def _reading(self, reply: Reply) -> Reading:
-        """What the process says of what it read, as far as it names views and columns there are."""
+        """Return what the process reports as read, limited to existing views and columns."""
         view, views = reply.reading.rows_of, reply.reading.views
         dataset = self._bound.get(self.views.get(view or "", ""))
         columns = {*dataset.agent_columns, *NUMBERED} if dataset else set()
@@ -286,7 +286,7 @@ class Session:
         )
 
     def _hindsight(self, query: str) -> dict[str, tuple[str, ...]]:
-        """Of the datasets whose names are in the text, macros of theirs included, the columns that are hindsight."""
+        """Return the hindsight columns of the datasets named in the text, directly or in a macro."""
         words = {re.sub(r"_(revisions|of)$", "", word) for word in re.findall(r"\w+", query.lower())}
         if "bars_of" in query:
             words.add("prices")

@@ -1,4 +1,4 @@
-"""Where a session looks from: the instant, the lake and its version, and what is left out."""
+"""A session's viewpoint: the instant, the lake and its version, and the columns left out."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -23,14 +23,13 @@ OMIT: Hindsight = "omit"
 
 @dataclass(frozen=True, kw_only=True)
 class Viewpoint:
-    """Where a session looks from. Made by `parse` from what a user gives; code that has checked values makes it itself.
+    """A session's viewpoint. `parse` makes it from a user's arguments; code with checked values makes it directly.
 
-    as_of: an aware UTC datetime; None is open mode, outcomes included.
-    version: the lake version. known_by: the instant whose newest version is meant where no version is given; with both,
-    the version is the one that was found by it. Without either the newest version is asked.
-    hindsight: "omit" leaves out the columns that could not be known at available_at.
-    lake: the lake or its root; None for $PITLAKE_LAKE, else ./.pitlake/lake.
-    isolation: "process" is sealed; "in_process" is for trusted code.
+    as_of: an aware UTC datetime; None is open mode, which includes outcomes. version: the lake version. known_by: the
+    instant whose newest version is used if no version is given; with both, the version is the one it selected. Without
+    either the newest version is used. hindsight: "omit" leaves out the columns that could not be known at available_at.
+    lake: the lake or its root; None for $PITLAKE_LAKE, else ./.pitlake/lake. isolation: "process" is sealed;
+    "in_process" is for trusted code.
     """
 
     as_of: datetime | None
@@ -53,16 +52,16 @@ class Viewpoint:
         isolation: Any = "process",
         field: Callable[[str], str] = str,
     ) -> "Viewpoint":
-        """Check what a user gives, once, and return the viewpoint it means.
+        """Check a user's arguments once and return the viewpoint.
 
         Args:
-            as_of: ISO-8601 with an offset, or an aware datetime. It must have passed by this machine's clock or by the
-                lake's, which another machine's may have put some seconds ahead.
-            open_mode: Ask without an instant; exactly one of `as_of` and `open_mode` is given.
+            as_of: ISO-8601 with an offset, or an aware datetime. It must be in the past by this machine's clock or by
+                the lake's, which another machine may have set some seconds ahead.
+            open_mode: Query without an instant; give exactly one of `as_of` and `open_mode`.
             field: Spells the name of an argument as the user typed it, such as --as-of.
 
         Raises:
-            BadInput: Naming the argument that is wrong or contradicts another.
+            BadInput: For a wrong or contradicting argument, by its name.
             BadInstant: For an instant that is not strict ISO-8601.
         """
         if as_of is not None and open_mode:
@@ -98,7 +97,7 @@ class Viewpoint:
         return replace(self, as_of=past(as_of, field, lambda: self.open_lake().now()))
 
     def pinned(self) -> Self:
-        """Return the same viewpoint of one lake version, whatever is published later."""
+        """Return the same viewpoint with its lake version fixed."""
         return self if self.version is not None else replace(self, version=self.snapshot().version)
 
     def open_lake(self) -> "Lake":
@@ -108,10 +107,10 @@ class Viewpoint:
         return self.lake if isinstance(self.lake, Lake) else Lake(self.lake)
 
     def snapshot(self) -> "Snapshot":
-        """Return the lake version that is asked.
+        """Return the lake version to use.
 
-        Raises LakeNotFound, VersionVacuumed, and BadInput alike for an instant before the lake and one whose version
-        was vacuumed.
+        Raises LakeNotFound, VersionVacuumed, and the same BadInput for an instant before the lake and for one whose
+        version was vacuumed.
         """
         lake = self.open_lake()
         if self.version is not None or self.known_by is None:

@@ -1,6 +1,6 @@
-"""Studies: research that counts its looks and asks its holdout once.
+"""Studies: research that counts its trials and uses its holdout once.
 
-`study` opens one. `ledger` is what a lake keeps of it, `overfitting` the statistics that its report tells.
+`study` opens one. `ledger` stores it in the lake, and `overfitting` computes the statistics of its report.
 """
 
 from typing import TYPE_CHECKING

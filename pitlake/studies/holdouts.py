@@ -1,4 +1,4 @@
-"""A study: sessions whose questions are counted, a plan that is sealed, and a holdout that is asked once after it."""
+"""A study: sessions whose questions are counted, a sealed plan, and a holdout that is used once after it."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -39,9 +39,9 @@ class Study:
                 raise BadInput("holdout", problem, "open it with that, or give another study another name")
 
     def connect(self, as_of: str | datetime, **options: Any) -> Session:
-        """Open a session whose every question is kept as a receipt and counted; the options are `pitlake.connect`'s.
+        """Open a session that stores a receipt of every question and counts it; options as for `pitlake.connect`.
 
-        Raises BadInput for an instant from the holdout on, unless the holdout is being asked, and for open mode.
+        Raises BadInput for an instant in the holdout or later, unless the holdout is open, and for open mode.
         """
         if options.get("open_mode") or as_of is None:
             raise BadInput("open_mode", "shows the holdout", "ask as of an instant; use `holdout()` to ask the holdout")
@@ -53,7 +53,7 @@ class Study:
         return session
 
     def seal(self, plan: str) -> None:
-        """Write down what the holdout will be asked. Once; raises BadInput for a second plan and for an empty one."""
+        """Record the plan for the holdout, once. Raises BadInput for a second plan and for an empty one."""
         if not plan.strip():
             raise BadInput(
                 "plan", "is empty", "write what will be asked of the holdout, and what would refute the idea"
@@ -64,7 +64,9 @@ class Study:
 
     @contextmanager
     def holdout(self) -> Iterator["Study"]:
-        """Ask the holdout, in one block, once, after the plan was sealed. Raises BadInput before that, or again."""
+        """Open the holdout for one block, once, after the plan was sealed. Raises BadInput before that, or the second
+        time.
+        """
         records = self._ledger.records()
         if not any(record.kind == ledger.SEALED for record in records):
             raise BadInput("holdout", f"the plan of study {self.name} is not sealed", "seal it with study.seal(plan)")
@@ -80,7 +82,9 @@ class Study:
             self._in_holdout = False
 
     def log_trial(self, name: str, returns: Sequence[float]) -> None:
-        """Count a trial, with its return for each period. Raises BadInput for fewer than four, or what is no number."""
+        """Count a trial, with its return for each period. Raises BadInput for fewer than four returns or invalid
+        numbers.
+        """
         values = _returns(returns)
         if len(values) < overfitting.LEAST_PERIODS:
             problem = f"trial {name} has {len(values)}"
@@ -88,14 +92,14 @@ class Study:
         self._ledger.add(ledger.TRIAL, name=str(name), returns=values, holdout=self._in_holdout)
 
     def report(self) -> "StudyReport":
-        """Return what was tried and asked so far."""
+        """Return the trials and questions so far."""
         return StudyReport(self.name, tuple(self._ledger.records()))
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Nothing is left to do: all that happened is written."""
+        """Do nothing: everything is stored already."""
 
     def _way_to_holdout(self) -> str:
         kinds = {record.kind for record in self._ledger.records()}
@@ -117,14 +121,14 @@ class Study:
 
 @dataclass(frozen=True)
 class StudyReport:
-    """What was tried and asked in a study, oldest first."""
+    """The trials and questions of a study, oldest first."""
 
     name: str
     records: tuple[LedgerRecord, ...]
 
     @property
     def trials(self) -> dict[str, list[float]]:
-        """Return the returns of the trials outside of the holdout, by number and name: each counts, repeated or not."""
+        """Return the returns of the trials outside the holdout, by number and name; repeated trials count again."""
         chosen = [record for record in self.records if record.kind == ledger.TRIAL and not record.facts["holdout"]]
         return {f"{place}. {record.facts['name']}": record.facts["returns"] for place, record in enumerate(chosen, 1)}
 
@@ -166,11 +170,11 @@ def study(name: str, *, holdout: tuple[str | date, str | date], lake: "str | Pat
 
     Args:
         name: Letters, digits, - and _.
-        holdout: The first and the last day of what is held out, or two instants.
+        holdout: The first and the last day of the holdout, or two instants.
         lake: The lake or its root (default: $PITLAKE_LAKE, else ./.pitlake/lake). It keeps the study.
 
     Raises:
-        BadInput: For a name or holdout that can't be used, or another holdout than the study's.
+        BadInput: For an invalid name or holdout, or a holdout that differs from the study's.
         LakeNotFound, LakeFault: See `pitlake.errors`.
     """
     try:
@@ -186,7 +190,7 @@ def study(name: str, *, holdout: tuple[str | date, str | date], lake: "str | Pat
 
 
 def report(name: str, lake: "str | Path | Lake | None" = None) -> StudyReport:
-    """Return the report of a lake's study. Raises BadInput for a name it does not have, LakeNotFound."""
+    """Return the report of a lake's study. Raises BadInput for an unknown name, LakeNotFound."""
     home = lake if isinstance(lake, Lake) else Lake(lake)
     home.head()
     store = open_store(home.location)

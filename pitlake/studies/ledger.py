@@ -1,7 +1,7 @@
-"""What a lake keeps of a study: one small file for each thing that happened, numbered, each naming the one before.
+"""The records of a study in a lake: one small file per event, numbered, each with the hash of the one before.
 
-Files are only ever added, whole or not at all, so that a crash loses nothing that was written and two processes never
-write the same number. A file that was changed or removed is noticed by the next one's hash.
+Files are only added, completely or not at all, so a crash loses no written record, and two processes never write the
+same number. The next record's hash reveals a changed or removed one.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
 
 @dataclass(frozen=True)
 class LedgerRecord:
-    """One thing that happened in a study: `kind`, when, and what."""
+    """One event of a study: `kind`, time, and content."""
 
     number: int
     at: datetime
@@ -42,7 +42,7 @@ class Ledger:
         self._previous = ""
 
     def records(self) -> list[LedgerRecord]:
-        """Return all records, oldest first. Raises LakeFault where one is missing or was changed."""
+        """Return all records, oldest first. Raises LakeFault if one is missing or was changed."""
         last = self._last() if not self._records else 0
         while (number := len(self._records) + 1) <= last or self._store.exists(self._key(number)):
             try:
@@ -61,7 +61,7 @@ class Ledger:
         return list(self._records)
 
     def add(self, kind: str, *, once: bool = False, **facts: Any) -> bool:
-        """Add a record. once: unless there is one of its kind; returns whether it was added."""
+        """Add a record. once: only if there is none of its kind; return whether it was added."""
         while True:
             records = self.records()
             if once and any(record.kind == kind for record in records):
@@ -82,5 +82,5 @@ class Ledger:
 
 
 def names(store: Store) -> list[str]:
-    """Return the names of the studies that a lake has, sorted."""
+    """Return the names of a lake's studies, sorted."""
     return sorted({file.key.removeprefix(f"{FOLDER}/").partition("/")[0] for file in store.walk(FOLDER)})

@@ -1,4 +1,4 @@
-"""How much of a Sharpe ratio is owed to having tried often. Pure functions of returns, one for each period.
+"""How much of a Sharpe ratio comes from trying often. Pure functions of returns, one per period.
 
 Sources:
     Bailey, D. H. and Lopez de Prado, M. (2014). The Deflated Sharpe Ratio: Correcting for Selection Bias, Backtest
@@ -25,16 +25,16 @@ Returns = Sequence[float] | NDArray[np.float64]
 
 
 def sharpe_ratio(returns: Returns) -> float:
-    """Return the mean of returns over their standard deviation, for one period. 0 where they never differ."""
+    """Return the mean of returns divided by their standard deviation, for one period; 0 if they never differ."""
     values = np.asarray(returns, float)
     deviation = float(values.std(ddof=1))
     return float(values.mean()) / deviation if deviation > 1e-15 else 0.0
 
 
 def expected_best(variance: float, trials: int) -> float:
-    """Return the Sharpe ratio that the best of so many trials without any skill is expected to have.
+    """Return the expected Sharpe ratio of the best of this many trials without any skill.
 
-    variance: that of the trials' Sharpe ratios. Equation 1 of the Deflated Sharpe Ratio.
+    variance: of the trials' Sharpe ratios. Equation 1 of the Deflated Sharpe Ratio.
     """
     if trials < 2:
         return 0.0
@@ -50,11 +50,11 @@ def deflated_sharpe_ratio(
 
     Args:
         sharpe: The best trial's Sharpe ratio for one period.
-        periods: How many returns it was measured on.
-        skewness: Of its returns.
-        kurtosis: Of its returns; 3 for a normal distribution.
-        variance: Of the Sharpe ratios of all trials.
-        trials: How many independent trials there were.
+        periods: The number of returns it was measured on.
+        skewness: Skewness of its returns.
+        kurtosis: Kurtosis of its returns; 3 for a normal distribution.
+        variance: Variance of the Sharpe ratios of all trials.
+        trials: The number of independent trials.
     """
     error = math.sqrt(max(1 - skewness * sharpe + (kurtosis - 1) / 4 * sharpe**2, 1e-12))
     return _NORMAL.cdf((sharpe - expected_best(variance, trials)) * math.sqrt(periods - 1) / error)
@@ -79,12 +79,12 @@ def deflated(trials: Sequence[Returns]) -> float:
 def probability_of_overfitting(trials: Sequence[Returns], blocks: int = BLOCKS) -> float:
     """Return how often the best trial of one half of the periods is below the median in the other half.
 
-    Combinatorially symmetric cross-validation: the periods are cut into an even number of blocks, and each choice of
-    half of the blocks is once the half by which the best trial is chosen.
+    Combinatorially symmetric cross-validation: the periods are cut into an even number of blocks, and each selection of
+    half of the blocks selects the best trial once.
 
     Args:
         trials: At least two, with a return for each of the same periods.
-        blocks: How many blocks; fewer are used where there are not two periods for each.
+        blocks: The number of blocks; fewer if there are fewer than two periods per block.
     """
     table = np.asarray(trials, float).T
     blocks = max(2, min(blocks, len(table) // 2) // 2 * 2)

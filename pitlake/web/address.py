@@ -1,7 +1,7 @@
-"""What an address names: an instant and a company; and the instants that a reader may move to.
+"""The content of an address: an instant and a company; and the instants that a reader may move to.
 
-The address is the state: `as_of` (RFC 3339) and `ticker`. Controls are GET forms, which send what they show; here that
-becomes one instant. Back, moves go to what was public already; forward, by the calendar alone.
+The address contains the state: `as_of` (RFC 3339) and `ticker`. Controls are GET forms, whose fields become one instant
+here. Moves back go to what was public already; moves forward use only the calendar.
 """
 
 import re
@@ -32,7 +32,7 @@ class Address:
     moved: bool = False
 
     def url(self, page: str = "/at", **more: str) -> str:
-        """Return the URL of a page for it."""
+        """Return the URL of a page for this address."""
         return f"{page}?{self._state}{f'&{urlencode(more)}' if more else ''}"
 
     @cached_property
@@ -46,7 +46,7 @@ class Address:
 
 @dataclass(frozen=True)
 class Move:
-    """A step to another instant. label: in words."""
+    """A step to another instant. label: its text."""
 
     label: str
     to: datetime
@@ -68,7 +68,7 @@ def parse_address(query: Mapping[str, str], names: tuple[str, str] = ("as_of", "
 
 
 def _moved_to(moment: datetime, query: Mapping[str, str]) -> datetime:
-    """Where a form's controls point: its date and clock where they were changed, else its slider's day."""
+    """Return the instant of a form's controls: its date and time if they were changed, otherwise its slider's day."""
     local = moment.astimezone(NEW_YORK)
     day, clock_time = _day(query.get("date"), local.date()), _time(query.get("time"), local.time())
     if (day, clock_time) == (local.date(), local.time()):
@@ -94,7 +94,9 @@ def _slid(text: str | None, otherwise: date) -> date:
 
 
 def _time(text: str | None, otherwise: time) -> time:
-    """The clock a form shows, to the second; what it shows less exactly than it stands was not changed."""
+    """Return the time of a form, to the second. If the form shows it less precisely than the current one, it was not
+    changed.
+    """
     try:
         clock_time = time.fromisoformat(text) if text else otherwise
     except ValueError:
@@ -104,9 +106,9 @@ def _time(text: str | None, otherwise: time) -> time:
 
 
 def forward(at: datetime) -> list[Move]:
-    """Return moves that reveal nothing of the future: the next close, the same time a day and a week later.
+    """Return moves that reveal nothing of the future: the next close, and the same time a day and a week later.
 
-    The close is the planned one: that a day's session was called off, or ended early, is known when it was.
+    The close is the planned one, because a cancelled or shortened session was not known before.
     """
     local = at.astimezone(NEW_YORK)
     days = (local.date() + timedelta(days=ahead) for ahead in range(_LONGEST_BREAK))
@@ -116,7 +118,7 @@ def forward(at: datetime) -> list[Move]:
 
 
 def back(at: datetime, releases: Sequence[Move]) -> list[Move]:
-    """Return moves to the release and the close before, and a week earlier. releases: newest first."""
+    """Return moves to the previous release and close, and a week back. releases: newest first."""
     local = at.astimezone(NEW_YORK)
     days = (local.date() - timedelta(days=before) for before in range(_LONGEST_BREAK))
     closes = (session.close for day in days if (session := session_by(day, at)) and session.close < at)
@@ -130,9 +132,9 @@ def _on(local: datetime, days: int) -> datetime:
 
 
 def slider(at: datetime, first: datetime) -> tuple[date, date]:
-    """Return the days a slider covers: from the first with data to the end of T's year.
+    """Return the days of a slider: from the first with data to the end of T's year.
 
-    The end depends on T alone, so that it does not reveal how far the lake goes.
+    The end depends only on T, so that it does not reveal how far the lake's data reaches.
     """
     day = at.astimezone(NEW_YORK).date()
     start = min(first, at - _YEAR).astimezone(NEW_YORK).date()

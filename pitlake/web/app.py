@@ -1,4 +1,4 @@
-"""The web application: routes, error pages, rooms that are added, and the guard around all of them."""
+"""The web application: routes, error pages, added rooms, and the guard around all of them."""
 
 import traceback
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
@@ -32,8 +32,8 @@ MOST_BODY = 64 << 10
 
 @dataclass(frozen=True)
 class Room:
-    """Pages next to the time machine. links: (address, title) of the bar; templates: a folder of its own; routes: given
-    what renders a template, and the lake.
+    """Pages next to the time machine. links: (address, title) of the navigation bar; templates: a folder; routes:
+    receive the template renderer and the lake.
     """
 
     title: str
@@ -44,8 +44,8 @@ class Room:
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """What a server is started with. home: where `/` leads; token: for what changes something; hosts: other names it
-    may be called by.
+    """The settings of a server. home: the target of `/`; token: required for changes; hosts: further names of the
+    server.
     """
 
     pool: Pool
@@ -56,7 +56,7 @@ class ServerSettings:
 
 
 def application(settings: ServerSettings) -> ASGIApp:
-    """Return the application of all pages behind their guard."""
+    """Return the application of all pages behind the guard."""
     here = Path(str(files("pitlake.web")))
     folders = [here / "templates", *(room.templates for room in settings.rooms)]
     templates = environment(jinja2.FileSystemLoader([str(folder) for folder in folders]))
@@ -90,7 +90,7 @@ def application(settings: ServerSettings) -> ASGIApp:
 
 
 def _changes(machine: TimeMachine, templates: jinja2.Environment, token: str) -> list[Route]:
-    """What changes something: letting this browser in, and keeping a receipt. Each by POST alone."""
+    """Routes that change something: unlocking this browser, and storing a receipt. Each by POST only."""
     guard = Guard(Starlette(), token)
 
     async def unlock(request: Request) -> Response:

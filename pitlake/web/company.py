@@ -1,4 +1,4 @@
-"""What was known about a company at an instant: the answers of one session to all page questions."""
+"""What was known about a company at an instant: one session's answers to all page questions."""
 
 from dataclasses import dataclass, field
 from datetime import date
@@ -33,10 +33,10 @@ PERIODS = 8
 
 @dataclass(frozen=True, kw_only=True)
 class CompanyView:
-    """A session's answers about a company. Each list holds the rows of the page question of that name.
+    """A session's answers about a company. Each list has the rows of the page question of that name.
 
-    ciks: the company's; empty where no company is known by the ticker. notes: how the ticker was read. title: its name
-    at T, else the ticker.
+    ciks: the company's; empty if no company is known by the ticker. notes: how the ticker was read. title: its name at
+    T, otherwise the ticker.
     """
 
     address: Address
@@ -98,7 +98,7 @@ class CompanyView:
 
     @property
     def sources(self) -> list["SourceRows"]:
-        """Return every source of the page, with its rows and gaps."""
+        """Return every source of the page, with the number of its rows and its gaps."""
         totals = {entry.dataset: entry for entry in self.holdings}
         return [SourceRows(name, len(self.rows_of(name)), totals[name].rows, self._gaps_of(name)) for name in _SHOWN]
 
@@ -138,7 +138,7 @@ _SHOWN = (
 
 @dataclass(frozen=True)
 class SourceRows:
-    """A dataset: how many of its rows the page has of this company, how many it holds of any at T, and its gaps."""
+    """A dataset on the page: the number of this company's rows, the number of any rows at T, and its gaps."""
 
     dataset: str
     here: int

@@ -1,4 +1,4 @@
-"""Two instants side by side: what each knew, and what became public between them."""
+"""Two instants side by side: what was known at each, and what became public between them."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ NEW, CHANGED, SAME, GONE = "+", "~", "=", "−"
 
 @dataclass(frozen=True)
 class Pair:
-    """One line of the table: what it is, and the rows of both sides, None where a side knew nothing of it."""
+    """One line of the table: its name, and the rows of both sides, None if a side did not know it."""
 
     name: str
     before: Any | None
@@ -72,7 +72,7 @@ def events(before: CompanyView, after: CompanyView) -> list[Event]:
 
 
 def _made(rows: list[Any], what: str, title: Callable[[Any], str]) -> Iterator[Event]:
-    """Each when it was first public, and its text of now where that is a later one."""
+    """Yield each item when it was first public, and its current text if that is later."""
     for row in rows:
         yield Event(row.first_public, what, title(row), row)
         if row.available_at != row.first_public:

@@ -1,7 +1,7 @@
-"""How numbers, instants and evidence are written into a page.
+"""Formats numbers, instants and evidence for a page.
 
-A number is a link to its history and carries its exact value; an instant is a link to that instant; evidence is a
-numbered mark that leads to the page's list. All of it is escaped here, and made only of a session's answers.
+A number links to its history and has its exact value; an instant links to that instant; evidence is a numbered mark
+that links to the page's list. Everything is escaped here and comes only from a session's answers.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _SPELLED = {"us-gaap:EarningsPerShareDiluted": "EPS, diluted"}
 
 @dataclass(frozen=True)
 class Evidence:
-    """One entry of a page's list: number, locator, what dated it and when."""
+    """One entry of a page's list: number, locator, the source of its date, and the date."""
 
     number: int
     locator: str
@@ -36,19 +36,19 @@ class Evidence:
 
 
 class Sheet:
-    """What one page is written on: its address, and its evidence in the order it was met."""
+    """The state of a page while it is rendered: its address, and its evidence in order of appearance."""
 
     def __init__(self, address: Address, evidence: dict[tuple[str, datetime], Evidence] | None = None) -> None:
         self._address = address
         self._evidence = {} if evidence is None else evidence
 
     def sharing_evidence(self, address: Address) -> "Sheet":
-        """Return a sheet of the same page for another instant, with the same list of evidence."""
+        """Return a sheet for another instant that shares this page's list of evidence."""
         return Sheet(address, self._evidence)
 
     @property
     def evidence(self) -> list[Evidence]:
-        """Return all evidence that the page marks, in the order of its numbers."""
+        """Return all evidence on the page, by its number."""
         return list(self._evidence.values())
 
     def mark(self, row: Any) -> Markup:
@@ -62,7 +62,7 @@ class Sheet:
         )
 
     def number(self, row: Any, column: str, dataset: str) -> Markup:
-        """Return a number as a link to its history. row: has the dataset's key."""
+        """Return a number as a link to its history. row: includes the dataset's key."""
         value = getattr(row, column)
         if value is None:
             return Markup('<span class="soft">none</span>')
@@ -78,7 +78,7 @@ class Sheet:
         return self._address.url("/history", of=f"{dataset}.{column}", **parameters)
 
     def when(self, at: datetime, page: str = "/at") -> Markup:
-        """Return an instant up to T as a link to it."""
+        """Return an instant up to T as a link."""
         if at > self._address.as_of:
             raise ValueError("an instant after T has no place on its page")
         url = escape(self._address.at(at).url(page))
@@ -100,7 +100,7 @@ def long_text(at: datetime) -> str:
 
 
 def age(at: datetime, then: datetime) -> str:
-    """Format how long before `at` something was."""
+    """Format the time between `then` and `at`."""
     minutes = int((at - then).total_seconds() // 60)
     hours, days = minutes // 60, minutes // (60 * 24)
     if days >= 2:
@@ -118,7 +118,7 @@ def period(row: Any) -> str:
 
 
 def concept(row: Any) -> str:
-    """Return a figure's name as filed."""
+    """Return a figure's name as in the filing."""
     return _SPELLED.get(row.concept) or row.label or row.concept.partition(":")[2]
 
 

@@ -1,6 +1,6 @@
-"""Who may ask: who may ask any server (pitlake.serving.guard), and the token for everything that changes something.
+"""Access to the pages: the rules for any server (pitlake.serving.guard), and the token for changes.
 
-Answers carry headers that let a page load its own style sheet and script and nothing else. GET changes nothing.
+Answers have headers that let a page load only its own style sheet and script. GET changes nothing.
 """
 
 import hmac
@@ -29,7 +29,7 @@ HEADERS = {
 
 
 class Guard:
-    """Lets a request through, or refuses it with one sentence. hosts: names in addition to this machine's own."""
+    """Passes a request on, or refuses it with one sentence. hosts: names besides this machine's own."""
 
     def __init__(self, app: ASGIApp, token: str, hosts: Collection[str] = ()) -> None:
         self._app, self._token = app, token
@@ -46,7 +46,7 @@ class Guard:
         await self._judged(scope, receive, dressed)
 
     async def _unlocked(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer what only reads, and what changes something for who has the token."""
+        """Answer reading requests, and changes if the request has the token."""
         refused = self._refused(scope) if scope["type"] == "http" else None
         app: ASGIApp = PlainTextResponse(refused + "\n", 403) if refused else self._app
         await app(scope, receive, send)
@@ -62,7 +62,7 @@ class Guard:
         return None
 
     def knows(self, cookies: str) -> bool:
-        """Return whether a request's cookies hold the token."""
+        """Return whether a request's cookies contain the token."""
         cookie = SimpleCookie(cookies).get(COOKIE)
         return cookie is not None and self.is_token(cookie.value)
 

@@ -1,4 +1,4 @@
-"""A number's history: every revision that was public, on two clocks, and the same number of other periods."""
+"""A number's history: every public revision on two clocks, and the same number in other periods."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _SAME_LENGTH = 20
 
 @dataclass(frozen=True)
 class Number:
-    """Which number: a column of a dataset, and the key of its row, None where a part of it is."""
+    """A number: a column of a dataset, and the key of its row, with None for missing parts."""
 
     dataset: Dataset
     column: str
@@ -30,7 +30,7 @@ class Number:
 
     @property
     def about(self) -> str:
-        """Return the key column that is the day the number is about; empty if there is none."""
+        """Return the key column of the day the number is about; empty if there is none."""
         days = [column.name for column in self.dataset.columns if column.type == "date"]
         return next((name for name in reversed(self.dataset.key) if name in days), "")
 
@@ -42,7 +42,7 @@ class Number:
 
     @property
     def sql(self) -> str:
-        """Return the SQL for every revision of it, oldest first."""
+        """Return the SQL for every revision of the number, oldest first."""
         order = columns(("available_at", *self.dataset.tiebreak, "evidence"))
         same = "\n    AND ".join(_is(self.dataset, name, value) for name, value in self.key.items())
         return (
@@ -67,7 +67,7 @@ class Number:
 
 @dataclass(frozen=True)
 class NumberHistory:
-    """revisions: rows of `Number.sql`; neighbours: (about, known, value) of the nearest periods, itself among them."""
+    """revisions: rows of `Number.sql`; neighbours: (about, known, value) of the nearest periods, including its own."""
 
     number: Number
     revisions: list[Any]
@@ -75,14 +75,14 @@ class NumberHistory:
 
     @property
     def values(self) -> list[tuple[datetime, float]]:
-        """Return when each value was known, and the value."""
+        """Return the times at which values became known, and the values."""
         return [
             (revision.available_at, float(revision.value)) for revision in self.revisions if revision.value is not None
         ]
 
 
 def number(query: Mapping[str, str]) -> Number:
-    """Parse which number an address names. Raises BadInput if the pages do not show it."""
+    """Parse the number of an address. Raises BadInput if the pages do not show it."""
     name, _, column = query.get("of", "").partition(".")
     contract = all_datasets().get(name)
     if contract is None or name not in datasets():
@@ -99,7 +99,7 @@ def number(query: Mapping[str, str]) -> Number:
 
 
 def history(session: "Session", chosen: Number) -> NumberHistory:
-    """Read the history of a number. Raises what a session raises."""
+    """Read the history of a number. Raises the errors of a session."""
     revisions = rows(session.sql(chosen.sql))
     return NumberHistory(chosen, revisions, _neighbours(session, chosen) if chosen.day else [])
 

@@ -1,4 +1,4 @@
-"""The time machine's pages: each asks what its address names and fills one template.
+"""The time machine's pages: each runs the questions of its address and fills one template.
 
 Sessions decide what is visible.
 """
@@ -32,7 +32,7 @@ WEEKS = 1
 
 
 class TimeMachine:
-    """The pages that need a lake alone. home: where `/` leads."""
+    """The pages that need only a lake. home: the target of `/`."""
 
     def __init__(self, pool: Pool, templates: jinja2.Environment, home: Address) -> None:
         self._pool, self._templates, self._home = pool, templates, home
@@ -100,7 +100,7 @@ class TimeMachine:
         return self._page("history.html", view, history=history, triangle=triangle, stairs=stairs, copies=copies)
 
     def ask(self, request: Request) -> Response:
-        """Show the answer of one page question, and how to ask it elsewhere."""
+        """Show the answer of one page question, and how to ask it in other interfaces."""
         view = addresses.parse_address(request.query_params)
         question = questions.get(request.query_params.get("question", ""))
         with self._pool.session(view.as_of) as session:
@@ -122,13 +122,13 @@ class TimeMachine:
         )
 
     def keep(self, fields: dict[str, str]) -> str:
-        """Keep a question's receipt and return its id. Raises as `ask` does."""
+        """Store a question's receipt and return its id. Raises the errors of `ask`."""
         view, question = addresses.parse_address(fields), questions.get(fields.get("question", ""))
         with self._pool.session(view.as_of) as session:
             return question.ask(session, session.company(view.ticker).company).keep(self._pool.lake)
 
     def receipt(self, request: Request) -> Response:
-        """Show the answer of a kept receipt, asked again."""
+        """Show the replayed answer of a stored receipt."""
         name = request.path_params["receipt"]
         if not _RECEIPT.fullmatch(name):
             raise BadInput("receipt", "is not the id of one", "`pitlake receipts` lists those that are kept")
@@ -195,7 +195,7 @@ def _pictures(company: CompanyView) -> dict[str, Any]:
 
 
 def environment(loader: jinja2.BaseLoader) -> jinja2.Environment:
-    """Return the environment of the templates: everything escaped, an unknown name an error."""
+    """Return the template environment: everything is escaped, and an unknown name is an error."""
     templates = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     templates.lstrip_blocks = True
     templates.globals.update(

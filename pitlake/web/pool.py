@@ -1,6 +1,6 @@
-"""Sealed sessions kept open while a reader looks around: one an instant, few at a time, closed when idle.
+"""Sealed sessions that stay open while a reader navigates: one per instant, few at a time, closed when idle.
 
-Readers take turns at them, fair among clients (pitlake.serving.turns).
+Readers take turns, fair among clients (pitlake.serving.turns).
 """
 
 import time
@@ -27,7 +27,7 @@ LIMITS = Limits(rows=100_000, bytes=64 << 20, seconds=20.0, memory=4 << 30)
 
 @dataclass
 class _PooledSession:
-    """A session, None while none is open, and how many have it or wait for it."""
+    """A session, None while none is open, and the number of requests that use it or wait for it."""
 
     session: Session | None = None
     users: int = 0
@@ -36,10 +36,10 @@ class _PooledSession:
 
 
 class Pool:
-    """Sessions by instant and lake version. most: how many stay open; idle: seconds after which one is closed.
+    """Sessions by instant and lake version. most: the number that stay open; idle: seconds after which one is closed.
 
-    A session answers one request at a time; a request that finds it busy, or being opened, waits. `turns`: what a
-    question takes that opens a session of its own.
+    A session answers one request at a time; other requests wait. `turns`: the turns of questions that open a session of
+    their own.
     """
 
     def __init__(self, lake: str | Path | None, isolation: Any, most: int = MOST, idle: float = IDLE_SECONDS) -> None:
@@ -53,7 +53,7 @@ class Pool:
     def session(self, as_of: datetime) -> Iterator[Session]:
         """Lend a session of the newest version as of an instant to this request.
 
-        Raises ServerBusy, and what `connect` raises.
+        Raises ServerBusy, and the errors of `connect`.
         """
         with self.turns.turn():
             yield from self._session(as_of)
@@ -73,7 +73,7 @@ class Pool:
             self.sweep()
 
     def sweep(self) -> None:
-        """Close unused sessions that were idle too long, and the least recently used ones beyond the bound."""
+        """Close unused sessions that were idle too long, and the least recently used ones above the limit."""
         with self._lock:
             free = {key: pooled for key, pooled in self._pooled.items() if not pooled.users}
             long_ago = time.monotonic() - self._idle
@@ -83,7 +83,7 @@ class Pool:
         _end(ended)
 
     def close(self) -> None:
-        """End every session, including those in use, and pool no more."""
+        """End every session, including those in use, and open no more."""
         self._most = 0
         self.sweep()
         _end(list(self._pooled.values()))
@@ -92,7 +92,9 @@ class Pool:
         return len(self._pooled)
 
     def _use(self, pooled: _PooledSession, as_of: datetime, version: int) -> Iterator[Session]:
-        """The session, opened where none is; gone where it was lost, so that the next one to have it opens another."""
+        """Return the session, opened if necessary. A lost session is removed, so that the next request opens
+        another.
+        """
         viewpoint = Viewpoint(as_of=as_of, version=version, lake=self.lake, isolation=self.isolation)
         session = pooled.session or open_session(viewpoint, datasets=datasets(), limits=LIMITS)
         pooled.session = session

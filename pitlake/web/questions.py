@@ -1,6 +1,6 @@
-"""The questions that pages ask: one SQL file each in sql/pages, whose header says its title and what it reads.
+"""The questions of the pages: one SQL file each in sql/pages, whose header has its title and datasets.
 
-A question is answered by the page's own session. Its text with the values written in is what a reader copies.
+The page's own session answers a question. Readers copy its text with the values inserted.
 """
 
 import re
@@ -24,7 +24,7 @@ _HEADER = re.compile(r"-- title: (?P<title>.+)\n-- reads: (?P<reads>.+)\n")
 
 @dataclass(frozen=True)
 class PageQuestion:
-    """One question. title: what it is about; reads: datasets; sql: with `$company` for the company asked about."""
+    """One question. title: its subject; reads: datasets; sql: with `$company` for the company."""
 
     name: str
     title: str
@@ -32,7 +32,7 @@ class PageQuestion:
     sql: str
 
     def ask(self, session: "Session", company: str) -> "Result":
-        """Ask a session. Raises what a session raises."""
+        """Run the question in a session. Raises the errors of a session."""
         return session.sql(self.sql, {COMPANY: company} if COMPANY in placeholders(self.sql) else None)
 
     def written(self, company: str) -> str:
@@ -42,7 +42,7 @@ class PageQuestion:
 
 @cache
 def all_questions() -> dict[str, PageQuestion]:
-    """Return every question, by name."""
+    """Return all questions by name."""
     questions = {}
     for path in sql_files("pages"):
         text = path.read_text(encoding="utf-8")
@@ -55,7 +55,7 @@ def all_questions() -> dict[str, PageQuestion]:
 
 
 def get(name: str) -> PageQuestion:
-    """Return a question. Raises BadInput if there is none of that name."""
+    """Return a question. Raises BadInput for an unknown name."""
     questions = all_questions()
     if name not in questions:
         raise BadInput("question", "there is no such question", f"choose one of {', '.join(questions)}")

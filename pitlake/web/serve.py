@@ -21,8 +21,8 @@ def token() -> str:
 def serve(settings: ServerSettings, host: str, port: int, on_started: Callable[[str], None]) -> None:
     """Serve until interrupted. on_started: called with the server's address once it answers.
 
-    Raises BadInput when other machines could reach it and no name is given, and where it can't listen; what opening a
-    session raises.
+    Raises BadInput if other machines could reach it and no name is given, and if it can't listen; the errors of opening
+    a session.
     """
     check_reach(host, settings.hosts)
     with closing(settings.pool), server.listening(host, port) as listener:
@@ -32,7 +32,7 @@ def serve(settings: ServerSettings, host: str, port: int, on_started: Callable[[
 
 
 def warm_up(settings: ServerSettings) -> None:
-    """Open the first page's session, so that errors appear at the start and the first reader need not wait."""
+    """Open the first page's session, so that errors appear at the start and the first reader does not wait."""
     if settings.pool.isolation == "process":
         warm(datasets())
     settings.pool.lake.entry(None)

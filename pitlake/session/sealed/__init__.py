@@ -1,1 +1,1 @@
-"""A session's process: the parent's side of it, the process itself, its seal, and the bytes that pass between them."""
+"""The process of a session: the parent's side, the process itself, its seal, and the bytes between them."""

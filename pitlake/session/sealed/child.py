@@ -1,8 +1,8 @@
-"""One session's process, from the fork to its end: take the files, be sealed, open them, answer.
+"""The process of one session, from the fork to its end: take the files, seal itself, open the files, answer.
 
-It holds nothing but the files and statements its parent sent, and its own copy of the zygote's blank DuckDB. Started by
-the zygote; speaks protocol.py; the seal is sandbox.py, the SQL engine.py. Its only thread reads the socket; a second,
-started after the seal, runs the queries, so that a query can be interrupted.
+It has only the files and statements from its parent, and its own copy of the zygote's blank DuckDB. The zygote starts
+it. It speaks protocol.py; the seal is sandbox.py, and the SQL is engine.py. Its first thread reads the socket; a second
+thread, started after the seal, runs the queries, so that a query can be interrupted.
 """
 
 import json
@@ -38,8 +38,8 @@ _READABLE_WITHOUT_OWN_ROOT = ("/proc/self/cgroup", "/sys/fs/cgroup")
 
 
 def serve(descriptor: int, connection: duckdb.DuckDBPyConnection, separated: bool) -> None:
-    """Live one session on this socket. connection: its copy of a DuckDB that is prepared with its datasets, without a
-    row. `separated`: the zygote has its own namespaces, so a root can be made.
+    """Run one session on this socket. connection: its copy of a DuckDB prepared with its datasets, without rows.
+    `separated`: whether the zygote has its own namespaces, so that a root can be made.
     """
     end = ChildEnd(descriptor)
     try:
@@ -93,7 +93,7 @@ def _seal(memory: int, files: int, separated: bool) -> bool:
 
 
 class QueryServer:
-    """Answers the parent, one query at a time."""
+    """Answers the parent's queries, one at a time."""
 
     def __init__(self, end: ChildEnd, connection: duckdb.DuckDBPyConnection, bound: bool) -> None:
         self._end, self._connection, self._bound = end, connection, bound
@@ -102,7 +102,7 @@ class QueryServer:
         self._guard = threading.Lock()
 
     def run(self) -> None:
-        """Read orders until the parent hangs up."""
+        """Execute orders until the parent hangs up."""
         threading.Thread(target=self._work, daemon=True).start()
         while True:
             try:
@@ -161,7 +161,7 @@ class QueryServer:
 
 
 class _Sink:
-    """What Arrow's stream writer writes to: DATA frames, small writes gathered."""
+    """The target of Arrow's stream writer: it collects small writes and sends DATA frames."""
 
     closed = False
 
@@ -181,10 +181,10 @@ class _Sink:
         return len(view)
 
     def flush(self) -> None:
-        """Send what is held back."""
+        """Send what was collected."""
         if self._held:
             self._end.send(DATA, bytes(self._held))
             self._held.clear()
 
     def close(self) -> None:
-        """Arrow asks for it."""
+        """Do nothing; Arrow requires this method."""

@@ -1,7 +1,7 @@
-"""The parent's hold on its zygote: start it once, warm; fork sessions from it; end it with this process.
+"""The parent's handle on its zygote: start it once, fork sessions from it, end it with this process.
 
-One zygote a process, started by the first sealed session (or `warm`), used by all threads under a lock. What
-runs on the other side is zygote.py.
+Each process has one zygote. The first sealed session (or `warm`) starts it, and all threads use it under a lock.
+zygote.py runs on the other side.
 """
 
 import atexit
@@ -35,7 +35,7 @@ _ENVIRONMENT = {
 
 @dataclass
 class Forked:
-    """A new session's process: the socket to it, its pid, and a pidfd that can't be mistaken for another process."""
+    """The process of a new session: its socket, its pid, and a pidfd, which can't refer to another process."""
 
     channel: socket.socket
     pid: int
@@ -69,13 +69,13 @@ class Zygote:
 
     @property
     def alive(self) -> bool:
-        """Return whether it runs and is ours: a fork of this process must not share its parent's."""
+        """Return whether it runs and belongs to this process: a fork must not share its parent's zygote."""
         return self.owner == os.getpid() and self.process.poll() is None
 
     def fork(self, datasets: Collection[str]) -> Forked:
-        """Fork a process with a DuckDB prepared with these datasets, which waits for its files.
+        """Fork a process that has a DuckDB prepared with these datasets and waits for its files.
 
-        Raises SessionLost when the zygote is gone.
+        Raises SessionLost if the zygote is gone.
         """
         ours, theirs = socket.socketpair()
         try:
@@ -90,7 +90,7 @@ class Zygote:
         return Forked(ours, ANSWER.unpack(answer)[0], descriptors[0])
 
     def close(self) -> None:
-        """End it, and every session with it."""
+        """End the zygote and every session of it."""
         self._control.close()
         if self.owner == os.getpid():
             try:
@@ -118,8 +118,8 @@ _zygote: Zygote | None = None
 
 
 def warm(datasets: Collection[str] = ()) -> None:
-    """Start the zygote and prepare it for sessions of these datasets (default: of all that an instant is asked of), so
-    that the first session need not wait. Raises IsolationUnavailable.
+    """Start the zygote and prepare it for sessions of these datasets (default: all that as-of sessions have), so that
+    the first session opens faster. Raises IsolationUnavailable.
     """
     chosen = datasets or [name for name, each in installed().items() if not each.dataset.open_only]
     forked = fork(chosen)
@@ -128,9 +128,9 @@ def warm(datasets: Collection[str] = ()) -> None:
 
 
 def fork(datasets: Collection[str]) -> Forked:
-    """Fork a session's process, prepared with these of this installation's datasets.
+    """Fork a process for a session, prepared with these datasets of this installation.
 
-    Raises IsolationUnavailable where sessions can't be sealed.
+    Raises IsolationUnavailable if sessions can't be sealed.
     """
     with _lock:
         try:

@@ -1,7 +1,7 @@
-"""The parent's side of one sealed process: hand it its files, ask it, bound it, end it.
+"""The parent's side of a sealed process: give it files, query it, limit it, end it.
 
-What comes back is not trusted: capped, validated, and a child that does not keep to the protocol is killed. This
-is isolation="process"; the other side is child.py, the files come from visible/binding.py.
+Its answers are not trusted: they are limited and validated, and a child that breaks the protocol is killed. This is
+isolation="process"; the other side is child.py, and the files come from visible/binding.py.
 """
 
 import os
@@ -55,7 +55,7 @@ _PADDING = 16 << 20  # what Arrow's stream may put around and between values
 
 @dataclass(frozen=True)
 class Reply:
-    """An answered query. `stateless`: later answers can't depend on it. `reading`: what it reads, if that was asked."""
+    """The answer to a query. `stateless`: later answers can't depend on it. `reading`: what it reads, if requested."""
 
     table: pa.Table
     truncated: bool
@@ -64,7 +64,7 @@ class Reply:
 
 
 class Failed(Exception):
-    """A query that was refused or failed; the session tells the caller."""
+    """A query that was refused or failed. The session reports it to the caller."""
 
     def __init__(self, failure: Failure, *, stateless: bool, reason: str = "") -> None:
         self.failure, self.stateless, self.reason = failure, stateless, reason
@@ -72,7 +72,7 @@ class Failed(Exception):
 
 
 class SealedProcess:
-    """One session's process. Not for several threads at once, but `interrupt` is."""
+    """The process of one session. Only `interrupt` may be called from other threads."""
 
     def __init__(self, binding: Binding, cut_cache: CutCache, limits: Limits, opening: Opening) -> None:
         self._limits = limits
@@ -91,9 +91,9 @@ class SealedProcess:
             raise
 
     def run(self, sql: str, parameters: object, caps: Caps, views: Collection[str] = ()) -> Reply:
-        """Run one query. views: the view names to report what it reads by; empty to report nothing.
+        """Run one query. views: the views to report as read; empty for no report.
 
-        Raises Failed, SessionLost, KeyboardInterrupt (the session lives on).
+        Raises Failed, SessionLost, KeyboardInterrupt (the session stays usable).
         """
         order = {"sql": sql, "parameters": parameters, "views": sorted(views), **asdict(caps)}
         end, stream = self._ask(QUERY, order, b"", caps.bytes + caps.bytes // 8 + _PADDING)
@@ -123,7 +123,7 @@ class SealedProcess:
             return 0.0
 
     def close(self) -> None:
-        """Kill the process and see it gone."""
+        """Kill the process and wait until it has ended."""
         self._end()
 
     def _open(self, binding: Binding, cut_cache: CutCache, opening: Opening) -> bool:
@@ -216,8 +216,8 @@ def _files(relation: Relation) -> str:
 
 
 class _Parcel:
-    """Descriptors on their way to the child, gathered into frames. Making their files may take minutes, the
-    child's taking a frame may not.
+    """Descriptors to send to the child, collected into frames. Making their files may take minutes, but sending a frame
+    must be quick.
     """
 
     def __init__(self, channel: Channel) -> None:
@@ -226,7 +226,7 @@ class _Parcel:
         self._descriptors: list[int] = []
 
     def add(self, _relation: Relation, number: int, descriptor: int) -> None:
-        """Take a copy of a descriptor along."""
+        """Add a copy of a descriptor."""
         self._descriptors.append(os.dup(descriptor))
         self._numbers.append(number)
         if len(self._numbers) == FILES_PER_FRAME:

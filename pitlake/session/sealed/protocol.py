@@ -1,7 +1,7 @@
 """The bytes between the parent and a session's process: frames, file descriptors, parameters.
 
-A frame is a kind, a length and a payload; files travel as descriptors, so that no path ever does. Little more than the
-standard library: both sides import it, and the child does so before it is sealed.
+A frame has a kind, a length and a payload. Files are sent as descriptors, never as paths. The module needs little more
+than the standard library, because the child imports it before it is sealed.
 """
 
 import base64
@@ -36,8 +36,8 @@ FILES_PER_FRAME = 128
 
 @dataclass(frozen=True)
 class OrderEnd:
-    """How the order of this number ended, as the child tells it. `stateless`: later answers can't depend on it.
-    `reading`: what its statement reads, where that was asked.
+    """The result of an order, as reported by the child. `stateless`: later answers can't depend on it. `reading`: what
+    its statement reads, if requested.
     """
 
     order: int
@@ -48,15 +48,15 @@ class OrderEnd:
 
 
 class ProtocolError(Exception):
-    """The other side went away, was late, or did not keep to the protocol. Never leaves this package."""
+    """The other side left, was late, or broke the protocol. Never leaves this package."""
 
 
 class DeadlinePassed(ProtocolError):
-    """Nothing came before the deadline."""
+    """Nothing arrived before the deadline."""
 
 
 def file_name(index: int) -> str:
-    """Return the path at which a session sees a file: its descriptor's, which reveals nothing of the lake."""
+    """Return the path at which a session sees a file: that of its descriptor, which reveals nothing about the lake."""
     return f"/proc/self/fd/{FIRST_FILE + index}"
 
 
@@ -71,7 +71,7 @@ def encode_end(end: OrderEnd) -> bytes:
 
 
 def decode_end(payload: bytes | bytearray) -> OrderEnd:
-    """Decode the payload of an END frame, which need not be honest. Raises ProtocolError."""
+    """Decode the payload of an END frame, which may be dishonest. Raises ProtocolError."""
     try:
         fields = json.loads(payload)
         order, truncated, stateless = int(fields["order"]), fields["truncated"] is True, fields["stateless"] is True
@@ -93,7 +93,7 @@ def _reading(fields: dict[str, Any]) -> Reading:
 
 
 class Channel:
-    """The parent's end of a session's socket. Reads have deadlines (monotonic seconds) and caps."""
+    """The parent's end of a session's socket. Reads have deadlines (monotonic seconds) and size limits."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
@@ -102,7 +102,7 @@ class Channel:
         self._torn = False
 
     def send(self, kind: bytes, payload: bytes | memoryview = b"", deadline: float | None = None) -> None:
-        """Send one frame. A small one is sent whole or not at all; a large one that is cut off ends the connection."""
+        """Send one frame. A small frame is sent completely or not at all; a truncated large one ends the connection."""
         if self._torn:
             raise ProtocolError("an order was cut off")
         try:
@@ -145,7 +145,7 @@ class Channel:
         return payload
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the socket."""
         self._sock.close()
 
     def _fill(self, length: int, deadline: float | None) -> None:
@@ -170,7 +170,7 @@ class Channel:
 
 
 class ChildEnd:
-    """The child's end: plain read() and write(), the only calls the sealed process is left with."""
+    """The child's end. It uses only read() and write(), the only such calls the seal allows."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -211,9 +211,9 @@ class ChildEnd:
 
 
 def pack_parameters(parameters: object) -> object:
-    """Query parameters as JSON, each value that JSON lacks tagged with its type.
+    """Encode query parameters as JSON. Values of types that JSON lacks are tagged with their type.
 
-    Raises TypeError on others, UnicodeEncodeError on text that is not UTF-8.
+    Raises TypeError for other types, UnicodeEncodeError for text that is not UTF-8.
     """
     if isinstance(parameters, dict):
         if not all(isinstance(name, str) for name in parameters):
@@ -249,7 +249,7 @@ def _utf8(text: str) -> str:
 
 
 def unpack_parameters(packed: Any) -> Any:
-    """Return what `pack_parameters` packed."""
+    """Decode the parameters that `pack_parameters` encoded."""
     if isinstance(packed, list):
         return [unpack_parameters(value) for value in packed]
     if not isinstance(packed, dict):

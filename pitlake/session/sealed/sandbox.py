@@ -1,9 +1,9 @@
 """The seal of a session's process: own root, no capabilities, rlimits, Landlock, seccomp, in this order.
 
-Landlock (kept library `landlock`) leaves reading exactly the session's files; seccomp (kept library `pyseccomp`)
-leaves the calls DuckDB needs to read and compute, and refuses every other, known or yet to come: no write, no network,
-no process, no path resolved. An own root is made where the system allows it, so that not even stat() finds the lake.
-The child seals itself before it opens a file, on its only thread, so that every later thread inherits the seal.
+Landlock (library `landlock`) allows reading exactly the session's files. seccomp (library `pyseccomp`) allows the calls
+that DuckDB needs to read and compute, and refuses every other call, including future ones: no write, no network, no
+process, no path. If the system allows it, the process gets its own root, so that not even stat() finds the lake. The
+child seals itself on its only thread before it opens a file, so that every later thread inherits the seal.
 """
 
 import ctypes
@@ -53,11 +53,11 @@ _LINUX_CAPABILITY_VERSION_3 = 0x20080522
 
 
 class Unsealable(Exception):
-    """This system lacks what the seal needs. Becomes IsolationUnavailable in the parent."""
+    """The system lacks something the seal needs. Becomes IsolationUnavailable in the parent."""
 
 
 def lacking() -> str:
-    """Return what this system lacks for sealed sessions; empty if nothing."""
+    """Return what this system lacks for sealed sessions; empty if it lacks nothing."""
     if platform.system() != "Linux":
         return f"Landlock and seccomp are Linux's, this is {platform.system()}"
     if platform.machine() not in _ARCHITECTURES:
@@ -79,22 +79,22 @@ def lacking() -> str:
 
 
 def load_libraries() -> None:
-    """Import what the seal is made with: the zygote does so before it forks. Raises what importing raises."""
+    """Import the libraries of the seal; the zygote does so before it forks. Raises any error of the import."""
     import landlock.plumbing  # noqa: F401
     import pyseccomp  # noqa: F401
 
 
 def die_with(parent: int) -> None:
-    """Be killed when the parent process goes."""
+    """Make the kernel kill this process when its parent ends."""
     _call(_libc.prctl, _PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
 def separate() -> bool:
-    """Own namespaces for mounts, network and IPC, with an empty root waiting at /tmp. False where not permitted.
+    """Create own namespaces for mounts, network and IPC, with an empty root at /tmp. Returns False if not permitted.
 
-    Done once, by the zygote, on its only thread; nothing of it is seen outside.
+    The zygote does this once, on its only thread. Nothing of it is visible outside.
     """
     flags = _CLONE_NEWNS | _CLONE_NEWNET | _CLONE_NEWIPC
     if os.geteuid() != 0:
@@ -115,7 +115,9 @@ def separate() -> bool:
 
 
 def own_root() -> bool:
-    """Make /tmp's empty tree the root: nothing in it but this process's own descriptors. False where not permitted."""
+    """Make the empty tree at /tmp the root. It contains only this process's descriptors. Returns False if not
+    permitted.
+    """
     try:
         _call(_libc.unshare, _CLONE_NEWNS)
         _mount("/proc/self/fd", "/tmp/proc/self/fd", None, _MS_BIND)  # noqa: S108
@@ -130,10 +132,10 @@ def own_root() -> bool:
 
 
 def cover(covered: Iterable[Path], read_only: Iterable[Path]) -> None:
-    """Give this process mounts of its own in which some places are empty and others read-only, for good.
+    """Give this process its own mounts, in which some places are empty and others read-only, permanently.
 
-    It and what it starts have no capabilities after it, and get none back: in a namespace of their own the mounts are
-    locked together. Raises OSError where the system permits no user namespaces.
+    It and its children then have no capabilities and can't regain them: in their own namespace the mounts are locked
+    together. Raises OSError if the system permits no user namespaces.
     """
     user, group = os.geteuid(), os.getegid()
     _call(_libc.unshare, _CLONE_NEWUSER | _CLONE_NEWNS)
@@ -156,14 +158,14 @@ def cover(covered: Iterable[Path], read_only: Iterable[Path]) -> None:
 
 
 def drop_capabilities() -> None:
-    """Give up root's powers, if there are any."""
+    """Give up root's capabilities, if there are any."""
     header = (ctypes.c_uint32 * 2)(_LINUX_CAPABILITY_VERSION_3, 0)
     none = (ctypes.c_uint32 * 6)()
     _call(_libc.capset, header, none)
 
 
 def limit(memory: int, files: int) -> None:
-    """Set rlimits: address space, no file growth, no core, and as many open files as the session's files need."""
+    """Set rlimits: address space, no file growth, no core dump, and as many open files as the session has."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     descriptors = FIRST_FILE + 3 * files + 256
     if hard != resource.RLIM_INFINITY and FIRST_FILE + 2 * files + 16 > hard:
@@ -179,7 +181,7 @@ def limit(memory: int, files: int) -> None:
 
 
 def read_only_these(files: int, readable: Iterable[str] = ()) -> None:
-    """Allow by Landlock to open for reading the session's files and `readable`, and nothing else in the tree."""
+    """Use Landlock to allow opening only the session's files and `readable` for reading."""
     import landlock
 
     ctypes.set_errno(0)
@@ -194,7 +196,9 @@ def read_only_these(files: int, readable: Iterable[str] = ()) -> None:
 
 
 def allow_only_calls() -> None:
-    """Allow by seccomp the calls of _CALLS, opening for reading, threads and non-executable memory; else EPERM."""
+    """Use seccomp to allow only the calls of _CALLS, opening for reading, threads and non-executable memory; others
+    fail with EPERM.
+    """
     import pyseccomp as seccomp
 
     wall = seccomp.SyscallFilter(seccomp.ERRNO(errno.EPERM))

@@ -1,7 +1,8 @@
-"""Reading a session's answer: Arrow IPC from a process that is not trusted.
+"""Reads a session's answer: Arrow IPC from an untrusted process.
 
-Bytes are capped before they are read. What could unfold to any size is refused: compressed buffers, by looking at the
-messages first, and types whose values share bytes, by the schema. The table is validated in full before anyone sees it.
+Bytes are limited before they are read. Anything that could expand to any size is refused: compressed buffers, by
+checking the messages first, and types whose values share bytes, by the schema. The table is fully validated before
+anyone sees it.
 """
 
 import struct
@@ -27,7 +28,7 @@ _PLAIN = (
 
 
 def table(stream: pa.Buffer, rows: int) -> pa.Table:
-    """Return the table of an IPC stream with at most `rows` rows. Raises ProtocolError for anything out of order."""
+    """Return the table of an IPC stream with at most `rows` rows. Raises ProtocolError for an invalid stream."""
     try:
         _refuse_compression(memoryview(stream))
         reader = pa.ipc.open_stream(stream)
@@ -45,7 +46,9 @@ def table(stream: pa.Buffer, rows: int) -> pa.Table:
 
 
 def _is_plain(kind: pa.DataType, *, in_list: bool = False) -> bool:
-    """Whether every value of the type takes bytes of its own, so that what arrived bounds what it can become."""
+    """Whether every value of the type has its own bytes, so that the size that arrived limits the size it can
+    become.
+    """
     is_a = pa.types
     if is_a.is_null(kind):
         return not in_list
@@ -89,7 +92,7 @@ def _follow(message: memoryview, at: int) -> int:
 
 
 def _field(message: memoryview, base: int, number: int) -> int:
-    """Where a flatbuffer table's field is, 0 when it is absent."""
+    """Return the position of a flatbuffer table's field, 0 if it is absent."""
     vtable = base - struct.unpack_from("<i", message, base)[0]
     size = struct.unpack_from("<H", message, vtable)[0]
     slot = 4 + 2 * number

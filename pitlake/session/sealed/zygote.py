@@ -1,10 +1,9 @@
-"""The warm process sessions are forked from: libraries loaded and DuckDBs prepared, no lake, no caller's data.
+"""The warm process that sessions are forked from: libraries loaded and DuckDBs prepared, no lake, no caller's data.
 
-A fork gives every session its own copy of one, which is sound because neither it nor this process has a second
-thread, and spares the session most of its opening time. The zygote learns of a session which datasets it is of, and
-nothing else: it takes these names and a socket from its parent, forks, and hands back the child's pid and pidfd; all
-else goes over that socket. It ends when its parent's end closes, and its children end with it. Started by launcher.py
-as an interpreter of its own.
+A fork gives every session its own copy of a DuckDB, which saves most of the opening time. This is safe because neither
+the DuckDB nor this process has a second thread. The zygote learns only the names of a session's datasets: it receives
+them and a socket from its parent, forks, and returns the child's pid and pidfd. Everything else goes over that socket.
+The zygote and its children end when its parent's end closes. launcher.py starts it as a separate interpreter.
 """
 
 import gc
@@ -28,7 +27,7 @@ _LONGEST_ORDER = 1 << 16
 
 
 class Prepared:
-    """DuckDBs without a row, one for each choice of datasets that sessions were lately of, and one in reserve."""
+    """DuckDBs without rows: one for each recent selection of datasets, and one in reserve."""
 
     def __init__(self) -> None:
         self._of: OrderedDict[tuple[str, ...], duckdb.DuckDBPyConnection] = OrderedDict()
@@ -36,7 +35,7 @@ class Prepared:
         self.refill()
 
     def of(self, names: tuple[str, ...]) -> "duckdb.DuckDBPyConnection":
-        """Return the DuckDB prepared with these datasets, made at the first call; drop the least recently used."""
+        """Return the DuckDB prepared with these datasets, created at the first call; drop the least recently used."""
         from pitlake.session.sql import engine
 
         if names not in self._of:
@@ -48,7 +47,7 @@ class Prepared:
         return self._of[names]
 
     def refill(self) -> None:
-        """Have one in reserve for the next choice."""
+        """Create the reserve for the next selection."""
         from pitlake.session.sql import engine
 
         self._reserve = self._reserve or engine.connect()
@@ -57,7 +56,7 @@ class Prepared:
 
 
 def main(descriptor: int) -> None:
-    """Serve forks on this socket until the other side closes it."""
+    """Fork processes for this socket until the other side closes it."""
     # DuckDB and Arrow use these to hand data to Python, which never happens here; without them the start is shorter.
     sys.modules["numpy"] = sys.modules["pandas"] = None  # type: ignore[assignment]
     from pitlake.session.sealed import child, sandbox

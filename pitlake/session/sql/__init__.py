@@ -1,1 +1,1 @@
-"""One DuckDB connection of a session: what it starts with, how a query runs on it, what an answer must be."""
+"""One DuckDB connection of a session: its initial statements, its queries, and the checks of its answers."""

@@ -1,7 +1,8 @@
-"""What a result must be to leave DuckDB unchanged: Arrow lacks some of its types, and holds less of others.
+"""The checks a result must pass to leave DuckDB unchanged. Arrow lacks some of DuckDB's types and limits others.
 
-Such a result is refused with the next step, in the query's process, so that the session lives on. What does leave is
-plain: no dictionary, no union, no view, so that every value takes its own bytes and a cap on bytes is one on memory.
+A result that fails is refused with the next step, in the query's process, so that the session stays usable. A result
+that passes is plain: no dictionary, union or view, so that every value has its own bytes and a limit on bytes is one on
+memory.
 """
 
 from collections.abc import Sequence
@@ -17,21 +18,21 @@ _NESTED = ("list", "array", "map", "struct")
 
 
 class Inexact(ValueError):
-    """A result that Arrow can't hold unchanged. The message names the column and the next step."""
+    """A result that Arrow can't represent unchanged. The message names the column and the next step."""
 
     def __init__(self, column: str, problem: str) -> None:
         super().__init__(f'column "{column}" {problem}; cast it in the query, such as CAST(… AS VARCHAR)')
 
 
 def check_types(columns: Sequence[str], types: Sequence[DuckDBPyType]) -> None:
-    """Refuse the types whose values would arrive as others."""
+    """Refuse types whose values would arrive as other values."""
     for column, kind in zip(columns, types, strict=True):
         if changed := _changed(kind):
             raise Inexact(column, f"is of type {changed}, which can't leave the session unchanged")
 
 
 def spelled_out(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
-    """Return the same rows with text for values of an ENUM, which would leave as codes."""
+    """Return the same rows with ENUM values as text; they would leave as codes."""
     if not any("ENUM(" in str(kind) for kind in relation.types):
         return relation
     columns = enumerate(zip(relation.types, relation.columns, strict=True), start=1)
@@ -41,13 +42,13 @@ def spelled_out(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
 
 
 def typed(schema: pa.Schema) -> pa.Schema:
-    """Return the schema with INTEGER for untyped nulls inside of a list, so that every value takes its bytes."""
+    """Return the schema with INTEGER for untyped nulls inside a list, so that every value has its own bytes."""
     fields = [field.with_type(_typed(field.type, in_list=False)) for field in schema]
     return pa.schema(fields, schema.metadata)
 
 
 def check_values(batch: pa.RecordBatch) -> None:
-    """Refuse values beyond their Arrow type, as the ends of TIME and HUGEINT are."""
+    """Refuse values beyond their Arrow type, such as the extremes of TIME and HUGEINT."""
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         try:
             column.validate(full=True)

@@ -1,6 +1,6 @@
-"""One locked DuckDB connection: how it is set up, how a caller's SQL runs on it, how results are capped.
+"""One locked DuckDB connection: its setup, how a caller's SQL runs on it, and the limits of results.
 
-The sealed child and in-process sessions ask by it, so both answer alike. It knows no lake, no process, no pipe.
+Sealed and in-process sessions both use it, so they give the same answers. It does not know lakes, processes or pipes.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -24,7 +24,7 @@ _FATAL = (duckdb.FatalException, duckdb.InternalException)
 
 
 class OverCap(Exception):
-    """The result would pass a cap. `limit` is rows or bytes."""
+    """The result would exceed a limit. `limit` is rows or bytes."""
 
     def __init__(self, limit: str) -> None:
         self.limit = limit
@@ -32,7 +32,7 @@ class OverCap(Exception):
 
 
 class MachineClock(ValueError):
-    """A statement names a function that reads the machine's clock by its full name, past the session's own."""
+    """A statement calls a function that reads the machine's clock by its full name, bypassing the session's own."""
 
 
 def connect() -> duckdb.DuckDBPyConnection:
@@ -60,13 +60,13 @@ def connect() -> duckdb.DuckDBPyConnection:
 
 
 def prepare(connection: duckdb.DuckDBPyConnection, names: Collection[str]) -> duckdb.DuckDBPyConnection:
-    """Make the views of these of this installation's datasets, over no rows."""
+    """Create the views of these datasets of this installation, without rows."""
     execute(connection, *statements.prepared(names))
     return connection
 
 
 def allot(connection: duckdb.DuckDBPyConnection, *, threads: int, memory: int) -> None:
-    """Set what this session may use: threads, and bytes of memory."""
+    """Set the session's limits: threads, and bytes of memory."""
     execute(
         connection,
         f"SET memory_limit='{memory // 1000}KB'",
@@ -76,12 +76,12 @@ def allot(connection: duckdb.DuckDBPyConnection, *, threads: int, memory: int) -
 
 
 def register(connection: duckdb.DuckDBPyConnection, name: str, files: Sequence[str]) -> None:
-    """Make the rows of these Arrow files known by a name. They are mapped, so they need no memory of their own."""
+    """Register the rows of these Arrow files under a name. They are mapped, so they need no memory."""
     connection.register(name, pa.concat_tables(pa.ipc.open_file(pa.memory_map(file)).read_all() for file in files))
 
 
 def lock(connection: duckdb.DuckDBPyConnection, *, files: Sequence[str], seconds: float) -> None:
-    """Shut DuckDB's own doors: no file but these, no setting changed any more. The second layer, not the wall."""
+    """Lock DuckDB itself: no file except these, and no change of settings. This is the second layer, not the wall."""
     joined = ",".join(files)  # a list of literals takes twice as long to read
     execute(
         connection,
@@ -93,17 +93,17 @@ def lock(connection: duckdb.DuckDBPyConnection, *, files: Sequence[str], seconds
 
 
 def execute(connection: duckdb.DuckDBPyConnection, *texts: str) -> None:
-    """Run our own statements."""
+    """Run pitlake's own statements."""
     for text in filter(None, texts):
         connection.execute(text)
         connection.complete()
 
 
 class RunningQuery:
-    """A query: whether later answers can't depend on it (`stateless`), once it is started its Arrow schema, then its
-    batches, within the caps. `rows` and `truncated` are final once the batches are read. views: the names by which
-    the `reading` of a single SELECT is returned, none if not asked for. bound: the session has a T, so a statement that
-    asks for the machine's clock is refused.
+    """A running query: whether later answers can't depend on it (`stateless`), then its Arrow schema, then its batches,
+    within the limits. `rows` and `truncated` are final once the batches are read. views: the names used in the
+    `reading` of a single SELECT, empty if not requested. bound: the session has a T, so a statement that reads the
+    machine's clock is refused.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class RunningQuery:
         self._script = _with_values(script, parameters)
 
     def start(self) -> None:
-        """Run every statement but the last, and begin that one."""
+        """Run every statement except the last, and start the last one."""
         *earlier, (last, values) = self._script
         for statement, its in earlier:
             self._connection.execute(statement, its)
@@ -143,7 +143,7 @@ class RunningQuery:
         self.schema: pa.Schema = arrow_fidelity.typed(self._reader.schema)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows. Raises OverCap at a cap unless truncation was asked for. Closes the query in every case."""
+        """Yield the rows. Raises OverCap at a limit unless truncation was requested. Always closes the query."""
         try:
             for batch in self._reader:
                 within = self._within(batch if batch.schema == self.schema else batch.cast(self.schema))
@@ -158,7 +158,7 @@ class RunningQuery:
             self.close()
 
     def close(self) -> None:
-        """Give the connection free."""
+        """Release the connection."""
         with suppress(duckdb.Error):
             self._reader.close()
 
@@ -180,7 +180,9 @@ class RunningQuery:
 
 
 def _machine_clock(sql: str) -> str:
-    """Return the full name by which a script calls a clock of the machine's, as DuckDB's own scanner sees it, or ""."""
+    """Return the full name under which a script calls a function of the machine's clock, by DuckDB's own scanner, or
+    "".
+    """
     if "system" not in sql.lower():
         return ""
     text = sql.encode()
@@ -197,7 +199,9 @@ def _machine_clock(sql: str) -> str:
 
 
 def _with_values(script: list[duckdb.Statement], parameters: Any) -> list[tuple[duckdb.Statement, Any]]:
-    """A script's statements, each with the values it names; the last one with those that none does, to be refused."""
+    """Return a script's statements, each with the parameters it names. Unused parameters go to the last one, which
+    DuckDB refuses.
+    """
     *earlier, last = script
     if not isinstance(parameters, dict):
         return [*((statement, None) for statement in earlier), (last, parameters)]
@@ -221,7 +225,7 @@ def load(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> N
 
 
 def failure(error: BaseException) -> Failure:
-    """Return what went wrong, for the parent to report."""
+    """Return the failure for the parent to report."""
     kind, message = type(error).__name__, str(error)[:_LONGEST_MESSAGE]
     if isinstance(error, OverCap):
         return Failure("OverCap", message, limit=error.limit)

@@ -1,9 +1,9 @@
-"""What a caller's statement reads, and whether its rows are the rows of one view: DuckDB's own parse, in the process
+"""What a caller's statement reads, and whether its rows are the rows of one view, by DuckDB's own parse in the process
 that runs it.
 
-Proof is given by shape alone: one SELECT from one view, that lists the view's columns under their own names. Filters,
-orders, limits and samples choose rows and change none. Every field of the parse that is not named here must be empty,
-so that what a later DuckDB adds proves nothing.
+The proof rests on the form of the statement: one SELECT from one view that lists the view's columns under their own
+names. Filters, orders, limits and samples select rows and change none. Every field of the parse that is not named here
+must be empty, so that additions of a later DuckDB prove nothing.
 """
 
 import json
@@ -41,8 +41,8 @@ _CHOOSING = {"ORDER_MODIFIER", "LIMIT_MODIFIER", "LIMIT_PERCENT_MODIFIER", "DIST
 
 @dataclass(frozen=True)
 class Reading:
-    """rows_of: the view whose own rows the answer's are, with its values unchanged; None where that isn't proven.
-    views: those that are read; None if unknown, which may be everything.
+    """rows_of: the view whose rows the answer contains unchanged; None if that isn't proven. views: the views that are
+    read; None if unknown, which may be all.
     """
 
     rows_of: str | None = None
@@ -68,11 +68,11 @@ def read(connection: "duckdb.DuckDBPyConnection", sql: str, views: Collection[st
 
 
 def datasets_named(sql: str) -> list[str]:
-    """Return the datasets whose names are words of a text; none if the answer might differ in a
-    session of these.
+    """Return the datasets whose names occur as words in a text; none if the answer might differ in a session of only
+    these.
 
-    A session of these is quicker to open. A text that reaches others all the same (as `query_table` does with a name it
-    computes) fails there, and is to be asked in a session of all.
+    A session of few datasets opens faster. A text that reaches others nevertheless (such as `query_table` with a
+    computed name) fails there and should be repeated in a session of all.
     """
     words = set(re.findall(r"\w+", sql.lower()))
     if not words.isdisjoint(_ABOUT_ALL) or any(word.startswith(_CATALOGS) for word in words):
@@ -90,7 +90,7 @@ def _value(connection: "duckdb.DuckDBPyConnection", question: str, **parameters:
 
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
-    """Every object of the parse, found without recursion, however deep it stands."""
+    """Yield every object of the parse, without recursion, at any depth."""
     left = [tree]
     while left:
         part = left.pop()
@@ -104,7 +104,7 @@ def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
 def _views(
     connection: "duckdb.DuckDBPyConnection", nodes: list[dict[str, Any]], views: Collection[str]
 ) -> tuple[str, ...] | None:
-    """The views a statement names, None where it may read what it doesn't name."""
+    """Return the views a statement names, None if it may read others."""
     if any(node.get("type") in ("TABLE_FUNCTION", "SHOW_REF") for node in nodes):
         return None
     functions = sorted({node["function_name"].lower() for node in nodes if node.get("class") == "FUNCTION"})
@@ -119,7 +119,7 @@ def _views(
 
 
 def _rows_of(select: dict[str, Any], views: Collection[str]) -> str | None:
-    """The view whose rows a SELECT shows as they are, under their own names."""
+    """Return the view whose rows a SELECT returns unchanged, under their own names."""
     table = select.get("from_table") or {}
     if not _is_plain(select, "SELECT_NODE") or not _is_plain(table, "BASE_TABLE") or not _is_ours(table):
         return None
@@ -134,7 +134,7 @@ def _rows_of(select: dict[str, Any], views: Collection[str]) -> str | None:
 
 
 def _is_plain(node: dict[str, Any], kind: str) -> bool:
-    """Whether a part of the parse is of this type and holds nothing but what such a part may hold."""
+    """Whether a part of the parse has this type and contains only the fields such a part may have."""
     allowed = _PLAIN[kind] | _PLACE | {"type", "class", "aggregate_handling"}
     return node.get("type") == kind and not any(value for name, value in node.items() if name not in allowed)
 

@@ -1,4 +1,4 @@
-"""The SQL a session starts with: views over its files, `gaps`, `lake_info`, the clock. Text only, no connection.
+"""The SQL that a session starts with: views over its files, `gaps`, `lake_info`, the clock. Only text, no connection.
 
 The agent-facing view of a dataset follows from its contract; a file in sql/views overrides it.
 """
@@ -65,8 +65,8 @@ _AGE = f"CREATE MACRO age(x) AS system.main.age(date_trunc('day', {_NAIVE}), x),
 class Ready:
     """A dataset whose views a blank DuckDB already has; `view` is the text of the agent-facing one.
 
-    omit: whether the columns that are hindsight are left out. A view over a key of which one is can't be made by a
-    window, and needs the tombstones.
+    omit: whether hindsight columns are left out. If a key column is one of them, a window can't make the view, and the
+    tombstones are needed.
     """
 
     dataset: Dataset
@@ -75,28 +75,28 @@ class Ready:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns of its views."""
+        """Return the columns of its views."""
         return without_hindsight(self.dataset, self.dataset.agent_columns) if self.omit else self.dataset.agent_columns
 
     @property
     def stored(self) -> tuple[str, ...]:
-        """Columns of its stored rows."""
+        """Return the columns of its stored rows."""
         every = self.dataset.session_columns
         return without_hindsight(self.dataset, every) if self.omit else every
 
     @property
     def by_tombstones(self) -> bool:
-        """Whether its newest revisions are the rows that no tombstone supersedes."""
+        """Return whether its newest revisions are the rows that no tombstone supersedes."""
         return self.is_plain or (self.omit and bool(self.dataset.hindsight.intersection(self.dataset.key)))
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether the view shows the newest revision of every key and nothing else, so that tombstones can."""
+        """Return whether the view shows exactly the newest revision of every key, so that tombstones can make it."""
         return self.view == newest_by_window(self.dataset)
 
 
 def without_hindsight(dataset: Dataset, columns: Sequence[str]) -> tuple[str, ...]:
-    """Return those of the columns that somebody could know at available_at."""
+    """Return the columns that were knowable at available_at."""
     return tuple(name for name in columns if name not in dataset.hindsight)
 
 
@@ -116,7 +116,9 @@ def instant(moment: datetime | None) -> str:
 
 
 def blank() -> list[str]:
-    """Return what every DuckDB runs before any session: the spellings of now, general macros, and empty `gaps`."""
+    """Return the statements that every DuckDB runs before any session: spellings of now, general macros, and empty
+    `gaps`.
+    """
     nothing = ", ".join(f"NULL::{DUCKDB_TYPES[GAP_SCHEMA.field(name).type]} AS {name}" for name in GAP_COLUMNS)
     return [
         f"CREATE SCHEMA {STORED}",
@@ -129,9 +131,10 @@ def blank() -> list[str]:
 
 
 def prepared(names: Collection[str]) -> list[str]:
-    """Return what else a blank DuckDB can run: the views of these of this installation's datasets, over no rows.
+    """Return the further statements a blank DuckDB can run: the views of these datasets of this installation, without
+    rows.
 
-    Views and macros find each other by name when they are asked, so a session only has to put its rows in their place.
+    Views and macros are resolved by name when they are used, so a session only has to provide its rows.
     """
     ready = [each for name, each in installed().items() if name in names]
     return [
@@ -142,7 +145,7 @@ def prepared(names: Collection[str]) -> list[str]:
 
 
 def clock(as_of: datetime | None) -> list[str]:
-    """Make `as_of()` and every spelling of now answer T; in open mode they are the machine's again."""
+    """Make `as_of()` and every spelling of now return T; in open mode they are the machine's again."""
     if as_of is None:
         return [f"DROP MACRO {identifier(name)}" for name in (*_CLOCK, "age")]
     return [f"CREATE OR REPLACE MACRO as_of() AS {instant(as_of)}"]
@@ -167,7 +170,7 @@ def parquet(paths: Iterable[str], padded: pa.Schema | None = None) -> str:
 def revisions(each: Ready) -> str:
     """Make `<dataset>_revisions`: every revision up to T, numbered per record. Unused numbers are not computed.
 
-    Where hindsight names the records and is left out, there are no numbers.
+    There are no numbers if the columns that identify a record are left out as hindsight.
     """
     dataset, columns = each.dataset, ", ".join(map(identifier, each.columns))
     record = dict.fromkeys((*dataset.identity, *dataset.key))  # the key too, so that a filter on it reaches the files
@@ -184,7 +187,7 @@ def revisions(each: Ready) -> str:
 
 
 def shown(each: Ready, *, dated: bool) -> list[str]:
-    """Return what makes `<dataset>`. dated: whether the lake version has its tombstones."""
+    """Return the statement that makes `<dataset>`. dated: whether the lake version has its tombstones."""
     if each.by_tombstones and dated:
         return [newest(each)]
     return _without_hindsight(each) if each.omit else [each.view]
@@ -193,14 +196,14 @@ def shown(each: Ready, *, dated: bool) -> list[str]:
 def newest(each: Ready) -> str:
     """Make `<dataset>` by tombstones: the rows of `newest_by_window`, without sorting all revisions.
 
-    No window stands between a caller's filter and the files, so that a filter on any column reaches them.
+    Without a window between a caller's filter and the files, a filter on any column can skip files.
     """
     name = identifier(each.dataset.name)
     return f"CREATE VIEW {name} AS {_alive(each, f'{STORED}.{name}')}"
 
 
 def _alive(each: Ready, stored: str) -> str:
-    """Those of these stored rows that nothing supersedes."""
+    """Return the stored rows that nothing supersedes."""
     return (
         f"SELECT {', '.join(map(identifier, each.columns))} FROM {stored} AS stored "
         f"ANTI JOIN {_dead(each.dataset.name)}"
@@ -215,9 +218,9 @@ def _dead(name: str) -> str:
 
 
 def searched(each: Ready, relation: "Relation", words: "Relation", source: Callable[["Relation"], str]) -> list[str]:
-    """What a search by an index reads: `<dataset>_words`, which texts contain them (64 texts of a file are a `block`);
-    the rows of these, identified by `file` and `row`; how long they are and which are not superseded, in sum too; and
-    the newest rows of no index.
+    """Make the relations of an indexed search: `<dataset>_words`, which texts contain a word (64 texts of a file are a
+    `block`); the rows of these texts, identified by `file` and `row`; the lengths of texts, which of them are not
+    superseded, and their sums; and the newest rows without an index.
     """
     paired = [pair for rows, its in zip(relation.by_cut, words.by_cut, strict=True)
               for pair in zip(rows, its, strict=False)]  # fmt: skip
@@ -254,21 +257,21 @@ def searched(each: Ready, relation: "Relation", words: "Relation", source: Calla
 
 
 def no_tombstones(name: str) -> str:
-    """Make a dataset's tombstones where there are none: DuckDB then plans no join."""
+    """Make empty tombstones for a dataset without any: DuckDB then plans no join."""
     columns = ", ".join(f"NULL::{DUCKDB_TYPES[field.type]} AS {identifier(field.name)}" for field in SUPERSEDED_SCHEMA)
     return f"CREATE OR REPLACE VIEW {STORED}.{_superseded(name)} AS SELECT {columns} WHERE false"
 
 
 def gaps(source: str, columns: Collection[str] = GAP_COLUMNS) -> str:
-    """Make `gaps`: what could not become a row, as far as that was public at T. columns: those that have values."""
+    """Make `gaps`: the records that could not become rows, as far as public at T. columns: those that have values."""
     columns_sql = (name if name in columns else f"NULL::VARCHAR AS {name}" for name in GAP_COLUMNS)
     return f"CREATE OR REPLACE VIEW gaps AS SELECT {', '.join(columns_sql)} FROM {source}"
 
 
 def lake_info(as_of: datetime | None, bound: Iterable[tuple[str, datetime | None, int]]) -> str:
-    """Make `lake_info`: per dataset, the newest available_at the session has (its watermark) and how many rows.
+    """Make `lake_info`: per dataset, the newest available_at in the session (its watermark) and the number of rows.
 
-    Not the lake's version: what became public after T has its part in that.
+    It does not contain the lake's version, which depends on rows after T.
     """
     rows = [f"({literal(name)}, {instant(newest)}, {rows}::BIGINT)" for name, newest, rows in bound]
     values = f"VALUES {', '.join(rows)}" if rows else "SELECT '', NULL::TIMESTAMPTZ, 0::BIGINT WHERE false"
@@ -303,7 +306,7 @@ def installed() -> dict[str, Ready]:
 
 
 def fingerprint() -> bytes:
-    """Hash everything that is prepared: processes with the same fingerprint can rely on each other's."""
+    """Return a hash of everything that is prepared. Processes with the same fingerprint can use each other's work."""
     return sha256("\0".join((*blank(), *prepared(installed()))).encode()).digest()
 
 
@@ -311,7 +314,7 @@ def fingerprint() -> bytes:
 class Opening:
     """The statements of a session, in a DuckDB that is prepared with its `usual` datasets.
 
-    views: the texts of views that are other than `agent_view` has them.
+    views: the texts of views that differ from `agent_view`.
     """
 
     binding: "Binding"
@@ -319,17 +322,17 @@ class Opening:
 
     @cached_property
     def bound(self) -> dict[str, Ready]:
-        """Its datasets, as it shows them."""
+        """Return the bound datasets."""
         return {dataset.name: self._ready(dataset) for dataset in self.binding.datasets}
 
     @cached_property
     def usual(self) -> tuple[str, ...]:
-        """Those that it shows as this installation does, whose columns macros can rely on."""
+        """Return the datasets shown as in this installation, whose columns macros can rely on."""
         return tuple(name for name, each in self.bound.items() if each is installed().get(name))
 
     @property
     def indexed(self) -> tuple[str, ...]:
-        """Those that have an index, once all is delivered."""
+        """Return the datasets with an index, once everything is delivered."""
         return tuple(name for name, words in self.binding.words.items() if words.numbers and name in self.usual)
 
     def _ready(self, dataset: Dataset) -> Ready:
@@ -340,7 +343,7 @@ class Opening:
         return Ready(dataset, view or agent_view(dataset), omits)
 
     def statements(self, source: Callable[["Relation"], str]) -> list[str]:
-        """Return the statements in order, once all is delivered. source: spells a relation's files in SQL."""
+        """Return the statements in order, once everything is delivered. source: spells a relation's files in SQL."""
         binding, tombstones = self.binding, self.binding.superseded
         rows, gap_rows = binding.relations[: len(binding.datasets)], binding.relations[-1]
         by_name = {relation.name: relation for relation in rows}
@@ -370,10 +373,10 @@ class Opening:
 
 
 def _without_hindsight(each: Ready) -> list[str]:
-    """Make the agent-facing view of a text that names columns of hindsight, over rows that lack them.
+    """Make the agent-facing view of a text that names hindsight columns, over rows that lack them.
 
-    In a schema of its own the text finds `<dataset>_revisions` with nulls in their place, and a hash where they order
-    rows; unqualified names in a view are looked up in its own schema first.
+    The text runs in its own schema. There it finds `<dataset>_revisions` with nulls in place of these columns, and a
+    hash where they order rows. Unqualified names in a view are resolved in the view's own schema first.
     """
     dataset, name = each.dataset, identifier(each.dataset.name)
     schema, revisions_name = identifier(f"{BLANKED}{dataset.name}"), identifier(f"{dataset.name}_revisions")

@@ -1,1 +1,1 @@
-"""What was public at T: which files of a lake version, cut where, proven how, handed over as open descriptors."""
+"""The visible files of a session: which files of a lake version, where they are cut, and how they are proven."""

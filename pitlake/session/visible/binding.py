@@ -1,6 +1,6 @@
-"""What a session is bound to: the files of its datasets and gaps, chosen, cut, proven and handed over one by one.
+"""The files of a session: those of its datasets and gaps are chosen, cut, proven and delivered one by one.
 
-Pure choice first (`Binding`), then `deliver`, which opens, proves and gives each file to the session's side as an open
+`Binding` is the pure choice. `deliver` opens and proves each file and passes it to the session's side as an open
 descriptor. The two receivers are sealed/process.py and in_process.py.
 """
 
@@ -33,10 +33,10 @@ Take = Callable[["Relation", int, int], None]
 
 @dataclass(kw_only=True)
 class Relation:
-    """One table as a session will see it: what is made of its cuts; in open mode, whole files of the lake.
+    """One table as a session sees it: the files of its cuts; in open mode, whole files of the lake.
 
-    stored: the schema of the lake's rows; schema: that of cuts. numbers (of its files, those without rows left out, and
-    the same by_cut), rows and newest (microseconds) are known once delivered; by_name: some file lacks a column.
+    stored: the schema of the lake's rows; schema: that of cuts. Known once delivered: numbers (of its files that have
+    rows), by_cut (the same by cut), rows and newest (microseconds). by_name: some file lacks a column.
     """
 
     name: str
@@ -54,28 +54,28 @@ class Relation:
 
     @property
     def mapped(self) -> bool:
-        """Whether its files are Arrow's, which are mapped."""
+        """Return whether its files are Arrow files, which are mapped."""
         return any(cut.mapped for cut in self.cuts)
 
     @property
     def registered(self) -> str:
-        """The name of its rows where DuckDB is given them and no path."""
+        """Return the name of its rows if DuckDB receives rows instead of paths."""
         return f"files_of_{self.name}"
 
     @property
     def sources(self) -> Iterator[DataFile]:
-        """Every file of the lake it is made from."""
+        """Return every file of the lake that it is made from."""
         yield from self.whole
         for cut in self.cuts:
             yield from cut.files
 
     @property
     def watermark(self) -> datetime | None:
-        """The newest available_at delivered."""
+        """Return the newest available_at delivered."""
         return None if self.newest is None else from_micros(self.newest)
 
     def count(self, facts: footer.Footer) -> None:
-        """Take a delivered file's footer into account."""
+        """Add the facts of a delivered file's footer."""
         self.rows += facts.rows
         if facts.newest is not None:
             self.newest = facts.newest if self.newest is None else max(self.newest, facts.newest)
@@ -83,12 +83,11 @@ class Relation:
 
 @dataclass
 class Binding:
-    """Everything one session is bound to. `relations` are the datasets' in order, then tombstones, then words, then the
-    gaps.
+    """Everything a session is bound to. `relations` are the datasets in order, then tombstones, then words, then gaps.
 
-    superseded: the tombstones by dataset, of those the lake version has them for. indexed: the datasets that are
-    searched: the words of their texts come along, and their vectors are mapped; words: those, by dataset. omit: whether
-    columns that are hindsight are left out of the files.
+    superseded: the tombstones by dataset, if the lake version has them. indexed: the datasets to be searched, whose
+    words are included and whose vectors are mapped; words: the words, by dataset. omit: whether hindsight columns are
+    left out of the files.
     """
 
     snapshot: Snapshot
@@ -111,7 +110,9 @@ class Binding:
         self.relations = [*rows, *self.superseded.values(), *self.words.values(), self._gaps()]
 
     def deliver(self, cut_cache: CutCache, take: Take) -> None:
-        """Open and prove every file, number and give those with rows. Raises SessionRefused: nothing may be opened."""
+        """Open and prove every file, and number and deliver those with rows. Raises SessionRefused: nothing may be
+        opened.
+        """
         self.snapshot.fetch(file for relation in self.relations for file in relation.sources)
         numbers = count()
         make_cut = partial(cut_cache.open, at_once=1 if len(self.datasets) > 1 else workers())

@@ -1,10 +1,10 @@
-"""The cut cache: what sessions see, as files that the parent writes and reuses.
+"""The cut cache: the files of sessions, written by the parent and reused.
 
-Rows before T's year, if many, become a file for each year; those of T's year before T's month, if many, a file for each
-month; those of T's month, if many, a file for each run of eight, four, two and one of its days that are over. Later T's
-find these, and only T's own day is cut at T. How is a function of the rows up to T alone, and no file holds a row after
-the T it was made for. Where compaction left a year or a month as just that file, it is given as it lies. Others are
-kept in a private, bounded directory, named after what they were made of. Each is proven again at every use.
+Many rows before T's year become one file per year. Many rows of T's year before T's month become one file per month.
+Many rows of T's month become one file per run of eight, four, two and one completed days. Later T's reuse these files,
+and only T's own day is cut at T. The layout depends only on the rows up to T, and no file contains a row after the T it
+was made for. If compaction left exactly this file for a year or month, it is used directly. Others are kept in a
+private directory of limited size, named after their sources. Each file is proven again at every use.
 """
 
 import os
@@ -59,10 +59,10 @@ their own are kept, which are proven again at every use.
 
 
 class CutCache:
-    """The directory of cuts. `most` bytes are kept (default: $PITLAKE_CACHE_MIB, else half of what is free and 2 GiB at
-    least), and a 64th more; the least recently used go first. Raises BadInput for a setting that is no number.
+    """The directory of cuts. It keeps `most` bytes (default: $PITLAKE_CACHE_MIB, else half of the free space, at least
+    2 GiB), and a 64th more; the least recently used are removed first. Raises BadInput for an invalid setting.
 
-    few: how many rows of years, of months or of days are in one file.
+    few: how many rows of years, of months or of days share one file.
     """
 
     def __init__(self, directory: Path | None = None, most: int | None = None, few: int = FEW_ROWS) -> None:
@@ -73,11 +73,11 @@ class CutCache:
         self._lock = threading.Lock()
 
     def open(self, cut: Cut, at_once: int = 1) -> list[int]:
-        """Return descriptors, open for reading, of the cut's files, cached or written now.
+        """Return descriptors of the cut's files, open for reading, cached or newly written.
 
-        Of an index there is a file for each of the rows' files, in their order, but none for T's own day and for few
-        rows in one file, which are read instead.
-        at_once: how many days are written at the same time. Raises SessionRefused, and LakeError if there is no room.
+        An index has one file for each file of rows, in order. Rows of T's own day, and few rows in one file, have no
+        index and are read instead.
+        at_once: the number of days written at the same time. Raises SessionRefused, and LakeError if there is no space.
         """
         before = facts_of(cut)
         with machine.working_in("the cache", self._directory):
@@ -90,9 +90,9 @@ class CutCache:
         return [file.descriptor for file in files]
 
     def open_again(self, cut: Cut) -> list[int] | None:
-        """Return what `open` does, of a cut that this process opened before.
+        """Return the result of `open` for a cut that this process opened before.
 
-        None if the lake's files have changed or the cached ones are gone.
+        Return None if the lake's files have changed or the cached ones are gone.
         """
         if not cut.files:
             return []
@@ -152,7 +152,9 @@ class CutCache:
         return [*(file for file, rows in counted if rows), files[-1]]
 
     def _open_together(self, days: list[Cut], starts: tuple[int, ...], at_once: int = 1) -> list[_Opened]:
-        """The cuts of these days, oldest first. What the missing ones are made of is read once, and no more of it."""
+        """Open the cuts of these days, oldest first. The sources of the missing ones are read once, and only where
+        needed.
+        """
         cached = _each(self._open_cached, days)
         missing = [day for day, file in zip(days, cached, strict=True) if file is None]
         if missing:
@@ -165,7 +167,7 @@ class CutCache:
         return self._open_cached(cut) or self._make(cut)
 
     def _open_cached(self, cut: Cut) -> _Opened | None:
-        """The cut where it need not be made; None where it must be."""
+        """Return the cut if it need not be made; None if it must."""
         descriptor = _open_as_stored(cut)
         if descriptor is not None:
             return _Opened(cut, _proven(descriptor, cut), Path(cut.files[0].path))
@@ -235,7 +237,9 @@ class CutCache:
             return os.open(file.name, os.O_RDONLY | os.O_CLOEXEC)
 
     def _sweep_is_due(self, size: int) -> bool:
-        """Count these bytes in the hour's tally, which all processes share. With no room for it, one is due."""
+        """Add these bytes to the hour's tally, which all processes share. If the tally can't be written, a sweep is
+        due.
+        """
         tally = self._directory / f"{int(time.time() // _STALE_SECONDS)}.tally"
         with suppress(OSError), tally.open("ab", buffering=0) as counted:
             first = counted.tell() == 0
@@ -274,7 +278,7 @@ def _runs(days: int) -> list[tuple[int, int]]:
 def _each(
     open_one: Callable[[Cut], _File], cuts: Iterable[Cut], before: Iterable[_Opened] = (), at_once: int = 1
 ) -> list[_File]:
-    """Return the files of the given cuts, this many made at once. On failure these and those opened before are
+    """Return the files of the given cuts, with this many made at once. On failure these and those opened before are
     closed.
     """
     files: list[_File] = []
@@ -292,7 +296,7 @@ def _each(
 
 
 def _count(cut: Cut) -> int:
-    """Count the rows of a cut: as its files say, unless they hold rows of other periods too."""
+    """Count the rows of a cut from its files' facts, or by reading if the files contain rows of other periods."""
     if cut.keeps_all:
         return cut.rows
     with Sources(cut) as sources:
@@ -300,8 +304,8 @@ def _count(cut: Cut) -> int:
 
 
 def _open_as_stored(cut: Cut) -> int | None:
-    """The file of the lake that is this cut, open for reading; None if there is none or its rows alone
-    don't prove it. Its own time does not matter once it is part of a version.
+    """Open the lake's file that equals this cut; None if there is none, or if its rows alone don't prove it. Its time
+    does not matter, because it is part of a version.
     """
     if not cut.keeps_all or cut.indexes or cut.mapped or len(cut.files) != 1:
         return None
@@ -334,14 +338,14 @@ def _proven(descriptor: int, cut: Cut) -> int:
 
 
 def _use(record: Path) -> None:
-    """Note at a file's record that the file is used now, unless that was noted minutes ago."""
+    """Record in a file's record that it is used now, unless that was recorded minutes ago."""
     now = time.time()
     if record.stat().st_mtime < now - _NOTED_SECONDS:
         os.utime(record)
 
 
 def _used(path: Path) -> int:
-    """Return when a cached file was used last; 0 without a record of it."""
+    """Return when a cached file was last used; 0 without a record."""
     try:
         return signed_cache.signature_path(path).stat().st_mtime_ns
     except FileNotFoundError:
@@ -349,7 +353,7 @@ def _used(path: Path) -> int:
 
 
 def _cache_bytes(directory: Path) -> int:
-    """What $PITLAKE_CACHE_MIB says, else half of what is free where the directory is or will be, 2 GiB at least."""
+    """Return the size limit: $PITLAKE_CACHE_MIB, else half of the free space at the directory, at least 2 GiB."""
     text = os.environ.get(MOST_VARIABLE, "").strip()
     if text:
         if not (text.isascii() and text.isdigit()):
@@ -364,7 +368,9 @@ def _default_directory() -> Path:
 
 
 def _make_private(directory: Path) -> bool:
-    """Return whether the directory exists, is ours alone and writable. If not, cuts are unnamed files and uncached."""
+    """Return whether the directory exists, is only ours and is writable. If not, cuts are unnamed files and not
+    cached.
+    """
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         facts = directory.lstat()

@@ -1,7 +1,8 @@
-"""Making cut files: rows of lake files up to T, written anew as a function of those rows alone.
+"""Makes cut files: rows of lake files up to T, written as a function of those rows only.
 
-Columns of the contract, sorted, writer settings of the rows' own, no clock: which lake files the rows came from, how
-many there were and whether they were compacted does not show. Reading and writing happen in the trusted parent only.
+The columns are the contract's, the rows are sorted, the writer's settings follow from the rows, and there is no clock.
+The result does not reveal which lake files the rows came from, how many there were, or whether they were compacted.
+Only the trusted parent reads and writes here.
 """
 
 import hashlib
@@ -35,15 +36,15 @@ _Answer = TypeVar("_Answer")
 
 @dataclass(frozen=True, kw_only=True)
 class Cut:
-    """What to cut: the files of one table, whose schema is `stored`, to files of this form.
+    """The description of a cut: the files of one table, whose schema is `stored`, become files of this form.
 
-    since, until: the first and last instant to keep, None without a bound (microseconds since the epoch). bound: what
-    the cut's own footer is proven against; cuts that keep every row are the same file for every T, so it is not part of
-    what they are. Columns an older file lacks are null. periods: the files; many rows become a file for each. parts:
-    where the days (of tombstones: months) of T's period begin; its rows up to T, if many, are cut there. groups: where
-    the parts of a file begin that are in order each, in row groups of their own. Both in microseconds. indexes: not
-    the rows, but which words are in these columns of them (words.py). mapped: Arrow files instead of Parquet
-    (mapped.py).
+    since, until: the first and last instant to keep, None without a bound (microseconds since the epoch). bound: the
+    instant against which the cut's footer is proven. It is not part of the cut's identity, because cuts that keep every
+    row are the same file for every T. Columns that an older file lacks are null. periods: the files; many rows become
+    one file per period. parts: the starts of the days (for tombstones: months) of T's period; many rows up to T are cut
+    there. groups: the starts of the parts of a file that are each sorted and have their own row groups. Both are in
+    microseconds. indexes: index the words of these columns instead of writing rows (words.py). mapped: write Arrow
+    files instead of Parquet (mapped.py).
     """
 
     table: str
@@ -60,22 +61,22 @@ class Cut:
 
     @property
     def file_schema(self) -> pa.Schema:
-        """The schema of its files."""
+        """Return the schema of its files."""
         return words.SCHEMA if self.indexes else self.form.schema
 
     @cached_property
     def files(self) -> list[DataFile]:
-        """Its files, each once."""
+        """Return its files, each once."""
         return list(dict.fromkeys(file for period in self.periods for file in period.files))
 
     @cached_property
     def rows(self) -> int:
-        """How many rows its files hold."""
+        """Return the number of rows in its files."""
         return sum(file.rows for file in self.files)
 
     @property
     def keeps_all(self) -> bool:
-        """Whether it holds every row of its files."""
+        """Return whether it keeps every row of its files."""
         return self.since is None and self.until is None
 
     def of_period(self, period: Period) -> "Cut":
@@ -97,7 +98,7 @@ FileFacts = tuple[int, int, int, int]
 
 
 def facts_of(cut: Cut) -> list[FileFacts]:
-    """Return what the file system says of a cut's files; nothing if one is missing."""
+    """Return the file system's facts of a cut's files; nothing if one is missing."""
     try:
         return [_facts(os.stat(file.path)) for file in cut.files]  # noqa: PTH116  there may be thousands
     except OSError:
@@ -109,7 +110,7 @@ def _facts(stat: os.stat_result) -> FileFacts:
 
 
 class RowsByDay:
-    """Rows of a file, day after day and in order within each. starts: where the days after the first begin."""
+    """Rows of a file by day, sorted within each day. starts: the starts of the days after the first."""
 
     def __init__(self, rows: pa.Table, form: Form, starts: tuple[int, ...]) -> None:
         self._starts = starts
@@ -129,10 +130,10 @@ class RowsByDay:
 
 
 class AlreadyRead:
-    """What was read of files for several cuts, made at the same time, of whole days between `since` and `until`.
+    """Rows that were read for several cuts made at the same time, for whole days between `since` and `until`.
 
-    starts: where the days after the first begin, in microseconds since the epoch like the bounds. A day that a bound
-    contains counts from or to there.
+    starts: the starts of the days after the first, in microseconds since the epoch like the bounds. A day that contains
+    a bound is cut there.
     """
 
     def __init__(self, starts: tuple[int, ...], since: Bound, until: Bound) -> None:
@@ -151,7 +152,7 @@ class AlreadyRead:
 class Sources:
     """The files of a cut, opened once: identified, proven and read through the same descriptors.
 
-    already: where what is read of the files is kept for other cuts.
+    already: rows of the files that are shared with other cuts.
     """
 
     def __init__(self, cut: Cut, already: AlreadyRead | None = None) -> None:
@@ -172,7 +173,7 @@ class Sources:
             os.close(self._descriptors.pop())
 
     def identity(self) -> str:
-        """Return a name for what the cut would hold: the same name, the same bytes."""
+        """Return a name for the content of the cut: the same name means the same bytes."""
         files: list[object] = []
         for file, descriptor in zip(self._cut.files, self._descriptors, strict=True):
             files.append((file.path, *_facts(os.fstat(descriptor))))
@@ -185,11 +186,11 @@ class Sources:
 
     @property
     def suffix(self) -> str:
-        """Return what its file's name ends with."""
+        """Return the suffix of its file's name."""
         return ".arrow" if self._cut.mapped else ".parquet"
 
     def count(self) -> int:
-        """Return how many rows the cut has."""
+        """Return the number of rows in the cut."""
         cut = self._cut
         if cut.keeps_all:
             return cut.rows
@@ -207,7 +208,7 @@ class Sources:
             compacted.write(self._groups(), file, cut.form.group_rows)
 
     def _groups(self) -> Iterator[pa.Table]:
-        """Group by group, so that no more than one is in memory."""
+        """Yield the groups one by one, so that only one is in memory."""
         cut, rows_written = self._cut, 0
         for since, until in compacted.spans(cut.groups, cut.since, cut.until):
             if (rows := self._sorted(since, until)).num_rows:
@@ -235,7 +236,7 @@ class Sources:
         return self._already.of(file.path, form, read).between(since, until)
 
     def _stored(self, file: DataFile, descriptor: int, since: Bound, until: Bound) -> pa.Table:
-        """A file's rows from `since` to `until`, null where an older file lacks a column."""
+        """Return a file's rows from `since` to `until`; columns that an older file lacks are null."""
         schema = self._cut.form.schema
         read = partial(compacted.read, names=schema.names, since=since, until=until)
         return compacted.shaped(self._read_with(file, descriptor, read), schema)

@@ -1,8 +1,8 @@
-"""The footer proof: what a file itself says about its newest row, failing closed. Parquet's statistics say it; of an
-Arrow file, which has none, each row is looked at.
+"""The footer proof: the newest row of a file by the file's own data, failing closed. Parquet has statistics; in an
+Arrow file, which has none, each row is checked.
 
-The lake's manifest only chooses files; nothing is handed over on its word. What a footer said is kept
-per inode, because files of the lake are never changed.
+The lake's manifest only selects files and proves nothing. The content of a footer is cached per inode, because files of
+the lake never change.
 """
 
 import json
@@ -23,7 +23,9 @@ _KEPT = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """What one footer says. `newest`: microseconds since the epoch, None if no rows. `fault`: why it proves nothing."""
+    """The content of one footer. `newest`: microseconds since the epoch, None without rows. `fault`: why it proves
+    nothing.
+    """
 
     rows: int
     newest: int | None
@@ -36,7 +38,7 @@ _lock = Lock()
 
 
 def read(descriptor: int) -> Footer:
-    """Return the footer of an open file. Raises MachineExhausted, which says nothing of the file."""
+    """Read the footer of an open file. Raises MachineExhausted, which says nothing about the file."""
     facts = os.fstat(descriptor)
     key = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
     footer = _footers.get(key)
@@ -50,9 +52,10 @@ def read(descriptor: int) -> Footer:
 
 
 def prove(footer: Footer, table: str, cut: int | None, schema: pa.Schema, rows: int | None = None) -> None:
-    """Refuse a file not proven to hold only this schema's columns, `rows` rows (None: any), and none after `cut`.
+    """Raise SessionRefused unless a file is proven to have only this schema's columns, `rows` rows (None: any), and
+    none after `cut`.
 
-    `cut` is T in microseconds since the epoch, None in open mode. Raises SessionRefused.
+    `cut` is T in microseconds since the epoch, None in open mode.
     """
     if footer.fault:
         raise SessionRefused(table, f"a file's footer proves nothing: {footer.fault}")

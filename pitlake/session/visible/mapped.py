@@ -16,7 +16,7 @@ _BATCH_ROWS = 8_192
 
 
 def write(tables: Iterable[pa.Table], schema: pa.Schema, file: object) -> None:
-    """Write these tables, one after the other: the same rows, the same bytes."""
+    """Write these tables in order; the same rows give the same bytes."""
     with pa.ipc.new_file(file, schema) as writer:
         for rows in tables:
             for batch in _batches(rows):

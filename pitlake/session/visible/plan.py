@@ -1,6 +1,6 @@
-"""Which files of a lake version a session's rows come from, by their period. Pure.
+"""Chooses the files of a lake version for a session, by their period. Pure.
 
-Chosen by the manifest's bounds; the footers decide afterwards whether that was right (footer.py).
+The choice uses the manifest's bounds; the footers then prove it (footer.py).
 """
 
 from calendar import monthrange
@@ -20,8 +20,8 @@ from pitlake.lake.tables.compacted import Bound, months_of
 class Period:
     """A year or a month, and the files with its rows.
 
-    since, until: its first and last instant, where its files hold other periods' rows too. months: where the months of
-    a year begin. All in microseconds since the epoch.
+    since, until: its first and last instant, if its files also have rows of other periods. months: the starts of the
+    months of a year. All in microseconds since the epoch.
     """
 
     files: tuple[DataFile, ...]
@@ -32,11 +32,11 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """`whole`: in open mode, handed over as they are. Else `years` before T's and `months` of T's year before T's own,
-    oldest first, none of whose rows is after T; and `edge`: T's month.
+    """`whole`: in open mode, files used as they are. Otherwise `years` before T's and `months` of T's year before T's
+    own, oldest first, without rows after T; and `edge`: T's month.
 
-    straddles: an edge file may hold rows after T. parts: where the days of T's month begin (of tables by year: the
-    months of its year), in microseconds since the epoch.
+    straddles: whether an edge file may have rows after T. parts: the starts of the days of T's month (for tables by
+    year: the months of its year), in microseconds since the epoch.
     """
 
     whole: tuple[DataFile, ...] = ()
@@ -50,7 +50,7 @@ class Choice:
 def choose(files: Iterable[DataFile], as_of: datetime | None, *, by_year: bool = False) -> Choice:
     """Split a table's files at `as_of`; without one all files are whole. by_year: its files are by year, not month.
 
-    Files whose rows are all after it are none of the session's, so that what has become of them can't show.
+    Files with only later rows are ignored, so that their state can't show.
     """
     public = (file for file in files if as_of is None or file.lo <= as_of)
     ordered = sorted(public, key=lambda file: (file.lo, file.hi, file.rows, file.size, file.path))
@@ -76,7 +76,7 @@ def choose(files: Iterable[DataFile], as_of: datetime | None, *, by_year: bool =
 
 
 def _of_month(year: list[DataFile], starts: tuple[int, ...], month: int) -> Period:
-    """Return the files of a month out of its year's, which hold one month each or the whole year."""
+    """Return the files of a month among its year's files, which cover one month each or the whole year."""
     first, after = starts[month - 1], starts[month] if month < len(starts) else None
     wide = compacted.reaching((file for file in year if file.of_year), first, None if after is None else after - 1)
     files = (*wide, *(file for file in year if not file.of_year and _month(file.lo)[1] == month))
@@ -94,5 +94,5 @@ def _month(moment: datetime) -> tuple[int, int]:
 
 @lru_cache(maxsize=64)
 def _days(year: int, month: int) -> tuple[int, ...]:
-    """The starts of the days of a New York month."""
+    """Return the starts of the days of a New York month."""
     return tuple(micros(start_of_new_york_day(date(year, month, day + 1))) for day in range(monthrange(year, month)[1]))

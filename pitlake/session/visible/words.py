@@ -1,9 +1,10 @@
-"""The index of a cut: which words are in which of its rows, how often. A function of these rows, like the cut itself.
+"""The word index of a cut: which words occur in which rows, and how often. It depends only on the rows, like the cut
+itself.
 
-A row of it says of 64 rows of the cut, one after the other, in which of them a word stands (`texts`: a bit each), how
-often (`times`: a letter each, whose number it is), and the `least` of their (0.3 + 0.9 * characters / mean) / times,
-which bounds what any of them can score. One for each 64 rows has no word and says how long their texts are, and which
-mean that is. All are in the order of words, so that readers skip what they don't look for.
+An index row describes 64 consecutive rows of the cut: which of them contain a word (`texts`: one bit each), how often
+(`times`: one letter each, whose code is the number), and the `least` of their (0.3 + 0.9 * characters / mean) / times,
+which limits their score. One index row per 64 rows has no word; it has the lengths of their texts and the mean. All
+index rows are sorted by word, so that readers can skip.
 """
 
 import re
@@ -73,8 +74,8 @@ def write(tables: Iterable[pa.Table], searched: tuple[str, ...], file: object) -
 
 
 def _spilled(runs: Iterable[pa.Table], folder: Path) -> tuple[pa.Table, list[int]]:
-    """The rows of all runs, parted by their words, and where the parts begin and end: on disk, so that no more than a
-    run and a part are in memory.
+    """Split the rows of all runs into parts by word, and return the bounds of the parts. They are on disk, so that only
+    one run and one part are in memory.
     """
     spilled, parts = SpillFile(folder, "runs", SCHEMA), [str(part) for part in range(_PARTS)]
     splits: list[str] = []
@@ -140,8 +141,8 @@ def _blocks(rows: pa.Table, first: int, searched: tuple[str, ...]) -> pa.Table:
 
 
 def _counted(counted: pa.Table) -> tuple[pa.Array, np.ndarray, np.ndarray, np.ndarray]:
-    """All words in their order, after a first that is empty and in every text; then, in the order of words and
-    rows, the number of each word, its row, and how often.
+    """Return all words in order, after a first one that is empty and in every text; then, sorted by word and row, the
+    number of each word, its row, and its count.
     """
     encoded = pc.list_flatten(counted["words"]).dictionary_encode().combine_chunks()
     order = pc.sort_indices(encoded.dictionary).to_numpy()
@@ -155,7 +156,7 @@ def _counted(counted: pa.Table) -> tuple[pa.Array, np.ndarray, np.ndarray, np.nd
 
 
 def _letters(times: np.ndarray, starts: np.ndarray) -> pa.Array:
-    """A text for each start: the numbers from there on, each as the letter that has it, past those that are none."""
+    """Make a text for each start: the numbers from there on, each as the letter with this code, without zeros."""
     codes = np.minimum(np.where(times < _SURROGATES, times, times + np.uint32(_AFTER)), _LETTERS).astype("<u4")
     letters = codes.tobytes().decode("utf-32-le").encode()
     sizes = 1 + (codes > 0x7F).astype(np.int64) + (codes > 0x7FF) + (codes > 0xFFFF)
@@ -165,7 +166,7 @@ def _letters(times: np.ndarray, starts: np.ndarray) -> pa.Array:
 
 
 def _lists(numbers: np.ndarray, starts: np.ndarray, mask: np.ndarray) -> pa.Array:
-    """Make a list for each start: the numbers from there on; empty where the mask is false."""
+    """Make a list for each start: the numbers from there on; empty if the mask is false."""
     sizes = np.diff(np.append(starts, len(numbers)))
     offsets = np.concatenate([[0], np.cumsum(np.where(mask, sizes, 0))])
     return pa.ListArray.from_arrays(offsets.astype(np.int32), numbers[np.repeat(mask, sizes)])
@@ -173,6 +174,6 @@ def _lists(numbers: np.ndarray, starts: np.ndarray, mask: np.ndarray) -> pa.Arra
 
 @cache
 def _macros() -> str:
-    """Return the macro by which sessions split texts into words."""
+    """Return the macro with which sessions split texts into words."""
     (macro,) = filter(None, (re.search(r"MACRO search_words\(.*?;", text) for text in session_macros(())))
     return f"CREATE OR REPLACE TEMP {macro[0]}"
