@@ -200,9 +200,7 @@ def _holds_nothing(value: Any) -> bool:
 
 
 def _steps(value: Any) -> Iterable[tuple[Any, Any]]:
-    """Return the (key, child) pairs inside a value. The key is None for elements of an array and for JSON in a
-    string.
-    """
+    """Return the (key, child) pairs inside a value; the key is None for elements of an array and JSON in strings."""
     if isinstance(value, dict):
         return value.items()
     if isinstance(value, Pairs):
