@@ -2,14 +2,18 @@
 
 import operator
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, Literal
+from itertools import pairwise
+from typing import Annotated, Any, Literal
 
 from forge.records.base import Category, Count, Record, Share
+from forge.records.values import Bounds
 
 SIGNS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne}
+AND = " and "
 _RULE = re.compile(r"([a-z][a-z0-9_]*) (<|<=|>|>=|==|!=) (?:(-?[0-9]+(?:\.[0-9]+)?)|'([^']*)')")
 
 
@@ -41,6 +45,29 @@ class Settles:
             raise ValueError(f"{self.column} is {value!r}, which can't be compared by {self.rule!r}")
         due: Any = word if number is None else Decimal(number)
         return bool(SIGNS[sign](value if number is None else Decimal(str(value)), due))
+
+
+def holds_all(conditions: str, value: Any) -> bool:
+    """Return whether every one of the rules that `and` joins holds for a value of their column. Raises ValueError."""
+    return all(Settles(query="", rule=rule, by=date.max).holds(value) for rule in conditions.split(AND))
+
+
+def column_of(conditions: str) -> str:
+    """Return the one column of rules that `and` joins. Raises ValueError."""
+    columns = {_parts(rule)[0] for rule in conditions.split(AND)}
+    if len(columns) > 1:
+        raise ValueError(f"it reads {', '.join(sorted(columns))}; give one column")
+    return columns.pop()
+
+
+def cases(rules: Iterable[str]) -> list[float] | list[str]:
+    """Return values of a column of which every one that rules tell apart has one. Raises ValueError."""
+    parts = [_parts(rule) for conditions in rules for rule in conditions.split(AND)]
+    if any(word is not None for *_, word in parts):
+        return [*sorted({word for *_, word in parts if word is not None}), "another text"]
+    numbers = sorted({float(number) for _, _, number, _ in parts if number is not None})
+    between = [(low + high) / 2 for low, high in pairwise(numbers)]
+    return sorted([*numbers, *between, numbers[0] - 1, numbers[-1] + 1])
 
 
 def _parts(rule: str) -> tuple[str, str, str | None, str | None]:
@@ -81,7 +108,9 @@ class Settlement(Record):
     """The lake's answer to a View's question. Written by code only; a restated figure adds a second settlement.
 
     probability: the View's first confidence, at stated_at; status: whether its rule held; value: of the rule's column,
-    as JSON; row_key: what the row is about, as JSON; question, answer: SHA-256.
+    as JSON; row_key: what the row is about, as JSON; question, answer: SHA-256; scenario: the one that came, ""
+    without conditions; scenario_probability: what it was given; scenario_brier: over all scenarios, 0 to 2; base_rate:
+    how often the rule held before the forecast; None where the lake can't say.
     """
 
     view: str
@@ -105,6 +134,10 @@ class Settlement(Record):
     version: Count | None = None
     restates: str = ""
     reason: str = ""
+    scenario: str = ""
+    scenario_probability: Share | None = None
+    scenario_brier: Annotated[float, Bounds(0, 2)] | None = None
+    base_rate: Share | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,13 +153,17 @@ class Cell:
     log_score: float | None = None
     ece: Share | None = None
     null_ece: Share | None = None
+    skill: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration(Record):
     """The scores of a category's forecasts; its id is the category. Written by code only.
 
-    The figures are of forecasts with one exposure, the cleanest with enough forecasts; cells cover all of them.
+    The figures are of forecasts with one exposure, the cleanest with enough forecasts; cells cover all of them. The
+    same question in several Views is one forecast; repeats: the others. skill: of `skill_forecasts`, against stating
+    their base rates, above 0 if better; scenario scores: of `scenario_forecasts`; lead_days: the median from forecast
+    to judging day.
     """
 
     forecasts: Count
@@ -142,5 +179,12 @@ class Calibration(Record):
     reliability: float | None = None
     resolution: float | None = None
     exposure: str = ""
+    lead_days: float | None = None
+    repeats: Count = 0
+    skill_forecasts: Count = 0
+    skill: float | None = None
+    scenario_forecasts: Count = 0
+    scenario_brier: float | None = None
+    scenario_log_score: float | None = None
     bands: tuple[Band, ...] = ()
     cells: tuple[Cell, ...] = ()

@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Literal, NamedTuple
 
 from forge.records.account import Fill, Halt
 from forge.records.base import Category, Count, Exposures, Percent, Positive, Record, RecordFault, Share
-from forge.records.judged import Calibration, Mark, Settlement, Settles
+from forge.records.judged import Calibration, Mark, Settlement, Settles, cases, column_of, holds_all
 from forge.records.values import PERCENT, Bounds
 
 SUM_OF_PROBABILITIES = 1e-6
@@ -23,10 +23,14 @@ NEW = "new"
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """One possible course. probability: 0 to 1; those of a View sum to 1."""
+    """One possible course. probability: 0 to 1; those of a View sum to 1.
+
+    when: rules over the column of the View's question that make it this one, joined by `and`: value >= 1 and value < 2.
+    """
 
     name: str
     probability: Share
+    when: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +74,36 @@ class View(Record):
         if self.status == "active" and not (self.scenarios and self.settles):
             problem = "an active View needs both `scenarios` and `settles`, so that it can be judged"
             yield RecordFault(("status", "scenarios", "settles"), problem)
+        if self.settles and any(scenario.when for scenario in self.scenarios):
+            try:
+                problem = _untied(self.scenarios, self.settles.rule, self.confidence)
+            except ValueError as wrong:
+                problem = f"when: {wrong}"
+            if problem:
+                yield RecordFault(("scenarios", "settles", "confidence"), problem)
+
+
+def _untied(scenarios: tuple[Scenario, ...], rule: str, confidence: float) -> str:
+    """Return why scenarios with conditions don't give the confidence, "" if they do. Raises ValueError."""
+    conditions = [scenario.when for scenario in scenarios]
+    if not all(conditions):
+        return "give every scenario a `when`, or none"
+    if columns := {column_of(when) for when in conditions} - {column_of(rule)}:
+        return f"when: reads {columns.pop()}, but the question's rule reads {column_of(rule)}"
+    inside: dict[str, set[bool]] = {scenario.name: set() for scenario in scenarios}
+    for case in cases([*conditions, rule]):
+        names = [scenario.name for scenario in scenarios if holds_all(scenario.when, case)]
+        if len(names) != 1:
+            return (
+                f"when: at {case} {' and '.join(names) if names else 'no scenario'} would come true; exactly one must"
+            )
+        inside[names[0]].add(holds_all(rule, case))
+    if split := [name for name, held in inside.items() if len(held) > 1]:
+        return f"when: {split[0]} is partly inside the question's rule {rule!r}; split it there"
+    share = sum(scenario.probability for scenario in scenarios if inside[scenario.name] == {True})
+    if abs(share - confidence) > SUM_OF_PROBABILITIES:
+        return f"confidence is {confidence:g}, but the scenarios in which {rule!r} holds sum to {share:g}"
+    return ""
 
 
 @dataclass(frozen=True, kw_only=True)

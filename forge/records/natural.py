@@ -16,7 +16,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import yaml
 
 from forge.records import values
-from forge.records.judged import Settles
+from forge.records.judged import AND, Settles
 from forge.records.values import PERCENT, Bounds, Spec
 from pitlake.clock import iso, start_of_new_york_day
 
@@ -161,6 +161,8 @@ def _shape_part(kind: Any, data: Any) -> Any:
         fields = {required[0]: str(name), required[1]: value}
     if kind is Settles and isinstance(fields.get("rule"), str):
         fields["rule"] = _rule(fields["rule"])
+    if isinstance(fields.get("when"), str):
+        fields["when"] = AND.join(map(_rule, re.split(r"\s+and\s+|\s*&&\s*", fields["when"].strip())))
     return {
         name: _shape(values.spec_of(hints[name]), value) if name in due else value for name, value in fields.items()
     }

@@ -4,21 +4,23 @@ Forecasts whose answer a model may have known are never mixed with those it can'
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from statistics import mean, median
 from typing import Any, cast
 
 from forge.fs import ForgeFS
 from forge.memory import Memory
 from forge.memory.effects import CODE
 from forge.records import KINDS, Band, Calibration, Cell, Settlement, render
-from forge.tracking.scores import FEWEST, Scores, scores
+from forge.tracking.scores import FEWEST, Scores, log_score_of, scores, skill
 from forge.tracking.settlement import ANSWERED, settlements, whole_memory
 from pitlake.clock import new_york_day
 
 HORIZONS = ((31, "to 1 month"), (92, "to 3 months"), (366, "to 12 months"))
 LONGER = "over 12 months"
+RULE_BLANKS = 2
 SHOWN = ("brier", "base_brier", "log_score", "ece", "null_ece")
 CLEANEST_FIRST = ("clean", "partial", "exposed")
 
@@ -44,6 +46,8 @@ def calibrate(memory: Memory, at: datetime) -> list[Calibration]:
 
 def measure_category(category: str, settled: Sequence[Settlement]) -> Calibration:
     """Return the record of one category: the cleanest forecasts if there are enough, and a cell for each kind."""
+    asked = len(settled)
+    settled = distinct(settled)
     cells: dict[tuple[str, str, str], list[Settlement]] = defaultdict(list)
     exposures: dict[str, list[Settlement]] = defaultdict(list)
     for settlement in settled:
@@ -52,8 +56,9 @@ def measure_category(category: str, settled: Sequence[Settlement]) -> Calibratio
     cell_records = tuple(_cell(*key, of_cell) for key, of_cell in sorted(cells.items()))
     enough = [name for name in CLEANEST_FIRST if len(exposures[name]) >= FEWEST]
     if not enough:
-        return Calibration(id=category, forecasts=len(settled), cells=cell_records)
-    cleanest = _scores(exposures[enough[0]])
+        return Calibration(id=category, forecasts=len(settled), repeats=asked - len(settled), cells=cell_records)
+    counted = exposures[enough[0]]
+    cleanest = _scores(counted)
     bands = tuple(
         Band(
             low=band.low,
@@ -78,14 +83,65 @@ def measure_category(category: str, settled: Sequence[Settlement]) -> Calibratio
         reliability=_round(cleanest.reliability),
         resolution=_round(cleanest.resolution),
         exposure=enough[0],
+        lead_days=float(median(lead_days(settlement) for settlement in counted)),
+        repeats=asked - len(settled),
+        **_skill(counted),
+        **_scenarios(counted),
         bands=bands,
         cells=cell_records,
     )
 
 
+def distinct(settled: Iterable[Settlement]) -> list[Settlement]:
+    """Return one settlement a question and author: the first that was stated.
+
+    Two rules over the same row and day are one question if they differ in spelling only.
+    """
+    firsts: dict[tuple[Any, ...], Settlement] = {}
+    for settlement in sorted(settled, key=lambda settlement: settlement.stated_at):
+        row = settlement.row_key if settlement.row_key not in ("", "{}") else settlement.question
+        firsts.setdefault((settlement.source, settlement.by, _spelt(settlement.rule), row), settlement)
+    return list(firsts.values())
+
+
+def _spelt(rule: str) -> str:
+    column, sign, due = rule.split(" ", 2) if rule.count(" ") >= RULE_BLANKS else (rule, "", "")
+    return rule if not due or due.startswith("'") else f"{column} {sign} {float(due)}"
+
+
+def _skill(settled: Sequence[Settlement]) -> dict[str, Any]:
+    based = [settlement for settlement in settled if settlement.base_rate is not None]
+    if len(based) < FEWEST:
+        return {"skill_forecasts": len(based)}
+    figure = skill(
+        [settlement.probability for settlement in based],
+        [cast("float", settlement.base_rate) for settlement in based],
+        [settlement.status == "came_true" for settlement in based],
+    )
+    return {"skill_forecasts": len(based), "skill": None if figure is None else _round(figure)}
+
+
+def _scenarios(settled: Sequence[Settlement]) -> dict[str, Any]:
+    judged = [settlement for settlement in settled if settlement.scenario_brier is not None]
+    if len(judged) < FEWEST:
+        return {"scenario_forecasts": len(judged)}
+    return {
+        "scenario_forecasts": len(judged),
+        "scenario_brier": _round(mean(cast("float", settlement.scenario_brier) for settlement in judged)),
+        "scenario_log_score": _round(
+            mean(log_score_of(cast("float", settlement.scenario_probability)) for settlement in judged)
+        ),
+    }
+
+
+def lead_days(settlement: Settlement) -> int:
+    """Return the days from a forecast to the day that judges it."""
+    return (settlement.by - new_york_day(settlement.stated_at)).days
+
+
 def horizon(settlement: Settlement) -> str:
     """Return how far ahead a forecast was made."""
-    days = (settlement.by - new_york_day(settlement.stated_at)).days
+    days = lead_days(settlement)
     return next((name for most, name in HORIZONS if days <= most), LONGER)
 
 
@@ -95,7 +151,7 @@ def _cell(ahead: str, source: str, exposure: str, settled: Sequence[Settlement])
         return cell
     cell_scores = _scores(settled)
     figures: dict[str, Any] = {name: _round(getattr(cell_scores, name)) for name in SHOWN}
-    return replace(cell, **figures)
+    return replace(cell, **figures, skill=_skill(settled).get("skill"))
 
 
 def _scores(settled: Sequence[Settlement]) -> Scores:

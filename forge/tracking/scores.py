@@ -137,3 +137,20 @@ def wilson(share: float, count: int) -> tuple[float, float]:
     centre, wide = share + Z95**2 / (2 * count), Z95 * sqrt(share * (1 - share) / count + (Z95 / (2 * count)) ** 2)
     whole = 1 + Z95**2 / count
     return max(0.0, (centre - wide) / whole), min(1.0, (centre + wide) / whole)
+
+
+def multi_class_brier(probabilities: Sequence[float], happened: int) -> float:
+    """Return the Brier score over several classes, from 0 to 2. happened: the place of the class that came true."""
+    return sum((share - (place == happened)) ** 2 for place, share in enumerate(probabilities))
+
+
+def log_score_of(probability: float) -> float:
+    """Return the log score, in nats, of what came true. probability: what it was given."""
+    return float(-np.log(np.clip(probability, SURE, 1 - SURE)))
+
+
+def skill(probabilities: Sequence[float], base_rates: Sequence[float], came_true: Sequence[bool]) -> float | None:
+    """Return 1 - Brier score / that of a forecaster who states the base rates; None if that one made no error."""
+    outcome = np.asarray(came_true, float)
+    base = float(np.mean((np.asarray(base_rates, float) - outcome) ** 2))
+    return 1 - float(np.mean((np.asarray(probabilities, float) - outcome) ** 2)) / base if base else None

@@ -10,7 +10,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, cast
 
 from forge.fs import ForgeFS
@@ -20,15 +20,18 @@ from forge.memory.journal import digest
 from forge.memory.remembered import Remembered
 from forge.providers.base import At, ask
 from forge.records import Settlement, Settles, View, render
+from forge.records.judged import holds_all
 from forge.tracking.receipts import exposure
+from forge.tracking.scores import multi_class_brier
 from pitlake import datasets
-from pitlake.clock import MICROSECOND, end_of_new_york_day, instant
+from pitlake.clock import MICROSECOND, end_of_new_york_day, instant, new_york_day
 from pitlake.errors import BadInput
 from pitlake.questions import catalogue
 
 SESSION = "settlement"
 FOLDER = "/memory/settlements/"
 ANSWERED = ("came_true", "failed")
+MONTHS, LEAST_MONTHS = 12, 4
 CutOffs = Callable[[str], Iterable[str | None]]
 """Returns the knowledge cut-offs of a decision's models; None for an unknown one."""
 Row = Mapping[str, Any]
@@ -147,7 +150,23 @@ def _next_settlement(forecast: Forecast, before: list[Settlement], market: Marke
         if isinstance(late, str):
             return None if last and last.reason == late else _unanswered_settlement(forecast, now, late)
         settlement = _earliest(forecast, late, market)
-    return settlement
+    return replace(settlement, base_rate=base_rate(forecast, market))
+
+
+def base_rate(forecast: Forecast, market: Market) -> float | None:
+    """Return how often the rule held at the ends of the 12 months before a forecast, as known then.
+
+    With half a case added on either side, so that it is never 0 or 1. None if the lake answers fewer than 4 of them.
+    """
+    held, day = list[bool](), new_york_day(forecast.stated_at).replace(day=1)
+    for _ in range(MONTHS):
+        day -= timedelta(days=1)
+        settlement = _try_settle(forecast, end_of_new_york_day(day), market)
+        if isinstance(settlement, str):
+            break
+        held.append(settlement.status == "came_true")
+        day = day.replace(day=1)
+    return (sum(held) + 0.5) / (len(held) + 1) if len(held) >= LEAST_MONTHS else None
 
 
 def _try_settle(forecast: Forecast, as_of: datetime, market: Market) -> Settlement | str:
@@ -192,6 +211,16 @@ def _settlement(forecast: Forecast, row: Row, at: At, answer: str) -> Settlement
     if row.get(column) is None:
         raise ValueError(f"{column} is missing in the row that answers it")
     evidence = row.get("evidence") or ""
+    scenarios = forecast.view.scenarios
+    came = [
+        place for place, scenario in enumerate(scenarios) if scenario.when and holds_all(scenario.when, row[column])
+    ]
+    scored: dict[str, Any] = {}
+    if len(came) == 1:
+        shares = [scenario.probability for scenario in scenarios]
+        scored["scenario"] = scenarios[came[0]].name
+        scored["scenario_probability"] = shares[came[0]]
+        scored["scenario_brier"] = round(multi_class_brier(shares, came[0]), 9)
     return replace(
         _unanswered_settlement(forecast, at, ""),
         status="came_true" if forecast.settles.holds(row[column]) else "failed",
@@ -200,6 +229,7 @@ def _settlement(forecast: Forecast, row: Row, at: At, answer: str) -> Settlement
         public_at=instant(str(row["available_at"])),
         evidence=evidence if isinstance(evidence, str) else ", ".join(evidence),
         answer=answer,
+        **scored,
     )
 
 

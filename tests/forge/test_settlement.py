@@ -101,7 +101,8 @@ def test_o2_what_many_views_ask_is_asked_once(memory, lake, monkeypatch):
         view(memory, rule=f"value > {bound}")
     assert len(settled(memory, lake, 2014, 6, 2)) == 3
     assert len(settled(memory, lake, 2014, 7, 1)) == 3
-    assert asked == [("macro_series", datetime(2014, month, 1, tzinfo=NEW_YORK)) for month in (6, 7)]
+    days = [(2014, 6), (2014, 5), (2014, 4), (2014, 7)]  # the base rate's ends of April and March beside the day itself
+    assert asked == [("macro_series", datetime(year, month, 1, tzinfo=NEW_YORK)) for year, month in days]
 
 
 def test_o2_moving_the_question_or_the_confidence_changes_no_score(memory, lake):
@@ -180,7 +181,7 @@ def test_o2_who_may_have_known_the_answer_is_said(memory, lake, cut_offs, exposu
 def marks(memory, lake, count, came_true, exposure):
     """Settle so many Views of the same confidence at once."""
     for number in range(count):
-        view(memory, rule=f"value {'<' if number < came_true else '>'} 17120")
+        view(memory, rule=f"value {'<' if number < came_true else '>'} {17120 + number}")
     memory.journal.clock.move(END)
     settle(memory, asking(lake), lambda decision: [exposure])
     return calibrate(memory, END)
@@ -198,6 +199,7 @@ def test_o2_a_category_is_scored_by_its_cleanest_forecasts_and_warned_of_beyond_
         return Settlement(
             id=f"S-{number:03d}", view="V-001", category="thematic", probability=0.9, exposure=exposure, source="agent",
             status="came_true" if came_true else "failed", by=date(2014, 5, 31), stated_at=STATED, asked_as_of=END,
+            question=f"{number} {exposure}",
         )  # fmt: skip
 
     clean = [settlement(number, number % 2, "clean") for number in range(40)]

@@ -5,7 +5,7 @@ from typing import NamedTuple, cast
 
 from forge.agent.contracts import ExpressionImplication, Output, ViewUpdate
 from forge.fs import ReadFS
-from forge.records import KINDS, Expression, Scenario, View, parse, render
+from forge.records import KINDS, Expression, View, parse, render
 from forge.records.kinds import NEW
 
 SLACK = 0.005
@@ -36,19 +36,23 @@ def _view(fs: ReadFS, update: ViewUpdate) -> ProposedWrite:
         return ProposedWrite(
             path, problem=f"prior_confidence is {update.prior_confidence:g}, memory has {view.confidence:g}"
         )
-    before = {scenario.name: scenario.probability for scenario in view.scenarios}
+    before = {scenario.name: scenario for scenario in view.scenarios}
     for change in update.scenario_changes:
-        if abs(before.get(change.scenario, 2) - change.prior_probability) > SLACK:
+        scenario = before.get(change.scenario)
+        if scenario is None or abs(scenario.probability - change.prior_probability) > SLACK:
             return ProposedWrite(
                 path, problem=f"scenario {change.scenario[:60]!r} is not in memory with that probability"
             )
-        before[change.scenario] = change.updated_probability
+    after = {change.scenario: change.updated_probability for change in update.scenario_changes}
     try:
         updated = replace(
             view,
             confidence=update.updated_confidence,
             status="invalidated" if update.direction == "invalidated" else view.status,
-            scenarios=tuple(Scenario(name=name, probability=share) for name, share in before.items()),
+            scenarios=tuple(
+                replace(scenario, probability=after.get(name, scenario.probability))
+                for name, scenario in before.items()
+            ),
             body=f"{view.body}\n\n{' '.join(update.key_evidence.split())}".strip("\n"),
         )
     except ValueError as problem:
