@@ -89,7 +89,7 @@ def test_facts_as_of_an_event_are_of_the_newest_period_known(world, facts, asked
     assert [(r["ticker"], r["concept_qname"], r["value"], str(r["period_end"])) for r in found] == expected
 
 
-@SLOWLY
+@settings(SLOWLY, max_examples=15)
 @given(bars=BARS, asked=st.lists(st.tuples(st.sampled_from("AB"), st.integers(0, 22)), min_size=1, max_size=4))
 def test_prices_as_of_an_event_are_of_the_newest_day_known(world, bars, asked):
     made = world(datasets=["prices", "own_bars", "av_daily_bars", "splits", "polygon_splits"], prices=bars)

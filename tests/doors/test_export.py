@@ -68,8 +68,10 @@ def test_the_receipt_says_what_was_asked_and_its_hashes_can_be_had_again(lake, t
     assert {path.name for path in (tmp_path / "copy").iterdir()} == {*told, RECEIPT}
 
 
-@pytest.mark.parametrize("hindsight", ["show", "omit"])
-@pytest.mark.parametrize("revisions", [False, True], ids=["newest", "all revisions"])
+@pytest.mark.parametrize("hindsight", [pytest.param("show", marks=pytest.mark.long), "omit"])
+@pytest.mark.parametrize(
+    "revisions", [pytest.param(False, marks=pytest.mark.long), True], ids=["newest", "all revisions"]
+)
 def test_the_same_copy_has_its_rows_in_the_same_order(tmp_path, revisions, hindsight):
     """Two lakes that differ in what came later, and so in their files."""
     copies = []

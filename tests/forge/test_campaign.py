@@ -8,7 +8,7 @@ def test_lake_journal_and_a_journal_cut_at_t_remember_the_same(tmp_path):
 
 
 def test_a_writer_that_is_killed_loses_nothing_and_writes_nothing_twice(tmp_path):
-    assert killed(tmp_path, 2) == []
+    assert killed(tmp_path, 1) == []
 
 
 def test_of_two_sessions_that_write_one_view_one_wins(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 from pitlake.lake import Lake
 from pitlake.session import connect
 
-CASES, BATCHES = 300, 10
+CASES, BATCHES = 300, 25
 START = datetime(2024, 1, 1, tzinfo=timezone.utc)
 LAGS = {"": timedelta(0), "1 day": timedelta(days=1), "90 minutes": timedelta(minutes=90)}
 FORMS = (
