@@ -98,7 +98,7 @@ def _untied(scenarios: tuple[Scenario, ...], rule: str, confidence: float) -> st
                 f"when: at {case} {' and '.join(names) if names else 'no scenario'} would come true; exactly one must"
             )
         inside[names[0]].add(holds_all(rule, case))
-    if split := [name for name, held in inside.items() if len(held) > 1]:
+    if split := [name for name, truths in inside.items() if len(truths) > 1]:
         return f"when: {split[0]} is partly inside the question's rule {rule!r}; split it there"
     share = sum(scenario.probability for scenario in scenarios if inside[scenario.name] == {True})
     if abs(share - confidence) > SUM_OF_PROBABILITIES:

@@ -158,15 +158,15 @@ def base_rate(forecast: Forecast, market: Market) -> float | None:
 
     With half a case added on either side, so that it is never 0 or 1. None if the lake answers fewer than 4 of them.
     """
-    held, day = list[bool](), new_york_day(forecast.stated_at).replace(day=1)
+    truths, day = list[bool](), new_york_day(forecast.stated_at).replace(day=1)
     for _ in range(MONTHS):
         day -= timedelta(days=1)
         settlement = _try_settle(forecast, end_of_new_york_day(day), market)
         if isinstance(settlement, str):
             break
-        held.append(settlement.status == "came_true")
+        truths.append(settlement.status == "came_true")
         day = day.replace(day=1)
-    return (sum(held) + 0.5) / (len(held) + 1) if len(held) >= LEAST_MONTHS else None
+    return (sum(truths) + 0.5) / (len(truths) + 1) if len(truths) >= LEAST_MONTHS else None
 
 
 def _try_settle(forecast: Forecast, as_of: datetime, market: Market) -> Settlement | str:
