@@ -46,7 +46,7 @@ def calibrate(memory: Memory, at: datetime) -> list[Calibration]:
 
 def measure_category(category: str, settled: Sequence[Settlement]) -> Calibration:
     """Return the record of one category: the cleanest forecasts if there are enough, and a cell for each kind."""
-    settlement_count = len(settled)
+    repeats = len(settled) - len(distinct(settled))
     settled = distinct(settled)
     cells: dict[tuple[str, str, str], list[Settlement]] = defaultdict(list)
     exposures: dict[str, list[Settlement]] = defaultdict(list)
@@ -56,7 +56,7 @@ def measure_category(category: str, settled: Sequence[Settlement]) -> Calibratio
     cell_records = tuple(_cell(*key, of_cell) for key, of_cell in sorted(cells.items()))
     enough = [name for name in CLEANEST_FIRST if len(exposures[name]) >= FEWEST]
     if not enough:
-        return Calibration(id=category, forecasts=len(settled), repeats=settlement_count - len(settled), cells=cell_records)
+        return Calibration(id=category, forecasts=len(settled), repeats=repeats, cells=cell_records)
     counted = exposures[enough[0]]
     cleanest = _scores(counted)
     bands = tuple(
@@ -84,7 +84,7 @@ def measure_category(category: str, settled: Sequence[Settlement]) -> Calibratio
         resolution=_round(cleanest.resolution),
         exposure=enough[0],
         lead_days=float(median(lead_days(settlement) for settlement in counted)),
-        repeats=settlement_count - len(settled),
+        repeats=repeats,
         **_skill(counted),
         **_scenarios(counted),
         bands=bands,
