@@ -30,15 +30,16 @@ DAY = click.DateTime(["%Y-%m-%d"])
 @click.option(
     "--masked",
     is_flag=True,
-    help="Run each a second time with names, tickers and years replaced, to measure what the model remembers.",
+    help="Run each a second time with names, tickers, ids and years replaced, to measure what the model remembers.",
 )
+@click.option("--again", is_flag=True, help="Run each a second time unchanged, to measure the noise between two runs.")
 @click.option("--name", help="Name of the run; the same name resumes it [default: its days].")
 @click.option(
     "--lake", metavar="ROOT", help="Folder or URL of the market's lake [default: $PITLAKE_LAKE, else ./.pitlake/lake]."
 )
-def backtest(
-    since: datetime, until: datetime, triggers: str, every: str, jobs: int, masked: bool, name: str | None,
-    lake: str | None,
+def backtest(  # noqa: PLR0913 - its options
+    since: datetime, until: datetime, triggers: str, every: str, jobs: int, masked: bool, again: bool,
+    name: str | None, lake: str | None,
 ) -> None:  # fmt: skip
     """Decide a past period as of every instant a schedule asks.
 
@@ -60,7 +61,8 @@ def backtest(
         plan=ground.config.schedules,
     )
     walks = whole.split(cast("Every", every))
-    walks += [replace(walk, name=f"{walk.name}-masked", masked=True) for walk in walks] if masked else []
+    masked_walks = [replace(walk, name=f"{walk.name}-masked", masked=True) for walk in walks if masked]
+    walks += masked_walks + [replace(walk, name=f"{walk.name}-again", again=True) for walk in walks if again]
     ground.models("agent")
     for result in run_all(walks, ground, jobs, told):
         ended = ", ".join(f"{count} {end}" for end, count in result.ends.items())

@@ -1,31 +1,45 @@
-"""The masked arm: names, tickers and years are replaced in everything a model reads, and restored in what it writes.
+"""The masked arm: what a model reads about companies and times is replaced, and what it writes is restored.
 
-A run that decides differently under the mask did not decide by the data alone. Years move by 28, which keeps weekdays
-and leap years; a number that looks like a year moves too. One-letter tickers are replaced only in quotes. The mask is
-one to one, so that the tape has the tools' real requests.
+A run that decides differently under the mask did not decide by the data alone. Replaced are names, former names and
+tickers of every company in the lake, CIKs, accession numbers, addresses, and years in every spelling; years move by 28,
+which keeps weekdays and leap years. A name that a tool cut is replaced too. The mask is one to one, so that the tape
+has the tools' real requests; a cut name alone comes back whole. One-letter tickers are replaced only in quotes.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
 from itertools import count
 from pathlib import Path
+from typing import NamedTuple
 
 from forge.model import Model
 from forge.model.messages import Answer, Message, Request, Results
+from forge.walk.dates import shift_years
+from forge.walk.scramble import hide_links, scramble, show_links
 from pitlake.clock import now
 from pitlake.session import connect
 
-YEARS, FIRST, CENTURIES = 28, 1900, 200
-_YEAR = re.compile(
-    r"(?:(?<=FY)|(?<=CY)|(?<![\w.,]))((?:19|20)[0-9]{2})(?=(?:[01][0-9][0-3][0-9])?(?:[TQ][0-9]|(?![\w]|[.,][0-9])))"
-)
 _FORMS = re.compile(
     r"[,.]? (?:Inc|Incorporated|Corp|Corporation|Co|Company|Ltd|Limited|PLC|plc|LLC|Holdings?|Group)\b\.?"
 )
-LEAST_NAME = 4
+_ACCESSION = re.compile(r"(?<![0-9])([0-9]{10})(-?)([0-9]{2})(-?)([0-9]{6})(?![0-9])")
+_CUT = re.compile(r"(?=\s*(?:…|\n|\Z|[\"'|)\]]|, \w+=))")
+LEAST_NAME, LEAST_CUT = 4, 5
+LEAST_CIK = 5
+CIK_DIGITS = 10
+FIRST_STAND_IN = 9_000_000_000
+
+
+class Company(NamedTuple):
+    """What a company is called. names: the present one first; cik: of 10 digits, or ""."""
+
+    tickers: tuple[str, ...]
+    names: tuple[str, ...]
+    cik: str = ""
 
 
 @dataclass(frozen=True)
@@ -33,16 +47,39 @@ class Mask:
     """A mask. words: original to replacement; both are unique."""
 
     words: Mapping[str, str]
+    _starts: dict[str, list[str]] = field(init=False, default_factory=lambda: defaultdict(list), compare=False)
+
+    def __post_init__(self) -> None:
+        for word in self.words:
+            if len(word) > LEAST_CUT and word[0].isalpha():
+                self._starts[word[:LEAST_CUT]].append(word)
 
     def hide(self, text: str) -> str:
         """Mask a text for a model."""
         if lone := self.words.get(f'"{text}"'):
             return lone.strip('"')
-        return _shift_years(_replace_words(text, self._hidden, self.words), YEARS)
+        text = _ACCESSION.sub(lambda match: _accession(match, back=False), hide_links(text))
+        text = _replace_words(text, self._hidden, self.words)
+        return shift_years(self._hide_cut_names(text))
 
     def show(self, text: str) -> str:
         """Unmask a model's text."""
-        return _replace_words(_shift_years(text, -YEARS), self._shown, self._back)
+        text = _replace_words(shift_years(text, back=True), self._shown, self._back)
+        return show_links(_ACCESSION.sub(lambda match: _accession(match, back=True), text))
+
+    def _hide_cut_names(self, text: str) -> str:
+        """Replace the start of a name where a text was cut: at its end, at the end of a line or cell, before `…`."""
+        parts, done = list[str](), 0
+        for cut in _CUT.finditer(text):
+            line = text[max(done, text.rfind("\n", 0, cut.start()) + 1) : cut.start()]
+            for place in (match.start() for match in re.finditer(r"(?<!\w)\w", line)):
+                start = line[place:]
+                names = self._starts.get(start[:LEAST_CUT], ())
+                if name := next((name for name in names if len(start) < len(name) and name.startswith(start)), None):
+                    parts += [text[done : cut.start() - len(start)], self.words[name]]
+                    done = cut.start()
+                    break
+        return "".join([*parts, text[done:]]) if parts else text
 
     @cached_property
     def _hidden(self) -> re.Pattern[str]:
@@ -72,8 +109,9 @@ class Masked:
     async def ask(self, request: Request) -> Answer:
         """Return the model's answer, unmasked. Raises ModelFailed."""
         messages = tuple(self._hidden(message) for message in request.messages)
-        answer = await self.model.ask(replace(request, system=self.mask.hide(request.system), messages=messages))
-        return _map_answer(answer, self.mask.show)
+        tools = tuple(replace(tool, description=self.mask.hide(tool.description)) for tool in request.tools)
+        hidden = replace(request, system=self.mask.hide(request.system), messages=messages, tools=tools)
+        return _map_answer(await self.model.ask(hidden), self.mask.show)
 
     def _hidden(self, message: Message) -> Message:
         if isinstance(message, str):
@@ -98,23 +136,73 @@ def mask_models(models: Callable[[str], Model], mask: Mask) -> Callable[[str], M
 
 def mask_of(lake: str | Path, version: int) -> Mask:
     """Return a mask of every company in a version of the lake. Raises what connect raises."""
-    with connect(now() - timedelta(seconds=1), version=version, lake=lake, datasets=["companies"]) as session:
-        rows = session.sql("SELECT DISTINCT ticker, name FROM companies ORDER BY ticker").rows()
-    return mask_for([(str(ticker), str(name or "")) for ticker, name in rows])
+    return mask_for(companies_of(lake, version))
 
 
-def mask_for(companies: Iterable[tuple[str, str]]) -> Mask:
-    """Return a mask of tickers and names."""
-    pairs = list(companies)
-    real, words = {ticker for ticker, _ in pairs}, dict[str, str]()
-    fresh = (f"Q{_letters(number)}Z" for number in count())
-    for number, (ticker, name) in enumerate(pairs, start=1):
-        stand_in = next(letters for letters in fresh if letters not in real)
-        words[ticker if len(ticker) > 1 else f'"{ticker}"'] = stand_in if len(ticker) > 1 else f'"{stand_in}"'
-        for place, spelling in enumerate(dict.fromkeys((name, _FORMS.sub("", name)))):
+def companies_of(lake: str | Path, version: int | None = None) -> list[Company]:
+    """Return what each company in the lake is or was called, by CIK. Raises what connect raises."""
+    tickers, names = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
+    at = now() - timedelta(seconds=1)
+    with connect(at, version=version, lake=lake, datasets=["companies", "names"]) as session:
+        current = session.sql("SELECT DISTINCT cik, ticker, name FROM companies_revisions ORDER BY ticker, name").rows()
+        for cik, ticker, name in current:
+            tickers[str(cik or ticker)].append(str(ticker))
+            names[str(cik or ticker)].append(str(name or ""))
+        statements = session.sql(
+            "SELECT cik, kind, all_names FROM names_revisions ORDER BY cik, kind, available_at"
+        ).rows()
+        for cik, kind, all_names in statements:
+            (tickers if kind == "ticker" else names)[str(cik)] += [str(name) for name in all_names or ()]
+    keys = dict.fromkeys([*tickers, *names])
+    return [
+        Company(
+            tuple(dict.fromkeys(filter(None, tickers[key]))),
+            tuple(dict.fromkeys(filter(None, names[key]))),
+            key.zfill(CIK_DIGITS) if key.isdigit() else "",
+        )
+        for key in keys
+    ]
+
+
+def mask_for(companies: Iterable[Company]) -> Mask:
+    """Return a mask of what companies are called."""
+    every_company, words = list(companies), dict[str, str]()
+    real = {ticker for company in every_company for ticker in company.tickers}
+    fresh = (letters for number in count() if (letters := f"Q{_letters(number)}Z") not in real)
+    for number, company in enumerate(every_company, start=1):
+        for ticker in company.tickers:
+            stand_in = next(fresh)
+            if len(ticker) > 1:
+                words.setdefault(ticker, stand_in)
+            else:
+                words.setdefault(f'"{ticker}"', f'"{stand_in}"')
+        spellings = (
+            spelling
+            for name in company.names
+            for form in (name, _FORMS.sub("", name))
+            for spelling in (form, form.upper(), form.title())
+        )
+        fresh_names = (f"Firm {number:04d}{letter}" for letter in _endings())
+        for spelling in dict.fromkeys(spellings):
             if len(spelling) >= LEAST_NAME and spelling not in words:
-                words[spelling] = f"Firm {number:04d}{' Incorporated' if place == 0 else ''}"
+                words[spelling] = next(fresh_names)
+        if company.cik:
+            hidden = f"{FIRST_STAND_IN + number}"
+            words.setdefault(company.cik, hidden)
+            if len(bare := company.cik.lstrip("0")) >= LEAST_CIK and bare != company.cik:
+                words.setdefault(bare, f"8{hidden[1:]}")
     return Mask(words)
+
+
+def _endings() -> Iterable[str]:
+    yield ""
+    yield from (_letters(number).lower() for number in count())
+
+
+def _accession(match: re.Match[str], *, back: bool) -> str:
+    """Return another accession number of the same form."""
+    digits = scramble(match[1] + match[3] + match[5], back=back)
+    return f"{digits[:10]}{match[2]}{digits[10:12]}{match[4]}{digits[12:]}"
 
 
 def _map_answer(answer: Answer, change: Callable[[str], str]) -> Answer:
@@ -130,17 +218,13 @@ def _map_strings(value: object, change: Callable[[str], str]) -> object:
     return [_map_strings(item, change) for item in value] if isinstance(value, list) else value
 
 
-def _shift_years(text: str, by: int) -> str:
-    return _YEAR.sub(lambda match: str((int(match[1]) - FIRST + by) % CENTURIES + FIRST), text)
-
-
 def _replace_words(text: str, words: re.Pattern[str], into: Mapping[str, str]) -> str:
     return words.sub(lambda match: into[match[0]], text) if into else text
 
 
 def _any_of(words: Iterable[str]) -> re.Pattern[str]:
     longest = sorted(words, key=len, reverse=True)
-    return re.compile("|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in longest))
+    return re.compile("|".join(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])" for word in longest))
 
 
 def _letters(number: int) -> str:

@@ -20,7 +20,8 @@ MONTHS = {"quarter": 3, "month": 1}
 class Walk:
     """One run. Raises BadInput for a period without a trigger.
 
-    since, until: its first and last day; masked: whether names, tickers and years are masked; plan: the schedule.
+    since, until: its first and last day; masked: whether what names companies and times is masked; again: whether it
+    only repeats a run, to measure the noise; plan: the schedule.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Walk:
     until: date
     triggers: tuple[str, ...] = TRIGGERS
     masked: bool = False
+    again: bool = False
     plan: Schedules = field(default_factory=Schedules)
 
     def __post_init__(self) -> None:

@@ -44,6 +44,21 @@ class RunReport:
     spent: str
 
 
+@dataclass(frozen=True)
+class Pair:
+    """A run beside its masked one or its repetition.
+
+    moved: the mean difference in confidence of the Views in both, None without any; both, lone: the number of Views in
+    both, and in one alone.
+    """
+
+    plain: RunReport
+    other: RunReport
+    moved: float | None
+    both: int
+    lone: int
+
+
 def page(walks: list[Walk], ground: Ground) -> str:
     """Return the HTML page of these runs."""
     templates = Environment(
@@ -51,7 +66,13 @@ def page(walks: list[Walk], ground: Ground) -> str:
     )
     run_reports = [_run_report(walk, ground) for walk in walks]
     style = files("pitlake.web").joinpath("static/pitlake.css").read_text(encoding="utf-8")
-    values = {"runs": run_reports, "pairs": _pairs(run_reports), "exposures": EXPOSURES, "style": Markup(style)}  # noqa: S704 - ours
+    values = {
+        "runs": run_reports,
+        "pairs": _pairs(run_reports),
+        "repeated": any(walk.again for walk in walks),
+        "exposures": EXPOSURES,
+        "style": Markup(style),  # noqa: S704 - ours
+    }
     return templates.get_template("report.html").render(values)
 
 
@@ -103,14 +124,19 @@ def _brier(judged: list[Settlement]) -> float | None:
     )
 
 
-def _pairs(run_reports: list[RunReport]) -> list[tuple[RunReport, RunReport, float | None]]:
-    """Return runs of one period, plain and masked, with the mean difference between their Views' confidence."""
-    plain = {(report.walk.since, report.walk.until): report for report in run_reports if not report.walk.masked}
+def _pairs(run_reports: list[RunReport]) -> list[Pair]:
+    """Return each plain run beside its masked one and its repetition."""
+    plain = {
+        (report.walk.since, report.walk.until): report
+        for report in run_reports
+        if not report.walk.masked and not report.walk.again
+    }
     pairs = []
     for report in run_reports:
         other = plain.get((report.walk.since, report.walk.until))
-        if report.walk.masked and other:
+        if (report.walk.masked or report.walk.again) and other:
             both = report.views.keys() & other.views.keys()
             moved = [abs(report.views[name] - other.views[name]) for name in both]
-            pairs.append((other, report, sum(moved) / len(moved) if moved else None))
+            lone = len(report.views.keys() ^ other.views.keys())
+            pairs.append(Pair(other, report, sum(moved) / len(moved) if moved else None, len(both), lone))
     return pairs

@@ -158,6 +158,7 @@ def _pinned_version(walk: Walk, ground: Ground) -> int:
         draft.write_text(json.dumps(settings | {"version": Lake(ground.lake).head()}, indent=1) + "\n")
         draft.replace(place)
     pinned = json.loads(place.read_text())
+    pinned.setdefault("again", False)
     if other := [name for name, value in settings.items() if pinned[name] != value]:
         raise BadInput(
             other[0],

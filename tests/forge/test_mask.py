@@ -9,15 +9,24 @@ from hypothesis import strategies as st
 from forge.model import Answer, Call, Request, Results
 from forge.model.messages import Returned
 from forge.model.scripted import Scripted
-from forge.walk.mask import Masked, mask_for
+from forge.walk.mask import Company, Masked, mask_for
 
 MASK = mask_for(
-    [("AAPL", "Apple Inc."), ("F", "Ford Motor Company"), ("NOG", "Northern Oil and Gas, Inc."), ("QABZ", "Q")]
+    [
+        Company(("AAPL",), ("Apple Inc.", "Apple Computer Inc"), "0000320193"),
+        Company(("F",), ("Ford Motor Company",), "0000037996"),
+        Company(("NOG",), ("Northern Oil and Gas, Inc.",), "0001104485"),
+        Company(("QABZ",), ("Q",)),
+    ]
 )
 WORDS = st.sampled_from((
     "AAPL", '"F"', "NOG", "Apple", "Apple Inc.", "Ford Motor", "Northern Oil and Gas", "A", "QABZ", "1999", "2071",
     "2014-05-01", "20140501T110000Z", "FY2014", "2014Q1", "2,014", "2014.5", "12014", "value 17149.6",
-    "2000-02-29T00:00:00Z",
+    "2000-02-29T00:00:00Z", "FY24", "'24", "Q1'24", "1Q24", "2H24E", "3/5/24", "3/5/2024", "Feb-24", "2024E",
+    "20240305", "2023/24", "2024_report", "APPLE INC.", "Apple Computer", "0000320193", "CIK 320193",
+    "0000320193-24-000069",
+    "000032019324000069", "https://www.apple.com/news/2024?a=1", "apple.com", "see https://sec.gov/x), and", "1'24",
+    "Q1 24", "12/24", "May 24", "a 5/6/7 of 3/5/24.5",
 ))  # fmt: skip
 
 
@@ -25,7 +34,7 @@ WORDS = st.sampled_from((
     ("text", "hidden"),
     [
         ("AAPL beat in FY2013", "QAAZ"),
-        ("Apple Inc. and Apple", "Firm 0001 Incorporated and Firm 0001"),
+        ("Apple Inc. and Apple", "Firm 0001 and Firm 0001"),
         ('A car by "F"', 'A car by "QABZ"'),
         (
             "as of 2014-05-01T11:00:00Z, 2014Q1, 20140501T110000Z",
@@ -38,6 +47,41 @@ def test_l1_what_names_a_company_or_a_year_is_replaced(text, hidden):
     masked = MASK.hide(text)
     assert masked.startswith(hidden.replace("QABZ", MASK.hide("F")).replace("QAAZ", MASK.hide("AAPL")))
     assert not {"AAPL", "Apple", "2013", "2014"} & set(masked.replace("-", " ").replace(",", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("FY24 FY24E FY 24 fiscal 24 Q1FY24", "FY52 FY52E FY 52 fiscal 52 Q1FY52"),
+        ("'24 Q1'24 Q1-24 1Q24 2H24 H1'24", "'52 Q1'52 Q1-52 1Q52 2H52 H1'52"),
+        ("3/5/24 03/05/24 3/5/2024 20240305", "3/5/52 03/05/52 3/5/2052 20520305"),
+        ("Feb-24 February '24 2024E 2024A 2023/24", "Feb-52 February '52 2052E 2052A 2051/52"),
+        ("value_2024 24 2024.5 12024 May 24 12/24 'a' 24'", "value_2052 24 2024.5 12024 May 24 12/24 'a' 24'"),
+    ],
+)
+def test_years_move_in_every_spelling_and_plain_numbers_stay(text, hidden):
+    assert MASK.hide(text) == hidden
+    assert MASK.show(hidden) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["Northern Oil an", "of Northern Oil and G…", "name=Northern Oil, close=3", '"Ford Mo"']
+)
+def test_a_name_that_a_tool_cut_is_hidden_too(text):
+    assert not {"Northern", "Oil", "Ford"} & set(MASK.hide(text).replace(",", " ").replace("=", " ").split())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CIK 0000320193", "cik 320193", "0000320193-24-000069", "https://www.apple.com/newsroom/", "see apple.com/x",
+        "000032019324000069", "Apple Computer", "APPLE", "company/320193/x",
+    ],
+)  # fmt: skip
+def test_ids_and_addresses_and_former_names_are_hidden_and_come_back(text):
+    hidden = MASK.hide(text)
+    assert not [word for word in ("320193", "pple", "PPLE", "000069") if word in hidden]
+    assert MASK.show(hidden) == text
 
 
 @given(st.lists(WORDS, max_size=12).map(" ".join))

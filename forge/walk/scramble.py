@@ -1,0 +1,64 @@
+"""Reversible replacement of numbers and addresses: of the same form, so that what hides them can also restore them.
+
+It keeps nothing secret; it only keeps a model from recognising what it has seen in training.
+"""
+
+import base64
+import re
+from hashlib import sha256
+from itertools import count
+
+ROUNDS = 4
+SITE = "https://site.example/"
+_LINK = re.compile(
+    r"https?://[^\s\"'<>|)\]}]+|(?<![\w@./-])(?:[\w-]+\.)+(?:com|net|org|gov|edu|io)(?!\w|[.-]\w)(?:/[^\s\"'<>|)\]}]*)?"
+)
+_HIDDEN = re.compile(re.escape(SITE) + r"([a-z2-7]+)")
+
+
+def scramble(digits: str, *, back: bool = False) -> str:
+    """Return other digits, as many; with `back`, the digits that these came of. A Feistel network over two halves."""
+    middle = len(digits) // 2
+    left, right = digits[:middle], digits[middle:]
+    for number in reversed(range(ROUNDS)) if back else range(ROUNDS):
+        if number % 2:
+            left = _add(left, _stream(f"{number}{right}"), back=back)
+        else:
+            right = _add(right, _stream(f"{number}{left}"), back=back)
+    return left + right
+
+
+def hide_links(text: str) -> str:
+    """Return a text whose web addresses all are of one site, each with a path that `show_links` reads."""
+    return _LINK.sub(lambda match: SITE + _encode(match[0]), text)
+
+
+def show_links(text: str) -> str:
+    """Undo `hide_links`. An address that it did not make stays as it is."""
+    return _HIDDEN.sub(lambda match: _decode(match[1]) or match[0], text)
+
+
+def _encode(link: str) -> str:
+    return base64.b32encode(_mixed(link.encode())).decode().rstrip("=").lower()
+
+
+def _decode(path: str) -> str:
+    try:
+        return _mixed(base64.b32decode(path.upper() + "=" * (-len(path) % 8))).decode()
+    except ValueError:
+        return ""
+
+
+def _mixed(content: bytes) -> bytes:
+    blocks = (sha256(f"link{number}".encode()).digest() for number in count())
+    stream = (part for block in blocks for part in block)
+    return bytes(part ^ mask for part, mask in zip(content, stream, strict=False))
+
+
+def _add(digits: str, number: int, *, back: bool) -> str:
+    size = 10 ** len(digits)
+    return f"{(int(digits) + (-number if back else number)) % size:0{len(digits)}d}"
+
+
+def _stream(seed: str) -> int:
+    return int.from_bytes(sha256(seed.encode()).digest()[:8])
