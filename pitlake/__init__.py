@@ -5,7 +5,7 @@ imported without pitlake's dependencies.
 """
 
 __version__ = "0.1.0"
-__all__ = ["Lake", "PitlakeError", "connect", "mount", "parse_instant", "sealed", "study"]
+__all__ = ["Lake", "PitlakeError", "connect", "mount", "parse_instant", "sealed", "study", "walk"]
 
 _HOMES = {
     "Lake": "pitlake.lake",
@@ -15,6 +15,7 @@ _HOMES = {
     "parse_instant": "pitlake.gate.rules",
     "sealed": "pitlake.sealing",
     "study": "pitlake.studies",
+    "walk": "pitlake.session",
 }
 
 

@@ -82,13 +82,17 @@ class Watch:
             pass
         elif viewpoint.as_of is None:
             self._note("session", "open mode")
-        elif viewpoint.as_of > self.at:
-            self._note("session", f"as of {iso(viewpoint.as_of)}")
+        else:
+            self._note_later(viewpoint.as_of)
         options.pop("snapshot", None)
         return self.open(viewpoint, **options)
 
+    def _note_later(self, as_of: dt.datetime) -> None:
+        if self.at is not None and as_of > self.at:
+            self._note("session", f"as of {iso(as_of)}")
+
     def _wrap_queries(self) -> None:
-        ask, watch = Session.ask, self
+        ask, advance, watch = Session.ask, Session.advance, self
 
         @wraps(ask)
         def noting(session: Session, question: Any, *arguments: Any, **options: Any) -> Any:
@@ -101,7 +105,14 @@ class Watch:
                 watch.datasets.update(read)
             return result
 
+        @wraps(advance)
+        def moving(session: Session, as_of: Any) -> None:
+            advance(session, as_of)
+            if session.as_of is not None:
+                watch._note_later(session.as_of)
+
         Session.ask = noting  # type: ignore[method-assign,assignment]
+        Session.advance = moving  # type: ignore[method-assign,assignment]
 
     def _wrap_readers(self, module_name: str, names: tuple[str, ...]) -> None:
         try:

@@ -8,7 +8,7 @@ package and must stay small.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pitlake.session.api import connect, open_session
+    from pitlake.session.api import connect, open_session, walk
     from pitlake.session.contracts import Catalogue
     from pitlake.session.limits import Limits
     from pitlake.session.result import Receipt, Result
@@ -16,7 +16,18 @@ if TYPE_CHECKING:
     from pitlake.session.session import Session
     from pitlake.session.viewpoint import Viewpoint
 
-__all__ = ["Catalogue", "Limits", "Receipt", "Result", "Session", "Viewpoint", "connect", "open_session", "warm"]
+__all__ = [
+    "Catalogue",
+    "Limits",
+    "Receipt",
+    "Result",
+    "Session",
+    "Viewpoint",
+    "connect",
+    "open_session",
+    "walk",
+    "warm",
+]
 
 _HOMES = {
     "Catalogue": "contracts",
@@ -27,6 +38,7 @@ _HOMES = {
     "Viewpoint": "viewpoint",
     "connect": "api",
     "open_session": "api",
+    "walk": "api",
     "warm": "sealed.launcher",
 }
 

@@ -1,24 +1,22 @@
-"""Opening a session: `connect` from a user's arguments, `open_session` from a viewpoint."""
+"""Opening a session: `connect` from a user's arguments, `open_session` from a viewpoint, `walk` through instants."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pitlake import machine
+from pitlake.clock import iso, past
+from pitlake.errors import BadInput
 from pitlake.lake.storage.conventions import RELEASE
 from pitlake.lake.storage.manifest import Snapshot
 from pitlake.session import arguments
-from pitlake.session.backends import Backend, Indexed, WithHindsight
 from pitlake.session.contracts import Catalogue
 from pitlake.session.limits import Limits
-from pitlake.session.sealed.process import SealedProcess
+from pitlake.session.opener import Opener
 from pitlake.session.session import Session
-from pitlake.session.sql.statements import Opening
 from pitlake.session.viewpoint import OMIT, Hindsight, Isolation, Viewpoint
-from pitlake.session.visible.binding import Binding
 from pitlake.session.visible.cut_cache import CutCache
 
 if TYPE_CHECKING:
@@ -69,6 +67,36 @@ def connect(  # noqa: PLR0913 - all that a session is asked for
     return open_session(viewpoint, datasets=datasets, limits=limits, catalogue=catalogue)
 
 
+def walk(instants: Iterable[str | datetime], **options: Any) -> Iterator[Session]:
+    """Yield a session as of each of these instants, oldest first: one and the same, which `advance` moves.
+
+    It is closed at the end of the walk, and where the loop over it ends early.
+
+    Args:
+        instants: Each ISO-8601 with an offset, or an aware datetime; none earlier than the one before it.
+        options: As of `connect`, but for `open_mode`.
+
+    Raises:
+        BadInput: For instants out of order, or an argument that can't be used.
+        LakeNotFound, MachineExhausted, SessionRefused, IsolationUnavailable: See `pitlake.errors`.
+    """
+    if options.get("open_mode"):
+        raise BadInput("open_mode", "has no instant to move from", "leave it out")
+    moments = [past(each, "instants") for each in instants]
+    for before, after in pairwise(moments):
+        if after < before:
+            raise BadInput("instants", f"{iso(after)} follows {iso(before)}", "give the oldest first")
+    return _walk(moments, options)
+
+
+def _walk(moments: list[datetime], options: dict[str, Any]) -> Iterator[Session]:
+    if moments:
+        with connect(moments[0], **options) as session:
+            for moment in moments:
+                session.advance(moment)
+                yield session
+
+
 def open_session(
     viewpoint: Viewpoint,
     *,
@@ -88,41 +116,14 @@ def open_session(
     if snapshot is None:
         viewpoint, filings_count_from = replace(viewpoint, lake=lake), lake.filings_count_from
         snapshot = viewpoint.snapshot()
-    catalogue, limits = catalogue or Catalogue(lake.contracts(snapshot)), arguments.bounds(limits)
-    cut_cache = cut_cache or CutCache()
-    sealed, omit = viewpoint.isolation == "process", viewpoint.hindsight == OMIT
-    chosen = catalogue.choose(arguments.names(datasets), open_mode=viewpoint.as_of is None)
-    bind = partial(Binding, snapshot, viewpoint.as_of)
-    start = partial(_start, views=catalogue.views, cut_cache=cut_cache, limits=limits, sealed=sealed)
-    binding = bind(chosen, omit)
-    backend = start(binding)
-    large = frozenset(relation.name for relation in binding.relations if relation.rows > cut_cache.few)
-
-    def start_indexed(names: Collection[str], searched: Collection[str]) -> Backend | None:
-        with_index = bind(catalogue.choose(names, open_mode=False), indexed=searched)
-        backend = start(with_index)
-        if Opening(with_index, catalogue.views).indexed or any(relation.mapped for relation in with_index.relations):
-            return backend
-        backend.close()
-        return None
-
-    return Session(
-        viewpoint,
-        binding,
-        backend,
-        catalogue,
-        limits,
-        index=Indexed(large, start_indexed) if sealed and viewpoint.as_of else None,
-        with_hindsight=WithHindsight(lambda: start(bind(chosen))) if omit else None,
-        filings_count_from=filings_count_from,
+    catalogue = catalogue or Catalogue(lake.contracts(snapshot))
+    opener = Opener(
+        snapshot=snapshot,
+        catalogue=catalogue,
+        datasets=catalogue.choose(arguments.names(datasets), open_mode=viewpoint.as_of is None),
+        limits=arguments.bounds(limits),
+        cut_cache=cut_cache or CutCache(),
+        sealed=viewpoint.isolation == "process",
+        omit=viewpoint.hindsight == OMIT,
     )
-
-
-def _start(binding: Binding, *, views: Mapping[str, str], cut_cache: CutCache, limits: Limits, sealed: bool) -> Backend:
-    opening = Opening(binding, views)
-    with machine.working_in("a session of the lake", "."):
-        if sealed:
-            return SealedProcess(binding, cut_cache, limits, opening)
-        from pitlake.session.in_process import InProcess
-
-        return InProcess(binding, cut_cache, limits, opening)
+    return Session(viewpoint, opener, filings_count_from=filings_count_from)

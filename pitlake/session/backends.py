@@ -9,6 +9,9 @@ from pitlake.errors import QueryInterrupted
 from pitlake.questions.catalogue import Query
 from pitlake.session.limits import Caps
 from pitlake.session.sealed.process import Reply
+from pitlake.session.sql.statements import Opening
+from pitlake.session.visible.binding import Binding
+from pitlake.session.visible.cut_cache import CutCache
 
 
 class Backend(Protocol):
@@ -21,6 +24,9 @@ class Backend(Protocol):
 
     def load(self, name: str, table: pa.Table) -> None:
         """Load a caller's rows as a temporary table."""
+
+    def advance(self, binding: Binding, earlier: Binding, cut_cache: CutCache, opening: Opening) -> bool:
+        """Show what became public since the earlier binding; False if another is to be opened instead."""
 
     def interrupt(self) -> None:
         """Stop the running query."""

@@ -21,7 +21,7 @@ from pitlake.session.sealed import protocol
 from pitlake.session.sealed.process import Failed, Reply
 from pitlake.session.sql import engine
 from pitlake.session.sql.statements import Opening
-from pitlake.session.visible.binding import Binding, Relation
+from pitlake.session.visible.binding import Binding
 from pitlake.session.visible.cut_cache import CutCache
 
 _PARQUET = ds.ParquetFileFormat()
@@ -33,21 +33,13 @@ class InProcess:
     own_root = False
 
     def __init__(self, binding: Binding, cut_cache: CutCache, limits: Limits, opening: Opening) -> None:
-        files: dict[str, list[ds.Fragment]] = {relation.name: [] for relation in binding.relations}
-
-        def take(relation: Relation, _number: int, descriptor: int) -> None:
-            content = pa.py_buffer(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))
-            files[relation.name].append(_PARQUET.make_fragment(content))
-
-        binding.deliver(cut_cache, take)
+        self._files: list[ds.Fragment] = []
+        binding.deliver(cut_cache, self._take)
         self._bound, self._connection = binding.as_of is not None, engine.connect()
         try:
             engine.prepare(self._connection, opening.usual)
             engine.allot(self._connection, threads=int(limits.threads), memory=limits.address_space // 2)
-            for relation in (each for each in binding.relations if each.numbers):
-                self._connection.register(
-                    relation.registered, ds.FileSystemDataset(files[relation.name], relation.schema, _PARQUET)
-                )
+            self._register(binding)
             engine.execute(self._connection, *opening.statements(attrgetter("registered")))
             engine.lock(self._connection, files=(), seconds=limits.seconds)
         except BaseException:
@@ -78,6 +70,16 @@ class InProcess:
         except (duckdb.Error, pa.ArrowException, MemoryError) as error:
             raise self._failed(error, stateless=False) from None
 
+    def advance(self, binding: Binding, earlier: Binding, cut_cache: CutCache, opening: Opening) -> bool:
+        """Show what became public since the earlier binding too. False if DuckDB did not do it."""
+        binding.deliver(cut_cache, self._take, earlier)
+        try:
+            self._register(binding)
+            engine.execute(self._connection, *opening.instant_statements(attrgetter("registered")))
+        except duckdb.Error:
+            return False
+        return True
+
     def interrupt(self) -> None:
         """Stop the running query, if there is one. From any thread."""
         self._connection.interrupt()
@@ -90,6 +92,17 @@ class InProcess:
         """Close the connection."""
         with suppress(duckdb.Error):
             self._connection.close()
+        self._files.clear()
+
+    def _take(self, descriptor: int) -> int:
+        content = pa.py_buffer(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))
+        self._files.append(_PARQUET.make_fragment(content))
+        return len(self._files) - 1
+
+    def _register(self, binding: Binding) -> None:
+        for relation in (each for each in binding.relations if each.numbers):
+            files = [self._files[number] for number in relation.numbers]
+            self._connection.register(relation.registered, ds.FileSystemDataset(files, relation.schema, _PARQUET))
 
     def _failed(self, error: BaseException, stateless: bool) -> Exception:
         failure = engine.failure(error)

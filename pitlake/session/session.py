@@ -19,15 +19,14 @@ from pitlake.questions import catalogue as queries
 from pitlake.questions.catalogue import Query
 from pitlake.questions.tickers import Company, Tickers
 from pitlake.session import arguments
-from pitlake.session.backends import Backend, Indexed, WithHindsight
-from pitlake.session.contracts import Catalogue
-from pitlake.session.limits import Caps, Limits
+from pitlake.session.backends import Backend
+from pitlake.session.limits import Caps
+from pitlake.session.opener import AtInstant, Opener
 from pitlake.session.result import Question, Result, Step
 from pitlake.session.sealed.process import Failed, Reply
 from pitlake.session.sql.reading import Reading
 from pitlake.session.sql.statements import NUMBERED
 from pitlake.session.viewpoint import OMIT, Viewpoint
-from pitlake.session.visible.binding import Binding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,7 +41,8 @@ class Session:
 
     viewpoint: the session's instant, lake and options. version: the lake version, fixed. datasets: the names of the
     bound datasets. views: the names of their views, each with its dataset. newest: the newest available_at of each
-    dataset, and of their gaps. filings_count_from: the lake's rule, for receipts. on_result: called with each answer.
+    dataset, and of their gaps. filings_count_from: the lake's rule, for receipts. on_result: called with each answer;
+    on_advance: called with each instant that `advance` is asked for, and may refuse it.
     SQL sees `<dataset>` (newest revision per key), `<dataset>_revisions`, `gaps` and `lake_info`; `as_of()` and `now()`
     return T.
     """
@@ -50,31 +50,24 @@ class Session:
     def __init__(
         self,
         viewpoint: Viewpoint,
-        binding: Binding,
-        backend: Backend,
-        catalogue: Catalogue,
-        limits: Limits,
+        opener: Opener,
         *,
-        index: Indexed | None = None,
-        with_hindsight: WithHindsight | None = None,
         filings_count_from: str = RELEASE,
     ) -> None:
-        self.viewpoint, self.version = viewpoint, binding.snapshot.version
-        self.datasets = tuple(dataset.name for dataset in binding.datasets)
-        self.limits = limits
+        self.viewpoint, self.version = viewpoint, opener.snapshot.version
+        self.datasets = tuple(dataset.name for dataset in opener.datasets)
+        self.limits = opener.limits
         self.filings_count_from = filings_count_from
-        self._backend, self._catalogue = backend, catalogue
-        self._snapshot = binding.snapshot
-        self._bound = {dataset.name: dataset for dataset in binding.datasets}
+        self._opener, self._catalogue = opener, opener.catalogue
+        self._snapshot = opener.snapshot
+        self._bound = {dataset.name: dataset for dataset in opener.datasets}
         self.views = {view: dataset for dataset in self.datasets for view in (dataset, f"{dataset}_revisions")}
-        delivered = (*binding.relations[: len(self.datasets)], binding.relations[-1])
-        self.newest = {relation.name: relation.watermark for relation in delivered}
-        self._tickers: Tickers | None = None
         self._omits = viewpoint.hindsight == OMIT
-        self._index, self._with_hindsight = index, with_hindsight
         self._prelude: list[Step] = []
-        self._lock, self._closed = threading.Lock(), ""
+        self._lock, self._closed, self._ended = threading.Lock(), "", False
         self.on_result: Callable[[Result], None] | None = None
+        self.on_advance: Callable[[datetime], None] | None = None
+        self._look(viewpoint, opener.open(viewpoint.as_of))
 
     @property
     def as_of(self) -> datetime | None:
@@ -194,6 +187,51 @@ class Session:
                 raise
             self._prelude.append(Step(sql=f"load {name}", parameters=digest))
 
+    def advance(self, as_of: str | datetime) -> None:
+        """Move to a later instant, of the same lake version. From then on it is as a session that was opened there.
+
+        What was made in it (loaded rows, tables, macros, variables) is gone then. A session that was lost is back.
+
+        Raises:
+            BadInput, BadInstant: For an earlier instant, one in the future, and in open mode.
+            SessionLost: It was closed.
+            LakeError, MachineExhausted, SessionRefused: As at opening. The session is lost, but can move again.
+        """
+        if self.as_of is None:
+            raise BadInput("as_of", "this session is in open mode", "open one as of an instant")
+        viewpoint = self.viewpoint.at(as_of)
+        moment = viewpoint.as_of or self.as_of
+        if moment < self.as_of:
+            problem = f"{iso(moment)} is before {iso(self.as_of)}, where this session is"
+            raise BadInput("as_of", problem, "open another session; what was seen can't be unseen")
+        if self.on_advance is not None:
+            self.on_advance(moment)
+        with self._lock:
+            self._not_ended()
+            unchanged = not self._prelude and not self._closed
+            if unchanged and moment == self.as_of:
+                return
+            self._closed = "the session did not get to a later instant; move it again, or open a new one"
+            self._look(viewpoint, self._opener.advance(self._at, moment, keep=unchanged))
+            self._prelude.clear()
+            self._closed = ""
+            self._not_ended()
+
+    def _not_ended(self) -> None:
+        """Raise SessionLost if the caller closed the session, be it while it was opened anew."""
+        if self._ended:
+            self.close()
+            raise SessionLost(self._closed)
+
+    def _look(self, viewpoint: Viewpoint, at: AtInstant) -> None:
+        """Look from this viewpoint at what was opened there."""
+        binding = at.binding
+        self.viewpoint, self._at = viewpoint, at
+        self._backend, self._index, self._with_hindsight = at.backend, at.index, at.with_hindsight
+        delivered = (*binding.relations[: len(self.datasets)], binding.relations[-1])
+        self.newest = {relation.name: relation.watermark for relation in delivered}
+        self._tickers: Tickers | None = None
+
     def interrupt(self) -> None:
         """Stop the running query, which raises QueryInterrupted. From any thread."""
         self._live().interrupt()
@@ -206,7 +244,7 @@ class Session:
 
     def close(self) -> None:
         """End the session, its processes and its files."""
-        self._closed = self._closed or "the session was closed; open a new one"
+        self._ended, self._closed = True, self._closed or "the session was closed; open a new one"
         for processes in filter(None, (self._index, self._with_hindsight)):
             processes.close()
         self._backend.close()

@@ -45,11 +45,9 @@ class Study:
         """
         if options.get("open_mode") or as_of is None:
             raise BadInput("open_mode", "shows the holdout", "ask as of an instant; use `holdout()` to ask the holdout")
-        if clock.instant(as_of) >= self.start and not self._in_holdout:
-            step = f"ask as of an earlier time than {clock.iso(self.start)}, or {self._way_to_holdout()}"
-            raise BadInput("as_of", f"sees the holdout of study {self.name}", step)
+        self._before_holdout(clock.instant(as_of))
         session = connect(as_of, lake=self._lake, **options)
-        session.on_result = self._count
+        session.on_result, session.on_advance = self._count, self._before_holdout
         return session
 
     def seal(self, plan: str) -> None:
@@ -100,6 +98,11 @@ class Study:
 
     def __exit__(self, *_: object) -> None:
         """Do nothing: everything is stored already."""
+
+    def _before_holdout(self, as_of: datetime) -> None:
+        if as_of >= self.start and not self._in_holdout:
+            step = f"ask as of an earlier time than {clock.iso(self.start)}, or {self._way_to_holdout()}"
+            raise BadInput("as_of", f"sees the holdout of study {self.name}", step)
 
     def _way_to_holdout(self) -> str:
         kinds = {record.kind for record in self._ledger.records()}

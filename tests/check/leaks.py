@@ -221,6 +221,11 @@ def asked_a_week_later(session, as_of):
         return other.sql("SELECT symbol, max_by(close, date) AS close FROM prices GROUP BY symbol").arrow()
 
 
+def moved_a_week_later(session, as_of):
+    session.advance(as_of + timedelta(days=7))
+    return session.sql("SELECT symbol, max_by(close, date) AS close FROM prices GROUP BY symbol").arrow()
+
+
 def by_business_date_in_open_mode(session, as_of):
     with pitlake.connect(open_mode=True) as other:
         query = "SELECT max_by(value_number, period_end) FROM xbrl_facts WHERE period_end <= ?"

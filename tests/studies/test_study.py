@@ -59,6 +59,13 @@ def test_the_holdout_is_asked_once_after_the_plan_is_sealed(own_lake):
     assert facts["sealed_at"] < facts["holdout_asked_at"]
 
 
+def test_a_session_of_a_study_does_not_move_into_the_holdout(own_lake):
+    with begin(own_lake).connect(BEFORE, isolation="in_process") as session:
+        with pytest.raises(BadInput, match="sees the holdout"):
+            session.advance(AFTER)
+        assert session.sql("SELECT as_of() < ?::TIMESTAMPTZ", [AFTER]).rows() == [(True,)]
+
+
 def test_a_block_that_fails_has_asked_the_holdout(own_lake):
     study = begin(own_lake)
     study.seal("one look")

@@ -1,5 +1,7 @@
 """pitlake's own session as a runner of the wall's proofs: the answer as text, rows or error alike."""
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
@@ -19,14 +21,33 @@ FEW_ROWS = 12  # so that the small worlds' months are cut both ways: whole, and 
 class Sealed:
     """A sealed session over a world. A lost session is opened again, so that one attack cannot shield the next."""
 
-    def __init__(self, world: World, as_of=T, isolation: str = "process", hindsight: str = "show") -> None:
+    def __init__(
+        self,
+        world: World,
+        as_of=T,
+        isolation: str = "process",
+        hindsight: str = "show",
+        earlier: Sequence[datetime] = (),
+    ) -> None:
+        """earlier: where the session is before it moves to `as_of`."""
         self.world, self.as_of, self.isolation, self.hindsight = world, as_of, isolation, hindsight
+        self.earlier = earlier
         self.session = self._open()
 
     def _open(self) -> Session:
+        first, *later = (*self.earlier, self.as_of)
+        session = self._open_at(first)
+        for moment in later:
+            session.sql(
+                "SELECT (SELECT count(*) FROM news), (SELECT max(close) FROM prices), (SELECT count(*) FROM gaps)"
+            )
+            session.advance(moment)
+        return session
+
+    def _open_at(self, as_of: datetime) -> Session:
         return open_at(
             self.world.snapshot,
-            self.as_of,
+            as_of,
             datasets=[*DATASETS, *SEARCHED],  # the world has rows of no other
             isolation=self.isolation,
             hindsight=self.hindsight,

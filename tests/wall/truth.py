@@ -1,8 +1,8 @@
 """Truncation invariance: the answer on the full lake equals, byte for byte, the answer where the future never was.
 
 A world is built whole, again from only its rows up to T, and once more with another future after those rows; the same
-rows lie in other files in each. Each generated question is put to all three as of T: two pairs of answers, each of
-which must be equal.
+rows lie in other files in each. Each generated question is put to all three as of T, of which one by a session that was
+opened earlier and moved: two pairs of answers, each of which must be equal.
 """
 
 import random
@@ -64,11 +64,21 @@ def campaign(scratch: Path, pairs: int, seed: int = 0) -> Tally:
     return tally
 
 
+def ways_to(as_of: datetime, seed: int) -> tuple[datetime, ...]:
+    """Instants from which a session moves to one: of the same day, month or year, or of another."""
+    rng = random.Random(f"ways/{seed}/{as_of}")
+    before = (timedelta(microseconds=1), timedelta(hours=3), *(timedelta(days=days) for days in (1, 3, 12, 40, 100)))
+    return tuple(as_of - each for each in sorted(rng.sample(before, rng.randrange(1, 4)), reverse=True))
+
+
 def _compare(tally: Tally, cut: World, full: tuple[World, ...], as_of: datetime, seeds: range) -> None:
     with ExitStack() as opened:
         hindsight = "omit" if as_of.microsecond % 4 == 1 else "show"
+        ways = [(), ways_to(as_of, seeds.start)]
+        random.Random(f"ways/{seeds.start}").shuffle(ways)
         bare, *ours = (
-            opened.enter_context(closing(Sealed(world, as_of, hindsight=hindsight))) for world in (cut, *full)
+            opened.enter_context(closing(Sealed(world, as_of, hindsight=hindsight, earlier=earlier)))
+            for world, earlier in zip((cut, *full), ((), *ways), strict=True)
         )
         for seed in seeds:
             sql, values = statements.select(seed), None

@@ -18,6 +18,7 @@ from pitlake.session.limits import Caps, Failure
 from pitlake.session.sealed import protocol, sandbox
 from pitlake.session.sealed.protocol import (
     ACK,
+    ADVANCE,
     DATA,
     END,
     FILES,
@@ -26,6 +27,7 @@ from pitlake.session.sealed.protocol import (
     LOAD,
     OPEN,
     OWN_ROOT,
+    QUERY,
     READY,
     ChildEnd,
     OrderEnd,
@@ -126,16 +128,20 @@ class QueryServer:
             order = json.loads(payload[4 : 4 + length])
             with self._guard:
                 self._running = order["id"]
-            end = self._load(order, payload[4 + length :]) if kind == LOAD else self._query(order)
+            end = self._query(order) if kind == QUERY else self._changed(kind, order, payload[4 + length :])
             with self._guard:
                 self._running = None
             self._end.send(END, protocol.encode_end(end))
             if end.failure and end.failure.fatal:
                 os._exit(1)
 
-    def _load(self, order: dict[str, Any], body: bytes) -> OrderEnd:
+    def _changed(self, kind: bytes, order: dict[str, Any], body: bytes) -> OrderEnd:
+        """Load rows, or show the files of a later instant, which the parent has filled by now."""
         try:
-            engine.load(self._connection, order["name"], pa.ipc.open_stream(body).read_all())
+            if kind == LOAD:
+                engine.load(self._connection, order["name"], pa.ipc.open_stream(body).read_all())
+            elif kind == ADVANCE:
+                engine.execute(self._connection, *order["statements"])
         except Exception as error:  # noqa: BLE001  the boundary: whatever an order raises is told, the session lives
             return OrderEnd(order["id"], failure=engine.failure(error))
         return OrderEnd(order["id"])

@@ -6,10 +6,13 @@ isolation="process"; the other side is child.py, and the files come from visible
 
 import os
 import select
+import shutil
 import signal
+import tempfile
 import threading
 import time
 import weakref
+from collections import deque
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -21,6 +24,7 @@ from pitlake.errors import IsolationUnavailable, SessionError, SessionLost
 from pitlake.session.limits import Caps, Failure, Limits
 from pitlake.session.sealed import launcher, untrusted_ipc
 from pitlake.session.sealed.protocol import (
+    ADVANCE,
     DATA,
     END,
     FILES_PER_FRAME,
@@ -48,6 +52,9 @@ GRACE_SECONDS = 2.0
 """How long an interrupted query may take to stop before its process is killed."""
 _AGAIN_SECONDS = 0.2  # an interrupt may come before the query it is meant for has begun
 _KILLED = Failure("Killed", "the query did not stop", limit="seconds", fatal=True)
+SPARE_FILES = 96
+"""How many files of later instants a process that moves has room for, and `_LONGEST_COPY` how large one may be."""
+_LONGEST_COPY = 32 << 20
 _FRAME_BYTES = 1 << 20
 _ALL_THREADS = 2  # clock_getcpuclockid(3): the clock of a process is its number with this
 _PADDING = 16 << 20  # what Arrow's stream may put around and between values
@@ -74,15 +81,19 @@ class Failed(Exception):
 class SealedProcess:
     """The process of one session. Only `interrupt` may be called from other threads."""
 
-    def __init__(self, binding: Binding, cut_cache: CutCache, limits: Limits, opening: Opening) -> None:
+    def __init__(
+        self, binding: Binding, cut_cache: CutCache, limits: Limits, opening: Opening, *, moves: bool = False
+    ) -> None:
         self._limits = limits
+        self._numbers: dict[tuple[int, ...], int] = {}
+        self._spare = deque[tuple[int, int]]()
         forked = launcher.fork(opening.usual)
         self._channel = Channel(forked.channel)
         self.pid, self._pidfd = forked.pid, forked.pidfd
-        self._end = weakref.finalize(self, _end, self._channel, self._pidfd, os.getpid())
+        self._end = weakref.finalize(self, _end, self._channel, self._pidfd, self._spare, os.getpid())
         self._sending, self._order, self._running = threading.Lock(), 0, False
         try:
-            self.own_root = self._open(binding, cut_cache, opening)
+            self.own_root = self._open(binding, cut_cache, opening, SPARE_FILES if moves else 0)
         except ProtocolError as problem:
             self.close()
             raise SessionLost(f"the session did not open: {problem}") from None
@@ -110,6 +121,22 @@ class SealedProcess:
             writer.write_table(table)
         self._ask(LOAD, {"name": name}, memoryview(sink.getvalue()), _FRAME_BYTES)
 
+    def advance(self, binding: Binding, earlier: Binding, cut_cache: CutCache, opening: Opening) -> bool:
+        """Hand over what became public since the earlier binding, and show it.
+
+        False if the process has no room for that, or did not do it: it is of no use any more then. Its seal is from its
+        start: what is new is written into files that it was given empty. Raises what opening a session raises.
+        """
+        try:
+            binding.deliver(cut_cache, self._fill, earlier)
+            unchanged = {relation.name for relation, before in zip(binding.relations, earlier.relations, strict=True)
+                         if relation.numbers == before.numbers and relation.by_name == before.by_name}  # fmt: skip
+            order = {"statements": opening.instant_statements(_files, unchanged)}
+            self._ask(ADVANCE, order, b"", _FRAME_BYTES, OPEN_SECONDS)
+        except (_NoRoom, Failed, SessionLost):
+            return False
+        return True
+
     def interrupt(self) -> None:
         """Stop the running query, if there is one. From any thread."""
         if self._running:
@@ -126,9 +153,17 @@ class SealedProcess:
         """Kill the process and wait until it has ended."""
         self._end()
 
-    def _open(self, binding: Binding, cut_cache: CutCache, opening: Opening) -> bool:
+    def _open(self, binding: Binding, cut_cache: CutCache, opening: Opening, spare: int) -> bool:
         with _Parcel(self._channel) as parcel:
-            binding.deliver(cut_cache, parcel.add)
+
+            def take(descriptor: int) -> int:
+                number = self._numbers[_identity(descriptor)] = parcel.add(descriptor)
+                return number
+
+            binding.deliver(cut_cache, take)
+            for _ in range(spare):
+                with tempfile.TemporaryFile(buffering=0) as empty:
+                    self._spare.append((parcel.add_readable(empty.fileno()), os.dup(empty.fileno())))
         order = {
             "statements": opening.statements(_files),
             "mapped": {relation.registered: relation.numbers for relation in binding.relations if relation.mapped},
@@ -147,12 +182,27 @@ class SealedProcess:
             raise IsolationUnavailable(failure.message)
         raise SessionError(f"the session did not open: {failure.message}")
 
+    def _fill(self, descriptor: int) -> int:
+        """Return the number by which the process has this file: it has it, or gets a copy where it has room."""
+        identity = _identity(descriptor)
+        if identity not in self._numbers:
+            if not self._spare or os.fstat(descriptor).st_size > _LONGEST_COPY:
+                raise _NoRoom
+            number, room = self._spare.popleft()
+            with os.fdopen(room, "wb") as copy, os.fdopen(os.dup(descriptor), "rb") as file:
+                file.seek(0)
+                shutil.copyfileobj(file, copy)
+                copy.flush()
+                os.utime(room, (0, 0))  # when it was made is nobody's business
+            self._numbers[identity] = number
+        return self._numbers[identity]
+
     def _ask(
-        self, kind: bytes, order: dict[str, Any], body: memoryview | bytes, cap: int
+        self, kind: bytes, order: dict[str, Any], body: memoryview | bytes, cap: int, seconds: float | None = None
     ) -> tuple[OrderEnd, bytearray]:
         self._order += 1
         head = encode({**order, "id": self._order})
-        deadline = time.monotonic() + self._limits.seconds
+        deadline = time.monotonic() + (seconds or self._limits.seconds)
         try:
             with self._sending:
                 self._channel.send(kind, b"".join((len(head).to_bytes(4, "big"), head, body)), deadline)
@@ -215,6 +265,16 @@ def _files(relation: Relation) -> str:
     return parquet(map(file_name, relation.numbers), relation.schema if relation.by_name else None)
 
 
+class _NoRoom(Exception):
+    """The process was given too few empty files for what it is to show now, or that is too much to copy."""
+
+
+def _identity(descriptor: int) -> tuple[int, ...]:
+    """Return what the file system knows a file and its content by."""
+    facts = os.fstat(descriptor)
+    return facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns
+
+
 class _Parcel:
     """Descriptors to send to the child, collected into frames. Making their files may take minutes, but sending a frame
     must be quick.
@@ -222,15 +282,26 @@ class _Parcel:
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
+        self._count = 0
         self._numbers: list[int] = []
         self._descriptors: list[int] = []
 
-    def add(self, _relation: Relation, number: int, descriptor: int) -> None:
-        """Add a copy of a descriptor."""
-        self._descriptors.append(os.dup(descriptor))
-        self._numbers.append(number)
+    def add(self, descriptor: int) -> int:
+        """Add a copy of a descriptor, and return its number."""
+        return self._add(os.dup(descriptor))
+
+    def add_readable(self, descriptor: int) -> int:
+        """Add another descriptor of the same file, one that can only read it, and return its number."""
+        os.utime(descriptor, (0, 0))
+        return self._add(os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY | os.O_CLOEXEC))
+
+    def _add(self, descriptor: int) -> int:
+        self._descriptors.append(descriptor)
+        self._numbers.append(self._count)
+        self._count += 1
         if len(self._numbers) == FILES_PER_FRAME:
             self._send()
+        return self._count - 1
 
     def __enter__(self) -> Self:
         return self
@@ -252,8 +323,10 @@ class _Parcel:
         self._numbers.clear()
 
 
-def _end(channel: Channel, pidfd: int, owner: int) -> None:
+def _end(channel: Channel, pidfd: int, spare: deque[tuple[int, int]], owner: int) -> None:
     channel.close()
+    while spare:
+        os.close(spare.popleft()[1])
     if os.getpid() == owner:  # a fork of the opener has a copy of the session, which is not its to end
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(pidfd, signal.SIGKILL)

@@ -22,7 +22,7 @@ from pitlake.session.limits import Failure
 from pitlake.session.sql.reading import UNPROVEN, Reading
 
 HEADER = struct.Struct(">cQ")
-FILES, OPEN, QUERY, LOAD, INTERRUPT = b"F", b"O", b"Q", b"L", b"I"
+FILES, OPEN, QUERY, LOAD, ADVANCE, INTERRUPT = b"F", b"O", b"Q", b"L", b"T", b"I"
 OWN_ROOT = b"own root"  # what READY says of a session that has one
 READY, DATA, END, ACK = b"R", b"D", b"E", b"A"
 

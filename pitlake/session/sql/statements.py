@@ -222,8 +222,8 @@ def searched(each: Ready, relation: "Relation", words: "Relation", source: Calla
     `block`); the rows of these texts, identified by `file` and `row`; the lengths of texts, which of them are not
     superseded, and their sums; and the newest rows without an index.
     """
-    paired = [pair for rows, its in zip(relation.by_cut, words.by_cut, strict=True)
-              for pair in zip(rows, its, strict=False)]  # fmt: skip
+    paired = [pair for rows, its in zip(relation.deliveries, words.deliveries, strict=True)
+              for pair in zip(rows.numbers, its.numbers, strict=False)]  # fmt: skip
     with_words = [number for number, _ in paired]
     others = [number for number in relation.numbers if number not in with_words]
     columns_sql, name = ", ".join(map(identifier, relation.columns)), each.dataset.name
@@ -276,7 +276,7 @@ def lake_info(as_of: datetime | None, bound: Iterable[tuple[str, datetime | None
     rows = [f"({literal(name)}, {instant(newest)}, {rows}::BIGINT)" for name, newest, rows in bound]
     values = f"VALUES {', '.join(rows)}" if rows else "SELECT '', NULL::TIMESTAMPTZ, 0::BIGINT WHERE false"
     return (
-        f"CREATE VIEW lake_info AS SELECT {instant(as_of)} AS as_of, dataset, watermark, rows "
+        f"CREATE OR REPLACE VIEW lake_info AS SELECT {instant(as_of)} AS as_of, dataset, watermark, rows "
         f"FROM ({values}) AS bound(dataset, watermark, rows)"
     )
 
@@ -345,27 +345,36 @@ class Opening:
     def statements(self, source: Callable[["Relation"], str]) -> list[str]:
         """Return the statements in order, once everything is delivered. source: spells a relation's files in SQL."""
         binding, tombstones = self.binding, self.binding.superseded
-        rows, gap_rows = binding.relations[: len(binding.datasets)], binding.relations[-1]
-        by_name = {relation.name: relation for relation in rows}
+        by_name = {relation.name: relation for relation in binding.relations[: len(binding.datasets)]}
         unusual = [each for name, each in self.bound.items() if name not in self.usual]
         # A version from before there were tombstones shows its newest revisions as it did then.
         then = [each for each in map(self.bound.__getitem__, self.usual)
                 if each.is_plain and each.dataset.name not in tombstones]  # fmt: skip
         return [
-            *clock(binding.as_of),
             *_blank(unusual),
             *(f"DROP VIEW {identifier(each.dataset.name)}" for each in then),
             *(text for each in then for text in shown(each, dated=False)),
             *(text for each in unusual for text in shown(each, dated=each.dataset.name in tombstones)),
-            *(
-                stored_rows(relation.name, relation.columns, source(relation))
-                for relation in (*rows, *tombstones.values())
-                if relation.numbers
-            ),
+            *self.instant_statements(source),
             *(
                 text
                 for name in self.indexed
                 for text in searched(self.bound[name], by_name[name], binding.words[name], source)
+            ),
+        ]
+
+    def instant_statements(
+        self, source: Callable[["Relation"], str], unchanged: Collection[str] = frozenset()
+    ) -> list[str]:
+        """Return those of the statements that an instant decides. unchanged: relations whose files are as before."""
+        binding = self.binding
+        rows, gap_rows = binding.relations[: len(binding.datasets)], binding.relations[-1]
+        return [
+            *clock(binding.as_of),
+            *(
+                stored_rows(relation.name, relation.columns, source(relation))
+                for relation in (*rows, *binding.superseded.values())
+                if relation.numbers and relation.name not in unchanged
             ),
             *([gaps(source(gap_rows), gap_rows.columns)] if gap_rows.numbers else []),
             lake_info(binding.as_of, [(relation.name, relation.watermark, relation.rows) for relation in rows]),

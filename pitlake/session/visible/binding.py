@@ -6,12 +6,12 @@ descriptor. The two receivers are sealed/process.py and in_process.py.
 
 import os
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from itertools import chain, count
+from itertools import chain
 
 import pyarrow as pa
 
@@ -27,16 +27,34 @@ from pitlake.session.visible.plan import Choice, Period, choose
 from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
 
 _CUTTERS = 2
-Take = Callable[["Relation", int, int], None]
-"""What receives a file: whose it is, its number and a descriptor, which is closed afterwards."""
+Take = Callable[[int], int]
+"""What receives a file: an open descriptor, which is closed afterwards. It returns the file's number."""
+
+
+@dataclass
+class Delivery:
+    """What was handed over of one cut: the numbers of its files, those without rows left out, and what they hold.
+
+    newest is in microseconds; by_name: some file lacks a column.
+    """
+
+    cut: Cut | None = None
+    numbers: list[int] = field(default_factory=list)
+    rows: int = 0
+    newest: int | None = None
+    by_name: bool = False
+
+    def is_of(self, cut: Cut) -> bool:
+        """Return whether a later session would be handed the very same files of a cut."""
+        return self.cut is not None and not cut.parts and replace(self.cut, bound=None) == replace(cut, bound=None)
 
 
 @dataclass(kw_only=True)
 class Relation:
     """One table as a session sees it: the files of its cuts; in open mode, whole files of the lake.
 
-    stored: the schema of the lake's rows; schema: that of cuts. Known once delivered: numbers (of its files that have
-    rows), by_cut (the same by cut), rows and newest (microseconds). by_name: some file lacks a column.
+    stored: the schema of the lake's rows; schema: that of cuts. numbers, rows, newest and by_name are the sums of its
+    deliveries, and known once all is delivered.
     """
 
     name: str
@@ -46,8 +64,8 @@ class Relation:
     cuts: tuple[Cut, ...]
     whole: tuple[DataFile, ...] = ()
     bound: int | None
+    deliveries: list[Delivery] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
-    by_cut: list[list[int]] = field(default_factory=list)
     rows: int = 0
     newest: int | None = None
     by_name: bool = False
@@ -63,22 +81,17 @@ class Relation:
         return f"files_of_{self.name}"
 
     @property
-    def sources(self) -> Iterator[DataFile]:
-        """Return every file of the lake that it is made from."""
-        yield from self.whole
-        for cut in self.cuts:
-            yield from cut.files
-
-    @property
     def watermark(self) -> datetime | None:
         """Return the newest available_at delivered."""
         return None if self.newest is None else from_micros(self.newest)
 
-    def count(self, facts: footer.Footer) -> None:
-        """Add the facts of a delivered file's footer."""
-        self.rows += facts.rows
-        if facts.newest is not None:
-            self.newest = facts.newest if self.newest is None else max(self.newest, facts.newest)
+    def add(self, delivery: Delivery) -> None:
+        """Take into account what was handed over."""
+        self.deliveries.append(delivery)
+        self.numbers += delivery.numbers
+        self.rows += delivery.rows
+        self.newest = _newer(self.newest, delivery.newest)
+        self.by_name |= delivery.by_name
 
 
 @dataclass
@@ -109,30 +122,37 @@ class Binding:
         }
         self.relations = [*rows, *self.superseded.values(), *self.words.values(), self._gaps()]
 
-    def deliver(self, cut_cache: CutCache, take: Take) -> None:
-        """Open and prove every file, and number and deliver those with rows. Raises SessionRefused: nothing may be
-        opened.
+    def deliver(self, cut_cache: CutCache, take: Take, earlier: "Binding | None" = None) -> None:
+        """Open and prove every file, give those with rows.
+
+        earlier: of the same datasets at an earlier instant, whose files were taken before and are not given again.
+        Raises SessionRefused: nothing may be opened.
         """
-        self.snapshot.fetch(file for relation in self.relations for file in relation.sources)
-        numbers = count()
+        deliveries = {relation.name: relation.deliveries for relation in earlier.relations} if earlier else {}
+        parts = [(relation, cut, _taken(cut, deliveries.get(relation.name, ())))
+                 for relation in self.relations for cut in relation.cuts]  # fmt: skip
+        new_files = chain.from_iterable(cut.files for _, cut, taken in parts if taken is None)
+        self.snapshot.fetch(chain(chain.from_iterable(relation.whole for relation in self.relations), new_files))
         make_cut = partial(cut_cache.open, at_once=1 if len(self.datasets) > 1 else workers())
         with ThreadPoolExecutor(_CUTTERS) as cutters:
-            cutting = deque[tuple[Relation, Future[list[int]]]]()
+            cutting = deque[tuple[Relation, Cut, Delivery | None, Future[list[int]]]]()
             try:
-                for relation in self.relations:
-                    for cut in relation.cuts:
-                        cached = cut_cache.open_again(cut)
-                        cutting.append((relation, cutters.submit(make_cut, cut) if cached is None else _done(cached)))
+                for relation, cut, taken in parts:
+                    cached = [] if taken else cut_cache.open_again(cut)
+                    promised = cutters.submit(make_cut, cut) if cached is None else _done(cached)
+                    cutting.append((relation, cut, taken, promised))
                 for relation in self.relations:
                     for file in relation.whole:
-                        _give(relation, numbers, open_file(file.path, relation.name), take, file)
+                        delivery = Delivery()
+                        _give(relation, delivery, open_file(file.path, relation.name), take, file)
+                        relation.add(delivery)
                 while cutting:
-                    relation, promised = cutting[0]
+                    relation, cut, taken, promised = cutting[0]
                     descriptors = deque(promised.result())
                     cutting.popleft()
-                    _give_made(relation, descriptors, numbers, take)
+                    relation.add(taken or _give_made(relation, cut, descriptors, take))
             finally:
-                for _, promised in cutting:
+                for *_, promised in cutting:
                     promised.cancel()
                     promised.add_done_callback(_close_result)
 
@@ -176,8 +196,8 @@ class Binding:
             schema=words.SCHEMA,
             cuts=tuple(replace(cut, indexes=dataset.searched) for cut in rows.cuts),
             whole=(),
+            deliveries=[],
             numbers=[],
-            by_cut=[],
         )
 
     def _relation(self, name: str, columns: tuple[str, ...], years: Cut, choice: Choice) -> Relation:
@@ -234,20 +254,26 @@ class Binding:
         return None if self.as_of is None else micros(self.as_of)
 
 
-def _give_made(relation: Relation, descriptors: deque[int], numbers: Iterator[int], take: Take) -> None:
-    before = len(relation.numbers)
+def _newer(first: int | None, second: int | None) -> int | None:
+    return max((each for each in (first, second) if each is not None), default=None)
+
+
+def _taken(cut: Cut, deliveries: Iterable[Delivery]) -> Delivery | None:
+    return next((delivery for delivery in deliveries if delivery.is_of(cut)), None)
+
+
+def _give_made(relation: Relation, cut: Cut, descriptors: deque[int], take: Take) -> Delivery:
+    delivery = Delivery(cut)
     try:
         while descriptors:
-            _give(relation, numbers, descriptors.popleft(), take)
-        relation.by_cut.append(relation.numbers[before:])
+            _give(relation, delivery, descriptors.popleft(), take)
     finally:
         for descriptor in descriptors:
             os.close(descriptor)
+    return delivery
 
 
-def _give(
-    relation: Relation, numbers: Iterator[int], descriptor: int, take: Take, whole: DataFile | None = None
-) -> None:
+def _give(relation: Relation, delivery: Delivery, descriptor: int, take: Take, whole: DataFile | None = None) -> None:
     try:
         facts = footer.read(descriptor)
         if whole is not None:  # what was made of a cut was proven when it was opened
@@ -255,11 +281,10 @@ def _give(
             footer.prove(facts, relation.name, relation.bound, stored, whole.rows)
         if not facts.rows:
             return
-        number = next(numbers)
-        relation.numbers.append(number)
-        relation.count(facts)
-        relation.by_name |= not facts.columns.issuperset(relation.columns)
-        take(relation, number, descriptor)
+        delivery.numbers.append(take(descriptor))
+        delivery.rows += facts.rows
+        delivery.newest = _newer(delivery.newest, facts.newest)
+        delivery.by_name |= not facts.columns.issuperset(relation.columns)
     finally:
         os.close(descriptor)
 

@@ -1,0 +1,166 @@
+"""What it costs to walk through time: 250 trading days, on each three questions about three datasets.
+
+Three ways in one run, on the lake of `bench.wall`: a session for each day, one session that moves, and DuckDB by hand
+over one Parquet file a table, sorted by company. First with nothing cached, then again. CPU time of all processes.
+"""
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import date, datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from bench import biglake
+from bench.figures import Figure, figure, processor
+from pitlake.clock import iso
+from pitlake.exchange import session as exchange_session
+from pitlake.lake import Lake
+from pitlake.session import Session, Viewpoint, open_session
+from pitlake.session.digest import sha256_of
+from pitlake.session.sealed import launcher
+from pitlake.session.visible.cut_cache import CutCache
+
+HOME = Path(".pitlake") / "bench"
+FULL = {"size": biglake.FULL, "days": 250}
+THREE = ("xbrl_facts", "news", "prices")
+FIRST = date(2023, 6, 1)
+QUESTIONS = (
+    """SELECT symbol, arg_max(close, available_at) AS close FROM {prices}
+    WHERE available_at > {t} - INTERVAL 10 DAY GROUP BY symbol ORDER BY symbol""",
+    """SELECT ticker, count(DISTINCT id) AS articles FROM {news}
+    WHERE available_at > {t} - INTERVAL 7 DAY GROUP BY ticker ORDER BY ticker""",
+    "SELECT concept, period_end, value_number FROM {facts} WHERE ticker = 'T00101' ORDER BY ALL",
+)
+SORTED_BY = {"prices": "symbol", "news": "ticker", "xbrl_facts": "ticker"}
+"""Columns by which a table's file is sorted."""
+NEWEST_FACTS = """QUALIFY row_number() OVER (
+    PARTITION BY cik, concept, unit, period_type, period_start, period_end, dimensions, members, ticker
+    ORDER BY available_at DESC) = 1"""
+Answers = Iterator[tuple[list[pa.Table], float]]
+"""What is answered each day, and the seconds that processes of sessions have computed since the day before."""
+
+
+def run(size: dict[str, int] = biglake.SMALL, days: int = 40, root: Path | None = None) -> list[Figure]:
+    """Every figure. root: a lake to use and leave in place; without one it is made and removed."""
+    launcher.warm(THREE)
+    home = root or HOME / f"walk-{size['facts']}"
+    lake = biglake.build(home, **size)
+    try:
+        moments = list(trading_closes(days))
+        with tempfile.TemporaryDirectory(dir=HOME) as scratch:
+            files = sorted_files(lake, Path(scratch))
+            return _figures(lake, moments, files, Path(scratch))
+    finally:
+        if root is None:
+            shutil.rmtree(home)
+
+
+def trading_closes(days: int) -> Iterator[datetime]:
+    """Half an hour after the exchange's close, on so many of its sessions."""
+    day, left = FIRST, days
+    while left:
+        if (session := exchange_session(day)) is not None:
+            yield session.close + timedelta(minutes=30)
+            left -= 1
+        day += timedelta(days=1)
+
+
+def anew(lake: Lake, cut_cache: CutCache, moments: list[datetime]) -> Answers:
+    """The answers of each day, of a session of its own."""
+    snapshot = lake.snapshot()
+    for moment in moments:
+        at = Viewpoint(as_of=moment, lake=lake)
+        with open_session(at, snapshot=snapshot, datasets=THREE, cut_cache=cut_cache) as session:
+            yield _asked(session, moment), session.cpu_seconds()
+
+
+def moving(lake: Lake, cut_cache: CutCache, moments: list[datetime]) -> Answers:
+    """The answers of each day, of one session that moves."""
+    at = Viewpoint(as_of=moments[0], lake=lake)
+    with open_session(at, snapshot=lake.snapshot(), datasets=THREE, cut_cache=cut_cache) as session:
+        computed = 0.0
+        for moment in moments:
+            session.advance(moment)
+            answers, now = _asked(session, moment), session.cpu_seconds()
+            yield answers, now - computed if now >= computed else now  # less: another process goes on
+            computed = now
+
+
+def by_hand(files: dict[str, Path], moments: list[datetime]) -> Answers:
+    """The answers of each day, of DuckDB over sorted files."""
+    with closing(duckdb.connect(":memory:", config={"threads": "1"})) as connection:
+        connection.execute("SET TimeZone='UTC'; SET parquet_metadata_cache=true")
+        for moment in moments:
+            yield [connection.sql(text).to_arrow_table() for text in _texts(files, moment)], 0.0
+
+
+def sorted_files(lake: Lake, folder: Path) -> dict[str, Path]:
+    """One file a table, sorted by company, as somebody would who has no lake."""
+    files = {name: folder / f"{name}.parquet" for name in THREE}
+    with closing(duckdb.connect(":memory:", config={"threads": "2"})) as connection:
+        for name, file in files.items():
+            paths = [each.path for each in lake.snapshot().files(name)]
+            connection.execute(
+                f"COPY (FROM read_parquet({paths!r}, hive_partitioning=false) ORDER BY {SORTED_BY[name]}, available_at)"
+                f" TO '{file}' (FORMAT parquet, COMPRESSION zstd)"
+            )
+    return files
+
+
+def _figures(lake: Lake, moments: list[datetime], files: dict[str, Path], scratch: Path) -> list[Figure]:
+    ways: dict[str, Callable[[], Answers]] = {}
+    for name, way in (("a session a day", anew), ("one that moves", moving)):
+        ways[name] = partial(way, Lake(lake.root), CutCache(scratch / name.replace(" ", "-")), moments)
+    ways["DuckDB, sorted files"] = partial(by_hand, files, moments)
+    figures, right = [], None
+    for time_of in ("first", "again"):
+        taken = {name: _timed(way) for name, way in ways.items()}
+        for answers, _, _ in taken.values():
+            right = right or answers
+            assert answers == right, "the ways don't agree"
+        other = taken["DuckDB, sorted files"][1]
+        for name, (_, cpu, wall) in taken.items():
+            what = f"walk {len(moments)} days, {name}, {time_of}"
+            figures.append(
+                figure(what, cpu, "s of CPU", baseline=f"DuckDB over sorted files, {other:.1f} s", ratio=cpu / other)
+            )
+            figures.append(figure(f"{what}, by the clock", wall, "s"))
+    return figures
+
+
+def _timed(way: Callable[[], Answers]) -> tuple[list[str], float, float]:
+    """What the answers of all days come to, and the seconds they took, of all processes and by the clock."""
+    zygote = processor(launcher._zygote.process.pid)  # counts this process too
+    started, computed, answers, of_sessions = time.perf_counter(), zygote(), [], 0.0
+    for tables, seconds in way():
+        of_sessions += seconds
+        answers.append(" ".join(map(sha256_of, tables)))
+    return answers, zygote() - computed + of_sessions, time.perf_counter() - started
+
+
+def _asked(session: Session, moment: datetime) -> list[pa.Table]:
+    return [
+        session.sql(text).arrow()
+        for text in _questions({"prices": "prices", "news": "news", "facts": "xbrl_facts"}, moment)
+    ]
+
+
+def _texts(files: dict[str, Path], moment: datetime) -> list[str]:
+    """The questions by hand: the filter written out, and the newest revisions of facts by a window."""
+    seen = f"WHERE available_at <= TIMESTAMPTZ '{iso(moment)}'"
+    sources = {
+        "prices": f"(FROM '{files['prices']}' {seen})",
+        "news": f"(FROM '{files['news']}' {seen})",
+        "facts": f"(FROM '{files['xbrl_facts']}' {seen} {NEWEST_FACTS})",
+    }
+    return _questions(sources, moment)
+
+
+def _questions(sources: dict[str, str], moment: datetime) -> list[str]:
+    return [text.format(**sources, t=f"TIMESTAMPTZ '{iso(moment)}'") for text in QUESTIONS]

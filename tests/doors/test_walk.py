@@ -1,0 +1,47 @@
+"""A walk through time: one session that moves from instant to instant."""
+
+import shutil
+
+import pytest
+
+import pitlake
+from pitlake.answers import receipts
+from pitlake.errors import SessionLost
+from pitlake.lake import Lake
+from tests.doors.conftest import small
+
+DAYS = ("2024-02-15T21:00:00Z", "2024-02-15T21:00:00Z", "2024-03-01T21:00:00Z")
+
+
+@pytest.fixture(scope="module")
+def small_lake(tmp_path_factory):
+    return small(tmp_path_factory.mktemp("small") / "lake")
+
+
+def test_a_walk_is_one_session_that_is_closed_at_its_end(small_lake):
+    seen = []
+    for session in pitlake.walk(DAYS, lake=small_lake, datasets=["news"]):
+        (told,) = session.sql("SELECT as_of()::VARCHAR, max(available_at) <= as_of() FROM news").rows()
+        seen.append((session, *told))
+    assert {id(each) for each, _, _ in seen} == {id(session)}
+    assert [at[:10] for _, at, _ in seen] == ["2024-02-15", "2024-02-15", "2024-03-01"]
+    with pytest.raises(SessionLost, match="closed"):
+        session.sql("SELECT 1")
+    walk = pitlake.walk(DAYS, lake=small_lake, datasets=["news"])
+    session = next(walk)
+    walk.close()
+    with pytest.raises(SessionLost, match="closed"):
+        session.sql("SELECT 1")
+
+
+@pytest.mark.parametrize("hindsight", ["show", "omit"])
+def test_a_receipt_of_a_walk_is_replayed(small_lake, tmp_path, hindsight):
+    lake = Lake(shutil.copytree(small_lake.root, tmp_path / "lake"))
+    kept = [
+        session.run("news_latest", ticker="NOG").keep()
+        for session in pitlake.walk(DAYS, lake=lake, datasets=["news", "names"], hindsight=hindsight)
+    ]
+    for name in kept:
+        receipt = receipts.find(name, lake.root)
+        assert receipts.replay(receipt, lake).receipt == receipt
+    assert len(set(kept)) == 2

@@ -1,0 +1,226 @@
+"""Sessions that move forward: as one opened at the later instant, and never with a row that is not public yet."""
+
+import io
+import os
+import signal
+from datetime import timedelta
+
+import psutil
+import pyarrow.parquet as pq
+import pytest
+
+import pitlake
+from pitlake.errors import BadInput, LimitExceeded, SessionLost, SessionRefused
+from pitlake.session import Limits
+from pitlake.session.sealed import process
+from tests.session.test_days import bytes_of_files, paths_of_files
+from tests.session.toylake import T, gap, row
+
+DAY = timedelta(days=1)
+US = timedelta(microseconds=1)
+START = T - 100 * DAY
+INSTANTS = (START, START, START + US, *(START + days * DAY for days in (1, 2, 3, 9, 40, 99)), T - US, T, T + 9 * DAY)
+QUESTIONS = (
+    "FROM charts",
+    "SELECT * FROM charts_revisions ORDER BY track, available_at",
+    "FROM sales",
+    "FROM gaps",
+    "FROM lake_info",
+    "SELECT artist, sum(score) FROM charts GROUP BY artist",
+    "SELECT now(), as_of(), today(), random()",
+    "SELECT count(*) FROM charts WHERE available_at > now() - INTERVAL 5 DAY",
+)
+ISOLATIONS = pytest.mark.parametrize("isolation", ["process", "in_process"])
+
+
+@pytest.fixture
+def filled(lake):
+    lake.add("charts", [row(f"t{number % 17}", T - 110 * DAY + number * 7 * DAY / 12, number) for number in range(220)])
+    lake.add("sales", [row("first", START + 3 * DAY)])  # before it there is none
+    lake.add("gaps/charts", [gap(START + days * DAY + US, locator=f"Track:{days}") for days in range(0, 100, 4)])
+    return lake
+
+
+def answers(session):
+    return [session.sql(question).receipt for question in QUESTIONS]
+
+
+@ISOLATIONS
+def test_a_session_that_moved_is_as_one_that_was_opened_there(filled, ask_of, isolation):
+    moving = ask_of(filled, INSTANTS[0], isolation=isolation)
+    for instant in INSTANTS:
+        moving.advance(instant)
+        fresh = ask_of(filled, instant, isolation=isolation)
+        assert (moving.as_of, moving.newest, moving.version) == (fresh.as_of, fresh.newest, fresh.version)
+        assert answers(moving) == answers(fresh)
+        assert moving.company("NOG").notes == fresh.company("NOG").notes
+
+
+def test_its_process_goes_on_and_is_followed_by_another_where_it_has_no_room(filled, ask_of, monkeypatch):
+    monkeypatch.setattr(process, "SPARE_FILES", 5)
+    session = ask_of(filled, START)
+    processes = []
+    for days in range(1, 30):
+        session.advance(START + days * DAY)
+        session.sql("FROM charts")
+        processes.append(session._backend.pid)
+    assert 1 < len(set(processes)) < 20
+    assert not any(map(psutil.pid_exists, set(processes[:-1]) - {processes[-1]}))
+
+
+def test_the_process_has_no_row_that_is_not_public_yet_and_can_open_nothing_new(filled, ask_of):
+    session = ask_of(filled, START)
+    session.advance(START + DAY)
+    first, pid = paths_of_files(session), session._backend.pid
+    for days in range(2, 8):
+        tables = [pq.read_table(io.BytesIO(content)) for content in bytes_of_files(session) if content]
+        newest = max(filter(None, session.newest.values()))
+        assert max(max(table["available_at"].to_pylist()) for table in tables) == newest <= session.as_of
+        session.advance(START + days * DAY)
+        assert (session._backend.pid, paths_of_files(session)) == (pid, first)
+    modified = {session.sql(f"SELECT epoch(last_modified) FROM read_blob('{path}')").rows()[0][0] for path in first}
+    assert modified == {0.0}
+
+
+@pytest.mark.parametrize(
+    ("instant", "problem"),
+    [(START - US, "is before"), ("2999-01-01T00:00:00Z", "future"), ("2024-02-15", "as_of"), (None, "as_of")],
+)
+def test_a_session_moves_only_forward_to_an_instant_that_has_passed(filled, ask_of, instant, problem):
+    session = ask_of(filled, START)
+    before = answers(session)
+    with pytest.raises((BadInput, TypeError), match=problem):
+        session.advance(instant)
+    assert session.as_of == START
+    assert answers(session) == before
+
+
+@ISOLATIONS
+def test_open_mode_has_no_instant_to_move_from(filled, ask_of, isolation):
+    with pytest.raises(BadInput, match="open mode"):
+        ask_of(filled, None, open_mode=True, isolation=isolation).advance(T)
+
+
+@ISOLATIONS
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda session: session.load("mine", [{"x": 1}]),
+        lambda session: session.sql("CREATE TABLE mine AS SELECT 1 AS x"),
+        lambda session: session.sql("CREATE TEMP VIEW charts AS SELECT 1 AS x"),
+        lambda session: session.sql("CREATE OR REPLACE MACRO as_of() AS TIMESTAMPTZ '1999-01-01'"),
+        lambda session: session.sql("SET VARIABLE x = 5"),
+        lambda session: session.sql("BEGIN"),
+        lambda session: session.sql("DROP VIEW charts_revisions CASCADE"),
+        lambda session: session.sql("CREATE SCHEMA s; USE s"),
+    ],
+)
+def test_nothing_that_was_made_in_it_is_there_any_more(filled, ask_of, isolation, made):
+    session = ask_of(filled, START, isolation=isolation)
+    made(session)
+    session.advance(T)
+    assert answers(session) == answers(ask_of(filled, T, isolation=isolation))
+    assert session.sql("SELECT getvariable('x')").rows() == [(None,)]
+    assert session.sql("SELECT count(*) FROM duckdb_tables()").rows() == [(0,)]
+
+
+def test_limits_and_what_is_called_with_each_answer_stay(filled, ask_of):
+    seen, asked = [], []
+    session = ask_of(filled, START, limits=Limits(rows=1, seconds=30))
+    session.on_result, session.on_advance = (lambda result: asked.append(result.receipt.question.as_of)), seen.append
+    session.advance(T)
+    session.sql("SELECT 1")
+    with pytest.raises(LimitExceeded):
+        session.sql("FROM charts_revisions")
+    assert (seen, asked) == ([T], ["2024-02-15T21:00:00Z"])
+
+
+def test_who_is_told_of_a_later_instant_may_refuse_it(filled, ask_of):
+    def refuse(instant):
+        raise BadInput("as_of", "is held out", "ask earlier")
+
+    session = ask_of(filled, START)
+    session.on_advance = refuse
+    with pytest.raises(BadInput, match="held out"):
+        session.advance(T)
+    assert session.as_of == START
+
+
+@pytest.mark.parametrize("noticed", [True, False])
+def test_a_session_whose_process_was_killed_comes_back(filled, ask_of, noticed):
+    session = ask_of(filled, START)
+    session.advance(START + DAY)
+    os.kill(session._backend.pid, signal.SIGKILL)
+    if noticed:
+        with pytest.raises(SessionLost):
+            session.sql("FROM charts")
+    session.advance(T)
+    assert answers(session) == answers(ask_of(filled, T))
+
+
+def test_what_is_not_proven_loses_the_session_until_it_can_be(filled, ask_of, monkeypatch):
+    session = ask_of(filled, START)
+    session.advance(START + DAY)
+    pid = session._backend.pid
+    deliver = process.Binding.deliver
+
+    def refused(binding, cut_cache, take, earlier=None):
+        deliver(binding, cut_cache, take, earlier)
+        raise SessionRefused("charts", "a later row")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(process.Binding, "deliver", refused)
+        with pytest.raises(SessionRefused):
+            session.advance(T)
+    assert not psutil.pid_exists(pid)  # it may hold rows of an instant that it did not get to
+    with pytest.raises(SessionLost, match="move it again"):
+        session.sql("FROM charts")
+    session.advance(T)
+    assert answers(session) == answers(ask_of(filled, T))
+
+
+@ISOLATIONS
+def test_a_closed_session_stays_closed_and_leaves_nothing(filled, ask_of, isolation, leftovers):
+    ask_of(filled, START).close()  # what the first session of all leaves
+    before = leftovers()
+    session = ask_of(filled, START, isolation=isolation)
+    for days in (1, 2, 60):
+        session.advance(START + days * DAY)
+        session.sql("FROM charts")
+    session.close()
+    with pytest.raises(SessionLost, match="closed"):
+        session.advance(T)
+    assert leftovers()[0] == before[0]
+    assert leftovers()[1] <= before[1]
+
+
+def test_a_session_that_is_closed_while_it_moves_is_closed(filled, ask_of, monkeypatch, leftovers):
+    session = ask_of(filled, START)
+    before, deliver = leftovers()[0], process.Binding.deliver
+
+    def closing(binding, *arguments):
+        session.close()
+        deliver(binding, *arguments)
+
+    monkeypatch.setattr(process.Binding, "deliver", closing)
+    with pytest.raises(SessionLost, match="closed"):
+        session.advance(T)
+    assert leftovers()[0] == before - 1
+
+
+@pytest.mark.parametrize(
+    ("instants", "options", "problem"),
+    [
+        (["2024-02-15T21:00:00Z", "2024-02-14T21:00:00Z"], {}, "instants: 2024-02-14T21:00:00Z follows 2024-02-15"),
+        (["2999-02-15T21:00:00Z"], {}, "instants: is in the future"),
+        (["2024-02-15"], {}, "instants"),
+        (["2024-02-15T21:00:00Z"], {"open_mode": True}, "open_mode"),
+    ],
+)
+def test_a_walk_is_refused_before_anything_is_opened(instants, options, problem):
+    with pytest.raises(BadInput, match=problem):
+        pitlake.walk(instants, lake="/nowhere", **options)
+
+
+def test_a_walk_of_no_day_opens_nothing():
+    assert list(pitlake.walk([], lake="/nowhere")) == []
