@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 SETTINGS_VARIABLE = "FORGE_CONFIG"
 SKILLS_VARIABLE = "FORGE_SKILLS"
+WALKS = "-walks"
+"""What the folder of a desk's backtests is called after its memory."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,8 @@ class Desk:
     @property
     def tape(self) -> Tape:
         """The tape of all decisions, live or simulated."""
-        return Tape(f"{self.beside}-tape.sqlite")
+        walked = self.beside.with_name("tape.sqlite")
+        return Tape(walked if self.run and walked.exists() else f"{self.beside}-tape.sqlite")
 
     def memory(self, clock: Clock | None = None) -> Memory:
         """Return the memory of a clock (default: the desk's own). The caller closes it."""
@@ -96,22 +99,24 @@ class Desk:
         from forge.walk.run import Ground
 
         place = Lake(lake).root
-        return Ground(Path(f"{self.beside}-walks"), place, self.routing.model, self.config, self.skills)
+        return Ground(Path(f"{self.beside}{WALKS}"), place, self.routing.model, self.config, self.skills)
 
 
 def desk(lake: str | Path | None = None) -> Desk:
     """Return the desk of a memory's lake (default $FORGE_LAKE, else ./.pitlake/forge).
 
     The memory of a backtest, `<lake>-simulated-<run>`, is read-only. $FORGE_CONFIG, else `<lake>.toml`, holds the
-    settings; $FORGE_SKILLS, else `<lake>-skills`, the PM's own skills. Raises BadInput for unreadable settings, and for
-    a missing folder named by $FORGE_SKILLS.
+    settings; $FORGE_SKILLS, else `<lake>-skills`, the PM's own skills; a backtest has those of the live memory. Raises
+    BadInput for unreadable settings, and for a missing folder named by $FORGE_SKILLS.
     """
     root, run = parse_backtest_root(lake_root(lake))
     beside = Lake(root).root
+    walks = beside.parent.parent
+    owner = walks.with_name(walks.name.removesuffix(WALKS)) if run and walks.name.endswith(WALKS) else beside
     settings_file = os.environ.get(SETTINGS_VARIABLE)
-    settings = Path(settings_file or f"{beside}.toml")
+    settings = Path(settings_file or f"{owner}.toml")
     config = load(settings) if settings_file or settings.exists() else Config()
-    return Desk(root, beside, settings, config, _skills(f"{beside}-skills"), run)
+    return Desk(root, beside, settings, config, _skills(f"{owner}-skills"), run)
 
 
 def memories(lake: str | Path | None = None) -> dict[str, str]:
@@ -123,7 +128,7 @@ def memories(lake: str | Path | None = None) -> dict[str, str]:
 
 
 def _walked(beside: Path) -> list[Path]:
-    return list(Path(f"{beside}-walks").glob("*/memory-simulated-*"))
+    return list(Path(f"{beside}{WALKS}").glob("*/memory-simulated-*"))
 
 
 def _skills(beside: str) -> Path | None:

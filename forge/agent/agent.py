@@ -23,6 +23,7 @@ from forge.agent.tasks.crew import Crew
 from forge.agent.tasks.subagent import TaskContext
 from forge.agent.tools.fetch import Asks, Shelf
 from forge.agent.tools.toolset import agent_tools
+from forge.core.bundle import keep_skills
 from forge.core.config import Config
 from forge.core.embedder import Meaning, VectorCache
 from forge.core.skill_loader import SkillLoader
@@ -55,7 +56,7 @@ class Decided:
 
 @dataclass
 class Turn:
-    """A running turn: its inputs, files and conversation."""
+    """A running turn: its inputs, files and conversation. skills: the folder of those that it was begun with."""
 
     decision: str
     inputs: dict[str, Any]
@@ -63,6 +64,7 @@ class Turn:
     conversation: Conversation
     lane: Lane
     memory: Memory
+    skills: Path | None
 
 
 @dataclass(frozen=True)
@@ -218,16 +220,20 @@ class Agent:
         remembered = memory.hydrate(
             inputs["remembered"], session=inputs["session"], event=inputs["event"], turn=inputs["as_of"]
         )
+        skills = keep_skills(self.tape, decision, self.skills, record=mode == "record")
         help_pages = HelpBackend(self._viewpoint(inputs))
-        fs = ForgeFS(memory, remembered, Guardrails(self.config.guardrails), self.skills, help_pages=help_pages)
+        fs = ForgeFS(memory, remembered, Guardrails(self.config.guardrails), skills, help_pages=help_pages)
         system = system_prompt(fs, inputs["turn"], sessions.history_tail(fs) if inputs["turn"] > 1 else None)
+        lane = self.tape.lane(decision, mode=mode)
+        message = dated(inputs["text"], instant(inputs["as_of"]), inputs["trained_to"])
         return Turn(
             decision,
             inputs,
             fs,
-            Conversation(system, [dated(inputs["text"], instant(inputs["as_of"]), inputs["trained_to"])]),
-            self.tape.lane(decision, mode=mode),
+            Conversation(lane.keep_content("system", system), [message]),
+            lane,
             memory,
+            skills,
         )
 
     async def _run(self, turn: Turn, on_progress: Callable[[str], None]) -> tuple[str, End]:
@@ -249,7 +255,7 @@ class Agent:
             meaning,
             asks,
             shelf,
-            self.skills,
+            turn.skills,
             HelpBackend(self._viewpoint(turn.inputs)),
             self.config.executor,
             limits,
@@ -306,7 +312,7 @@ class Agent:
             models=cut_offs,
             exposure=exposure(cut_offs.values(), at),
             prompt=digest(turn.conversation.system),
-            skills=SkillLoader(self.skills).sha256(),
+            skills=SkillLoader(turn.skills).sha256(),
             journal=(head.seq, head.chain),
             end=end,
             answer=digest(answer),

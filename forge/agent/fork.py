@@ -142,6 +142,9 @@ async def fork(agent: Agent, decision: str, change: ForkChange) -> Forked:
         with closing(Memory(Path(folder) / "memory", journal, agent.memory.journal.clock)) as memory:
             tape = _Tape(Path(folder) / "tape.sqlite", agent.tape, change)
             tape.begin(decision, inputs)
+            if change.skills is None:
+                for name, content in agent.tape.contents(decision).items():
+                    tape.keep_content(decision, name, content)
             other = replace(
                 agent, memory=memory, tape=tape, models=change.models or agent.models, version=inputs["market"]
             )

@@ -5,7 +5,6 @@ A command that needs a model fails with exit code 2 and says what to set if ther
 
 import asyncio
 import json
-import os
 import shlex
 from dataclasses import asdict
 from importlib.util import find_spec
@@ -17,6 +16,7 @@ import click
 from forge.cli.account import COMMANDS as ACCOUNT_COMMANDS
 from forge.cli.book import COMMANDS as BOOK_COMMANDS
 from forge.cli.desk import COMMANDS, lake_option
+from forge.cli.memories import choose_memory, run_option
 from forge.cli.skills import skills
 from forge.cli.walk import backtest, fork
 
@@ -55,24 +55,7 @@ def command(context: click.Context, name: str | None) -> None:
 
     Ask it, read its memory, replay its decisions, approve what it proposes.
     """
-    if name is None:
-        return
-    from forge.desk import memories as roots_by_name
-    from forge.memory.memory import LAKE_VARIABLE
-    from pitlake.errors import BadInput, choice
-
-    roots = roots_by_name()
-    if name not in roots:
-        raise BadInput("--memory", f"there is no memory {name[:40]!r}", choice(name, list(roots)))
-    before = os.environ.get(LAKE_VARIABLE)
-    os.environ[LAKE_VARIABLE] = roots[name]
-
-    def restore() -> None:
-        os.environ.pop(LAKE_VARIABLE)
-        if before is not None:
-            os.environ[LAKE_VARIABLE] = before
-
-    context.call_on_close(restore)
+    choose_memory(context, name)
 
 
 @command.command()
@@ -159,6 +142,7 @@ def search(scope: str, query: str, filters: str | None, as_of: str | None, simul
     is_flag=True,
     help="Call the tools again and compare their answers with the tape [default: read answers from the tape].",
 )
+@run_option
 @lake_option
 @form_option
 def replay(decision: str, live_tools: bool, lake: str | None, form: str) -> None:
@@ -179,6 +163,7 @@ def replay(decision: str, live_tools: bool, lake: str | None, form: str) -> None
     show_default=True,
     help="How to write the lineage.",
 )
+@run_option
 def why(decision: str, form: str) -> None:
     """Show what a decision rests on and what became of it."""
     from forge.agent import lineage

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from forge.cli.memories import run_option
+
 if TYPE_CHECKING:
     from forge.agent.fork import ForkChange
     from forge.walk.run import Ground
@@ -87,6 +89,7 @@ def backtest(  # noqa: PLR0913 - its options
 @click.option(
     "--lake", metavar="ROOT", help="Folder or URL of the market's lake [default: $PITLAKE_LAKE, else ./.pitlake/lake]."
 )
+@run_option
 def fork(decision: str, step: int, change: str, lake: str | None) -> None:
     """Repeat a decision with one input changed.
 

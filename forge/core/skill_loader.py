@@ -17,6 +17,8 @@ from pitlake.errors import BadInput, choice
 
 OURS = Path(__file__).parents[1] / "skills"
 MOST_DESCRIPTION = 80
+WHOLE = ".whole"
+"""A file in a folder that has all skills, so that Forge's own are not added."""
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _FRONT = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 
@@ -53,7 +55,8 @@ class SkillLoader:
     """The available skills. own: the PM's folder. Raises BadInput naming the file of a skill that can't be read."""
 
     def __init__(self, own: Path | None = None, ours: Path = OURS) -> None:
-        skills = [meta for folder in (ours, own) if folder and folder.is_dir() for meta in _scanned(folder)]
+        folders = (own,) if own and (own / WHOLE).exists() else (ours, own)
+        skills = [meta for folder in folders if folder and folder.is_dir() for meta in _scanned(folder)]
         self.index = dict(sorted({meta.name: meta for meta in skills}.items()))
 
     def resolve_name(self, name: str) -> str:

@@ -33,8 +33,11 @@ CREATE TABLE IF NOT EXISTS requests (
   request INTEGER PRIMARY KEY, decision TEXT NOT NULL, model TEXT NOT NULL, tokens INTEGER NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS ends (request INTEGER PRIMARY KEY, answered INTEGER NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS failures (decision TEXT NOT NULL, reason TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS contents (sha256 TEXT PRIMARY KEY, content TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS bundles (
+  decision TEXT NOT NULL, name TEXT NOT NULL, sha256 TEXT NOT NULL, PRIMARY KEY (decision, name)) STRICT;
 """
-TABLES = ("decisions", "receipts", "steps", "requests", "ends", "failures")
+TABLES = ("decisions", "receipts", "steps", "requests", "ends", "failures", "contents", "bundles")
 _APPEND_ONLY = """
 CREATE TRIGGER IF NOT EXISTS {0}_{1} BEFORE {1} ON {0} BEGIN SELECT RAISE(ABORT, 'a tape is never changed'); END;
 """
@@ -235,6 +238,23 @@ class Tape:
             row = connection.execute("SELECT receipt FROM receipts WHERE decision = ?", (decision,)).fetchone()
         return row[0] if row else None
 
+    def keep_content(self, decision: str, name: str, content: str) -> str:
+        """Record a text that a decision is made with, such as its prompt, and return the one on the tape.
+
+        Equal texts of many decisions are stored once. The first text of a name is never replaced.
+        """
+        sha256 = digest(content)
+        with self._open() as connection:
+            connection.execute("INSERT OR IGNORE INTO contents VALUES (?, ?)", (sha256, content))
+            connection.execute("INSERT OR IGNORE INTO bundles VALUES (?, ?, ?)", (decision, name, sha256))
+        return self.contents(decision)[name]
+
+    def contents(self, decision: str) -> dict[str, str]:
+        """Return the texts that a decision was made with, by name."""
+        chosen = "SELECT name, content FROM bundles JOIN contents USING (sha256) WHERE decision = ?"
+        with self._open() as connection:
+            return dict(connection.execute(chosen, (decision,)).fetchall())
+
     def lane(self, decision: str, name: str = MAIN, mode: Mode = "record") -> "Lane":
         """Return the lane of one asker in a decision's tape."""
         return Lane(self, decision, name, mode)
@@ -264,6 +284,7 @@ class Lane:
     def __init__(self, tape: Tape, decision: str, name: str, mode: Mode) -> None:
         self.tape, self.decision, self.name, self.mode = tape, decision, name, mode
         self.at = 0
+        self._contents: dict[str, str] = {}
 
     @property
     def next_id(self) -> str:
@@ -294,6 +315,16 @@ class Lane:
                 change = f"answer of {_name(request)}: {difference(recorded.answer, answer)}"
                 raise Diverged(self.name, self.at, kind, change)
         return recorded.answer
+
+    def keep_content(self, name: str, content: str) -> str:
+        """Return the tape's text of this name, else this one, which is recorded unless the lane is replayed."""
+        key = f"{self.name} {name}"
+        if key not in self._contents:
+            recorded = self.tape.contents(self.decision).get(key)
+            if recorded is None and self.mode == "record":
+                recorded = self.tape.keep_content(self.decision, key, content)
+            self._contents[key] = content if recorded is None else recorded
+        return self._contents[key]
 
     def record(self, request: Any, answer: str) -> None:
         """Record an outcome as the next step. Raises Diverged if the tape has another outcome there."""

@@ -3,11 +3,11 @@
 import asyncio
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import NoReturn
 
-from forge.core.tape import Lane, Mode, Tape
-from forge.model.messages import Answer, Model, ModelFailed, NoModel, Request, dump_answer, load_answer
+from forge.core.tape import Lane, Mode, Tape, canonical
+from forge.model.messages import Answer, Model, ModelFailed, NoModel, Request, ToolSpec, dump_answer, load_answer
 
 
 class Taped:
@@ -20,10 +20,19 @@ class Taped:
     async def ask(self, request: Request) -> Answer:
         """Return the tape's answer, else the model's. Raises ModelFailed, Diverged."""
 
+        request = self._as_recorded(request)
+
         async def ask() -> str:
             return dump_answer(await self._model.ask(request))
 
         return load_answer(await self._lane.once("model", {"model": self.id, **request.canonical()}, ask))
+
+    def _as_recorded(self, request: Request) -> Request:
+        """Return a request with the prompt and tools that the lane began with, whatever they are by now."""
+        tools = canonical([asdict(tool) for tool in request.tools])
+        recorded = json.loads(self._lane.keep_content("tools", tools))
+        system = self._lane.keep_content("system", request.system)
+        return replace(request, system=system, tools=tuple(ToolSpec(**tool) for tool in recorded))
 
 
 @dataclass(frozen=True)

@@ -73,8 +73,11 @@ def test_a_changed_tool_result_names_its_step_and_what_changed(tape):
         run(tape, [], [Echo("GDP 17149.7")], mode="live-tools")
 
 
-def test_a_changed_prompt_names_the_first_step(tape):
+def test_a_changed_prompt_names_the_first_step_where_the_tape_has_none_of_its_own(tape, monkeypatch):
     run(tape, SCRIPT, [Echo()])
+    _, _, talk = run(tape, [], [Echo()], mode="strict", system="You are Force.")
+    assert talk.messages[-1].text == "growth slowed"
+    monkeypatch.setattr(Tape, "contents", lambda tape, decision: {})
     with pytest.raises(Diverged, match=r"step 1 of agent \(model\) differs: request: system was 'You are Forge.', now"):
         run(tape, [], [Echo()], mode="strict", system="You are Force.")
 

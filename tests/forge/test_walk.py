@@ -189,6 +189,28 @@ def test_the_command_walks_tells_its_progress_and_writes_the_page(lake, tmp_path
     assert (tmp_path / "forge-walks" / "2014-05-09-to-2014-05-09.html").read_text().startswith("<!doctype html>")
 
 
+def test_a_decision_of_a_backtest_is_replayed_and_explained_on_the_command_line(lake, tmp_path, monkeypatch):
+    monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
+    asked = replace(DAYS, name="spring", until=SINCE)
+    (tmp_path / "forge.toml").write_text("[guardrails]\nmax_gross = 150\n")
+    run(asked, replace(desk().ground(lake), models=scripted))
+    decision = "D-end_of_day-20140507T203000Z"
+
+    def command(*arguments):
+        return CliRunner().invoke(cli.command, arguments)
+
+    replayed = command("replay", decision, "--run", "spring", "--lake", str(lake))
+    assert (replayed.exit_code, replayed.stderr.splitlines()[-1]) == (0, "0 differences"), replayed.output
+    live = command("replay", decision, "--run", "spring", "--live-tools", "--lake", str(lake))
+    assert (live.exit_code, live.stderr.splitlines()[-1]) == (0, "0 differences"), live.output
+    assert f"{decision} → E-001 (wrote)" in command("why", decision, "--run", "spring").stdout
+    with_change = command(
+        "fork", decision, "--run", "spring", "--step", "1", "--set", "answer=No.", "--lake", str(lake)
+    )
+    assert (with_change.exit_code, "No." in with_change.stdout) == (0, True), with_change.output
+    assert "there is no memory 'sprin'" in str(command("replay", decision, "--run", "sprin").exception)
+
+
 def test_the_command_needs_a_model_and_says_which(tmp_path, monkeypatch):
     monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)

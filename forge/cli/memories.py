@@ -1,0 +1,39 @@
+"""Which memory a command works on: `pitlake forge --memory NAME …` and `--run NAME`."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+
+def choose_memory(context: click.Context, name: str | None) -> None:
+    """Let a command and what it calls work on a memory, by its name. Raises BadInput for an unknown one."""
+    if name is None:
+        return
+    from forge.desk import memories
+    from forge.memory.memory import LAKE_VARIABLE
+    from pitlake.errors import BadInput, choice
+
+    roots = memories()
+    if name not in roots:
+        raise BadInput("--memory", f"there is no memory {name[:40]!r}", choice(name, list(roots)))
+    before = os.environ.get(LAKE_VARIABLE)
+    os.environ[LAKE_VARIABLE] = roots[name]
+
+    def restore() -> None:
+        os.environ.pop(LAKE_VARIABLE)
+        if before is not None:
+            os.environ[LAKE_VARIABLE] = before
+
+    context.call_on_close(restore)
+
+
+def _of_run(context: click.Context, _option: click.Parameter, name: str | None) -> None:
+    choose_memory(context, name)
+
+
+def run_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--run NAME` to a command, which then works on the memory and tape of that backtest."""
+    text = "The backtest that made it, as `pitlake forge memories` names it [default: none]."
+    return click.option("--run", metavar="NAME", callback=_of_run, expose_value=False, help=text)(command)

@@ -1,0 +1,57 @@
+"""The skills of a decision, kept on its tape by content: a replay reads them as they were, whatever they are by now."""
+
+import base64
+import json
+import tempfile
+from pathlib import Path
+
+from forge.core.skill_loader import WHOLE, SkillLoader
+from forge.core.tape import Tape, canonical, digest
+
+SKILLS = "skills"
+
+
+def keep_skills(tape: Tape, decision: str, own: Path | None, *, record: bool) -> Path | None:
+    """Return a folder of the skills that a decision was begun with, and of no others.
+
+    Args:
+        tape: The tape, next to which the folder is.
+        decision: Its name.
+        own: The PM's folder of skills, for a decision that has none on the tape.
+        record: Whether such a decision's skills are recorded; `own` is returned otherwise.
+    """
+    recorded = tape.contents(decision).get(SKILLS)
+    if recorded is None:
+        if not record:
+            return own
+        recorded = tape.keep_content(decision, SKILLS, _pack(SkillLoader(own)))
+    return _unpack(recorded, tape.place.with_name(f"{tape.place.name}-skills"))
+
+
+def _pack(loader: SkillLoader) -> str:
+    files = {
+        f"{name}/{path.relative_to(meta.path).as_posix()}": base64.b64encode(path.read_bytes()).decode()
+        for name, meta in loader.index.items()
+        for path in meta.path.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    return canonical(files)
+
+
+def _unpack(content: str, folder: Path) -> Path:
+    place = folder / digest(content)
+    if not place.is_dir():
+        folder.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder) as draft:
+            new = Path(draft) / place.name
+            for name, text in json.loads(content).items():
+                file = new / name
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(base64.b64decode(text))
+            (new / WHOLE).touch()
+            try:
+                new.rename(place)
+            except OSError:
+                if not place.is_dir():  # another process was first
+                    raise
+    return place

@@ -1,0 +1,101 @@
+"""A decision's prompt, skills and tools are on its tape: whatever they become, its replay is the same."""
+
+import asyncio
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from forge.agent import prompt
+from forge.agent.agent import Agent
+from forge.agent.tools.fetch import FetchTool
+from forge.core.clock import Simulated
+from forge.core.tape import Diverged, Tape
+from forge.memory import Memory
+from forge.model import Answer, Call
+from forge.model.scripted import Scripted
+
+T = "2014-05-29T12:29:59Z"
+
+
+def say(text, *calls):
+    made = tuple(Call(name, arguments, f"id{number}") for number, (name, arguments) in enumerate(calls))
+    return Answer(text, made, "tools" if made else "stop", "scripted-1", 10, 10)
+
+
+SCRIPT = [
+    say("", ("read", {"path": "/skills/"}), ("read", {"path": "/skills/my-method/SKILL.md"})),
+    say("", ("dispatch", {"id": "look", "skill": "my-method", "objective": "Look."})),
+    say("## SUMMARY\n\nNothing moved."),
+    say("", ("collect", {"target": "all"})),
+    say("Nothing moved."),
+]
+
+
+def skill(folder, name, text):
+    place = folder / name
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "SKILL.md").write_text(f"---\nname: {name}\ndescription: {text}\nallowed-tools: read\n---\n\n{text}\n")
+
+
+@pytest.fixture
+def decided(tmp_path):
+    skill(tmp_path / "skills", "my-method", "Look twice.")
+    memory = Memory(tmp_path / "forge", clock=Simulated("test", T))
+    models = {"agent": Scripted([SCRIPT[0], SCRIPT[1], SCRIPT[3], SCRIPT[4]]), "subagent": Scripted([SCRIPT[2]])}
+    tape = Tape(tmp_path / "tape.sqlite")
+    agent = Agent(memory, tape, models.__getitem__, tmp_path / "none", skills=tmp_path / "skills")
+    yield agent, asyncio.run(agent.ask("What moved?", T))
+    memory.close()
+
+
+def added(folder, monkeypatch):
+    skill(folder, "another-method", "Look away.")
+
+
+def changed(folder, monkeypatch):
+    skill(folder, "my-method", "Look three times, and longer.")
+
+
+def removed(folder, monkeypatch):
+    shutil.rmtree(folder / "my-method")
+
+
+def upgraded(folder, monkeypatch):
+    monkeypatch.setattr(prompt, "FIXED", "You are Forge, of another release.\n")
+    made = FetchTool.__init__
+
+    def another(tool, *arguments):
+        made(tool, *arguments)
+        tool.spec = replace(tool.spec, description="Fetch whatever.", schema={"type": "object"})
+
+    monkeypatch.setattr(FetchTool, "__init__", another)
+
+
+@pytest.mark.parametrize("mode", ["strict", "live-tools"])
+@pytest.mark.parametrize("change", [added, changed, removed, upgraded])
+def test_a_replay_is_the_same_after_skills_prompt_and_tools_became_others(decided, tmp_path, monkeypatch, change, mode):
+    agent, first = decided
+    change(tmp_path / "skills", monkeypatch)
+    assert asyncio.run(agent.replay(first.decision, mode)) == first
+
+
+def test_equal_contents_of_many_decisions_are_stored_once(decided):
+    agent, first = decided
+    again = replace(agent, models=lambda role: Scripted([say("Nothing.")]))
+    second = asyncio.run(again.ask("And now?", T, trigger="schedule")).decision
+    contents = [agent.tape.contents(name) for name in (first.decision, second)]
+    assert contents[0]["skills"] == contents[1]["skills"]
+    folder = agent.tape.place.with_name("tape.sqlite-skills")
+    assert len(list(folder.iterdir())) == 1
+
+
+def test_a_decision_without_a_bundle_is_replayed_with_what_there_is_and_says_what_differs(
+    decided, tmp_path, monkeypatch
+):
+    agent, first = decided
+    monkeypatch.setattr(Tape, "contents", lambda tape, decision: {})
+    assert asyncio.run(agent.replay(first.decision)) == first
+    changed(tmp_path / "skills", monkeypatch)
+    with pytest.raises(Diverged):
+        asyncio.run(agent.replay(first.decision))
