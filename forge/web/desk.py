@@ -13,7 +13,7 @@ from typing import Any
 
 import jinja2
 from starlette.requests import Request
-from starlette.responses import HTMLResponse
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from forge.web.charts import calibration_charts, counterfactual_sparkline, trade_charts
@@ -23,6 +23,7 @@ from pitlake.charts import HALF_WIDTH, Svg, line_chart, sparkline
 from pitlake.clock import iso
 from pitlake.errors import PitlakeError, for_agents
 from pitlake.lake.lake import Lake
+from pitlake.web.as_data import render
 
 LINKS = (
     ("/desk", "Today"),
@@ -55,7 +56,7 @@ class DeskPages:
             Route("/desk/d/{name}/replay", self.replay, methods=["POST"]),
         ]
 
-    def today(self, request: Request) -> HTMLResponse:
+    def today(self, request: Request) -> Response:
         """Show what needs the PM, the newest brief, the last day's records, and all of memory."""
         with self.day(request) as day:
             views = day.all("views")
@@ -72,12 +73,12 @@ class DeskPages:
                 lately=day.written(DAY),
             )
 
-    def approvals(self, request: Request) -> HTMLResponse:
+    def approvals(self, request: Request) -> Response:
         """Show the Expressions that wait for approval, with review, guardrails and hash."""
         with self.day(request) as day:
             return self.waiting(request, day)
 
-    def waiting(self, request: Request, day: Day, problem: str = "", status: int = 200) -> HTMLResponse:
+    def waiting(self, request: Request, day: Day, problem: str = "", status: int = 200) -> Response:
         """The same page, with what came in a decision's way."""
         items = day.waiting()
         measures = {item.expression.id: day.measures(item.expression) for item in items}
@@ -85,13 +86,13 @@ class DeskPages:
         context = {"waiting": items, "measures": measures, "risks": risks, "problem": problem, "lessons": day.lessons()}
         return self.page(request, "approvals.html", day, status, **context)
 
-    def calibration(self, request: Request) -> HTMLResponse:
+    def calibration(self, request: Request) -> Response:
         """Show how forecasts came out, by category."""
         with self.day(request) as day:
             measured = [(calibration, *calibration_charts(calibration)) for calibration in day.calibrations()]
             return self.page(request, "calibration.html", day, measured=measured)
 
-    def ledger(self, request: Request) -> HTMLResponse:
+    def ledger(self, request: Request) -> Response:
         """Show counterfactuals and outcomes."""
         with self.day(request) as day:
             counterfactuals = day.counterfactuals()
@@ -100,18 +101,18 @@ class DeskPages:
                 request, "ledger.html", day, ledger=counterfactuals, sparks=sparks, outcomes=day.outcomes()
             )
 
-    def skills(self, request: Request) -> HTMLResponse:
+    def skills(self, request: Request) -> Response:
         """Show the skills in force and the proposed changes."""
         with self.day(request) as day:
             return self.proposed(request, day)
 
-    def proposed(self, request: Request, day: Day, problem: str = "", status: int = 200) -> HTMLResponse:
+    def proposed(self, request: Request, day: Day, problem: str = "", status: int = 200) -> Response:
         """The same page, with what came in a decision's way."""
         proposals = [(texts[-1], day.patch(texts[-1].record)) for texts in day.all("proposals")]
         context = {"skills": day.skills(), "proposals": proposals, "problem": problem}
         return self.page(request, "skills.html", day, status, **context)
 
-    def view(self, request: Request) -> HTMLResponse:
+    def view(self, request: Request) -> Response:
         """Show a View: confidence over time, scenarios, what would invalidate it, its Expressions."""
         with self.day(request) as day:
             texts = day.texts("views", request.path_params["name"])
@@ -122,7 +123,7 @@ class DeskPages:
                 request, "view.html", day, texts=texts, view=view, drawn=drawn, expressions=day.expressions_of(view)
             )
 
-    def expression(self, request: Request) -> HTMLResponse:
+    def expression(self, request: Request) -> Response:
         """Show an Expression: terms, risk against each limit, and its return with stop and target."""
         with self.day(request) as day:
             texts = day.texts("expressions", request.path_params["name"])
@@ -140,12 +141,12 @@ class DeskPages:
                 drawn=[] if isinstance(course, str) else trade_charts(expression, course, day.at),
             )
 
-    def decision(self, request: Request) -> HTMLResponse:
+    def decision(self, request: Request) -> Response:
         """Show a decision: lineage, receipt and tape."""
         with self.day(request) as day:
             return self._decision(request, day, "")
 
-    def replay(self, request: Request) -> HTMLResponse:
+    def replay(self, request: Request) -> Response:
         """Repeat a decision from its tape and show the differences."""
         with self.day(request) as day:
             start = day.decision(request.path_params["name"]).start
@@ -167,15 +168,15 @@ class DeskPages:
         finally:
             day.close()
 
-    def page(self, request: Request, template: str, day: Day, status: int = 200, **more: Any) -> HTMLResponse:
+    def page(self, request: Request, template: str, day: Day, status: int = 200, **more: Any) -> Response:
         """Render a page of a day."""
         pinned = "as_of" in request.query_params
         own = request.url.path if request.url.path in dict(LINKS) else "/desk"
-        context = {"page": own, "day": day, "pinned": pinned, "at": f"?as_of={iso(day.at)}" if pinned else ""}
-        text = self._templates.get_template(template).render(context | {"path": request.url.path} | more)
-        return HTMLResponse(text, status)
+        facts = {"page": own, "as_of": day.at, "path": request.url.path} | more
+        at = f"?as_of={iso(day.at)}" if pinned else ""
+        return render(self._templates, request, template, facts, status=status, day=day, pinned=pinned, at=at)
 
-    def _decision(self, request: Request, day: Day, replayed: str) -> HTMLResponse:
+    def _decision(self, request: Request, day: Day, replayed: str) -> Response:
         decision = day.decision(request.path_params["name"])
         return self.page(request, "decision.html", day, decision=decision, replayed=replayed)
 

@@ -4,14 +4,12 @@ A file is written completely or not at all. Values are written as in the envelop
 is opened here.
 """
 
-import csv
 import io
-import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -46,8 +44,10 @@ def write(table: "pa.Table", form: str, target: Path | None) -> None:
     """
     import pyarrow as pa
 
+    from pitlake.answers.formats import WRITERS
+
     try:
-        content = WRITERS[form](table)
+        content = _people(table) if form == "table" else WRITERS[form](table)
     except (pa.ArrowException, OverflowError, ValueError) as problem:
         next_step = "cast the column in the query, or choose another format"
         raise BadInput("--format", f"{form} can't hold this result ({problem})", next_step) from None
@@ -88,12 +88,9 @@ def say(line: str) -> None:
 def to_json(value: object) -> bytes:
     """Return a value as indented JSON text with a line feed at the end."""
     from pitlake.answers.envelope import strict
+    from pitlake.answers.formats import indented
 
-    return _indented(strict(value, "--format", "the answer"))
-
-
-def _indented(value: object) -> bytes:
-    return (json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n").encode()
+    return indented(strict(value, "--format", "the answer"))
 
 
 def _is_stdout(target: Path) -> bool:
@@ -108,50 +105,11 @@ def _resolved(target: Path) -> Path:
         raise BadInput("--output", f"{str(target)!r} leads nowhere", "give another path") from None
 
 
-def _cell(value: object) -> str:
-    """Return a value as one text; lists and structs as JSON."""
-    if value is None:
-        return ""
-    if isinstance(value, bool | dict | list):
-        return json.dumps(value, ensure_ascii=False)
-    return str(value)
-
-
-def _rows(table: "pa.Table") -> Iterator[tuple[Any, ...]]:
-    """Return the rows by position, because SQL may name two columns alike; values are written as in the envelope."""
-    from pitlake.answers.envelope import cells
-
-    for batch in table.to_batches():
-        yield from zip(
-            *(cells(column, name) for name, column in zip(table.column_names, batch.columns, strict=True)), strict=True
-        )
-
-
-def _json(table: "pa.Table") -> bytes:
-    names = table.column_names
-    if len(set(names)) != len(names):
-        raise BadInput("SQL", "two columns have the same name", "name them apart with AS, or use --format csv")
-    return _indented([dict(zip(names, row, strict=True)) for row in _rows(table)])
-
-
-def _csv(table: "pa.Table") -> bytes:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table.column_names)
-    writer.writerows([_cell(value) for value in row] for row in _rows(table))
-    return text.getvalue().encode()
-
-
-def _parquet(table: "pa.Table") -> bytes:
-    import pyarrow.parquet as pq
-
-    sink = io.BytesIO()
-    pq.write_table(table, sink, compression="zstd")
-    return sink.getvalue()
-
-
 def _people(table: "pa.Table") -> bytes:
-    return grid(table.column_names, ([_cell(value) for value in row] for row in _rows(table.slice(0, ROWS_IN_TABLE))))
+    from pitlake.answers.formats import cell_text, rows
+
+    shown = table.slice(0, ROWS_IN_TABLE)
+    return grid(table.column_names, ([cell_text(value) for value in row] for row in rows(shown)))
 
 
 def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
@@ -213,6 +171,3 @@ def printable(text: str) -> str:
 
 def _shorten(text: str) -> str:
     return text if len(text) <= CELL_WIDTH else text[: CELL_WIDTH - 1] + "…"
-
-
-WRITERS: dict[str, Callable[["pa.Table"], bytes]] = {"table": _people, "json": _json, "csv": _csv, "parquet": _parquet}

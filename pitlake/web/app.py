@@ -22,6 +22,7 @@ from starlette.types import ASGIApp
 from pitlake.errors import BadInput, LakeNotFound, PitlakeError, ServerBusy, for_agents
 from pitlake.lake.lake import Lake
 from pitlake.web.address import Address
+from pitlake.web.as_data import JsonAddresses, render
 from pitlake.web.guard import COOKIE, UNLOCK, Guard
 from pitlake.web.pages import TimeMachine, environment
 from pitlake.web.pool import Pool
@@ -77,16 +78,15 @@ def application(settings: ServerSettings) -> ASGIApp:
             tasks.cancel_scope.cancel()
         settings.pool.close()
 
-    def failed(_request: Request, error: Exception) -> Response:
-        page = templates.get_template("error.html").render(page="error", **_error_page(error))
-        return HTMLResponse(page, _status(error))
+    def failed(request: Request, error: Exception) -> Response:
+        return render(templates, request, "error.html", {"page": "error"} | _error_page(error), status=_status(error))
 
     app = Starlette(
         routes=routes,
         lifespan=open_while_served,
         exception_handlers={PitlakeError: failed, HTTPException: failed, Exception: failed},
     )
-    return Guard(app, settings.token, settings.hosts)
+    return Guard(JsonAddresses(app), settings.token, settings.hosts)
 
 
 def _changes(machine: TimeMachine, templates: jinja2.Environment, token: str) -> list[Route]:

@@ -5,16 +5,18 @@ Sessions decide what is visible.
 
 import json
 import re
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
 import jinja2
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from pitlake import charts
 from pitlake.answers import receipts
+from pitlake.answers.formats import WRITERS
 from pitlake.charts import Svg
 from pitlake.clock import NEW_YORK, iso
 from pitlake.errors import BadInput
@@ -22,12 +24,14 @@ from pitlake.web import address as addresses
 from pitlake.web import compare, formatting, questions
 from pitlake.web import history as histories
 from pitlake.web.address import Address
+from pitlake.web.as_data import render
 from pitlake.web.company import QUARTER, CompanyView, read_company, span
 from pitlake.web.formatting import Sheet
 from pitlake.web.pool import Pool
 
 _RECEIPT = re.compile(r"[0-9a-f]{16}")
 MOST_ROWS = 200
+MEDIA_TYPES = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
 WEEKS = 1
 
 
@@ -45,6 +49,7 @@ class TimeMachine:
             Route("/compare", self.compare),
             Route("/history", self.history),
             Route("/ask", self.ask),
+            Route("/ask.{form}", self.download),
             Route("/r/{receipt}", self.receipt),
         ]
 
@@ -59,7 +64,7 @@ class TimeMachine:
             return RedirectResponse(view.url(), 303)
         with self._pool.session(view.as_of) as session:
             company = read_company(session, view)
-        return self._page("at.html", view, company=company, **_controls(company), **_pictures(company))
+        return self._page(request, "at.html", view, {"company": company}, **_controls(company), **_pictures(company))
 
     def compare(self, request: Request) -> Response:
         """Show two instants side by side, the earlier one first."""
@@ -74,18 +79,15 @@ class TimeMachine:
                 sides.append(read_company(session, side))
         before, after = sides
         sheet = Sheet(second)
-        return self._page(
-            "compare.html",
-            second,
-            sheet=sheet,
-            earlier=sheet.sharing_evidence(first),
-            before=before,
-            after=after,
-            pairs=compare.figures(before, after),
-            revised=compare.revised(before, after),
-            events=compare.events(before, after),
-            chart=_price_chart(after, first.as_of),
-        )
+        facts = {
+            "before": before,
+            "after": after,
+            "pairs": compare.figures(before, after),
+            "revised": compare.revised(before, after),
+            "events": compare.events(before, after),
+        }
+        chart, earlier = _price_chart(after, first.as_of), sheet.sharing_evidence(first)
+        return self._page(request, "compare.html", second, facts, sheet=sheet, earlier=earlier, chart=chart)
 
     def history(self, request: Request) -> Response:
         """Show every revision of one number that was public by T."""
@@ -97,7 +99,8 @@ class TimeMachine:
         stairs = charts.line_chart(history.values, view.as_of, charts.HALF_WIDTH, "The value as known", stepped=True)
         copies = {"SQL": number.sql, "Python": questions.as_python(number.sql, view.as_of)}
         copies["Command line"] = questions.as_command(number.sql, view.as_of)
-        return self._page("history.html", view, history=history, triangle=triangle, stairs=stairs, copies=copies)
+        facts = {"history": history, "copies": copies}
+        return self._page(request, "history.html", view, facts, triangle=triangle, stairs=stairs)
 
     def ask(self, request: Request) -> Response:
         """Show the answer of one page question, and how to ask it in other interfaces."""
@@ -109,17 +112,29 @@ class TimeMachine:
         sql = question.written(company.company)
         copies = {"SQL": sql, "Python": questions.as_python(sql, view.as_of)}
         copies["Command line"] = questions.as_command(sql, view.as_of)
-        return self._page(
-            "ask.html",
-            view,
-            question=question,
-            columns=result.columns,
-            rows=result.rows()[:MOST_ROWS],
-            count=len(result),
-            notes=company.notes_on(labels=True),
-            copies=copies,
-            sha256=result.receipt.result_sha256,
-        )
+        facts = {
+            "question": question,
+            "columns": result.columns,
+            "rows": result.rows()[:MOST_ROWS],
+            "count": len(result),
+            "notes": company.notes_on(labels=True),
+            "copies": copies,
+            "sha256": result.receipt.result_sha256,
+        }
+        return self._page(request, "ask.html", view, facts)
+
+    def download(self, request: Request) -> Response:
+        """Return every row of a page question as a CSV or Parquet file."""
+        form, media_type = request.path_params["form"], MEDIA_TYPES.get(request.path_params["form"])
+        if media_type is None:
+            raise BadInput("format", f"no page is written as {form!r}", f"use {' or '.join(MEDIA_TYPES)}, or .json")
+        view = addresses.parse_address(request.query_params)
+        question = questions.get(request.query_params.get("question", ""))
+        with self._pool.session(view.as_of) as session:
+            result = question.ask(session, session.company(view.ticker).company)
+        name = f"{view.ticker}-{question.name}.{form}"
+        headers = {"content-disposition": f'attachment; filename="{name}"'}
+        return Response(WRITERS[form](result.arrow()), media_type=media_type, headers=headers)
 
     def keep(self, fields: dict[str, str]) -> str:
         """Store a question's receipt and return its id. Raises the errors of `ask`."""
@@ -135,25 +150,25 @@ class TimeMachine:
         receipt = receipts.find(name, self._pool.lake.root)
         with self._pool.turns.turn():
             result = receipts.replay(receipt, self._pool.lake, isolation=self._pool.isolation)
-        page = self._templates.get_template("receipt.html").render(
-            page="receipt",
-            name=name,
-            receipt=receipt,
-            columns=result.columns,
-            rows=result.rows()[:MOST_ROWS],
-            count=len(result),
-            parameters=json.loads(receipt.question.parameters),
-        )
-        return HTMLResponse(page)
+        context = {
+            "page": "receipt",
+            "name": name,
+            "receipt": receipt,
+            "columns": result.columns,
+            "rows": result.rows()[:MOST_ROWS],
+            "count": len(result),
+            "parameters": json.loads(receipt.question.parameters),
+        }
+        return render(self._templates, request, "receipt.html", context)
 
     def _other(self, request: Request, view: Address) -> Address:
         if "with" in request.query_params:
             return addresses.parse_address({"as_of": request.query_params["with"], "ticker": view.ticker})
         return view.at(view.as_of - timedelta(weeks=WEEKS))
 
-    def _page(self, template: str, view: Address, **more: Any) -> HTMLResponse:
-        context = {"address": view, "sheet": Sheet(view), "page": template.removesuffix(".html"), **more}
-        return HTMLResponse(self._templates.get_template(template).render(context))
+    def _page(self, request: Request, template: str, view: Address, facts: Mapping[str, Any], **frame: Any) -> Response:
+        facts = {"page": template.removesuffix(".html"), "address": view, **facts}
+        return render(self._templates, request, template, facts, **{"sheet": Sheet(view)} | frame)
 
 
 def _controls(company: CompanyView) -> dict[str, Any]:

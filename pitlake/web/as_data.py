@@ -1,0 +1,120 @@
+"""Pages as data: at the address of a page with `.json` behind its path, or with `Accept: application/json`.
+
+The JSON holds what the page shows, without pictures. Instants are ISO-8601 in UTC.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from functools import singledispatch
+from types import SimpleNamespace
+from typing import Any
+
+import jinja2
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pitlake.answers.formats import indented
+from pitlake.charts import Svg
+from pitlake.clock import iso
+
+SUFFIX = ".json"
+JSON = "application/json"
+_NO_DATA = object()
+
+
+def render(
+    templates: jinja2.Environment,
+    request: Request,
+    template: str,
+    facts: Mapping[str, Any],
+    *,
+    status: int = 200,
+    **frame: Any,
+) -> Response:
+    """Return a page, or the JSON of its facts if the request asks for that. frame: what the template alone needs."""
+    if request.headers.get("accept", "").split(",")[0].strip() == JSON:
+        return Response(indented(_data(facts)), status, media_type=JSON)
+    return HTMLResponse(templates.get_template(template).render({**frame, **facts}), status)
+
+
+class JsonAddresses:
+    """Answers `/at.json` as `/at` with `Accept: application/json`, and redirects to addresses of the same kind."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        if scope["type"] != "http" or not scope["path"].endswith(SUFFIX):
+            await self._app(scope, receive, send)
+            return
+        headers = MutableHeaders(raw=list(Headers(scope=scope).raw))
+        headers["accept"] = JSON
+
+        async def send_on(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                answered = MutableHeaders(scope=message)
+                path, mark, query = answered.get("location", "").partition("?")
+                if path.startswith("/"):
+                    answered["location"] = f"{path}{SUFFIX}{mark}{query}"
+            await send(message)
+
+        path = scope["path"].removesuffix(SUFFIX)
+        await self._app({**scope, "path": path, "raw_path": path.encode(), "headers": headers.raw}, receive, send_on)
+
+
+@singledispatch
+def _data(value: Any) -> Any:
+    """Return a value in JSON types; `_NO_DATA` for pictures, functions and the like."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return _data({field.name: getattr(value, field.name) for field in fields(value)})
+    return _NO_DATA
+
+
+@_data.register(type(None))
+@_data.register(bool)
+@_data.register(int)
+@_data.register(str)
+def _(value: Any) -> Any:
+    return _NO_DATA if isinstance(value, Svg) else value
+
+
+@_data.register(float)
+def _(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+@_data.register(date)
+def _(value: date) -> str:
+    return iso(value) if isinstance(value, datetime) else value.isoformat()
+
+
+@_data.register(SimpleNamespace)
+def _(value: SimpleNamespace) -> Any:
+    return _data(vars(value))
+
+
+@_data.register(Decimal)
+def _(value: Decimal) -> str:
+    return str(value)
+
+
+@_data.register(Mapping)
+def _(value: Mapping[Any, Any]) -> dict[str, Any]:
+    items = ((str(name), _data(item)) for name, item in value.items() if not str(name).startswith("_"))
+    return {name: item for name, item in items if item is not _NO_DATA}
+
+
+@_data.register(list)
+@_data.register(tuple)
+@_data.register(set)
+@_data.register(frozenset)
+def _(value: Any) -> Any:
+    if hasattr(value, "_asdict"):
+        return _data(value._asdict())
+    return [item for item in map(_data, value) if item is not _NO_DATA]
