@@ -108,8 +108,8 @@ def _resolved(target: Path) -> Path:
 def _people(table: "pa.Table") -> bytes:
     from pitlake.answers.formats import cell_text, rows
 
-    shown = table.slice(0, ROWS_IN_TABLE)
-    return grid(table.column_names, ([cell_text(value) for value in row] for row in rows(shown)))
+    first_rows = table.slice(0, ROWS_IN_TABLE)
+    return grid(table.column_names, ([cell_text(value) for value in row] for row in rows(first_rows)))
 
 
 def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:

@@ -76,45 +76,36 @@ def _data(value: Any) -> Any:
     return _NO_DATA
 
 
-@_data.register(type(None))
-@_data.register(bool)
-@_data.register(int)
-@_data.register(str)
-def _(value: Any) -> Any:
+def _text(value: str) -> Any:
     return _NO_DATA if isinstance(value, Svg) else value
 
 
-@_data.register(float)
-def _(value: float) -> float | None:
+def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-@_data.register(date)
-def _(value: date) -> str:
+def _day_or_instant(value: date) -> str:
     return iso(value) if isinstance(value, datetime) else value.isoformat()
 
 
-@_data.register(SimpleNamespace)
-def _(value: SimpleNamespace) -> Any:
-    return _data(vars(value))
-
-
-@_data.register(Decimal)
-def _(value: Decimal) -> str:
-    return str(value)
-
-
-@_data.register(Mapping)
-def _(value: Mapping[Any, Any]) -> dict[str, Any]:
+def _mapping(value: Mapping[Any, Any]) -> dict[str, Any]:
     items = ((str(name), _data(item)) for name, item in value.items() if not str(name).startswith("_"))
     return {name: item for name, item in items if item is not _NO_DATA}
 
 
-@_data.register(list)
-@_data.register(tuple)
-@_data.register(set)
-@_data.register(frozenset)
-def _(value: Any) -> Any:
+def _items(value: Any) -> Any:
     if hasattr(value, "_asdict"):
         return _data(value._asdict())
     return [item for item in map(_data, value) if item is not _NO_DATA]
+
+
+for _kind in (type(None), bool, int):
+    _data.register(_kind, lambda value: value)
+for _kind in (list, tuple, set, frozenset):
+    _data.register(_kind, _items)
+_data.register(str, _text)
+_data.register(float, _finite)
+_data.register(date, _day_or_instant)
+_data.register(Decimal, str)
+_data.register(SimpleNamespace, lambda row: _mapping(vars(row)))
+_data.register(Mapping, _mapping)
