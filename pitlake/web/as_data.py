@@ -99,10 +99,10 @@ def _items(value: Any) -> Any:
     return [item for item in map(_data, value) if item is not _NO_DATA]
 
 
-for _kind in (type(None), bool, int):
-    _data.register(_kind, lambda value: value)
-for _kind in (list, tuple, set, frozenset):
-    _data.register(_kind, _items)
+for _scalar in (type(None), bool, int):
+    _data.register(_scalar, lambda value: value)
+for _collection in (list, tuple, set, frozenset):
+    _data.register(_collection, _items)
 _data.register(str, _text)
 _data.register(float, _finite)
 _data.register(date, _day_or_instant)
