@@ -85,6 +85,8 @@ class Agent:
     version: int | None = None
     states_cut_off: bool = True
     """Whether a turn tells the model when its training ended. Behind a mask that would give the mask away."""
+    backtest: tuple[Tape, ...] = ()
+    """The tapes of all runs that share a backtest's budget."""
 
     async def ask(
         self,
@@ -237,7 +239,9 @@ class Agent:
         )
 
     async def _run(self, turn: Turn, on_progress: Callable[[str], None]) -> tuple[str, End]:
-        meter = Meter(self.tape, turn.decision, instant(turn.inputs["as_of"]), self.config)
+        meter = Meter(
+            self.tape, turn.decision, instant(turn.inputs["as_of"]), self.config, turn.inputs["clock"], self.backtest
+        )
         models = Models(self.tape, turn.decision, turn.lane.mode, meter.over(self.models))
 
         def compactor(call_id: str) -> Model:

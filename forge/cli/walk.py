@@ -68,7 +68,8 @@ def backtest(  # noqa: PLR0913 - its options
     ground.models("agent")
     for result in run_all(walks, ground, jobs, told):
         ended = ", ".join(f"{count} {end}" for end, count in result.ends.items())
-        click.echo(f"{result.name}: {result.decisions} decisions ({ended})")
+        stopped = f"; stopped: {result.stopped}" if result.stopped else ""
+        click.echo(f"{result.name}: {result.decisions} decisions ({ended}){stopped}")
     place = ground.folder / f"{whole.name}.html"
     place.write_text(page(walks, ground), encoding="utf-8")
     click.echo(f"page: {place}")

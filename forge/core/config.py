@@ -63,10 +63,11 @@ class RunBudget(Budget):
 
 @dataclass(frozen=True, kw_only=True)
 class Budgets:
-    """The budget of a run, and that of all runs of a day in the settings' time zone."""
+    """The budget of a run, of all runs of a day in the settings' time zone, and of all runs of a backtest."""
 
     run: RunBudget = field(default_factory=RunBudget)
     day: Budget = field(default_factory=Budget)
+    backtest: Budget = field(default_factory=Budget)
 
 
 @dataclass(frozen=True, kw_only=True)

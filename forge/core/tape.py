@@ -10,11 +10,13 @@ import json
 import os
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from pitlake.clock import now
 from pitlake.errors import BadInput, PitlakeError
 
 Mode = Literal["record", "strict", "live-tools"]
@@ -31,13 +33,15 @@ CREATE TABLE IF NOT EXISTS steps (
   answer TEXT NOT NULL, PRIMARY KEY (decision, lane, step)) STRICT;
 CREATE TABLE IF NOT EXISTS requests (
   request INTEGER PRIMARY KEY, decision TEXT NOT NULL, model TEXT NOT NULL, tokens INTEGER NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS sent (request INTEGER PRIMARY KEY, at REAL NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS used (request INTEGER PRIMARY KEY, input INTEGER NOT NULL, output INTEGER NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS ends (request INTEGER PRIMARY KEY, answered INTEGER NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS failures (decision TEXT NOT NULL, reason TEXT NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS contents (sha256 TEXT PRIMARY KEY, content TEXT NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS bundles (
   decision TEXT NOT NULL, name TEXT NOT NULL, sha256 TEXT NOT NULL, PRIMARY KEY (decision, name)) STRICT;
 """
-TABLES = ("decisions", "receipts", "steps", "requests", "ends", "failures", "contents", "bundles")
+TABLES = ("decisions", "receipts", "steps", "requests", "sent", "used", "ends", "failures", "contents", "bundles")
 _APPEND_ONLY = """
 CREATE TRIGGER IF NOT EXISTS {0}_{1} BEFORE {1} ON {0} BEGIN SELECT RAISE(ABORT, 'a tape is never changed'); END;
 """
@@ -62,6 +66,21 @@ FROM decisions JOIN requests USING (decision) LEFT JOIN ends USING (request)
 WHERE {_DAY} AND coalesce(answered, 0) = 0
 GROUP BY 1, 2
 """
+
+_SENT = """
+SELECT decision, model, count(*), sum(coalesce(input, iif(answered IS NULL, tokens, 0))), sum(coalesce(output, 0))
+FROM sent JOIN requests USING (request) LEFT JOIN ends USING (request) LEFT JOIN used USING (request)
+WHERE at >= ? AND at < ?
+GROUP BY 1, 2
+"""
+
+
+@dataclass
+class Sending:
+    """A request that is being sent. refused: why it may not be, ""; used: tokens of the request and its answer."""
+
+    refused: str = ""
+    used: tuple[int, int] | None = None
 
 
 class Diverged(PitlakeError):
@@ -207,19 +226,50 @@ class Tape:
         with self._open() as connection:
             return [Used(*row) for row in connection.execute(_UNANSWERED, (since.timestamp(), until.timestamp()))]
 
-    @contextmanager
-    def requesting(self, decision: str, model: str, tokens: int) -> Iterator[None]:
-        """Record that a request is being sent, and how it ended. tokens: the least it uses."""
+    def sent(self, since: datetime, until: datetime) -> list[Used]:
+        """Return what was used by requests that were sent in a time, whatever instant their decisions are as of."""
         with self._open() as connection:
-            insert = "INSERT INTO requests (decision, model, tokens) VALUES (?, ?, ?)"
-            request = connection.execute(insert, (decision, model, tokens)).lastrowid
+            return [Used(*row) for row in connection.execute(_SENT, (since.timestamp(), until.timestamp()))]
+
+    @contextmanager
+    def requesting(
+        self, decision: str, model: str, tokens: int, check: Callable[[], str], shared: "Tape | None" = None
+    ) -> Iterator[Sending]:
+        """Record that a request is being sent, and how it ended. One process at a time checks and records.
+
+        Args:
+            decision: Its name.
+            model: The model's id.
+            tokens: The least it uses.
+            check: Returns why it may not be sent, or "".
+            shared: Another tape, whose processes wait for each other too.
+        """
+        with (shared or self).spending():
+            sending = Sending(check())
+            request = None if sending.refused else self._send(decision, model, tokens)
+        if request is None:
+            yield sending
+            return
         answered = False
         try:
-            yield
+            yield sending
             answered = True
         finally:
             with self._open() as connection:
                 connection.execute("INSERT INTO ends VALUES (?, ?)", (request, answered))
+                if sending.used:
+                    connection.execute("INSERT INTO used VALUES (?, ?, ?)", (request, *sending.used))
+
+    def spending(self) -> AbstractContextManager[Path | None]:
+        """Let one process at a time compare what is spent with budgets."""
+        return self._locked("spending", blocking=True)
+
+    def _send(self, decision: str, model: str, tokens: int) -> int | None:
+        with self._open() as connection:
+            insert = "INSERT INTO requests (decision, model, tokens) VALUES (?, ?, ?)"
+            request = connection.execute(insert, (decision, model, tokens)).lastrowid
+            connection.execute("INSERT INTO sent VALUES (?, ?)", (request, now().timestamp()))
+        return request
 
     def calls(self, decision: str, tool: str) -> list[str]:
         """Return the ids of a decision's calls to a tool, by lane and step number."""

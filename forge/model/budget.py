@@ -1,4 +1,4 @@
-"""Budgets of a run and of a day, in requests to models, tokens and dollars. Spending is counted on the tape.
+"""Budgets of a run, a day and a backtest, in requests to models, tokens and dollars. Spending is counted on the tape.
 
 A budget is checked before each request against the least the request uses. Sub-agents, reviewers and compaction share
 the run's. An exceeded budget becomes the model's answer, so that it is on the tape and a replay ends where the run did.
@@ -8,17 +8,21 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
+from functools import partial
 from typing import Literal, NamedTuple
 from zoneinfo import ZoneInfo
 
+from forge.core.clock import LIVE
 from forge.core.config import Budget, Config, Price
 from forge.core.tape import Tape, Used, canonical
 from forge.model.messages import Answer, Model, Request
 from forge.model.prices import MILLION, price
-from pitlake.clock import from_micros, instant
+from pitlake.clock import from_micros, instant, now
 
 Unit = Literal["calls", "tokens", "dollars"]
 CHARACTERS_A_TOKEN = 4
+AS_OF = "simulated:at-"
+"""How the clock of a question as of T begins."""
 
 
 class Spent(NamedTuple):
@@ -40,12 +44,19 @@ class Spent(NamedTuple):
 
 @dataclass
 class Meter:
-    """Checks a run's budgets. at: the trigger's instant, whose day counts."""
+    """Checks a run's budgets.
+
+    at: the trigger's instant, whose day counts in a backtest; clock: of the decision's memory: where it is live or of a
+    question as of T, the day counts on which requests are sent, of all such decisions together; backtest: the tapes of
+    all its runs.
+    """
 
     tape: Tape
     decision: str
     at: datetime
     config: Config
+    clock: str = ""
+    backtest: tuple[Tape, ...] = ()
     _counted: list[Used] = field(default_factory=list)
     _seen: int = 0
 
@@ -59,18 +70,31 @@ class Meter:
         newer, self._seen = self.tape.spent(*day, self._seen)
         self._counted += newer
         used = [*self._counted, *self.tape.unanswered(*day)]
-        return self.priced(row for row in used if row.decision == self.decision), self.priced(used)
+        run = self.priced(row for row in used if row.decision == self.decision)
+        if self.clock == LIVE or self.clock.startswith(AS_OF):
+            used = self.tape.sent(*day_of(now(), self.config.schedules.timezone))
+        return run, self.priced(used)
+
+    def spent_in_backtest(self) -> Spent:
+        """Return what all runs of the backtest have spent so far."""
+        return _sum(total_spent(tape, self.config) for tape in self.backtest)
+
+    def backtest_exceeded(self, more: Spent | None = None) -> str:
+        """Return why a request that uses at least `more` (default: one call) exceeds the backtest's budget, or ""."""
+        budget = self.config.budgets.backtest
+        return _broken("backtest", budget, self.spent_in_backtest(), more or Spent(1)) if self.backtest else ""
 
     def exceeded(self, model: str, request: Request) -> str:
         """Return which budget the next request would exceed and how to raise it, or ""."""
         budgets, cost = self.config.budgets, self._price(model)
-        if cost is None and (budgets.run.dollars is not None or budgets.day.dollars is not None):
+        if cost is None and any(budget.dollars is not None for budget in (budgets.run, budgets.day, budgets.backtest)):
             return (
                 f"a budget in dollars is set but the price of {model} is unknown; give input and output, in dollars "
                 f'per million tokens, in [prices."{model}"] in Forge\'s settings'
             )
         more, (run, day) = self.least(model, request), self.spent()
-        return _broken("run", budgets.run, run, more) or _broken("day", budgets.day, day, more)
+        own = _broken("run", budgets.run, run, more) or _broken("day", budgets.day, day, more)
+        return own or self.backtest_exceeded(more)
 
     def least(self, model: str, request: Request) -> Spent:
         """Return the least that a request uses."""
@@ -104,16 +128,21 @@ class Metered:
 
     async def ask(self, request: Request) -> Answer:
         """Return the model's answer, or the exceeded budget without calling the model. Raises ModelFailed."""
-        if why := self.meter.exceeded(self.id, request):
-            return Answer(why, finish="budget")
-        least = self.meter.least(self.id, request)
-        with self.meter.tape.requesting(self.meter.decision, self.id, least.tokens):
-            return await self.model.ask(request)
+        meter, least = self.meter, self.meter.least(self.id, request)
+        shared = meter.backtest[0] if meter.backtest else None
+        check = partial(meter.exceeded, self.id, request)
+        with meter.tape.requesting(meter.decision, self.id, least.tokens, check, shared) as sending:
+            if sending.refused:
+                return Answer(sending.refused, finish="budget")
+            answer = await self.model.ask(request)
+            sending.used = answer.input_tokens, answer.output_tokens
+            return answer
 
 
 def total_spent(tape: Tape, config: Config, decision: str = "") -> Spent:
     """Return the spending of everything on a tape, or of one decision."""
-    rows, _ = tape.spent(from_micros(0), instant("9999-12-30T00:00:00Z"))
+    ever = from_micros(0), instant("9999-12-30T00:00:00Z")
+    rows = [*tape.spent(*ever)[0], *tape.unanswered(*ever)]
     return Meter(tape, "", from_micros(0), config).priced(row for row in rows if decision in ("", row.decision))
 
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from multiprocessing import get_context
@@ -27,7 +27,7 @@ from forge.fs import ForgeFS
 from forge.memory import Memory
 from forge.memory.guardrails import Guardrails
 from forge.model import Model
-from forge.model.budget import Spent, total_spent
+from forge.model.budget import Meter, Spent, total_spent
 from forge.providers.base import At
 from forge.tracking.receipts import recorded_cut_offs
 from forge.walk.mask import mask_models, mask_of
@@ -38,19 +38,23 @@ from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
 
 Models = Callable[[str], Model]
+TAPE = "tape.sqlite"
 WORK = "T-"
 """The prefix of the PM's work on the tape."""
 
 
 @dataclass(frozen=True)
 class Ground:
-    """The environment of runs. folder: contains each run's own; lake: the market's; skills: the PM's."""
+    """The environment of runs. folder: contains each run's own; lake: the market's; skills: the PM's; together: the
+    names of runs that share a backtest's budget.
+    """
 
     folder: Path
     lake: str | Path
     models: Models
     config: Config = field(default_factory=Config)
     skills: Path | None = None
+    together: tuple[str, ...] = ()
 
     def place(self, walk: Walk) -> Path:
         """Return a run's folder."""
@@ -62,17 +66,20 @@ class Ground:
 
     def tape(self, walk: Walk) -> Tape:
         """Return a run's tape."""
-        return Tape(self.place(walk) / "tape.sqlite")
+        return Tape(self.place(walk) / TAPE)
 
 
 @dataclass(frozen=True)
 class Walked:
-    """The result of a run. decisions: their number; ends: how they ended; spent: on models."""
+    """The result of a run. decisions: their number; ends: how they ended; spent: on models; stopped: why before its
+    end, or "".
+    """
 
     name: str
     decisions: int
     ends: Mapping[str, int]
     spent: Spent
+    stopped: str = ""
 
 
 def run(walk: Walk, ground: Ground, on_progress: Callable[[str], None] = no_progress) -> Walked:
@@ -86,7 +93,8 @@ def run(walk: Walk, ground: Ground, on_progress: Callable[[str], None] = no_prog
 def run_all(
     walks: list[Walk], ground: Ground, jobs: int, on_progress: Callable[[str], None] = no_progress
 ) -> list[Walked]:
-    """Run independent walks, `jobs` at a time. Raises what `run` raises."""
+    """Run independent walks, `jobs` at a time, on one backtest's budget. Raises what `run` raises."""
+    ground = replace(ground, together=tuple(walk.name for walk in walks))
     if jobs == 1 or len(walks) == 1:
         return [run(walk, ground, on_progress) for walk in walks]
     with ProcessPoolExecutor(jobs, mp_context=get_context("forkserver")) as pool:
@@ -107,21 +115,26 @@ async def _run(walk: Walk, ground: Ground, on_progress: Callable[[str], None]) -
             skills=ground.skills,
             version=version,
             states_cut_off=not walk.masked,
+            backtest=tuple(Tape(ground.folder / name / TAPE) for name in ground.together or (walk.name,)),
         )
+        meter, stopped = Meter(tape, "", walk.ends, ground.config, backtest=agent.backtest), ""
         for number, (at, occasion) in enumerate(steps, start=1):
             decision = f"D-{occasion}-{at:%Y%m%dT%H%M%SZ}"
             if tape.receipt(decision) is None:
                 _advance(agent, at, version)
+                if stopped := meter.backtest_exceeded():
+                    on_progress(f"{walk.name} stops before {decision}: {stopped}")
+                    break
                 recorded = decision in tape.decisions()
                 text = "" if recorded else occasion_text(occasion, _files(agent, at), at, walk.plan)
                 decided = await agent.ask(text, at, decision=decision, trigger="schedule")
                 spent = total_spent(tape, ground.config)
                 on_progress(f"{walk.name} {number}/{len(steps)} {decision}: {decided.end}, {spent.describe()} so far")
-        _advance(agent, walk.ends, version)
+        if not stopped:
+            _advance(agent, walk.ends, version)
     ends = [str(receipt["end"]) for receipt in receipts(tape)]
-    return Walked(
-        walk.name, len(ends), {end: ends.count(end) for end in sorted(set(ends))}, total_spent(tape, ground.config)
-    )
+    counts = {end: ends.count(end) for end in sorted(set(ends))}
+    return Walked(walk.name, len(ends), counts, total_spent(tape, ground.config), stopped)
 
 
 def receipts(tape: Tape) -> list[dict[str, Any]]:
