@@ -5,12 +5,13 @@ imported without pitlake's dependencies.
 """
 
 __version__ = "0.1.0"
-__all__ = ["Lake", "PitlakeError", "connect", "mount", "parse_instant", "sealed", "study", "walk"]
+__all__ = ["Lake", "PitlakeError", "connect", "cut_off", "mount", "parse_instant", "sealed", "study", "walk"]
 
 _HOMES = {
     "Lake": "pitlake.lake",
     "PitlakeError": "pitlake.errors",
     "connect": "pitlake.session",
+    "cut_off": "pitlake.proxy.functions",
     "mount": "pitlake.lake",
     "parse_instant": "pitlake.gate.rules",
     "sealed": "pitlake.sealing",

@@ -104,7 +104,17 @@ def test_a_copy_of_the_rules_file_alone_is_the_whole_gate(tmp_path):
 
 
 def test_the_public_names_are_these():
-    assert pitlake.__all__ == ["Lake", "PitlakeError", "connect", "mount", "parse_instant", "sealed", "study", "walk"]
+    assert pitlake.__all__ == [
+        "Lake",
+        "PitlakeError",
+        "connect",
+        "cut_off",
+        "mount",
+        "parse_instant",
+        "sealed",
+        "study",
+        "walk",
+    ]
     assert dir(pitlake) == sorted(pitlake.__all__)
     assert every(getattr(pitlake, name).__module__.startswith("pitlake.") for name in pitlake.__all__)
 

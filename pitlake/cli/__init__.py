@@ -20,6 +20,7 @@ COMMANDS = (
     "search",
     "shell",
     "mcp",
+    "proxy",
     "agents",
     "web",
     "mount",
@@ -50,7 +51,7 @@ EXTRAS = {
         "sqlalchemy",
         "yaml",
     ),
-    "mcp": ("mcp", "mcp_types", "pydantic", "starlette", "uvicorn"),
+    "mcp": ("anyio", "jsonschema", "mcp", "mcp_types", "pydantic", "referencing", "starlette", "uvicorn"),
     "report": ("exchange_calendars", "jinja2", "markupsafe", "pytz"),
     "web": ("anyio", "exchange_calendars", "jinja2", "markupsafe", "pytz", "starlette", "uvicorn"),
 }

@@ -85,6 +85,7 @@ COMMANDS = {
 REFUSED = {
     ("agents", "connect"): ((), "PITLAKE_DOOR"),
     ("sync",): ((), "--tickers"),
+    ("proxy",): (("--as-of", T, "--policy", "none"), "'none'"),
     ("mount",): (("none.parquet", "--name", "own"), "none.parquet"),
     ("check",): (("none.py::panel", "--from", "2024-03-01", "--to", "2024-03-08"), "none.py"),
     ("study", "report"): (("none",), "none"),

@@ -1,0 +1,130 @@
+"""`cut_off`: a Python function whose answers are cut at T, for tools that are no server."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, cast
+
+from pitlake import clock
+from pitlake.answers.envelope import envelope, strict
+from pitlake.errors import BadInput
+from pitlake.proxy.cutting import FAILED, MISSHAPEN, Sightings, Unusable, cut_document, receipt
+from pitlake.proxy.policy import Policy, ToolPolicy, from_members
+
+Tool = Callable[..., Any]
+
+
+def cut_off(as_of: str | datetime, policy: ToolPolicy | Policy | None = None, **members: Any) -> Callable[[Tool], Tool]:
+    """Return a decorator that cuts a function's answers at an instant.
+
+    The function, plain or async, returns what JSON can say. Decorated it returns the envelope: `data` with items that
+    were public, `gaps`, and a receipt. Arguments that the policy binds or fixes are no longer in its signature. What
+    it raises becomes a gap, since nothing dates it.
+
+    Args:
+        as_of: The instant, ISO-8601 with an offset, or an aware datetime.
+        policy: How the function is cut off, or a policy whose table of the function's name says so.
+        members: In place of a policy its members, as `items="results[]", published="date", fields=["title"]`.
+
+    Raises:
+        BadInput: For an instant in the future, and for a policy that does not fit the function.
+    """
+    moment = clock.past(as_of)
+    if (policy is None) == (not members):
+        raise BadInput("policy", "is given twice or not at all", "give a policy, or its members by name")
+
+    def decorate(function: Tool) -> Tool:
+        name = getattr(function, "__name__", "tool")
+        tool = _CutTool(name, _policy_of(policy, members, name), moment, inspect.signature(function))
+
+        async def asynchronous(*positional: Any, **keywords: Any) -> dict[str, Any]:
+            arguments = tool.arguments(positional, keywords)
+            try:
+                answer = await function(**arguments)
+            except Exception:  # noqa: BLE001  What it says may reveal later days.
+                return tool.gap(FAILED)
+            return tool.cut(answer)
+
+        def plain(*positional: Any, **keywords: Any) -> dict[str, Any]:
+            arguments = tool.arguments(positional, keywords)
+            try:
+                answer = function(**arguments)
+            except Exception:  # noqa: BLE001  What it says may reveal later days.
+                return tool.gap(FAILED)
+            return tool.cut(answer)
+
+        is_asynchronous = inspect.iscoroutinefunction(function)
+        return _described(asynchronous if is_asynchronous else plain, function, tool.signature)
+
+    return decorate
+
+
+class _CutTool:
+    """A function's policy at an instant. `signature` is what callers see of the function."""
+
+    def __init__(self, name: str, policy: ToolPolicy, as_of: datetime, signature: inspect.Signature) -> None:
+        self._name, self._policy, self._as_of = name, policy, as_of
+        self._bound, self._sightings = policy.bound(as_of), Sightings()
+        self.signature = _shown(signature, {*self._bound}, name)
+
+    def arguments(self, positional: tuple[Any, ...], keywords: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the function is called with."""
+        return {**self.signature.bind(*positional, **keywords).arguments, **self._bound}
+
+    def cut(self, answer: Any) -> dict[str, Any]:
+        """Return the function's answer as the envelope."""
+        try:
+            cut = cut_document(
+                strict(answer, self._name, "the answer"),
+                self._policy,
+                self._as_of,
+                name=self._name,
+                sightings=self._sightings,
+                observed_at=clock.now(),
+            )
+        except Unusable as problem:
+            return self.gap(problem.gap)
+        except (BadInput, RecursionError):
+            return self.gap(MISSHAPEN)
+        return {**cut.payload, "receipt": receipt(cut.payload, self._as_of)}
+
+    def gap(self, gap: dict[str, str]) -> dict[str, Any]:
+        """Return an envelope that holds a gap and nothing else."""
+        payload = envelope([], [gap], self._as_of)
+        return {**payload, "receipt": receipt(payload, self._as_of)}
+
+
+def _policy_of(policy: ToolPolicy | Policy | None, members: Mapping[str, Any], name: str) -> ToolPolicy:
+    if isinstance(policy, Policy):
+        if name not in policy.tools:
+            raise BadInput("policy", f"has no tools.{name}", "add it, or decorate a function that it names")
+        return policy.tools[name]
+    return policy or from_members(members)
+
+
+def _shown(signature: inspect.Signature, bound: set[str], name: str) -> inspect.Signature:
+    kinds = {parameter.kind for parameter in signature.parameters.values()}
+    if kinds & {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.POSITIONAL_ONLY}:
+        raise BadInput(name, "takes arguments without names", "name every argument, so that none can widen the cut-off")
+    if missing := bound - signature.parameters.keys():
+        raise BadInput(
+            "policy", f"binds {min(missing)!r}, which {name} does not take", "bind an argument of the function"
+        )
+    callers_parameters = [parameter for parameter in signature.parameters.values() if parameter.name not in bound]
+    # After an argument that is no longer there a default may be missing; names alone settle that.
+    by_name = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in callers_parameters]
+    try:
+        return signature.replace(parameters=callers_parameters, return_annotation=dict[str, Any])
+    except ValueError:
+        return signature.replace(parameters=by_name, return_annotation=dict[str, Any])
+
+
+def _described(wrapper: Callable[..., Any], function: Tool, signature: inspect.Signature) -> Tool:
+    """The wrapper under the function's name, with the signature that callers see: frameworks make a schema of these."""
+    described = cast("Any", wrapper)
+    for attribute in ("__module__", "__name__", "__qualname__", "__doc__"):
+        setattr(described, attribute, getattr(function, attribute, None))
+    described.__signature__ = signature
+    annotations = {name: kind for name, kind in function.__annotations__.items() if name in signature.parameters}
+    described.__annotations__ = {**annotations, "return": dict[str, Any]}
+    return wrapper

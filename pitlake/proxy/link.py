@@ -1,0 +1,167 @@
+"""The connection to somebody else's MCP server: its tools, and their answers as they came over the wire.
+
+Only tools are asked for. Its notifications are dropped, and what it asks of a client (sampling, elicitation, roots) is
+refused by the SDK, since no callback answers it.
+"""
+
+import json
+import os
+import re
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+import anyio
+import mcp_types as types
+from anyio.abc import TaskStatus
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.shared.exceptions import MCPError
+from pydantic import ValidationError
+
+from pitlake.errors import BadInput, PitlakeError
+
+START_SECONDS = 120.0
+AGAIN_SECONDS = 1.0
+MOST_TOOL_PAGES = 100
+SHORTEST_SECRET = 8
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW", re.IGNORECASE)
+_OWN_PREFIX = "PITLAKE_"
+
+
+def command_target(command: Sequence[str], log: Path) -> Callable[[], Any]:
+    """Return what starts a server over stdio. What it writes to stderr goes to a file, since nothing dates it."""
+    environment = {name: setting for name, setting in os.environ.items() if not name.startswith(_OWN_PREFIX)}
+    parameters = StdioServerParameters(command=command[0], args=list(command[1:]), env=environment)
+    return lambda: _logged(parameters, log)
+
+
+@asynccontextmanager
+async def _logged(parameters: StdioServerParameters, log: Path) -> AsyncIterator[Any]:
+    errlog: TextIO
+    with log.open("a", encoding="utf-8") as errlog:
+        async with stdio_client(parameters, errlog) as streams:
+            yield streams
+
+
+def secrets_of(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the values that an answer may echo and nothing may keep, with the names of their variables."""
+    return {
+        setting: name
+        for name, setting in environment.items()
+        if _SECRET_NAME.search(name) and len(setting) >= SHORTEST_SECRET
+    }
+
+
+class Link:
+    """A connection that is made again after it broke. `run` keeps it up; the other methods use it."""
+
+    def __init__(self, target: Callable[[], Any], *, seconds: float, secrets: Mapping[str, str] | None = None) -> None:
+        self._target, self._seconds = target, seconds
+        self._secrets = dict(secrets or {})
+        self._client: Client | None = None
+        self._ready, self._lost = anyio.Event(), anyio.Event()
+
+    async def run(self, *, task_status: TaskStatus[None]) -> None:
+        """Keep a connection up until cancelled. Raises BadInput where the first one can't be made."""
+        is_first = True
+        while True:
+            self._lost = anyio.Event()
+            try:
+                await self._connected(task_status if is_first else None)
+            except Exception as problem:  # noqa: BLE001  Whatever a server ends with that died or can't be reached.
+                if is_first and self._client is None:
+                    raise BadInput("SERVER", _why(problem), "check the command or the address") from None
+            is_first, self._client, self._ready = False, None, anyio.Event()
+            await anyio.sleep(AGAIN_SECONDS)
+
+    async def _connected(self, task_status: TaskStatus[None] | None) -> None:
+        async with Client(self._target(), cache=None) as client:
+            self._client = client
+            self._ready.set()
+            if task_status:
+                task_status.started()
+            await self._lost.wait()
+
+    async def tools(self) -> list[dict[str, Any]]:
+        """Return the server's tools: name, title, description and schema of the arguments."""
+        client = self._client
+        if client is None:
+            raise BadInput("SERVER", "is gone", "start the proxy again")
+        tools: list[types.Tool] = []
+        cursor: str | None = None
+        try:
+            for _ in range(MOST_TOOL_PAGES):
+                page = await client.list_tools(cursor=cursor)
+                tools += page.tools
+                if (cursor := page.next_cursor) is None:
+                    break
+        except (MCPError, ValidationError, anyio.ClosedResourceError, anyio.BrokenResourceError):
+            raise BadInput("SERVER", "does not list its tools", "check that it is an MCP server with tools") from None
+        return [
+            {"name": tool.name, "title": tool.title, "description": tool.description, "schema": tool.input_schema}
+            for tool in tools
+        ]
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return a tool's answer as JSON without secrets; None where none came."""
+        request = types.CallToolRequest(params=types.CallToolRequestParams(name=tool, arguments=dict(arguments)))
+        try:
+            with anyio.fail_after(self._seconds):
+                await self._ready.wait()
+                if self._client is None:
+                    return None
+                answer = await self._client.session.send_request(request, types.CallToolResult)
+        except TimeoutError:
+            return None
+        except MCPError as problem:
+            if problem.code == types.CONNECTION_CLOSED:
+                self._lost.set()
+                return None
+            return {"isError": True}
+        except ValidationError:
+            return {"isError": True}
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError, RuntimeError):
+            self._lost.set()
+            return None
+        return self._redacted(answer.model_dump(mode="json", by_alias=True, exclude_none=True))
+
+    def _redacted(self, answer: dict[str, Any]) -> dict[str, Any]:
+        if not self._secrets:
+            return answer
+        text = json.dumps(answer, ensure_ascii=False)
+        clean = text
+        for secret, name in self._secrets.items():
+            clean = clean.replace(json.dumps(secret, ensure_ascii=False)[1:-1], f"[redacted {name}]")
+        return answer if clean == text else dict(json.loads(clean))
+
+
+def _why(problem: BaseException) -> str:
+    while isinstance(problem, BaseExceptionGroup):
+        problem = problem.exceptions[0]
+    if isinstance(problem, FileNotFoundError | PermissionError):
+        return f"can't be started: {problem.strerror}"
+    return (
+        "ended or refused before it answered as an MCP server; what it wrote to stderr is in the file beside the tape"
+    )
+
+
+@asynccontextmanager
+async def kept_up(link: Link) -> AsyncIterator[None]:
+    """Keep a link up while the block runs. Raises BadInput where it can't be made, and the block's own errors."""
+    try:
+        async with anyio.create_task_group() as group:
+            with anyio.fail_after(START_SECONDS):
+                await group.start(link.run)
+            yield
+            group.cancel_scope.cancel()
+    except BaseExceptionGroup as problems:
+        inner: BaseException = problems
+        while isinstance(inner, BaseExceptionGroup):
+            inner = next((cause for cause in inner.exceptions if isinstance(cause, PitlakeError)), inner.exceptions[0])
+        raise inner from None
+    except TimeoutError:
+        raise BadInput(
+            "SERVER", f"did not answer within {START_SECONDS:.0f} s", "check the command or the address"
+        ) from None

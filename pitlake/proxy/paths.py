@@ -1,0 +1,63 @@
+"""Where things are in an answer: `data.results[]`, `bars.{symbol}[]`, or nothing for the whole of it.
+
+A name is a member, `[]` every element of a list, `{name}` every member of an object, whose key the item then has under
+that name.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from pitlake.errors import BadInput
+
+_STEP = re.compile(r"\{([A-Za-z_]\w*)\}|([^.\[\]{}]+)|(\[\])")
+
+
+class NoSuchPlace(LookupError):
+    """An answer does not have the shape that a path describes."""
+
+
+class Place:
+    """A path, parsed once."""
+
+    def __init__(self, text: str, field: str = "path") -> None:
+        self._steps: list[tuple[str, str]] = []
+        position = 0
+        while position < len(text):
+            shape = _STEP.match(text, position)
+            if shape is None:
+                raise BadInput(field, f"{text!r} is not a path", "give one such as data.results[] or bars.{symbol}[]")
+            key, name, _ = shape.groups()
+            self._steps.append(("key", key) if key else ("name", name) if name else ("each", ""))
+            position = shape.end()
+            if text[position : position + 1] == "." and position + 1 < len(text):
+                position += 1
+
+    def items(self, answer: Any) -> Iterator[tuple[Any, dict[str, str]]]:
+        """Yield what is there, with the keys on the way to it. Raises NoSuchPlace."""
+        yield from self._walk(answer, 0, {})
+
+    def first(self, answer: Any) -> Any:
+        """Return the one thing that is there; None where nothing is."""
+        try:
+            return next((value for value, _ in self.items(answer)), None)
+        except NoSuchPlace:
+            return None
+
+    def _walk(self, value: Any, position: int, keys: dict[str, str]) -> Iterator[tuple[Any, dict[str, str]]]:
+        if position == len(self._steps):
+            yield value, keys
+            return
+        kind, name = self._steps[position]
+        if kind == "each":
+            if not isinstance(value, list):
+                raise NoSuchPlace
+            for member in value:
+                yield from self._walk(member, position + 1, keys)
+        elif not isinstance(value, dict) or (kind == "name" and name not in value):
+            raise NoSuchPlace
+        elif kind == "name":
+            yield from self._walk(value[name], position + 1, keys)
+        else:
+            for key, member in value.items():
+                yield from self._walk(member, position + 1, keys | {name: key})

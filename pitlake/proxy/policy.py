@@ -1,0 +1,269 @@
+"""A policy: what of somebody else's tools is let through, and how it is dated. A small TOML file for people to review.
+
+What it does not name is refused: a tool, an argument, a member of an item. A misspelt line is an error.
+"""
+
+import hashlib
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime, timedelta, tzinfo
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+from typing import Any, get_origin
+from zoneinfo import ZoneInfo
+
+from pitlake.clock import iso, micros
+from pitlake.errors import BadInput, choice
+from pitlake.gate.rules import COMPUTED, NEWEST_INPUT, PROOF
+from pitlake.proxy.paths import Place
+from pitlake.proxy.times import FORMATS, ISO
+
+JSON, JSON_BLOCKS = "json", "json_blocks"
+STRICT, AS_PUBLISHED = "strict", "as_published"
+SOURCES = ("provider_metadata", "time_series_timestamp")
+BASIS = "available_at_basis"
+OWN_NAMES = frozenset((*PROOF, COMPUTED, NEWEST_INPUT, BASIS))
+FORWARD_NAMES = ("date", "instant", "epoch", "epoch_ms")
+_LAG = re.compile(r"(\d{1,6}) ?(second|minute|hour|day|week)s?")
+_TEMPLATE = re.compile(r"\{([a-z_]*)\}")
+_REVIEW = "mend the policy, or draft one with --learn"
+
+
+def wrong(place: str, problem: str, next_step: str = _REVIEW) -> BadInput:
+    """Return the error for a fault of a policy."""
+    return BadInput("policy", f"{place} {problem}", next_step)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pages:
+    """How a tool pages: the argument that takes what the path `next` of the last answer holds."""
+
+    argument: str
+    next: str
+
+    @cached_property
+    def place(self) -> Place:
+        """Return where an answer has what leads to the next page."""
+        return Place(self.next, "pages.next")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolPolicy:
+    """How one tool is cut off.
+
+    Attributes:
+        items: The path of the items in an answer; "" for the answer itself.
+        published: Paths in an item that say when it was published; of several that are there the latest counts.
+        fields: Members of an item that are passed on.
+        arguments: Arguments that a caller may give; `required` ones it must.
+        bind: Arguments that bound time, as texts with {date}, {instant}, {epoch} or {epoch_ms} of the cut-off in them.
+        fixed: Arguments that always have one value.
+        answer: Which part of an MCP answer counts: "json" is its structured content, or else its one text; with
+            "json_blocks" each text is a JSON of its own, and the answer is their list.
+        format: How publication times are spelled: "iso", "rfc2822", "epoch", "epoch_ms" or a format of strptime.
+        timezone: The zone of times and dates without one, by default New York's for dates.
+        lag: How much later than stated an item became public, such as "1 day".
+        business_dates: Members that hold dates which say nothing of publication, such as a maturity.
+        texts: "strict": an item whose text names a day after the cut-off is left out; "as_published": texts are known
+            not to change after publication and may name later days.
+        key: Members that identify an item; `content` those whose change makes it another (by default `fields`).
+        source: What dates items: "provider_metadata" or "time_series_timestamp".
+        pages: How the tool pages.
+    """
+
+    items: str = ""
+    published: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    bind: Mapping[str, str] = field(default_factory=dict)
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    answer: str = JSON
+    format: str = ISO
+    timezone: str = ""
+    lag: str = ""
+    business_dates: tuple[str, ...] = ()
+    texts: str = STRICT
+    key: tuple[str, ...] = ()
+    content: tuple[str, ...] = ()
+    source: str = SOURCES[0]
+    pages: Pages | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what can't be meant."""
+        for name in ("published", "fields"):
+            if not getattr(self, name):
+                raise wrong(name, "names nothing", "say what dates an item, and what of it is passed on")
+        for name, allowed in (
+            ("answer", (JSON, JSON_BLOCKS)),
+            ("texts", (STRICT, AS_PUBLISHED)),
+            ("source", SOURCES),
+        ):
+            if getattr(self, name) not in allowed:
+                raise wrong(name, f"is {getattr(self, name)!r}", f"give one of {', '.join(allowed)}")
+        if self.format not in FORMATS and "%" not in self.format:
+            raise wrong("format", f"is {self.format!r}", f"give {', '.join(FORMATS)} or a format such as %d.%m.%Y")
+        if own := OWN_NAMES.intersection(self.fields):
+            raise wrong("fields", f"has {min(own)}, which the proxy writes itself", "leave it out")
+        taken = [*self.arguments, *self.bind, *self.fixed, *([self.pages.argument] if self.pages else [])]
+        if twice := {name for name in taken if taken.count(name) > 1}:
+            raise wrong(
+                min(twice), "is an argument twice", "let the caller give it, or bind or fix it, but one of these"
+            )
+        if missing := set(self.required) - set(self.arguments):
+            raise wrong(f"required has {min(missing)}, which arguments", "has not")
+        if self.pages and "cursor" in self.arguments:
+            raise wrong("arguments", "has cursor, which pages through answers", "leave it out")
+        for template in self.bind.values():
+            names = _TEMPLATE.findall(template)
+            if not names or set(names) - set(FORWARD_NAMES):
+                raise wrong("bind", f"has {template!r}", "write {date}, {instant}, {epoch} or {epoch_ms} into it")
+        _ = (self.zone, self.delay, self.item_place, self.published_places, self.pages and self.pages.place)
+
+    @cached_property
+    def zone(self) -> tzinfo | None:
+        """Return the zone of times without one. Raises BadInput."""
+        try:
+            return ZoneInfo(self.timezone) if self.timezone else None
+        except (OSError, ValueError, LookupError):
+            raise wrong(
+                "timezone", f"{self.timezone!r} is not a time zone", "name one such as America/New_York"
+            ) from None
+
+    @cached_property
+    def delay(self) -> timedelta:
+        """Return the lag. Raises BadInput."""
+        if not self.lag:
+            return timedelta()
+        parts = _LAG.fullmatch(self.lag)
+        if parts is None:
+            raise wrong("lag", f"{self.lag!r} is not a length of time", 'give one such as "1 day" or "90 minutes"')
+        return timedelta(**{f"{parts[2]}s": int(parts[1])})
+
+    @cached_property
+    def item_place(self) -> Place:
+        """Return where the items are."""
+        return Place(self.items, "policy items")
+
+    @cached_property
+    def published_places(self) -> tuple[Place, ...]:
+        """Return where an item says when it was published."""
+        return tuple(Place(path, "policy published") for path in self.published)
+
+    @cached_property
+    def ignored(self) -> frozenset[str]:
+        """Return the members whose dates say nothing of publication."""
+        return frozenset(self.business_dates)
+
+    def bound(self, as_of: datetime) -> dict[str, Any]:
+        """Return the arguments that no caller gives."""
+        local = as_of.astimezone(self.zone) if self.zone else as_of
+        seconds = micros(as_of) // 10**6
+        words = {
+            "date": local.date().isoformat(),
+            "instant": iso(as_of.replace(microsecond=0)),
+            "epoch": str(seconds),
+            "epoch_ms": str(micros(as_of) // 1000),
+        }
+        filled = {name: _TEMPLATE.sub(lambda word: words[word[1]], text) for name, text in self.bind.items()}
+        counts = {name: int(text) for name, text in filled.items() if self.bind[name] in ("{epoch}", "{epoch_ms}")}
+        return {**self.fixed, **filled, **counts}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """What is let through of one server: the tools that are named, each as its own policy says."""
+
+    server: str
+    tools: Mapping[str, ToolPolicy]
+    text: str = ""
+
+    @cached_property
+    def sha256(self) -> str:
+        """Return the hash of the file."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def load(name: str | Path) -> Policy:
+    """Read a policy: a file, or one of those that come along by its name. Raises BadInput."""
+    path = Path(name)
+    if path.suffix != ".toml" and not path.exists():
+        own = ready()
+        if str(name) not in own:
+            raise BadInput("--policy", f"there is no file or ready policy {str(name)!r}", choice(str(name), own))
+        return parse(own[str(name)].read_text(encoding="utf-8"))
+    try:
+        return parse(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        raise BadInput("--policy", f"{str(name)!r} can't be read", "name a file, or draft one with --learn") from None
+
+
+def ready() -> dict[str, Any]:
+    """Return the policies that come along, by name."""
+    folder = resources.files("pitlake.proxy").joinpath("policies")
+    files = sorted(folder.iterdir(), key=lambda file: file.name)
+    return {file.name.removesuffix(".toml"): file for file in files if file.name.endswith(".toml")}
+
+
+def parse(text: str) -> Policy:
+    """Return the policy that a TOML text means. Raises BadInput."""
+    try:
+        members = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as fault:
+        raise wrong("the file", f"is not TOML ({fault})") from None
+    if unknown := members.keys() - {"server", "tools", "reviewed"}:
+        raise wrong("the file", f"has {min(unknown)!r}", "it has server, reviewed and tools")
+    if members.get("reviewed") is not True:
+        raise wrong("the file", "is a draft", "read it, mend it, and write reviewed = true at its top")
+    server, tools = members.get("server"), members.get("tools")
+    if not isinstance(server, str) or not re.fullmatch(r"[A-Za-z0-9][\w.-]{0,59}", server):
+        raise wrong("server", "is not a short name", 'write one such as server = "brave-search"')
+    if not isinstance(tools, dict) or not tools:
+        raise wrong("tools", "names no tool", "write a table such as [tools.search]")
+    return Policy(server=server, text=text, tools={name: _tool(name, members) for name, members in tools.items()})
+
+
+def _tool(name: str, members: Any) -> ToolPolicy:
+    if not isinstance(members, dict):
+        raise wrong(f"tools.{name}", "is not a table", "write a table such as [tools.search]")
+    try:
+        return from_members(members)
+    except BadInput as fault:
+        raise BadInput("policy", f"tools.{name}: {fault.problem}", fault.next_step) from None
+
+
+def from_members(members: Mapping[str, Any]) -> ToolPolicy:
+    """Return the policy of a tool with these members, as TOML or Python has them. Raises BadInput."""
+    kinds = {attribute.name: get_origin(attribute.type) for attribute in fields(ToolPolicy)}
+    checked: dict[str, Any] = {}
+    for name, setting in members.items():
+        if name not in kinds:
+            raise wrong("a line", f"names {name!r}", choice(name, kinds))
+        checked[name] = _member(name, kinds[name], setting)
+    return ToolPolicy(**checked)
+
+
+def _member(name: str, kind: Any, setting: Any) -> Any:
+    if name == "pages":
+        if not isinstance(setting, Mapping) or set(setting) != {"argument", "next"} or not _texts(setting.values()):
+            raise wrong(name, "is not a pair of texts", 'write pages = {argument = "cursor", next = "next_cursor"}')
+        return Pages(**setting)
+    if kind is tuple:
+        setting = [setting] if isinstance(setting, str) else setting
+        if not isinstance(setting, list | tuple) or not _texts(setting):
+            raise wrong(name, "is not a list of texts", f'write {name} = ["…"]')
+        return tuple(setting)
+    if kind is Mapping:
+        if not isinstance(setting, Mapping) or (name == "bind" and not _texts(setting.values())):
+            raise wrong(name, "is not a table", f'write {name} = {{argument = "…"}}')
+        return dict(setting)
+    if not isinstance(setting, str):
+        raise wrong(name, "is not a text", f'write {name} = "…"')
+    return setting
+
+
+def _texts(members: Iterable[Any]) -> bool:
+    return all(isinstance(member, str) for member in members)

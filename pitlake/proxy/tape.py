@@ -1,0 +1,210 @@
+"""The tape of a run: every answer of the tools as it came and when, so that the run can be given again.
+
+JSON lines, written before an answer is passed on. The first says what the run was cut off at and by which policy, the
+second which tools there were. A call that is on the tape is answered from it; another is asked, or a gap of a replay.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Self
+
+from pitlake import clock
+from pitlake.errors import BadInput
+from pitlake.proxy.cutting import SILENT, Cut, Sightings, cut_answer
+from pitlake.proxy.policy import Policy, parse
+
+FORM = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One call. `arguments` are those that were sent, `answer` came back and is None where nothing did."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    asked_at: str
+    fetched_at: str
+    answer: Mapping[str, Any] | None
+    counts: Mapping[str, int]
+
+    @property
+    def key(self) -> str:
+        """Return what the same call has again."""
+        return call_key(self.tool, self.arguments)
+
+
+def call_key(tool: str, arguments: Mapping[str, Any]) -> str:
+    """Return the hash of a call."""
+    text = json.dumps([tool, arguments], sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class Tape:
+    """A tape in memory and, but for a replay, on disk. Made by `record` and `replay`."""
+
+    def __init__(self, path: Path, policy: Policy, as_of: datetime, *, handle: int | None) -> None:
+        self.path, self.policy, self.as_of = path, policy, as_of
+        self.tools: list[dict[str, Any]] | None = None
+        self._handle = handle
+        self._sightings = Sightings()
+        self._cuts: dict[str, list[tuple[Entry, Cut]]] = defaultdict(list)
+        self._asked: Counter[str] = Counter()
+
+    @property
+    def is_replay(self) -> bool:
+        """Return whether nothing is asked."""
+        return self._handle is None
+
+    @classmethod
+    def record(cls, path: Path, policy: Policy, as_of: datetime) -> Self:
+        """Open a tape to write to, a new one or one of the same cut-off and policy. Raises BadInput."""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        except OSError as problem:
+            raise BadInput("--tape", f"{path} can't be written: {problem.strerror}", "name another file") from None
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            raise BadInput("--tape", f"{path} is being written by another proxy", "name another file") from None
+        tape = cls(path, policy, as_of, handle=handle)
+        try:
+            tape._go_on()
+        except BaseException:
+            tape.close()
+            raise
+        return tape
+
+    def _go_on(self) -> None:
+        """Read what is on the file already, or begin it."""
+        lines = _whole_lines(self.path)
+        if self._handle is not None:
+            os.ftruncate(self._handle, sum(len(line) for line in lines))  # the run that wrote half a line has died
+        policy = self.policy
+        head = {"tape": FORM, "as_of": clock.iso(self.as_of), "server": policy.server, "policy": policy.text}
+        if not lines:
+            self._write(head)
+        elif _head(lines, self.path) != head:
+            raise BadInput(
+                "--tape", f"{self.path} is of another cut-off or policy", "name another file, or --replay it"
+            )
+        self._read(lines[1:])
+
+    @classmethod
+    def replay(cls, path: Path) -> Self:
+        """Open a tape to be given again. Raises BadInput."""
+        try:
+            lines = _whole_lines(path)
+        except OSError as problem:
+            raise BadInput("--replay", f"{path} can't be read: {problem.strerror}", "name a tape") from None
+        head = _head(lines, path)
+        tape = cls(path, parse(head["policy"]), clock.instant(head["as_of"]), handle=None)
+        tape._read(lines[1:])
+        return tape
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._handle is not None:
+            os.close(self._handle)
+
+    def list_tools(self, tools: list[dict[str, Any]]) -> None:
+        """Keep the server's tools, unless they are on the tape as they are."""
+        if tools != self.tools:
+            self.tools = tools
+            self._write({"tools": tools, "listed_at": clock.iso(clock.now())})
+
+    def again(self, tool: str, arguments: Mapping[str, Any]) -> Cut | None:
+        """Return what this call was answered with, None where it has to be asked.
+
+        A call that was asked several times, since it had failed, fails as often again.
+        """
+        key = call_key(tool, arguments)
+        times = self._asked[key]
+        entries = self._cuts.get(key, [])
+        if times < len(entries):
+            self._asked[key] += 1
+            return entries[times][1]
+        if entries and (self.is_replay or _is_good(entries[-1][0])):
+            return entries[-1][1]
+        return None
+
+    def add(self, tool: str, arguments: Mapping[str, Any], asked_at: datetime, answer: Mapping[str, Any] | None) -> Cut:
+        """Keep an answer that has just come, and return it cut at T. It is on disk when this returns."""
+        now = clock.now()
+        cut = self._cut(tool, answer, now)
+        entry = Entry(
+            tool=tool,
+            arguments=arguments,
+            asked_at=clock.iso(asked_at),
+            fetched_at=clock.iso(now),
+            answer=answer,
+            counts=cut.counts,
+        )
+        self._write(asdict(entry))
+        self._cuts[entry.key].append((entry, cut))
+        self._asked[entry.key] = len(self._cuts[entry.key])
+        return cut
+
+    def _cut(self, tool: str, answer: Mapping[str, Any] | None, observed_at: datetime) -> Cut:
+        if answer is None:
+            answer = {"isError": True}
+            cut = cut_answer(answer, self.policy.tools[tool], self.as_of, name=self._name(tool))
+            return Cut({**cut.payload, "gaps": [SILENT]}, cut.counts)
+        return cut_answer(
+            answer,
+            self.policy.tools[tool],
+            self.as_of,
+            name=self._name(tool),
+            sightings=self._sightings,
+            observed_at=observed_at,
+        )
+
+    def _name(self, tool: str) -> str:
+        return f"{self.policy.server}/{tool}"
+
+    def _write(self, members: Mapping[str, Any]) -> None:
+        if self._handle is None:
+            raise RuntimeError("a replayed tape is not written to")
+        line = (json.dumps(members, ensure_ascii=True, separators=(",", ":")) + "\n").encode()
+        rest = memoryview(line)
+        while rest:
+            rest = rest[os.write(self._handle, rest) :]
+
+    def _read(self, lines: Iterable[bytes]) -> None:
+        for line in lines:
+            try:
+                members = json.loads(line)
+                if "tools" in members:
+                    self.tools = members["tools"]
+                    continue
+                entry = Entry(**members)
+                cut = self._cut(entry.tool, entry.answer, clock.instant(entry.fetched_at))
+            except (ValueError, TypeError, KeyError, AttributeError, BadInput):
+                raise BadInput("--tape", f"{self.path} is damaged", "restore it from a copy") from None
+            self._cuts[entry.key].append((entry, cut))
+
+
+def _is_good(entry: Entry) -> bool:
+    return entry.answer is not None and not entry.answer.get("isError")
+
+
+def _whole_lines(path: Path) -> list[bytes]:
+    return [line for line in path.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
+
+
+def _head(lines: list[bytes], path: Path) -> dict[str, Any]:
+    try:
+        head = json.loads(lines[0])
+        if head["tape"] == FORM and isinstance(head["policy"], str) and isinstance(head["as_of"], str):
+            return dict(head)
+    except (IndexError, ValueError, TypeError, KeyError):
+        pass
+    raise BadInput("--tape", f"{path} is not a tape", "name one that `pitlake proxy --tape` wrote, or a new file")

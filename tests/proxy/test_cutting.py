@@ -1,0 +1,213 @@
+"""What becomes of an answer: dated items up to T, gaps for what can't be dated, and no trace of what came later."""
+
+import json
+
+import pytest
+
+from pitlake.clock import instant
+from pitlake.errors import BadInput
+from pitlake.gate.rules import check_answer
+from pitlake.proxy.cutting import Sightings, cut_answer, receipt
+from pitlake.proxy.policy import from_members, load, parse, ready
+from tests.proxy.worlds import AS_OF
+
+NOW = instant("2026-11-26T08:00:00Z")
+T = instant(AS_OF)
+MEMBERS = {
+    "items": "results[]",
+    "published": ["published", "updated"],
+    "fields": ["title", "url"],
+    "key": "url",
+    "timezone": "UTC",
+}
+OLD = {"title": "old", "url": "u1", "published": "2024-02-14T10:00:00Z"}
+LATER = {"title": "later", "url": "u2", "published": "2024-02-15T21:00:01Z"}
+
+
+def cut(items, sightings=None, observed_at=NOW, **members):
+    answer = {"structuredContent": {"results": items}, "content": [{"type": "text", "text": "a copy"}]}
+    policy = from_members(MEMBERS | members)
+    return cut_answer(answer, policy, T, name="web/search", sightings=sightings, observed_at=observed_at)
+
+
+def test_an_item_up_to_the_cut_off_is_a_row_with_its_proof():
+    row = cut([OLD]).payload["data"][0]
+    assert row.pop("evidence").startswith("web/search#sha256=")
+    assert row == {
+        "available_at": "2024-02-14T10:00:00Z",
+        "available_at_source": "provider_metadata",
+        "available_at_basis": "source_date",
+        "title": "old",
+        "url": "u1",
+    }
+    assert cut([OLD]).payload["gaps"] == []
+
+
+def test_the_answer_is_the_same_whatever_came_later():
+    assert cut([LATER, OLD, LATER | {"url": "u3"}]).payload == cut([OLD]).payload
+    assert cut([LATER]).payload == cut([]).payload
+    assert cut([]).payload["gaps"][0]["type"] == "no_data"
+
+
+def test_undated_items_are_one_gap_however_many():
+    undated = {"title": "?", "url": "u9"}
+    few, many = cut([OLD, undated]), cut([undated, OLD, undated | {"url": "u8"}])
+    assert few.payload == many.payload
+    assert [gap["type"] for gap in few.payload["gaps"]] == ["unverifiable"]
+    assert (few.counts["undated"], many.counts["undated"]) == (1, 2)  # the tape has the count
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"updated": "2024-02-16T10:00:00Z"},
+        {"updated": "2024-02-15"},
+        {"comments": [{"posted": "2024-05-01"}]},
+        {"last_modified": 1709000000},
+    ],
+)
+def test_the_later_of_two_dates_counts(change):
+    assert cut([OLD | change]).payload["data"] == []
+
+
+def test_a_business_date_may_be_named_as_one():
+    bond = OLD | {"maturity": "2030-01-01"}
+    assert cut([bond]).payload["data"] == []
+    assert len(cut([bond], business_dates=["maturity"]).payload["data"]) == 1
+
+
+def test_a_text_that_names_a_later_day_is_a_gap_but_where_texts_stay_as_published():
+    edited = OLD | {"title": "Updated March 5, 2024: profits fell"}
+    assert cut([edited]).payload["gaps"][0]["type"] == "unverifiable"
+    assert len(cut([edited], texts="as_published").payload["data"]) == 1
+
+
+def test_other_content_of_a_known_item_dates_from_the_later_look():
+    seen = Sightings()
+    first, later = instant("2024-02-15T10:00:00Z"), instant("2024-02-15T11:00:00Z")
+    assert len(cut([OLD], seen, first).payload["data"]) == 1
+    row = cut([OLD | {"title": "new"}], seen, later).payload["data"][0]
+    assert (row["available_at"], row["available_at_basis"]) == ("2024-02-15T11:00:00Z", "observed")
+    assert cut([OLD | {"title": "newer"}], seen, NOW).payload["data"] == []
+    assert cut([OLD], seen, NOW).payload["data"][0]["available_at"] == "2024-02-14T10:00:00Z"
+
+
+def test_a_date_that_is_added_later_dates_from_the_later_look():
+    seen = Sightings()
+    assert cut([{"title": "old", "url": "u1"}], seen).payload["data"] == []
+    assert cut([OLD], seen).payload["data"] == []
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "image", "data": "aGk=", "mimeType": "image/png"},
+        {"type": "audio", "data": "aGk=", "mimeType": "audio/wav"},
+        {"type": "resource", "resource": {"uri": "x://y", "text": "future"}},
+        {"type": "resource_link", "uri": "x://future", "name": "future"},
+    ],
+)
+def test_what_is_no_text_is_a_gap(block):
+    answer = {"structuredContent": {"results": [OLD]}, "content": [block]}
+    payload = cut_answer(answer, from_members(MEMBERS), T, name="n").payload
+    assert len(payload["data"]) == 1
+    assert payload["gaps"][0]["type"] == "unverifiable"
+    assert "future" not in json.dumps(payload)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["prose", '{"results": [}', '{"results": [{"published": "2024-05-01", "published": "2024-02-01"}]}', "[" * 5000],
+)
+def test_a_text_that_is_not_strict_json_is_a_gap(text):
+    answer = {"content": [{"type": "text", "text": text}]}
+    payload = cut_answer(answer, from_members(MEMBERS), T, name="n").payload
+    assert (payload["data"], payload["gaps"][0]["type"]) == ([], "unverifiable")
+
+
+def test_an_error_and_another_shape_are_fixed_gaps():
+    for answer in ({"isError": True, "content": [{"type": "text", "text": "future"}]}, {"structuredContent": {"x": 1}}):
+        payload = cut_answer(answer, from_members(MEMBERS), T, name="n").payload
+        assert [gap["type"] for gap in payload["gaps"]] == ["upstream_error"]
+        assert "future" not in json.dumps(payload)
+
+
+def test_an_item_with_a_forward_return_is_left_out():
+    row = OLD | {"daily_stock": 1.5}
+    assert cut([row], fields=["title", "daily_stock"]).payload["data"] == []
+
+
+def test_keys_on_the_way_to_an_item_are_members_of_it():
+    answer = {"structuredContent": {"bars": {"AAPL": [{"t": "2024-02-14", "c": 1}]}}}
+    policy = from_members({"items": "bars.{symbol}[]", "published": "t", "fields": ["symbol", "c"]})
+    row = cut_answer(answer, policy, T, name="n").payload["data"][0]
+    assert (row["symbol"], row["c"], row["available_at"]) == ("AAPL", 1, "2024-02-15T05:00:00Z")
+
+
+def test_an_answer_passes_the_hook_of_the_data_agents():
+    payload = cut([OLD, LATER]).payload
+    answer = {**payload, "truncated": False, "next_cursor": None, "receipt": receipt(payload, T)}
+    assert check_answer(answer, AS_OF) is None
+
+
+def test_arguments_that_bound_time_are_filled_in():
+    policy = from_members(
+        MEMBERS
+        | {"bind": {"a": "{date}", "b": "{instant}", "c": "{epoch}", "d": "1990-01-01to{date}"}, "fixed": {"e": 1}}
+    )
+    assert policy.bound(instant("2024-02-16T01:00:00.5Z")) == {
+        "a": "2024-02-16",
+        "b": "2024-02-16T01:00:00Z",
+        "c": 1708045200,
+        "d": "1990-01-01to2024-02-16",
+        "e": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"fields": []}, "fields names nothing"),
+        ({"published": []}, "published names nothing"),
+        ({"fields": ["available_at"]}, "writes itself"),
+        ({"feilds": ["title"]}, "did you mean fields"),
+        ({"items": "results["}, "is not a path"),
+        ({"timezone": "Mars/Olympus"}, "is not a time zone"),
+        ({"timezone": "../../etc/passwd"}, "is not a time zone"),
+        ({"lag": "a while"}, "length of time"),
+        ({"format": "roman"}, "format"),
+        ({"bind": {"end": "today"}}, "write {date}"),
+        ({"bind": {"end": "{now}"}}, "write {date}"),
+        ({"arguments": ["end"], "bind": {"end": "{date}"}}, "twice"),
+        ({"required": ["q"]}, "required"),
+        ({"pages": {"next": "x"}}, "pages"),
+        ({"texts": "loose"}, "texts"),
+        ({"published": 7}, "list of texts"),
+    ],
+)
+def test_a_policy_that_can_not_be_meant_is_refused(change, complaint):
+    with pytest.raises(BadInput, match=complaint):
+        from_members(MEMBERS | change)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("server = ", "not TOML"),
+        ('server = "x"\n[tools.a]', "draft"),
+        ('server = "x"\nreviewed = true', "names no tool"),
+        ('server = "x y"\nreviewed = true\n[tools.a]', "short name"),
+        ('server = "x"\nreviewed = true\nfoo = 1', "foo"),
+        ('server = "x"\nreviewed = true\n[tools.a]\nitems = ""', "tools.a: published"),
+    ],
+)
+def test_a_file_that_is_no_policy_is_refused(text, complaint):
+    with pytest.raises(BadInput, match=complaint):
+        parse(text)
+
+
+def test_the_ready_policies_are_read_by_name():
+    assert sorted(ready()) == ["alpaca", "brave-search", "sec-edgar", "yahoo-finance"]
+    assert [load(name).server for name in ready()] == [*ready()]
+    with pytest.raises(BadInput, match="did you mean alpaca"):
+        load("alpacca")

@@ -1,0 +1,337 @@
+"""The proxy over the protocol: what a model sees of a tool, and how a run is recorded and given again."""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+from contextlib import contextmanager
+
+import anyio
+import pytest
+import uvicorn
+from mcp.server.mcpserver import MCPServer
+from mcp.shared.exceptions import MCPError
+
+import pitlake.proxy.link
+from pitlake.cli import invoke
+from pitlake.clock import instant
+from pitlake.errors import BadInput
+from pitlake.proxy.link import secrets_of
+from pitlake.proxy.policy import parse
+from pitlake.proxy.tape import Tape
+from tests.proxy.worlds import AS_OF, ask, hostile, proxied, replayed
+
+POLICY = """
+server = "web"
+reviewed = true
+[tools.search]
+items = "results[]"
+published = "published"
+timezone = "UTC"
+fields = ["title", "url"]
+key = "url"
+arguments = ["query", "limit"]
+bind = { end_date = "{date}" }
+pages = { argument = "token", next = "next" }
+"""
+
+
+class World:
+    """A search server whose answers a test can change."""
+
+    def __init__(self):
+        self.calls, self.results, self.next, self.fails = [], [], None, False
+        self.results = [{"title": "old", "url": "u1", "published": "2024-02-14T10:00:00Z"}]
+        self.server = MCPServer("inner")
+
+        @self.server.tool()
+        def search(query: str, end_date: str = "", limit: int = 5, token: str = "") -> dict:
+            """Search the web."""
+            self.calls.append({"query": query, "end_date": end_date, "token": token})
+            if self.fails:
+                raise ValueError("FUTURE: nothing before tomorrow")
+            return {"results": self.results, "next": self.next, "total": 12345}
+
+        @self.server.tool()
+        def delete_everything() -> str:
+            """Delete everything."""
+            return "FUTURE"
+
+        @self.server.resource("news://today")
+        def today() -> str:
+            """Today's news."""
+            return "FUTURE"
+
+        @self.server.prompt()
+        def brief() -> str:
+            """Brief."""
+            return "FUTURE"
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+@pytest.fixture
+def tape_file(tmp_path):
+    return tmp_path / "run.jsonl"
+
+
+def talk(world, tape_file, *calls, policy=POLICY):
+    """The answers to calls, as JSON or as the text of an error."""
+
+    async def conversation():
+        async with proxied(world.server, parse(policy), tape_file) as (client, reader):
+            return [shown(await ask(client, reader, "search", arguments)) for arguments in calls]
+
+    return anyio.run(conversation)
+
+
+def shown(answer):
+    assert answer is not None
+    if answer.is_error:
+        return answer.content[0].text
+    assert json.loads(answer.content[0].text) == answer.structured_content
+    return answer.structured_content
+
+
+def test_a_model_sees_the_tool_without_what_bounds_time_and_without_other_tools(world, tape_file):
+    async def listed():
+        async with proxied(world.server, parse(POLICY), tape_file) as (client, _):
+            return (await client.list_tools()).tools
+
+    (tool,) = anyio.run(listed)
+    assert (tool.name, tool.description) == ("search", "Search the web.")
+    assert sorted(tool.input_schema["properties"]) == ["cursor", "limit", "query"]
+    assert tool.input_schema["required"] == ["query"]
+    assert tool.input_schema["additionalProperties"] is False
+
+
+def test_the_cut_off_is_set_for_every_call(world, tape_file):
+    talk(world, tape_file, {"query": "oil"})
+    assert world.calls == [{"query": "oil", "end_date": "2024-02-15", "token": ""}]
+
+
+@pytest.mark.parametrize("arguments", [{"end_date": "2026-01-01"}, {"End_Date": "x"}, {"token": "x"}, {"pit": "x"}])
+def test_a_call_can_not_widen_it(world, tape_file, arguments):
+    (complaint,) = talk(world, tape_file, {"query": "oil"} | arguments)
+    assert "takes no such argument" in complaint
+    assert world.calls == []
+
+
+@pytest.mark.parametrize("arguments", [{}, {"query": 7}, {"query": "x", "limit": "many"}, {"query": {"end": "x"}}])
+def test_wrong_arguments_are_explained_without_asking(world, tape_file, arguments):
+    (complaint,) = talk(world, tape_file, arguments)
+    assert complaint
+    assert world.calls == []
+
+
+def test_other_tools_resources_and_prompts_are_refused(world, tape_file):
+    async def tried():
+        async with proxied(world.server, parse(POLICY), tape_file) as (client, _):
+            answer = await client.call_tool("delete_everything", {})
+            for ask_for in (client.list_resources, client.list_prompts, client.list_resource_templates):
+                with pytest.raises(MCPError, match="not found"):
+                    await ask_for()
+            return answer
+
+    answer = anyio.run(tried)
+    assert answer.is_error
+    assert answer.content[0].text == "tool: there is no tool 'delete_everything'; choose one of search"
+
+
+def test_pages_are_followed_without_showing_what_leads_to_them(world, tape_file):
+    world.next = "after-FUTURE"
+
+    async def paged():
+        async with proxied(world.server, parse(POLICY), tape_file) as (client, reader):
+            first = shown(await ask(client, reader, "search", {"query": "oil"}))
+            second = shown(await ask(client, reader, "search", {"query": "oil", "cursor": first["next_cursor"]}))
+            wrong = shown(await ask(client, reader, "search", {"query": "gas", "cursor": first["next_cursor"]}))
+            return first, second, wrong, reader.texts
+
+    first, second, wrong, texts = anyio.run(paged)
+    assert first["truncated"]
+    assert second["next_cursor"] != first["next_cursor"]
+    assert [call["token"] for call in world.calls] == ["", "after-FUTURE"]
+    assert "of another call" in wrong
+    assert "FUTURE" not in "".join(texts)
+
+
+def test_a_run_is_given_again_when_the_world_has_changed(world, tape_file):
+    calls = [{"query": "oil"}, {"query": "gas"}]
+    recorded = talk(world, tape_file, *calls)
+    world.results = [{"title": "other", "url": "u2", "published": "2024-02-01"}]
+    assert talk(world, tape_file, *calls) == recorded
+    assert len(world.calls) == 2
+
+    async def again():
+        async with replayed(tape_file) as client:
+            return [shown(await client.call_tool("search", call)) for call in [*calls, {"query": "new"}]]
+
+    *same, missing = anyio.run(again)
+    assert same == recorded
+    assert missing["gaps"][0]["reason"] == "this call is not on the tape that is replayed"
+
+
+def test_what_was_taken_when_is_on_the_tape(world, tape_file):
+    talk(world, tape_file, {"query": "oil"})
+    head, tools, entry = map(json.loads, tape_file.read_text().splitlines())
+    assert (head["as_of"], head["server"]) == ("2024-02-15T21:00:00Z", "web")
+    assert {tool["name"] for tool in tools["tools"]} == {"search", "delete_everything"}
+    assert instant(entry["asked_at"]) <= instant(entry["fetched_at"])
+    assert json.loads(entry["answer"]["content"][0]["text"])["total"] == 12345
+    assert entry["counts"] == {"passed": 1}
+    assert oct(tape_file.stat().st_mode)[-3:] == "600"
+
+
+def test_a_late_capture_is_dated_late(world, tape_file):
+    talk(world, tape_file, {"query": "oil"})
+    world.results = [{"title": "rewritten", "url": "u1", "published": "2024-02-14T10:00:00Z"}]
+    (answer,) = talk(world, tape_file, {"query": "oil prices"})
+    assert answer["data"] == []
+
+
+def test_a_failure_is_a_fixed_gap_and_may_be_tried_again(world, tape_file):
+    world.fails = True
+
+    async def tried():
+        async with proxied(world.server, parse(POLICY), tape_file) as (client, reader):
+            failed = shown(await ask(client, reader, "search", {"query": "oil"}))
+            world.fails = False
+            return failed, shown(await ask(client, reader, "search", {"query": "oil"})), reader.texts
+
+    failed, answered, texts = anyio.run(tried)
+    assert (failed["gaps"][0]["type"], len(answered["data"])) == ("upstream_error", 1)
+    assert "FUTURE" not in "".join(texts)
+
+    async def again():
+        async with replayed(tape_file) as client:
+            return [shown(await client.call_tool("search", {"query": "oil"})) for _ in range(3)]
+
+    assert anyio.run(again) == [failed, answered, answered]
+
+
+def test_a_tape_is_of_one_run_and_survives_a_torn_line(world, tape_file):
+    talk(world, tape_file, {"query": "oil"})
+    whole = tape_file.read_bytes()
+    tape_file.write_bytes(whole + b'{"tool": "sea')
+    talk(world, tape_file, {"query": "oil"})
+    assert tape_file.read_bytes() == whole
+    with pytest.raises(BadInput, match="another cut-off or policy"):
+        Tape.record(tape_file, parse(POLICY), instant("2024-02-15T16:00:01-05:00"))
+    with pytest.raises(BadInput, match="another cut-off or policy"):
+        Tape.record(tape_file, parse(POLICY + "\n# changed"), instant(AS_OF))
+    held = Tape.record(tape_file, parse(POLICY), instant(AS_OF))
+    with pytest.raises(BadInput, match="another proxy"):
+        Tape.record(tape_file, parse(POLICY), instant(AS_OF))
+    held.close()
+    tape_file.write_bytes(whole.replace(b'"arguments"', b'"argument"'))
+    with pytest.raises(BadInput, match="damaged"):
+        Tape.replay(tape_file)
+    tape_file.write_text("not a tape\n")
+    with pytest.raises(BadInput, match="not a tape"):
+        Tape.replay(tape_file)
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (("tools.search", "tools.serch"), "which the server does not have; did you mean search"),
+        (("end_date =", "end_day ="), "names the argument 'end_day'.*did you mean end_date"),
+        (('["query", "limit"]', '["limit"]'), "leaves out the argument 'query'"),
+    ],
+)
+def test_a_policy_that_does_not_fit_the_server_is_refused_at_the_start(world, tape_file, change, complaint):
+    with pytest.raises(BadInput, match=complaint):
+        talk(world, tape_file, {"query": "oil"}, policy=POLICY.replace(*change))
+
+
+def test_secrets_are_kept_out_of_answers_and_tape(tmp_path):
+    environment = {"EXA_API_KEY": "abcdef123456", "HOME": "/root", "MY_TOKEN": "short"}
+    assert secrets_of(environment) == {"abcdef123456": "EXA_API_KEY"}
+
+
+@contextmanager
+def served(app):
+    """The address of an application on the loopback."""
+    listener = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", lifespan="on"))
+    thread = threading.Thread(target=listener.run, daemon=True)
+    thread.start()
+    while not listener.started:
+        time.sleep(0.01)
+    port = listener.servers[0].sockets[0].getsockname()[1]
+    try:
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        listener.should_exit = True
+        thread.join()
+
+
+def test_a_server_over_http_is_cut_off_alike(world, tape_file):
+    async def asked(address):
+        async with proxied(address, parse(POLICY), tape_file) as (client, reader):
+            return shown(await ask(client, reader, "search", {"query": "oil"}))
+
+    with served(world.server.streamable_http_app(stateless_http=True)) as address:
+        answer = anyio.run(asked, address)
+    assert [row["title"] for row in answer["data"]] == ["old"]
+
+
+def test_a_server_that_dies_is_started_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(pitlake.proxy.link, "AGAIN_SECONDS", 0.0)
+    tape_file = tmp_path / "run.jsonl"
+    filing = {"identifier": "AAPL"}
+
+    async def killed():
+        async with proxied(hostile("sec-edgar", 5), "sec-edgar", tape_file) as (client, reader):
+            await ask(client, reader, "get_recent_filings", filing)
+            for pid in _children():
+                os.kill(pid, signal.SIGKILL)
+            await anyio.sleep(0.2)
+            lost = shown(await ask(client, reader, "get_recent_filings", filing | {"limit": 1}))
+            await anyio.sleep(0.3)
+            return lost, shown(await ask(client, reader, "get_recent_filings", filing | {"limit": 2}))
+
+    lost, after = anyio.run(killed)
+    assert lost["gaps"][0]["reason"] == "the tool gave no answer in time, or is gone"
+    assert after["gaps"] == [] or "gone" not in after["gaps"][0]["reason"]
+
+
+def _children():
+    listing = subprocess.run(
+        ["pgrep", "-P", str(os.getpid()), "-f", "hostile_server"], capture_output=True, text=True, check=False
+    )
+    return [int(pid) for pid in listing.stdout.split()]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([], "--as-of: missing"),
+        (["--as-of", AS_OF], "--policy: missing"),
+        (["--as-of", AS_OF, "--policy", "alpaca"], "SERVER: missing"),
+        (["--as-of", "2024-02-15", "--policy", "alpaca", "x"], "date_only"),
+        (["--as-of", "2099-01-01T00:00:00Z", "--policy", "alpaca", "x"], "is in the future"),
+        (["--as-of", AS_OF, "--policy", "alpacca", "x"], "did you mean alpaca"),
+        (["--as-of", AS_OF, "--policy", "alpaca", "--", "no-such-command-here"], "can't be started"),
+        (["--as-of", AS_OF, "--policy", "alpaca", "--", "true"], "ended or refused"),
+        (["--replay", "no-such-file"], "--replay: no-such-file can't be read"),
+        (["--replay", "x", "--as-of", AS_OF], "--as-of: does not go with --replay"),
+        (["--learn", "x.toml", "--call", "search", "oil", "--", "true"], "is not a JSON object"),
+    ],
+)
+def test_wrong_input_is_one_line(arguments, complaint, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert invoke(["proxy", *arguments]) == 2
+    written = capsys.readouterr()
+    assert complaint in written.err
+    assert (written.err.count("\n"), written.out) == (1, "")
+
+
+def test_the_ready_policies_are_listed(capsys):
+    assert invoke(["proxy", "--policies"]) == 0
+    assert "brave-search: brave_news_search" in capsys.readouterr().out

@@ -1,0 +1,82 @@
+"""A proxy before a hostile server, and everything a model could read of it."""
+
+import json
+import sys
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from mcp import Client, StdioServerParameters
+
+from pitlake.clock import instant
+from pitlake.proxy.link import Link, command_target, kept_up
+from pitlake.proxy.policy import load
+from pitlake.proxy.server import Proxy, server
+from pitlake.proxy.tape import Tape
+
+AS_OF = "2024-02-15T16:00:00-05:00"
+HERE = Path(__file__).resolve().parent
+
+
+def hostile(name, seed=0):
+    """The command of a hostile server."""
+    return [sys.executable, str(HERE / "hostile_server.py"), name, str(seed)]
+
+
+def direct(command):
+    """The same server without a proxy."""
+    return StdioServerParameters(command=command[0], args=command[1:])
+
+
+class Reader:
+    """What a model, or the program around it, is shown: answers, errors, notifications, lists."""
+
+    def __init__(self):
+        self.texts = []
+
+    def add(self, shown):
+        self.texts.append(shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False, default=str))
+
+    async def hear(self, message):
+        self.add(repr(message))
+
+
+@asynccontextmanager
+async def proxied(target, policy, tape_file, *, as_of=AS_OF, seconds=5.0):
+    """A client of a proxy in this process: (client, reader). target: a command, an address or a server."""
+    reader = Reader()
+    tape = Tape.record(tape_file, policy if not isinstance(policy, str) else load(policy), instant(as_of))
+    start = command_target(target, tape_file.with_suffix(".log")) if isinstance(target, list) else lambda: target
+    link = Link(start, seconds=seconds)
+    try:
+        async with kept_up(link):
+            proxy = Proxy(tape, link)
+            await proxy.prepare()
+            async with Client(server(proxy, tape), logging_callback=reader.hear, message_handler=reader.hear) as client:
+                yield client, reader
+    finally:
+        tape.close()
+
+
+@asynccontextmanager
+async def replayed(tape_file):
+    """A client of a replay."""
+    tape = Tape.replay(tape_file)
+    proxy = Proxy(tape, None)
+    await proxy.prepare()
+    async with Client(server(proxy, tape)) as client:
+        yield client
+
+
+async def ask(client, reader, tool, arguments):
+    """A tool's answer, once the reader has all of it; None where the call failed."""
+
+    async def progress(done, total, message):
+        reader.add(str((done, total, message)))
+
+    try:
+        answer = await client.call_tool(tool, arguments, progress_callback=progress)
+    except Exception as problem:  # noqa: BLE001  Whatever it is, the model may read it.
+        reader.add(repr(problem))
+        return None
+    reader.add(answer.model_dump(mode="json"))
+    return answer
