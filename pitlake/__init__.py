@@ -5,7 +5,7 @@ imported without pitlake's dependencies.
 """
 
 __version__ = "0.1.0"
-__all__ = ["Lake", "PitlakeError", "connect", "cut_off", "mount", "parse_instant", "sealed", "study", "walk"]
+__all__ = ["Lake", "PitlakeError", "connect", "cut_off", "mount", "panel", "parse_instant", "sealed", "study", "walk"]
 
 _HOMES = {
     "Lake": "pitlake.lake",
@@ -13,6 +13,7 @@ _HOMES = {
     "connect": "pitlake.session",
     "cut_off": "pitlake.proxy.functions",
     "mount": "pitlake.lake",
+    "panel": "pitlake.answers.panel",
     "parse_instant": "pitlake.gate.rules",
     "sealed": "pitlake.sealing",
     "study": "pitlake.studies",

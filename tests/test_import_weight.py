@@ -110,6 +110,7 @@ def test_the_public_names_are_these():
         "connect",
         "cut_off",
         "mount",
+        "panel",
         "parse_instant",
         "sealed",
         "study",

@@ -17,6 +17,7 @@ from pitlake.errors import PitlakeError, choice
 COMMANDS = (
     "query",
     "run",
+    "panel",
     "search",
     "shell",
     "mcp",

@@ -6,12 +6,13 @@ unchanged. No SQL here.
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import date, datetime
 from typing import Any
 
 from pitlake.clock import instant, iso, new_york_day, start_of_new_york_day
-from pitlake.errors import BadInput
+from pitlake.errors import BadInput, choice
+from pitlake.questions import line_items
 
 LARGEST_INT = 2**31 - 1
 
@@ -45,6 +46,24 @@ def _forms(field: str, value: Any) -> str:
     if value not in FORMS:
         raise BadInput(field, f"{value!r} is unknown", f"give {', '.join(FORMS)}")
     return str(value)
+
+
+def _items(field: str, value: Any) -> list[str]:
+    return [_member(field, item, line_items.kinds()) for item in _texts(field, value)]
+
+
+def _fields(field: str, value: Any) -> list[str]:
+    return [_member(field, item, line_items.fields()) for item in _texts(field, value)]
+
+
+def _spans(field: str, value: Any) -> list[str]:
+    return [_member(field, item, line_items.SPANS) for item in _texts(field, value)]
+
+
+def _member(field: str, text: str, names: Collection[str]) -> str:
+    if text not in names:
+        raise BadInput(field, f"there is no {text!r}", choice(text, names))
+    return text
 
 
 def _int(field: str, value: Any) -> int:
@@ -137,6 +156,9 @@ TYPES: dict[str, Callable[[str, Any], Any]] = {
     "texts": _texts,
     "int": _int,
     "forms": _forms,
+    "items": _items,
+    "fields": _fields,
+    "spans": _spans,
     "moment": _moment,
     "day": _day,
     "vector": _vector,

@@ -14,6 +14,7 @@ from tests.pipelines.sync.edgar import made
 from tests.pipelines.sync.test_bulk import zipped
 
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)
+PYTHON = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 REAL = {"AAPL": 320193, "MSFT": 789019, "NVDA": 1045810}
 
 
@@ -38,5 +39,10 @@ def test_the_commands_of_the_page_run_as_they_stand(edgar, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "115.82" in done.stdout
     assert "us-gaap:Concept0" in done.stdout
+    code = "\n".join(PYTHON.findall((ROOT / "docs/real-lake.md").read_text()))
+    python = asked | {"env": environment | {"PITLAKE_LAKE": str(tmp_path / "lake")}}
+    done = subprocess.run([sys.executable, "-c", code], check=False, **python)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "panel.parquet").exists()
     lake = Lake(Path(tmp_path / "lake"))
     assert list(lake.watch_list().companies) == [f"{cik:010d}" for cik in sorted(REAL.values())]

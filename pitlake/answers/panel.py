@@ -1,0 +1,273 @@
+"""Panels: one row a company and instant, one column a field, each value as it was known at its own instant.
+
+`panel` is the Python door; `PanelQuestion.parse` checks what a caller gives, at every door. The values are those of the
+named queries `line_items_as_of_event` and `prices_as_of_event`.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Self
+
+import pyarrow as pa
+
+from pitlake import clock
+from pitlake.errors import BadInput, choice
+from pitlake.questions import catalogue, line_items
+from pitlake.questions.parameters import spell
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+    import polars as pl
+
+    from pitlake.lake.lake import Lake
+    from pitlake.session import Session, Viewpoint
+    from pitlake.session.result import Receipt, Result
+    from pitlake.session.viewpoint import Hindsight, Isolation
+
+ITEMS, BARS = "line_items_as_of_event", "prices_as_of_event"
+BAR_FIELDS = {
+    "open": "open",
+    "high": "high",
+    "low": "low",
+    "close": "close",
+    "volume": "volume",
+    "split_index": "split_index",
+    "price_date": "date",
+    "price_source": "source",
+}
+"""Fields of the newest daily bar, each with the column of `prices_as_of_event` that it is."""
+
+PERIODS: dict[str, Callable[[date], bool]] = {
+    "day": lambda day: day.weekday() < 5,
+    "week": lambda day: day.weekday() == 4,
+    "month": lambda day: _next(day).day == 1,
+    "quarter": lambda day: _next(day).day == 1 and _next(day).month in (1, 4, 7, 10),
+    "year": lambda day: (_next(day).month, _next(day).day) == (1, 1),
+}
+"""Whether a day is the last of a period; a week ends on Friday, and days are Monday to Friday."""
+
+PROOF = {"period_end": "period_end", "public_at": "available_at", "made_of": "made_of"}
+"""What a line item's value rests on: the endings of its columns, each with the column of its query."""
+
+COMPANIES_AT_ONCE, PAIRS_AT_ONCE = 20, 20_000
+_DAY = re.compile(r"\d{4}(-\d{2}){0,2}", re.ASCII)
+
+
+def panel_fields() -> list[str]:
+    """Return the names of all fields a panel may have."""
+    return [*line_items.fields(), *BAR_FIELDS]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PanelQuestion:
+    """Which companies at which instants, and what of them. Made by `parse` from what a user gives."""
+
+    tickers: tuple[str, ...]
+    fields: tuple[str, ...]
+    instants: tuple[datetime, ...]
+    proof: bool = False
+
+    @classmethod
+    def parse(
+        cls,
+        tickers: Any,
+        fields: Any,
+        *,
+        since: Any = None,
+        until: Any = None,
+        every: str = "month",
+        instants: Sequence[str | datetime] | None = None,
+        proof: bool = False,
+        field: Callable[[str], str] = str,
+    ) -> Self:
+        """Check what a user gives and return the question it means; arguments as of `panel`.
+
+        field: Spells the name of an argument as the user typed it, such as --since.
+        Raises BadInput naming the argument, of an unknown field the nearest ones.
+        """
+        symbols = [spell("ticker", field("tickers"), ticker) for ticker in spell("texts", field("tickers"), tickers)]
+        chosen, known_fields = spell("texts", field("fields"), fields), panel_fields()
+        for name in chosen:
+            if name not in known_fields:
+                raise BadInput(field("fields"), f"there is no {name!r}", choice(name, known_fields))
+        if (instants is None) == (since is None):
+            raise BadInput(field("since"), "give either it or instants", "give a year or day such as 2015")
+        last = clock.now() if until is None else clock.past(until, field("until"))
+        if instants is None:
+            if every not in PERIODS:
+                raise BadInput(field("every"), f"{every!r} is unknown", choice(str(every), PERIODS))
+            moments = list(_ends(every, _first_day(since, field("since")), last))
+            if not moments:
+                raise BadInput(
+                    field("since"), f"no {every} ends between it and {clock.iso(last)}", "give an earlier day"
+                )
+        else:
+            moments = sorted({clock.instant(moment, field("instants")) for moment in instants})
+            if not moments or moments[-1] > last:
+                raise BadInput(field("instants"), "is empty, or holds one that is to come", "give instants of the past")
+        names = (tuple(dict.fromkeys(texts)) for texts in (symbols, chosen))
+        return cls(tickers=next(names), fields=next(names), instants=tuple(moments), proof=proof)
+
+
+class Panel:
+    """The rows of a panel. notes: how tickers were read. receipts: of every answer that the values come from."""
+
+    def __init__(self, table: pa.Table, notes: tuple[str, ...], receipts: tuple["Receipt", ...]) -> None:
+        self._table, self.notes, self.receipts = table, notes, receipts
+
+    def __len__(self) -> int:
+        return int(self._table.num_rows)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns, in order."""
+        return list(self._table.column_names)
+
+    def arrow(self) -> pa.Table:
+        """Return the rows as an Arrow table."""
+        return self._table
+
+    def df(self) -> "pd.DataFrame":
+        """Return the rows as a pandas DataFrame. Needs `pip install pitlake[pandas]`."""
+        return self._table.to_pandas()
+
+    def pl(self) -> "pl.DataFrame":
+        """Return the rows as a polars DataFrame. Needs `pip install pitlake[polars]`."""
+        import polars as pl
+
+        return pl.DataFrame(self._table)
+
+    def __repr__(self) -> str:
+        return f"Panel({len(self)} rows × {len(self.columns)} columns)"
+
+
+def panel(  # noqa: PLR0913 - all that a panel is asked for
+    tickers: str | Sequence[str],
+    fields: str | Sequence[str],
+    *,
+    since: str | date | None = None,
+    until: str | datetime | None = None,
+    every: str = "month",
+    instants: Sequence[str | datetime] | None = None,
+    proof: bool = False,
+    version: int | None = None,
+    known_by: str | datetime | None = None,
+    lake: "str | Path | Lake | None" = None,
+    isolation: "Isolation" = "process",
+    hindsight: "Hindsight" = "show",
+) -> Panel:
+    """Return one row for each company and instant, with each value as it was known at that instant.
+
+    Args:
+        tickers: Tickers that the companies had then or have today; a list, or one text with commas.
+        fields: Line items, each alone (the newest quarter, or balance) or with _quarter, _year or _ttm (trailing twelve
+            months) behind it, and open, high, low, close, volume, split_index, price_date, price_source of the newest
+            daily bar.
+        since: The first year, month or day.
+        until: The last instant (default: now).
+        every: day, week, month, quarter or year; the instants are the ends of those days in New York.
+        instants: The instants themselves, in place of since and every.
+        proof: Three more columns for each line item: the last day of its period, when it became public, and the facts
+            it is made of, with form and accession number.
+        version, known_by, lake, isolation, hindsight: As of `connect`.
+
+    Raises:
+        BadInput: Naming the argument; of an unknown field the nearest ones.
+        LakeNotFound, LimitExceeded, SessionRefused: See `pitlake.errors`.
+    """
+    from pitlake.session.viewpoint import Viewpoint
+
+    question = PanelQuestion.parse(
+        tickers, fields, since=since, until=until, every=every, instants=instants, proof=proof
+    )
+    viewpoint = Viewpoint.parse(
+        question.instants[-1], version=version, known_by=known_by, lake=lake, isolation=isolation, hindsight=hindsight
+    )
+    return ask_panel(question, viewpoint)
+
+
+def ask_panel(question: PanelQuestion, viewpoint: "Viewpoint") -> Panel:
+    """Return the panel of a question. viewpoint: where it looks from; its instant is the question's last one."""
+    from pitlake.session import open_session
+
+    items = [name for name in question.fields if name not in BAR_FIELDS]
+    queries = [name for name, is_asked in ((ITEMS, items), (BARS, len(items) < len(question.fields))) if is_asked]
+    reads = {dataset for name in queries for dataset in catalogue.get(name).reads}
+    at_once = max(1, min(COMPANIES_AT_ONCE, PAIRS_AT_ONCE // len(question.instants)))
+    tables: list[pa.Table] = []
+    results: list[Result] = []
+    with open_session(replace(viewpoint, as_of=question.instants[-1]), datasets=sorted(reads)) as session:
+        for first in range(0, len(question.tickers), at_once):
+            part = replace(question, tickers=question.tickers[first : first + at_once])
+            answers = {name: _answer(session, name, part, items) for name in queries}
+            tables.append(_table(part, answers))
+            results += answers.values()
+    notes = dict.fromkeys(note for result in results for note in result.notes)
+    return Panel(pa.concat_tables(tables), tuple(notes), tuple(result.receipt for result in results))
+
+
+def _answer(session: "Session", name: str, question: PanelQuestion, items: list[str]) -> "Result":
+    pairs = [(ticker, moment) for ticker in question.tickers for moment in question.instants]
+    return session.run(name, pairs=pairs, **({"fields": items} if name == ITEMS else {}))
+
+
+def _table(question: PanelQuestion, answers: dict[str, "Result"]) -> pa.Table:
+    """The rows of the companies of one question, from the answers of its queries."""
+    moments = question.instants
+    places = {
+        pair: place for place, pair in enumerate((ticker, moment) for ticker in question.tickers for moment in moments)
+    }
+    days = [clock.new_york_day(moment - clock.MICROSECOND) for moment in moments]
+    columns: dict[str, pa.Array] = {
+        "ticker": pa.array([ticker for ticker, _ in places], pa.string()),
+        "date": pa.array(days * len(question.tickers), pa.date32()),
+        "at": pa.array([moment for _, moment in places], pa.timestamp("us", "UTC")),
+    }
+    for field in question.fields:
+        if field in BAR_FIELDS:
+            columns[field] = _column(places, answers[BARS].arrow(), BAR_FIELDS[field])
+            continue
+        rows = answers[ITEMS].arrow()
+        mine = rows.filter(pa.compute.equal(rows["field"], field))
+        columns[field] = _column(places, mine, "value")
+        if question.proof:
+            columns |= {f"{field}_{ending}": _column(places, mine, name) for ending, name in PROOF.items()}
+    return pa.table(columns)
+
+
+def _column(places: dict[tuple[str, datetime], int], rows: pa.Table, name: str) -> pa.Array:
+    """A column of an answer, each value at the place of its company and instant."""
+    values: list[Any] = [None] * len(places)
+    pairs = zip(rows["ticker"].to_pylist(), rows["at"].to_pylist(), rows[name].to_pylist(), strict=True)
+    for ticker, moment, value in pairs:
+        values[places[ticker, moment]] = value
+    return pa.array(values, rows.schema.field(name).type)
+
+
+def _next(day: date) -> date:
+    return day + timedelta(days=1)
+
+
+def _first_day(text: Any, field: str) -> date:
+    """The first day that a year, a month or a day means."""
+    if isinstance(text, date) and not isinstance(text, datetime):
+        return text
+    try:
+        if isinstance(text, str | int) and _DAY.fullmatch(str(text)):
+            return date.fromisoformat((f"{text}-01-01")[: len("YYYY-MM-DD")])
+    except ValueError:
+        pass
+    raise BadInput(field, f"{text!r} is neither a year nor a day", "give one such as 2015, 2015-06 or 2015-06-30")
+
+
+def _ends(every: str, first: date, last: datetime) -> Iterator[datetime]:
+    """The ends, up to an instant, of the periods that end on a day or later."""
+    day = first
+    while (end := clock.end_of_new_york_day(day)) <= last:
+        if PERIODS[every](day):
+            yield end
+        day += timedelta(days=1)

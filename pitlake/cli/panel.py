@@ -1,0 +1,106 @@
+"""`pitlake panel`: what was known of companies at many instants, one row a company and instant, one column a field."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pitlake.cli import render
+from pitlake.cli.options import (
+    flag,
+    hindsight_option,
+    isolation_option,
+    known_by_option,
+    lake_option,
+    output_option,
+    version_option,
+)
+from pitlake.cli.sessions import working
+from pitlake.errors import BadInput
+
+FORMS = {".parquet": "parquet", ".csv": "csv", ".json": "json"}
+
+
+@click.command("panel")
+@click.option("--tickers", metavar="A,B", required=True, help="Tickers that the companies had then or have today.")
+@click.option(
+    "--fields",
+    metavar="A,B",
+    required=True,
+    help="Line items, each alone (newest quarter or balance) or with _quarter, _year or _ttm behind it, such as "
+    "revenue_ttm; and open, high, low, close, volume, split_index, price_date, price_source.",
+)
+@click.option(
+    "--every",
+    metavar="PERIOD",
+    default="month",
+    show_default=True,
+    help="One row a company and day, week, month, quarter or year, at its end in New York.",
+)
+@click.option("--since", metavar="DAY", required=True, help="First year, month or day, such as 2015.")
+@click.option("--as-of", "until", metavar="T", help="No row is later than this instant [default: now].")
+@click.option(
+    "--proof", is_flag=True, help="Add to each line item the end of its period, when it became public and its filings."
+)
+@lake_option
+@version_option
+@known_by_option
+@hindsight_option
+@isolation_option
+@click.option(
+    "--format", "form", type=click.Choice(("table", *FORMS.values())), help="How to write it [default: by the file]."
+)
+@output_option
+def command(
+    tickers: str,
+    fields: str,
+    every: str,
+    since: str,
+    until: str | None,
+    proof: bool,
+    form: str | None,
+    output: Path | None,
+    **options: Any,
+) -> None:
+    """Write what was known of companies, instant by instant.
+
+    Each value is as it was known at the row's own instant: later restatements change no earlier row.
+
+    \b
+    pitlake panel --tickers AAPL,NVDA --since 2015 --fields revenue_ttm,eps_diluted,close -o panel.parquet
+    """
+    from pitlake.answers.panel import PanelQuestion, ask_panel
+    from pitlake.session.viewpoint import Viewpoint
+
+    form = form or _form_of(output)
+    render.check_target(form, output)
+    question = PanelQuestion.parse(
+        tickers,
+        fields,
+        every=every,
+        since=since,
+        until=until,
+        proof=proof,
+        field=lambda name: _FLAGS.get(name, flag(name)),
+    )
+    viewpoint = Viewpoint.parse(question.instants[-1], **options, field=flag)
+    with working("asking"):
+        panel = ask_panel(question, viewpoint)
+    render.write(panel.arrow(), form, output)
+    table = panel.arrow()
+    values = sum(len(table) - table[name].null_count for name in question.fields)
+    render.say(f"{len(panel)} rows, {values} of {len(panel) * len(question.fields)} values were public")
+    for note in panel.notes:
+        render.say(note)
+
+
+_FLAGS = {"until": "--as-of"}
+
+
+def _form_of(output: Path | None) -> str:
+    """The format that a file's name means. Raises BadInput."""
+    if output is None:
+        return "table"
+    if output.suffix not in FORMS:
+        raise BadInput("--output", f"{output.name!r} does not say how to write it", f"end it in {' or '.join(FORMS)}")
+    return FORMS[output.suffix]

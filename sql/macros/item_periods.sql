@@ -1,0 +1,229 @@
+-- Line items as they were known at instants. statements: what item_facts gave; epochs: companies and instants, `known_at`.
+
+-- The period of each item and length as it was stated last by a periodic report, else by any other filing; with the sums
+-- of line_item_sums where none states it. items: those that are read, with what they are sums of; null: all. since: days
+-- before the newest period within which periods are read; null: all.
+CREATE MACRO items_known(statements, epochs, items, since) AS TABLE
+WITH
+    newest AS MATERIALIZED (
+        SELECT epoch.company, epoch.known_at, max(stated.period_end) AS newest_end
+        FROM query_table(epochs) AS epoch
+        JOIN query_table(statements) AS stated
+            ON stated.company = epoch.company AND stated.available_at <= epoch.known_at
+        GROUP BY ALL
+    ),
+    first AS (
+        SELECT newest.company, known_at, newest_end, item, months, period_end, max(precedence) AS precedence
+        FROM newest
+        JOIN query_table(statements) AS stated
+            ON stated.company = newest.company
+            AND stated.available_at <= newest.known_at
+            AND (since IS NULL OR stated.period_end >= newest.newest_end - since)
+        WHERE
+            items IS NULL
+            OR list_contains(items, item)
+            OR item IN (SELECT term FROM line_item_sums() AS sums WHERE list_contains(items, sums.item))
+        GROUP BY ALL
+    ),
+    stated AS MATERIALIZED (
+        SELECT first.known_at, first.newest_end, statements.* EXCLUDE (precedence), 'stated' AS method
+        FROM first
+        JOIN query_table(statements) AS statements
+            ON statements.company = first.company
+            AND statements.item = first.item
+            AND statements.months IS NOT DISTINCT FROM first.months
+            AND statements.period_end = first.period_end
+            AND statements.precedence = first.precedence
+    ),
+    summed AS (
+        SELECT
+            known_at, any_value(newest_end) AS newest_end, company, sums.item, sums.kind, unit, sum(factor * value) AS value,
+            min(period_start) AS period_start, period_end, months, max(available_at) AS available_at,
+            max(available_at_source) AS available_at_source, NULL::DOUBLE AS scale, 'summed' AS method,
+            flatten(list(inputs ORDER BY term)) AS inputs, sums.place
+        FROM stated
+        JOIN line_item_sums() AS sums ON sums.term = stated.item
+        GROUP BY company, known_at, sums.item, sums.kind, sums.place, unit, months, period_end
+        HAVING count(*) FILTER (is_needed) = (
+            SELECT count(*) FROM line_item_sums() AS terms
+            WHERE terms.item = sums.item AND terms.place = sums.place AND terms.is_needed
+        )
+    )
+FROM stated
+UNION ALL BY NAME
+SELECT summed.* EXCLUDE (place)
+FROM summed
+ANTI JOIN stated
+    ON stated.company = summed.company
+    AND stated.known_at = summed.known_at
+    AND stated.item = summed.item
+    AND stated.months IS NOT DISTINCT FROM summed.months
+    AND stated.period_end = summed.period_end
+QUALIFY row_number() OVER (
+    PARTITION BY summed.company, summed.known_at, summed.item, summed.months, summed.period_end ORDER BY summed.place
+) = 1;
+
+-- Whether figures of one kind can be taken together: those per share only where the number of shares stayed about the
+-- same, since a split or an issue between them would be taken for a gain or a loss.
+CREATE MACRO go_together(kind, scales) AS
+    kind <> 'per_share'
+    OR (
+        len(list_filter(scales, lambda scale: scale > 0)) = len(scales)
+        AND list_max(scales) < 1.4 * list_min(scales)
+    );
+
+-- What a value is made of, a text each.
+CREATE MACRO made_of(inputs) AS list_transform(
+    inputs,
+    lambda part: concat_ws(
+        ' ', part.concept, concat_ws('/', part.period_start, part.period_end), part.form_type, part.accession_no
+    )
+);
+
+-- Quarters, years, trailing twelve months (ttm) and balances, from what items_known gave. A quarter that no filing states
+-- is what is left of a longer period of the year; twelve months are a year as stated, else four quarters that follow each
+-- other, else a year and the part of the next one less that part of its own.
+CREATE MACRO item_periods(known) AS TABLE
+WITH
+    lengths AS MATERIALIZED (
+        SELECT * EXCLUDE (scale), [scale] AS scales
+        FROM query_table(known)
+        WHERE kind IN ('flow', 'per_share') AND months IN (3, 6, 9, 12)
+    ),
+    rests AS (
+        SELECT
+            whole.* REPLACE (
+                part.period_end + 1 AS period_start,
+                3 AS months,
+                whole.value - part.value AS value,
+                'difference' AS method,
+                greatest(whole.available_at, part.available_at) AS available_at,
+                list_concat(whole.inputs, part.inputs) AS inputs,
+                list_concat(whole.scales, part.scales) AS scales
+            )
+        FROM lengths AS whole
+        JOIN lengths AS part
+            ON part.company = whole.company
+            AND part.known_at = whole.known_at
+            AND part.item = whole.item
+            AND part.unit = whole.unit
+            AND part.months = whole.months - 3
+            AND abs(part.period_start - whole.period_start) <= 7
+        WHERE
+            period_months(part.period_end + 1, whole.period_end) = 3
+            AND go_together(whole.kind, list_concat(whole.scales, part.scales))
+        QUALIFY row_number() OVER (
+            PARTITION BY whole.company, whole.known_at, whole.item, whole.period_end
+            ORDER BY whole.months DESC, part.period_end DESC
+        ) = 1
+    ),
+    candidates AS (
+        FROM lengths WHERE months = 3
+        UNION ALL BY NAME
+        FROM rests
+    ),
+    gaps AS (
+        SELECT
+            *,
+            period_end - lag(period_end, 1, DATE '1900-01-01') OVER item_ends > 20 AS begins
+        FROM candidates
+        WINDOW item_ends AS (PARTITION BY company, known_at, item ORDER BY period_end, method)
+    ),
+    places AS (
+        SELECT
+            * EXCLUDE (begins),
+            sum(begins::INTEGER) OVER (PARTITION BY company, known_at, item ORDER BY period_end, method) AS place
+        FROM gaps
+    ),
+    -- Filings may give the last day of one quarter as two days, some days apart: it stays one quarter.
+    quarters AS MATERIALIZED (
+        SELECT * EXCLUDE (place)
+        FROM places
+        QUALIFY row_number() OVER (
+            PARTITION BY company, known_at, item, place
+            ORDER BY method = 'difference', available_at DESC, period_end DESC
+        ) = 1
+    ),
+    windows AS (
+        SELECT
+            * REPLACE (
+                min(period_start) OVER year AS period_start,
+                12 AS months,
+                sum(value) OVER year AS value,
+                'four quarters' AS method,
+                max(available_at) OVER year AS available_at,
+                flatten(list(inputs) OVER year) AS inputs,
+                flatten(list(scales) OVER year) AS scales
+            ),
+            count(*) OVER year AS quarters,
+            sum(period_end - period_start + 1) OVER year AS days,
+            min(unit) OVER year = max(unit) OVER year AS of_unit
+        FROM quarters
+        WINDOW year AS (
+            PARTITION BY company, known_at, item ORDER BY period_end ROWS BETWEEN 3 PRECEDING AND CURRENT ROW
+        )
+    ),
+    fours AS (
+        SELECT * EXCLUDE (quarters, days, of_unit)
+        FROM windows
+        WHERE
+            quarters = 4
+            AND of_unit
+            AND period_end - period_start + 1 BETWEEN 355 AND 380
+            AND abs(days - (period_end - period_start + 1)) <= 7
+            AND go_together(kind, scales)
+    ),
+    bridges AS (
+        SELECT
+            part.* REPLACE (
+                before.period_end + 1 AS period_start,
+                whole.value + part.value - before.value AS value,
+                'year and part of the next' AS method,
+                greatest(whole.available_at, part.available_at, before.available_at) AS available_at,
+                list_concat(list_concat(whole.inputs, part.inputs), before.inputs) AS inputs,
+                list_concat(list_concat(whole.scales, part.scales), before.scales) AS scales
+            )
+        FROM lengths AS part
+        JOIN lengths AS whole
+            ON whole.company = part.company
+            AND whole.known_at = part.known_at
+            AND whole.item = part.item
+            AND whole.unit = part.unit
+            AND whole.months = 12
+            AND abs(part.period_start - whole.period_end - 1) <= 7
+        JOIN lengths AS before
+            ON before.company = part.company
+            AND before.known_at = part.known_at
+            AND before.item = part.item
+            AND before.unit = part.unit
+            AND before.months = part.months
+            AND abs(before.period_start - whole.period_start) <= 7
+        WHERE
+            part.months < 12
+            AND part.period_end - before.period_end BETWEEN 355 AND 380
+            AND go_together(part.kind, list_concat(list_concat(whole.scales, part.scales), before.scales))
+    ),
+    twelves AS (
+        SELECT *, 1 AS place FROM lengths WHERE months = 12
+        UNION ALL BY NAME
+        SELECT *, 2 AS place FROM fours
+        UNION ALL BY NAME
+        SELECT * REPLACE (12 AS months), 2 + months AS place FROM bridges
+    ),
+    durations AS (
+        SELECT 'quarter' AS span, * FROM quarters
+        UNION ALL BY NAME
+        SELECT 'year' AS span, * FROM lengths WHERE months = 12
+        UNION ALL BY NAME
+        SELECT 'ttm' AS span, * EXCLUDE (place)
+        FROM twelves
+        QUALIFY row_number() OVER (PARTITION BY company, known_at, item, period_end ORDER BY place, period_start) = 1
+    )
+SELECT * EXCLUDE (scales) REPLACE (CASE WHEN kind = 'per_share' THEN round(value, 6) ELSE value END AS value)
+FROM durations
+UNION ALL BY NAME
+SELECT
+    CASE WHEN months IS NULL THEN 'balance' WHEN months = 3 THEN 'quarter' ELSE 'year' END AS span,
+    * EXCLUDE (scale)
+FROM query_table(known)
+WHERE kind = 'balance' OR (kind = 'average' AND months IN (3, 12));

@@ -1,0 +1,43 @@
+-- summary: The line items of a company, each period as its newest periodic report states it, newest period first.
+-- agent: helper
+-- reads: xbrl_facts, sec_facts
+-- ids: item, period_start, period_end
+-- hindsight: evidence_ids
+-- param ticker ticker required | Ticker of the company.
+-- param items items optional | Line items, such as revenue,net_income,assets; default: all there are.
+-- param since day optional | First day a period may end on; default: all there are.
+-- column item | Name of the line item.
+-- column value [unit] | Its value. What is paid, such as capital_expenditure, is above zero.
+-- column unit | Unit of the value, such as iso4217:USD, iso4217:USDshares (a share) or shares.
+-- column period_start | First day of the period; null for a balance.
+-- column period_end | Last day of the period, or the day of a balance, inclusive.
+-- column months [months] | Length of the period; 3 stands for a fiscal quarter, also of 12 to 17 weeks; 6, 9 and 12 likewise; null for a balance.
+-- column method | stated, or summed: made of other line items of the period, where no filing states it.
+-- column concept | Qualified name of the concept that states it; of a sum those of its parts, joined by \|.
+-- column form_type | EDGAR form type of the filing that states it; of a sum those of its parts, joined by \|.
+-- column accession_no | Accession number of that filing, likewise.
+-- column source | Dataset the fact is of, likewise.
+-- column evidence_ids | Evidence of every fact the value is made from.
+WITH
+    item_statements AS MATERIALIZED (FROM item_facts([$company])),
+    item_epochs AS (SELECT company, max(available_at) AS known_at FROM item_statements GROUP BY company)
+SELECT
+    available_at,
+    available_at_source,
+    item,
+    value,
+    unit,
+    period_start,
+    period_end,
+    months,
+    method,
+    array_to_string(list_transform(inputs, lambda part: part.concept), '|') AS concept,
+    array_to_string(list_transform(inputs, lambda part: part.form_type), '|') AS form_type,
+    array_to_string(list_transform(inputs, lambda part: part.accession_no), '|') AS accession_no,
+    array_to_string(list_transform(inputs, lambda part: part.source), '|') AS source,
+    list_transform(inputs, lambda part: part.evidence) AS evidence_ids
+FROM items_known('item_statements', 'item_epochs', $items::VARCHAR[], NULL)
+WHERE
+    ($items IS NULL OR list_contains($items::VARCHAR[], item))
+    AND ($since::DATE IS NULL OR period_end >= $since::DATE)
+ORDER BY period_end DESC, item, months

@@ -1,0 +1,42 @@
+-- summary: For each ticker and instant, the line items that were known at that instant: newest quarter, year, trailing twelve months, balance.
+-- agent: helper
+-- reads: xbrl_facts, sec_facts
+-- ids: ticker, at, field
+-- hindsight: evidence_ids
+-- param pairs pairs required | JSON array of {"ticker": …, "at": instant}; no instant after the as of.
+-- param fields fields = ["revenue_ttm","net_income_ttm","eps_diluted_ttm","assets","equity"] | Line items, each alone (the newest quarter, or balance) or with _quarter, _year or _ttm (trailing twelve months) behind it, such as revenue_ttm,eps_diluted,assets.
+-- column ticker | Ticker of the pair.
+-- column at | Instant of the pair.
+-- column field | The field as asked.
+-- column value [unit] | Its value, as known at that instant.
+-- column unit | Unit of the value, such as iso4217:USD, iso4217:USDshares (a share) or shares.
+-- column period_start | First day of the period; null for a balance.
+-- column period_end | Last day of the period, or the day of a balance, inclusive.
+-- column method | stated; summed (of other line items of the period); difference (a longer part of the year less a shorter one); four quarters; or year and part of the next (a year, and a part of the next one less that part of its own).
+-- column made_of | Every fact it is made from: concept, period, form type and accession number, joined by \|.
+-- column evidence_ids | Evidence of each of them.
+WITH
+    asked_fields AS MATERIALIZED (
+        SELECT
+            unnest($fields::VARCHAR[]) AS field,
+            nullif(regexp_extract(field, '_(quarter|year|ttm)$', 1), '') AS span,
+            regexp_replace(field, '_(quarter|year|ttm)$', '') AS item
+    )
+SELECT
+    available_at,
+    available_at_source,
+    ticker,
+    items.at,
+    field,
+    value,
+    unit,
+    period_start,
+    period_end,
+    method,
+    array_to_string(made_of(inputs), '|') AS made_of,
+    list_transform(inputs, lambda part: part.evidence) AS evidence_ids
+FROM items_at($pairs, (SELECT list(item) FROM asked_fields)) AS items
+JOIN asked_fields
+    ON asked_fields.item = items.item
+    AND coalesce(asked_fields.span, CASE WHEN kind = 'balance' THEN 'balance' ELSE 'quarter' END) = items.span
+ORDER BY position, field

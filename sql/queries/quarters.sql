@@ -1,0 +1,42 @@
+-- summary: Quarters, years and trailing twelve months of a company's line items, newest first, with what each is made of.
+-- agent: helper
+-- reads: xbrl_facts, sec_facts
+-- ids: item, span, period_end
+-- hindsight: evidence_ids
+-- param ticker ticker required | Ticker of the company.
+-- param items items optional | Line items, such as revenue,operating_cash_flow; default: all there are.
+-- param spans spans = ["quarter"] | Which of quarter, year, ttm (trailing twelve months) and balance.
+-- param since day optional | First day a period may end on; default: all there are.
+-- column item | Name of the line item.
+-- column span | quarter, year, ttm or balance.
+-- column value [unit] | Its value. What is paid, such as capital_expenditure, is above zero.
+-- column unit | Unit of the value, such as iso4217:USD, iso4217:USDshares (a share) or shares.
+-- column period_start | First day of the period; null for a balance.
+-- column period_end | Last day of the period, or the day of a balance, inclusive.
+-- column method | stated; summed (of other line items of the period); difference (a longer part of the year less a shorter one); four quarters; or year and part of the next (a year, and a part of the next one less that part of its own).
+-- column made_of | Every fact it is made from: concept, period, form type and accession number, joined by \|.
+-- column evidence_ids | Evidence of each of them.
+WITH
+    item_statements AS MATERIALIZED (FROM item_facts([$company])),
+    item_epochs AS (SELECT company, max(available_at) AS known_at FROM item_statements GROUP BY company),
+    items_now AS MATERIALIZED (
+        FROM items_known('item_statements', 'item_epochs', $items::VARCHAR[], NULL)
+        WHERE $items IS NULL OR list_contains($items::VARCHAR[], item)
+    )
+SELECT
+    available_at,
+    available_at_source,
+    item,
+    span,
+    value,
+    unit,
+    period_start,
+    period_end,
+    method,
+    array_to_string(made_of(inputs), '|') AS made_of,
+    list_transform(inputs, lambda part: part.evidence) AS evidence_ids
+FROM item_periods('items_now')
+WHERE
+    list_contains($spans::VARCHAR[], span)
+    AND ($since::DATE IS NULL OR period_end >= $since::DATE)
+ORDER BY period_end DESC, item, span

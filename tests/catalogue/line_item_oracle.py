@@ -1,0 +1,266 @@
+"""Line items over EDGAR's company facts once more, slowly and by other means: lists and loops, one instant at a time.
+
+It shares with the lake's SQL the mapping of items to concepts, and nothing else.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from typing import Any
+
+PERIODIC = re.compile(r"(10-KT?|10-QT?|20-F|40-F)(/A)?")
+A_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A line item of a period, with the accession numbers it rests on."""
+
+    item: str
+    kind: str
+    unit: str
+    start: date | None
+    end: date
+    value: float
+    public: datetime
+    filings: tuple[str, ...]
+    scales: tuple[float | None, ...] = (None,)
+
+    @property
+    def months(self) -> int | None:
+        return months(self.start, self.end) if self.start else None
+
+
+@dataclass(frozen=True)
+class Statement:
+    figure: Figure
+    place: int
+    form: str
+    accession: str
+
+
+def months(start: date, end: date) -> int:
+    """How many months a period has; weeks count for the quarters that they make."""
+    after = end + A_DAY
+    whole = 12 * (after.year - start.year) + after.month - start.month
+    if start.day == after.day and whole > 0:
+        return whole
+    weeks = ((end - start).days + 1) / 7
+    for count, low, high in ((3, 10.8, 18.1), (6, 22.8, 29.5), (9, 35.4, 41.8), (12, 50.7, 54.3)):
+        if low <= weeks <= high:
+            return count
+    return round(((end - start).days + 1) / 30.4375)
+
+
+class Oracle:
+    """What was known of a company's line items at any instant, by the answer of companyfacts."""
+
+    def __init__(
+        self,
+        answer: Mapping[str, Any],
+        concepts: Iterable[tuple[str, str, str, int]],
+        sums: Iterable[tuple[str, str, int, str, int, bool]],
+    ) -> None:
+        self.sums = list(sums)
+        self.statements = list(_statements(answer, list(concepts)))
+
+    def known(self, at: datetime) -> list[Figure]:
+        """Every item and period as it was stated last by then, and the sums."""
+        periods = defaultdict(list)
+        for statement, rank in _ranked([one for one in self.statements if one.figure.public <= at]):
+            figure = statement.figure
+            periods[figure.item, figure.months, figure.end].append((rank, statement))
+        figures = [max(ranked, key=lambda one: one[0])[1].figure for ranked in periods.values()]
+        return figures + list(self._summed(figures))
+
+    def _summed(self, figures: list[Figure]) -> Iterator[Figure]:
+        by_period = {(one.item, one.months, one.end, one.unit): one for one in figures}
+        spans = {key[1:] for key in by_period}
+        stated = {key[:3] for key in by_period}
+        for item in dict.fromkeys(row[0] for row in self.sums):
+            places = sorted({row[2] for row in self.sums if row[0] == item})
+            for length, end in {span[:2] for span in spans}:
+                if (item, length, end) in stated:
+                    continue
+                for place in places:
+                    terms = [row for row in self.sums if row[0] == item and row[2] == place]
+                    units = sorted(span[2] for span in spans if span[:2] == (length, end))
+                    made = [sum_of(terms, by_period, (length, end, unit)) for unit in units]
+                    if found := next(filter(None, made), None):
+                        yield found
+                        break
+
+    def periods(self, at: datetime) -> dict[tuple[str, str, date], Figure]:
+        """Quarters, years, trailing twelve months and balances that were known, by item, span and last day."""
+        return periods(self.known(at))
+
+    def newest(self, at: datetime) -> dict[tuple[str, str], Figure]:
+        """The newest of each item and span, as far as it is not passed off for a newer one."""
+        known = self.known(at)
+        if not known:
+            return {}
+        company_end = max(one.figure.end for one in self.statements if one.figure.public <= at)
+        known = [one for one in known if (company_end - one.end).days <= 900]
+        item_end: dict[str, date] = {}
+        for one in known:
+            if one.months in (None, 3, 6, 9, 12):
+                item_end[one.item] = max(one.end, item_end.get(one.item, one.end))
+        found: dict[tuple[str, str], Figure] = {}
+        for (item, span, end), figure in sorted(periods(known).items(), key=lambda one: one[0][2]):
+            late = (item_end[item] - end).days > (380 if span == "year" else 20)
+            found.pop((item, span), None)
+            if not late and (company_end - end).days <= 460:
+                found[item, span] = figure
+        return found
+
+
+def periods(known: list[Figure]) -> dict[tuple[str, str, date], Figure]:
+    """Quarters, years, trailing twelve months and balances of what was known."""
+    found = {}
+    for one in known:
+        if one.start is None:
+            found[one.item, "balance", one.end] = one
+        elif one.kind == "average" and one.months in (3, 12):
+            found[one.item, "quarter" if one.months == 3 else "year", one.end] = one
+    for item in {one.item for one in known if one.kind in ("flow", "per_share")}:
+        mine = [one for one in known if one.item == item and one.months in (3, 6, 9, 12)]
+        years = {one.end: one for one in mine if one.months == 12}
+        quarters = _quarters(mine)
+        found |= {(item, "quarter", one.end): one for one in quarters}
+        found |= {(item, "year", end): one for end, one in years.items()}
+        twelves = list(_bridges(mine)) + list(_fours(quarters)) + list(years.values())
+        found |= {(item, "ttm", one.end): one for one in twelves}
+    return found
+
+
+def _statements(answer: Mapping[str, Any], concepts: list[tuple[str, str, str, int]]) -> Iterator[Statement]:
+    facts = [
+        (f"{taxonomy}:{name}", unit, fact)
+        for taxonomy, names in answer["facts"].items()
+        for name, concept in names.items()
+        for unit, listed in concept["units"].items()
+        for fact in listed
+    ]
+    money: dict[str, Counter[str]] = defaultdict(Counter)
+    weights: dict[str, tuple[Any, ...]] = {}
+    rows = []
+    for item, kind, name, place in concepts:
+        for concept, unit, fact in facts:
+            start = date.fromisoformat(fact["start"]) if fact.get("start") else None
+            end, filed = date.fromisoformat(fact["end"]), date.fromisoformat(fact["filed"])
+            if concept != name or "14A" in fact["form"] or end > filed or (start is None) != (kind == "balance"):
+                continue
+            if kind in ("flow", "balance") and len(unit) == 3:
+                money[fact["accn"]][unit] += 1
+            if kind == "average":
+                weight = (end, -months(start, end) if start else 0, float(fact["val"]))
+                weights[fact["accn"]] = max(weights.get(fact["accn"], weight), weight)
+            rows.append((item, kind, place, unit, start, end, fact))
+    for item, kind, place, unit, start, end, fact in rows:
+        accession = fact["accn"]
+        most = min(money[accession], key=lambda code: (-money[accession][code], code), default="")
+        if most and re.match("[A-Z]{3}(/|$)", unit) and not unit.startswith(most):
+            continue
+        scale = weights[accession][-1] if accession in weights else None
+        public = datetime.fromisoformat(fact["filed"] + "T22:00:00+00:00")
+        figure = Figure(item, kind, unit, start, end, float(fact["val"]), public, (accession,), (scale,))
+        yield Statement(figure, place, fact["form"], accession)
+
+
+def _ranked(statements: list[Statement]) -> Iterator[tuple[Statement, tuple[Any, ...]]]:
+    first: dict[Any, int] = {}
+    for one in statements:
+        key = (one.accession, one.figure.item, one.figure.months)
+        first[key] = min(one.place, first.get(key, one.place))
+    for one in statements:
+        leads = one.place == first[one.accession, one.figure.item, one.figure.months]
+        periodic = bool(PERIODIC.fullmatch(one.form))
+        yield one, (periodic, leads, one.figure.public, one.accession, -one.place)
+
+
+def sum_of(
+    terms: list[tuple[str, str, int, str, int, bool]], by_period: Mapping[Any, Figure], key: tuple[Any, ...]
+) -> Figure | None:
+    """The sum of the terms of one period, or nothing where a needed one is missing."""
+    parts = []
+    for item, kind, _, term, factor, needed in terms:
+        part = by_period.get((term, *key))
+        if part is None and needed:
+            return None
+        if part is not None:
+            parts.append(replace(part, item=item, kind=kind, value=factor * part.value))
+    return _joined(parts, parts[0].start and min(one.start for one in parts if one.start))
+
+
+def _joined(parts: list[Figure], start: date | None) -> Figure:
+    newest = max(parts, key=lambda one: one.end)
+    return replace(
+        newest,
+        start=start,
+        value=sum(one.value for one in parts),
+        public=max(one.public for one in parts),
+        filings=tuple(filing for one in parts for filing in one.filings),
+        scales=tuple(scale for one in parts for scale in one.scales),
+    )
+
+
+def _fit(parts: list[Figure]) -> bool:
+    """Whether figures can be taken together: of one unit, and a share with about as many shares."""
+    scales = [scale for one in parts for scale in one.scales]
+    if len({one.unit for one in parts}) > 1:
+        return False
+    if parts[0].kind != "per_share":
+        return True
+    return None not in scales and max(scales) < 1.4 * min(scales)  # type: ignore[type-var, operator]
+
+
+def _near(one: date | None, other: date | None, days: int = 7) -> bool:
+    return one is not None and other is not None and abs((one - other).days) <= days
+
+
+def _quarters(figures: list[Figure]) -> list[Figure]:
+    differences: dict[date, tuple[Any, Figure]] = {}
+    for whole in figures:
+        for part in figures:
+            if part.months == whole.months - 3 and _near(part.start, whole.start) and _fit([whole, part]):  # type: ignore[operator]
+                start = part.end + A_DAY
+                if start <= whole.end and months(start, whole.end) == 3:
+                    rest = replace(_joined([whole, replace(part, value=-part.value)], start), end=whole.end)
+                    rank = (whole.months, part.end)
+                    if whole.end not in differences or rank > differences[whole.end][0]:
+                        differences[whole.end] = (rank, rest)
+    candidates = [(True, one) for one in figures if one.months == 3]
+    candidates += [(False, one) for _, one in differences.values()]
+    candidates.sort(key=lambda one: one[1].end)
+    groups: list[list[tuple[bool, Figure]]] = []
+    for one in candidates:
+        if groups and (one[1].end - groups[-1][-1][1].end).days <= 20:
+            groups[-1].append(one)
+        else:
+            groups.append([one])
+    return [max(group, key=lambda one: (one[0], one[1].public, one[1].end))[1] for group in groups]
+
+
+def _fours(quarters: list[Figure]) -> Iterator[Figure]:
+    for place in range(3, len(quarters)):
+        four = quarters[place - 3 : place + 1]
+        first = min(one.start for one in four if one.start)
+        days = (four[-1].end - first).days + 1
+        listed = sum((one.end - one.start).days + 1 for one in four if one.start)
+        if 355 <= days <= 380 and abs(listed - days) <= 7 and _fit(four):
+            yield _joined(four, first)
+
+
+def _bridges(figures: list[Figure]) -> Iterator[Figure]:
+    """From the longest part of the next year to the shortest, so that the shortest counts."""
+    for part in sorted(figures, key=lambda one: -(one.months or 0)):
+        for year in figures:
+            if part.months == 12 or year.months != 12 or not _near(part.start, year.end + A_DAY):
+                continue
+            for before in figures:
+                same = before.months == part.months and _near(before.start, year.start)
+                if same and 355 <= (part.end - before.end).days <= 380 and _fit([part, year, before]):
+                    parts = [year, part, replace(before, value=-before.value)]
+                    yield replace(_joined(parts, before.end + A_DAY), end=part.end)
