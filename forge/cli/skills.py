@@ -1,4 +1,4 @@
-"""`pitlake forge skills propose | proposals | test | approve | rollback`: skills change only with the PM's approval."""
+"""`pitlake forge skills …`: proposed changes of skills, which need the PM's approval."""
 
 import getpass
 
@@ -36,13 +36,15 @@ def proposals() -> None:
     For each: its lessons, patch, test and hash.
     """
     from forge.desk import desk
-    from forge.evolution.propose import patch, pending
+    from forge.evolution.propose import lessons_of, patch, pending
 
     own = desk()
-    waiting = pending(own.memory())
+    memory = own.memory()
+    waiting = pending(memory)
     for proposal in waiting:
         details = (
             f"{proposal.id}: {', '.join(proposal.links)}",
+            *(f"{lesson.id}: {lesson.claim}" for lesson in lessons_of(memory, proposal)),
             f"test: {proposal.tested}",
             f"hash: {proposal.sha256}",
         )
@@ -93,6 +95,20 @@ def approve(name: str, sha256: str, untested: str) -> None:
     own = desk()
     done = approved(own.memory(), name, sha256, getpass.getuser(), own.changed_skills, untested)
     click.echo(f"{done.id} is applied: {done.skill} is {done.sha256}")
+
+
+@skills.command()
+@click.argument("name", metavar="ID")
+@click.option("--hash", "sha256", required=True, help="Reject only if its hash is this one, which `proposals` shows.")
+@click.option("--reason", required=True, help="Why; kept with the proposal.")
+def reject(name: str, sha256: str, reason: str) -> None:
+    """Reject a proposal. The same lessons do not propose it again."""
+    from forge.desk import desk
+    from forge.evolution.approve import reject as rejected
+
+    own = desk()
+    done = rejected(own.memory(), name, sha256, getpass.getuser(), reason)
+    click.echo(f"{done.id} is rejected")
 
 
 @skills.command()

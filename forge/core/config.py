@@ -132,9 +132,13 @@ class Counterfactuals:
 
 @dataclass(frozen=True, kw_only=True)
 class Evolution:
-    """What a skill edit requires. The PM's approval is always required and is not a setting."""
+    """What a skill edit requires. The PM's approval is always required and is not a setting.
+
+    same_claim: the mean cosine similarity from which lessons state one claim.
+    """
 
     min_corroborations: int = 5
+    same_claim: float = 0.4
     require_no_contradictions: bool = True
 
 

@@ -10,7 +10,7 @@ from forge.core.skill_loader import SkillLoader
 from forge.evolution.in_force import APPLIED
 from forge.evolution.propose import FOLDER, proposals
 from forge.evolution.revisions import apply, folder_hash, undo
-from forge.memory import Memory, Remembered, WriteCall, Writing
+from forge.memory import Memory, Remembered, Row, WriteCall, Writing
 from forge.memory.approvals import SESSION
 from forge.memory.effects import PM
 from forge.records import KINDS, Approval, Proposal, parse, render
@@ -27,16 +27,8 @@ def approve(memory: Memory, name: str, sha256: str, by: str, own: Path, untested
     sha256: of the changed skill's folder; own: the PM's folder of skills; untested: why to apply it without a passed
     test. Raises BadInput saying what is missing; nothing is changed then.
     """
-    remembered = whole_memory(memory, memory.journal.clock.now())
-    row = remembered.newest(f"{FOLDER}{name}.md")
-    if row is None:
-        raise BadInput("id", f"there is no proposal {name[:40]!r}", "see pitlake forge skills proposals")
-    proposal = cast("Proposal", remembered.record(row))
+    remembered, row, proposal = _waiting(memory, name, sha256)
     place = SkillLoader(own).meta(proposal.skill).path
-    if proposal.status != "pending":
-        raise BadInput("id", f"{name} is {proposal.status}, not pending", "see pitlake forge skills proposals")
-    if sha256 != proposal.sha256:
-        raise BadInput("hash", f"{name} has another hash", "read it again: pitlake forge skills proposals")
     if folder_hash(place) != proposal.base:
         raise BadInput("id", f"{proposal.skill} has changed since {name} was proposed", "propose it again")
     if not proposal.tested.startswith(PASSED) and not untested.strip():
@@ -53,6 +45,42 @@ def approve(memory: Memory, name: str, sha256: str, by: str, own: Path, untested
 
     _write(memory, remembered, work)
     return applied
+
+
+def reject(memory: Memory, name: str, sha256: str, by: str, reason: str) -> Proposal:
+    """Reject exactly one content of a proposal. It is not proposed again from the same lessons.
+
+    Raises BadInput if it does not wait, has another hash, or no reason is given.
+    """
+    if not reason.strip():
+        raise BadInput("reason", "is missing", "say why")
+    remembered, row, proposal = _waiting(memory, name, sha256)
+    rejected = replace(proposal, status="rejected", updated=remembered.as_of)
+    approval = Approval(
+        id="new", subject=row.path, sha256=sha256, decision="rejected", decided_by=by, reason=" ".join(reason.split())
+    )
+
+    def work(writing: Writing) -> None:
+        writing.put(row.path, render(rejected), based_on=row.seq)
+        numbered = replace(approval, id=writing.next_id("approvals"), updated=remembered.as_of)
+        writing.put(KINDS["approvals"].path(numbered.id), render(numbered))
+
+    _write(memory, remembered, work)
+    return rejected
+
+
+def _waiting(memory: Memory, name: str, sha256: str) -> tuple[Remembered, Row, Proposal]:
+    """Return a pending proposal with its row. Raises BadInput unless it has this hash."""
+    remembered = whole_memory(memory, memory.journal.clock.now())
+    row = remembered.newest(f"{FOLDER}{name}.md")
+    if row is None:
+        raise BadInput("id", f"there is no proposal {name[:40]!r}", "see pitlake forge skills proposals")
+    proposal = cast("Proposal", remembered.record(row))
+    if proposal.status != "pending":
+        raise BadInput("id", f"{name} is {proposal.status}, not pending", "see pitlake forge skills proposals")
+    if sha256 != proposal.sha256:
+        raise BadInput("hash", f"{name} has another hash", "read it again: pitlake forge skills proposals")
+    return remembered, row, proposal
 
 
 def rollback(memory: Memory, skill: str, by: str, own: Path) -> str:

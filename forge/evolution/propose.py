@@ -4,10 +4,13 @@ import difflib
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
-from typing import cast
+from statistics import mean
+from typing import NamedTuple, cast
 
 from forge.core.config import Evolution
+from forge.core.embedder import VectorCache
 from forge.core.skill_loader import SkillLoader
 from forge.evolution.revisions import folder_hash, patched_hash
 from forge.fs import ForgeFS
@@ -33,29 +36,59 @@ class Claim:
 
 
 def claims(remembered: Remembered, settings: Evolution | None = None) -> Iterator[Claim]:
-    """Yield claims supported by enough lessons from enough weeks and opposed by none."""
+    """Yield claims supported by enough lessons from enough weeks and opposed by none, whatever their wording."""
     settings = settings or Evolution()
-    lessons_by_claim: dict[tuple[str, str], list[tuple[ProcessKnowledge, tuple[int, int]]]] = defaultdict(list)
+    by_skill: dict[str, list[_Lesson]] = defaultdict(list)
     for path in remembered.paths("/memory/pk/"):
         rows = remembered.all(path)
-        lesson = cast("ProcessKnowledge", remembered.record(rows[-1]))
+        record = cast("ProcessKnowledge", remembered.record(rows[-1]))
         year, week, _ = new_york_day(remembered.written_at(rows[0])).isocalendar()
-        if lesson.status == "active" and lesson.claim:
-            for skill in lesson.skill:
-                lessons_by_claim[skill.replace("_", "-"), " ".join(lesson.claim.casefold().split())].append(
-                    (lesson, (year, week))
-                )
-    for (skill, _), lessons in sorted(lessons_by_claim.items(), key=lambda item: item[0]):
-        for_it = [
-            (candidate, week)
-            for candidate, week in lessons
-            if candidate.stance == "supports" and candidate.weight >= candidate.LEAST_WEIGHT
-        ]
-        opposed = settings.require_no_contradictions and any(candidate.stance == "opposes" for candidate, _ in lessons)
-        if len(for_it) >= settings.min_corroborations and len({week for _, week in for_it}) >= WEEKS and not opposed:
-            yield Claim(
-                skill, " ".join(for_it[0][0].claim.split()), tuple(sorted(candidate.id for candidate, _ in for_it))
-            )
+        if record.status == "active" and record.claim:
+            for skill in record.skill:
+                by_skill[skill.replace("_", "-")].append(_Lesson(record, (year, week)))
+    for skill, lessons in sorted(by_skill.items()):
+        for same in _same_claims(lessons, settings.same_claim):
+            counted = [lesson for lesson in same if lesson.counts]
+            opposed = settings.require_no_contradictions and any(lesson.record.stance == "opposes" for lesson in same)
+            weeks = {lesson.week for lesson in counted}
+            if len(counted) >= settings.min_corroborations and len(weeks) >= WEEKS and not opposed:
+                text = " ".join(counted[0].record.claim.split())
+                yield Claim(skill, text, tuple(sorted(lesson.record.id for lesson in counted)))
+
+
+class _Lesson(NamedTuple):
+    """A lesson, and the week in which it was first written."""
+
+    record: ProcessKnowledge
+    week: tuple[int, int]
+
+    @property
+    def counts(self) -> bool:
+        """Whether it supports its claim with enough weight."""
+        return self.record.stance == "supports" and self.record.weight >= ProcessKnowledge.LEAST_WEIGHT
+
+
+def _same_claims(lessons: list[_Lesson], least: float) -> list[list[_Lesson]]:
+    """Return lessons in groups of one claim: those whose mean similarity to a group is at least `least`.
+
+    A claim and its opposite are similar; a lesson's stance tells them apart. Without an embedding model only equal
+    spellings are one claim.
+    """
+    texts = [" ".join(lesson.record.claim.casefold().split()) for lesson in lessons]
+    if find_spec("wordllama"):
+        vectors = VectorCache().embed(texts)
+        similarity = (vectors @ vectors.T).tolist()
+    else:
+        similarity = [[float(text == other) for other in texts] for text in texts]
+    groups: list[list[int]] = []
+    for place in range(len(lessons)):
+        close = [(mean(similarity[place][other] for other in group), group) for group in groups]
+        nearest, group = max(close, key=lambda item: item[0], default=(-1.0, []))
+        if nearest >= least:
+            group.append(place)
+        else:
+            groups.append([place])
+    return [[lessons[place] for place in group] for group in groups]
 
 
 def proposals(remembered: Remembered) -> list[Proposal]:
@@ -74,6 +107,13 @@ def pending(memory: Memory) -> list[Proposal]:
         for proposal in proposals(whole_memory(memory, memory.journal.clock.now()))
         if proposal.status == "pending"
     ]
+
+
+def lessons_of(memory: Memory, proposal: Proposal) -> list[ProcessKnowledge]:
+    """Return the lessons that a proposal rests on."""
+    remembered = whole_memory(memory, memory.journal.clock.now())
+    rows = [remembered.newest(f"/memory/pk/{name}.md") for name in proposal.links]
+    return [cast("ProcessKnowledge", remembered.record(row)) for row in rows if row]
 
 
 def propose(memory: Memory, skills: Path | None, settings: Evolution | None = None) -> list[Proposal]:

@@ -34,6 +34,7 @@ class Approvals:
             Route("/desk/pk/{name}/approve", self.approve_lesson, methods=["POST"]),
             Route("/desk/pk/{name}/reject", self.reject_lesson, methods=["POST"]),
             Route("/desk/skills/{name}/approve", self.apply, methods=["POST"]),
+            Route("/desk/skills/{name}/reject", self.reject_proposal, methods=["POST"]),
         ]
 
     async def approve(self, request: Request) -> Response:
@@ -65,6 +66,21 @@ class Approvals:
         return await to_thread.run_sync(
             partial(self._apply, request, fields.get("sha256", ""), fields.get("untested", ""))
         )
+
+    async def reject_proposal(self, request: Request) -> Response:
+        """Reject a proposal with a reason, if it is still the one shown."""
+        fields = await form(request)
+        return await to_thread.run_sync(
+            partial(self._reject_proposal, request, fields.get("sha256", ""), fields.get("reason", ""))
+        )
+
+    def _reject_proposal(self, request: Request, sha256: str, reason: str) -> Response:
+        with self._today(request) as day:
+            try:
+                evolution.reject(day.memory, request.path_params["name"], sha256, getpass.getuser(), reason)
+            except BadInput as refused:
+                return self._pages.proposed(request, day, str(refused), 409)
+        return RedirectResponse("/desk/skills", 303)
 
     def _apply(self, request: Request, sha256: str, untested: str) -> Response:
         with self._today(request) as day:

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from forge import cli
 from forge.core.clock import Clock, Simulated
 from forge.core.skill_loader import OURS, SkillLoader
-from forge.evolution.approve import approve
+from forge.evolution.approve import approve, reject
 from forge.evolution.paired import Pair, trial
 from forge.evolution.propose import claims, pending, propose, record_test
 from forge.evolution.revisions import apply, folder_hash, patched_hash, undo
@@ -56,6 +56,46 @@ def test_m1_five_lessons_of_three_weeks_that_agree_make_one_proposal(memory, tmp
     assert made.body.endswith(f"## Lessons\n\n- {CLAIM} (PK-001, PK-002, PK-003, PK-004, PK-005)")
     assert (made.id, made.status, made.tested) == ("SEP-001", "pending", "not tested: no model is configured")
     assert propose(memory, tmp_path / "none") == []
+
+
+PARAPHRASES = (
+    CLAIM,
+    "Look at how a figure was revised before you use its level.",
+    "Check revisions first, then the level of the figure.",
+    "Before the level of a series, ask what its revision was.",
+    "Revisions should be checked before the level is read.",
+    "The level of a figure means little until its revision was asked for.",
+)
+OTHERS = (
+    "Stops were set too close in illiquid names.",
+    "Do not size trades by conviction alone.",
+    "Check the spread before the news.",
+    "Earnings calls move options before the open.",
+    "Always fetch the yield curve when rates move.",
+)
+
+
+def test_m1_lessons_that_say_one_thing_in_many_wordings_are_one_claim_and_others_are_not(memory):
+    for day, claim in zip((0, 1, 7, 8, 14, 15), PARAPHRASES, strict=True):
+        learnt(memory, (day,), claim=claim)
+    for day, claim in zip(DAYS, OTHERS, strict=True):
+        learnt(memory, (15 + day,), claim=claim)
+    assert found(memory) == [("view-validation", tuple(f"PK-{number:03d}" for number in range(1, 7)))]
+    learnt(memory, (30,), claim="Ask for a revision before any level.", stance="opposes")
+    assert found(memory) == []
+
+
+def test_m1_a_proposal_is_rejected_by_its_hash_with_a_reason_and_not_made_again(memory, tmp_path):
+    learnt(memory)
+    (made,) = propose(memory, tmp_path / "none")
+    for sha256, reason, problem in (("0" * 64, "no", "another hash"), (made.sha256, " ", "reason: is missing")):
+        with pytest.raises(BadInput, match=problem):
+            reject(memory, made.id, sha256, "pm", reason)
+    assert reject(memory, made.id, made.sha256, "pm", "too narrow").status == "rejected"
+    assert pending(memory) == []
+    assert propose(memory, tmp_path / "none") == []
+    with pytest.raises(BadInput, match="is rejected, not pending"):
+        approve(memory, made.id, made.sha256, "pm", tmp_path / "own", "anyway")
 
 
 @pytest.mark.parametrize(

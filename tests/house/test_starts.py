@@ -104,6 +104,7 @@ REFUSED = {
     ("forge", "rebuild"): ((), "is not empty"),
     ("forge", "reject"): (("E-001", "--reason", "no"), "is read-only"),
     ("forge", "skills", "approve"): (("P-001", "--hash", "0" * 64), "P-001"),
+    ("forge", "skills", "reject"): (("P-001", "--hash", "0" * 64, "--reason", "narrow"), "P-001"),
     ("forge", "skills", "rollback"): (("retrospective",), "retrospective"),
     ("forge", "skills", "test"): (("P-001",), "P-001"),
 }
@@ -248,6 +249,7 @@ def test_every_page_is_shown_and_every_form_is_taken(place):
             "/desk/pk/{name}/approve": (client.post("/desk/pk/PK-001/approve", headers=unlocked), 409),
             "/desk/pk/{name}/reject": (client.post("/desk/pk/PK-001/reject", headers=unlocked), 409),
             "/desk/skills/{name}/approve": (client.post("/desk/skills/P-1/approve", headers=unlocked), 409),
+            "/desk/skills/{name}/reject": (client.post("/desk/skills/P-1/reject", headers=unlocked), 409),
         }
     assert {*forms} == {route.path for route in routes if "POST" in route.methods}
     assert {path: answer.status_code for path, (answer, _) in forms.items()} == {
