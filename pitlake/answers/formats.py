@@ -59,4 +59,5 @@ def _parquet(table: pa.Table) -> bytes:
     return sink.getvalue()
 
 
+MEDIA_TYPES = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
 WRITERS: Mapping[str, Callable[[pa.Table], bytes]] = {"json": _json, "csv": _csv, "parquet": _parquet}

@@ -26,6 +26,7 @@ from pitlake.web.as_data import JsonAddresses, render
 from pitlake.web.guard import COOKIE, UNLOCK, Guard
 from pitlake.web.pages import TimeMachine, environment
 from pitlake.web.pool import Pool
+from pitlake.web.tables import Tables
 
 SWEEP_SECONDS = 30
 MOST_BODY = 64 << 10
@@ -65,6 +66,7 @@ def application(settings: ServerSettings) -> ASGIApp:
     machine = TimeMachine(settings.pool, templates, settings.home)
     routes: list[BaseRoute] = [
         *machine.routes(),
+        *Tables(settings.pool, templates).routes(),
         *_changes(machine, templates, settings.token),
         *(route for room in settings.rooms for route in room.routes(templates, settings.pool.lake)),
         Mount("/static", StaticFiles(directory=here / "static")),

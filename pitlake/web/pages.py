@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from pitlake import charts
 from pitlake.answers import receipts
-from pitlake.answers.formats import WRITERS
+from pitlake.answers.formats import MEDIA_TYPES, WRITERS
 from pitlake.charts import Svg
 from pitlake.clock import NEW_YORK, iso
 from pitlake.errors import BadInput
@@ -31,7 +31,6 @@ from pitlake.web.pool import Pool
 
 _RECEIPT = re.compile(r"[0-9a-f]{16}")
 MOST_ROWS = 200
-MEDIA_TYPES = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
 WEEKS = 1
 
 

@@ -20,6 +20,8 @@ from pitlake.session import Limits, Session, Viewpoint, open_session
 from pitlake.web.questions import datasets
 
 MOST, IDLE_SECONDS = 4, 120.0
+PAGES = datasets()
+"""The datasets that the time machine reads."""
 AT_ONCE, WAITING, WAITING_IN_ALL = 4, 32, 128
 """Questions answered at once, and those that wait, of one client and of all."""
 LIMITS = Limits(rows=100_000, bytes=64 << 20, seconds=20.0, memory=4 << 30)
@@ -46,20 +48,20 @@ class Pool:
         self.lake = Lake(lake)
         self.isolation, self._most, self._idle = isolation, most, idle
         self.turns = Turns(AT_ONCE, WAITING, WAITING_IN_ALL)
-        self._pooled: OrderedDict[tuple[datetime, int], _PooledSession] = OrderedDict()
+        self._pooled: OrderedDict[tuple[datetime, int, tuple[str, ...] | None], _PooledSession] = OrderedDict()
         self._lock = Lock()
 
     @contextmanager
-    def session(self, as_of: datetime) -> Iterator[Session]:
-        """Lend a session of the newest version as of an instant to this request.
+    def session(self, as_of: datetime, names: tuple[str, ...] | None = PAGES) -> Iterator[Session]:
+        """Lend a session of the newest version as of an instant to this request. names: its datasets; None for all.
 
         Raises ServerBusy, and the errors of `connect`.
         """
         with self.turns.turn():
-            yield from self._session(as_of)
+            yield from self._session(as_of, names)
 
-    def _session(self, as_of: datetime) -> Iterator[Session]:
-        key = (as_of, self.lake.head())
+    def _session(self, as_of: datetime, names: tuple[str, ...] | None) -> Iterator[Session]:
+        key = (as_of, self.lake.head(), names)
         with self._lock:
             pooled = self._pooled.setdefault(key, _PooledSession())
             pooled.users += 1
@@ -91,12 +93,14 @@ class Pool:
     def __len__(self) -> int:
         return len(self._pooled)
 
-    def _use(self, pooled: _PooledSession, as_of: datetime, version: int) -> Iterator[Session]:
+    def _use(
+        self, pooled: _PooledSession, as_of: datetime, version: int, names: tuple[str, ...] | None
+    ) -> Iterator[Session]:
         """Return the session, opened if necessary. A lost session is removed, so that the next request opens
         another.
         """
         viewpoint = Viewpoint(as_of=as_of, version=version, lake=self.lake, isolation=self.isolation)
-        session = pooled.session or open_session(viewpoint, datasets=datasets(), limits=LIMITS)
+        session = pooled.session or open_session(viewpoint, datasets=names, limits=LIMITS)
         pooled.session = session
         try:
             yield session

@@ -10,7 +10,7 @@ import pytest
 from pitlake.clock import instant
 from pitlake.errors import SessionLost
 from pitlake.web import pool as pools
-from pitlake.web.pool import Pool
+from pitlake.web.pool import PAGES, Pool
 from tests.every import every
 
 T = instant("2024-04-30T20:00:00Z")
@@ -81,7 +81,7 @@ def test_who_waited_for_a_session_that_was_lost_gets_another(pool):
     def lose():
         with pool.session(T):
             waiting = readers.submit(read)
-            while pool._pooled[T, 1].users < 2:
+            while pool._pooled[T, 1, PAGES].users < 2:
                 pass
             raise SessionLost("gone")
         return waiting
