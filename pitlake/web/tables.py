@@ -110,12 +110,14 @@ class Tables:
         facts = {
             "page": "table",
             "address_of_table": address,
-            "columns": result.columns,
+            "columns": _in_order(address.contract, result.columns),
             "rows": rows,
             "count": count,
         }
         links = [address.row_url(row) for row in rows]
-        return render(self._templates, request, "table.html", facts, chart=_chart(address, rows), links=links)
+        return render(
+            self._templates, request, "table.html", facts, chart=_chart(address, rows), links=links, cell=_cell
+        )
 
     def download(self, request: Request) -> Response:
         """Return every row of the page as a CSV or Parquet file."""
@@ -140,8 +142,9 @@ class Tables:
             sql = f"SELECT * FROM {view} WHERE {same} ORDER BY {AVAILABLE_AT} DESC LIMIT {MOST_ROWS}"
             result = session.sql(sql, list(key.values()))
         rows = [dict(zip(result.columns, row, strict=True)) for row in result.rows()]
-        facts = {"page": "row", "address_of_table": address, "key": key, "columns": result.columns, "rows": rows}
-        return render(self._templates, request, "row.html", facts)
+        facts = {"page": "row", "address_of_table": address, "key": key, "rows": rows}
+        facts["columns"] = _in_order(contract, result.columns)
+        return render(self._templates, request, "row.html", facts, cell=_cell)
 
     def _session(self, request: Request) -> Any:
         name = request.query_params.get("dataset", "")
@@ -182,3 +185,13 @@ def _chart(address: TableAddress, rows: list[dict[str, Any]]) -> list[charts.Svg
     return charts.line_chart(
         points if len(points) > 1 else [], address.as_of, charts.FULL_WIDTH, label, stepped=stepped
     )
+
+
+def _in_order(contract: Dataset, names: list[str]) -> list[str]:
+    """Return column names: the key, the content, and last what dates a row."""
+    dating = [name for name in names if name.startswith(AVAILABLE_AT) or name == "evidence"]
+    return [*contract.key, *(name for name in names if name not in contract.key and name not in dating), *dating]
+
+
+def _cell(value: Any) -> str:
+    return iso(value) if isinstance(value, datetime) else "" if value is None else str(value)
