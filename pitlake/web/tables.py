@@ -175,7 +175,8 @@ def _chart(address: TableAddress, rows: list[dict[str, Any]]) -> list[charts.Svg
     days = [column.name for column in address.contract.columns if column.type == "date"]
     about = next((name for name in address.contract.key if name in days), AVAILABLE_AT)
     today, stepped = clock.new_york_day(address.as_of), about == AVAILABLE_AT
-    drawn = rows if address.entity and address.column else []
+    one_series = {*address.contract.key} <= {address.contract.entity, about}  # else a day has several numbers
+    drawn = rows if one_series and address.entity and address.column else []
     points = sorted(
         (row[about], float(row[address.column]))
         for row in drawn

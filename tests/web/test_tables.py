@@ -62,6 +62,7 @@ def test_an_entity_is_drawn_and_new_rows_can_be_told_apart(client):
     page = get(client, "/table", dataset="estimates", entity="NOG").text
     assert "<svg" in page
     assert "7.7" not in page
+    assert "<svg" not in get(client, "/table", dataset="xbrl_facts", entity="0000000001").text  # many numbers a day
     rows = get(client, "/table.json", dataset="estimates", since="2024-03-01T00:00:00Z").json()["rows"]
     assert [row["eps"] for row in rows] == [1.1]
 
