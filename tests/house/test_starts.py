@@ -47,6 +47,16 @@ DAY = {"dagster/asset_partition_range_start": "2024-05-29", "dagster/asset_parti
 # What a command is given. Named queries take what they have of VALUES.
 COMMANDS = {
     ("query",): ("SELECT count(*) FROM news", *AS_OF),
+    ("panel",): (
+        "--tickers",
+        "AAPL",
+        "--since",
+        "2009-10",
+        "--fields",
+        "revenue_ttm,eps_diluted_year,close",
+        "--as-of",
+        T,
+    ),
     ("search",): ("guidance raised", *AS_OF),
     ("agents", "install"): ("--dir", "."),
     ("agents", "check"): ("--dir", "."),
@@ -219,7 +229,7 @@ def test_every_page_is_shown_and_every_form_is_taken(place):
     unlocked = {"origin": BASE, "cookie": f"pitlake_token={TOKEN}"}
     home = Address(instant(T), "NVDA")
     with browsing(place / "lake", rooms=(room,), home=home) as client:
-        routes = [route for route in client.app._app.routes if hasattr(route, "methods")]
+        routes = [route for route in client.app._app._app.routes if hasattr(route, "methods")]
         shown: dict[str, list[int]] = {}
         waiting, seen = [home.url(), "/", "/desk", "/unlock", home.url("/ask", question="filings")], set()
         kept = client.post("/receipts", data=receipt_form(client, waiting[-1]), headers=unlocked)
