@@ -1,4 +1,4 @@
-"""What is extracted: one folder a source, one module a dataset. Pure functions and the asset made of them.
+"""Extraction: one folder per source, one module per dataset. Pure functions and the assets made of them.
 
-No wiring (see pipelines), no connection (see resources), nothing that decides what readers see (see pitlake).
+Wiring is in pipelines, connections in resources, and everything that decides what readers see in pitlake.
 """

@@ -1,7 +1,7 @@
-"""Work on what others wrote (pages, PDFs) in a process of its own, which ends when it takes too long or too much.
+"""Parses untrusted files (pages, PDFs) in a separate process with limits of time and memory.
 
-A parser can be made to take hours by a small file. The process is forked from one that has the readers loaded and no
-threads, so it costs milliseconds.
+A small file can make a parser run for hours. The process is forked from one that has the parsers loaded and no threads,
+so it costs milliseconds.
 """
 
 import multiprocessing
@@ -26,13 +26,13 @@ Found = TypeVar("Found")
 
 
 class OutOfBounds(Exception):
-    """A reader took too long or too much, or its process broke."""
+    """A parser exceeded a limit, or its process crashed."""
 
 
 def bounded(read: Callable[Given, Found], *args: Given.args, **settings: Given.kwargs) -> Found:
-    """Run a pure function of a module in a process of its own and return its result.
+    """Run a pure function of a module in a separate process and return its result.
 
-    Raises OutOfBounds, and what it raises.
+    Raises OutOfBounds, and the function's own errors.
     """
     receiver, sender = _CONTEXT.Pipe(duplex=False)
     process = _CONTEXT.Process(target=_answer, args=(sender, SECONDS, MEMORY, read, args, settings), daemon=True)
@@ -73,7 +73,7 @@ def _answer(
 
 
 def _mapped() -> int:
-    """Bytes of address space that this process has before it begins."""
+    """Return the bytes of address space of this process before it starts."""
     with suppress(OSError):
         return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
     return 0

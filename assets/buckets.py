@@ -1,6 +1,6 @@
-"""Where a run's rows and gaps are gathered, day by day, on their way to the stage; contests are settled on leaving.
+"""The rows and gaps of a run, collected by day on their way to the stage; contests are settled at the end.
 
-Memory is bounded: rows become Arrow as soon as there are many. What belongs to which day is decided in `assets.runs`.
+Memory is limited: many rows are converted to Arrow. `assets.runs` decides which record belongs to which day.
 """
 
 from collections import defaultdict
@@ -26,13 +26,13 @@ class Stage(Protocol):
     def add(
         self, day: date | None, rows: pa.Table | None = None, gaps: Iterable[staging.StagedGap] = (), *, extracted: int
     ) -> None:
-        """Stage what was extracted for a day."""
+        """Stage the records of a day."""
         ...
 
 
 @dataclass
 class Bucket:
-    """One day's share: rows and gaps still in Python, tables already in Arrow, and how many records were met."""
+    """The records of one day: rows and gaps in Python, tables in Arrow, and the number of records."""
 
     rows: list[Row] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
@@ -41,7 +41,7 @@ class Bucket:
 
 
 class Buckets:
-    """The days of one run. `add` files an outcome, `spill` bounds memory, `close` hands finished days to the stage."""
+    """The days of one run. `add` files an outcome, `spill` limits memory, `close` passes finished days to the stage."""
 
     def __init__(self, extractor: Normaliser, stage: Stage) -> None:
         self._extractor, self._stage = extractor, stage
@@ -59,7 +59,7 @@ class Buckets:
             bucket.gaps.append(outcome)
 
     def spill(self) -> None:
-        """Turn pending rows into Arrow when there are many; without a contest they go to the stage at once."""
+        """Convert pending rows to Arrow if there are many; without a contest they go to the stage at once."""
         if self._pending < PENDING_BATCHES * self._extractor.batch:
             return
         self._to_arrow(self._days.values())
@@ -69,14 +69,14 @@ class Buckets:
         self._pending = 0
 
     def close(self, days: Iterable[date | None]) -> None:
-        """Hand finished days to the stage, days without any record included: they were looked at."""
+        """Pass finished days to the stage, including days without records, because they were polled."""
         finished = [(day, self._days.pop(day, Bucket())) for day in days]
         self._to_arrow([bucket for _, bucket in finished])
         for day, bucket in finished:
             self._hand_over(day, bucket)
 
     def close_all(self) -> None:
-        """Hand over every day there is, for runs that are not cut by days."""
+        """Pass all days to the stage, for runs that are not split by days."""
         self.close(sorted(self._days, key=lambda day: (day is None, day or date.min)))
 
     def _hand_over(self, day: date | None, bucket: Bucket) -> None:
@@ -89,7 +89,7 @@ class Buckets:
         bucket.tables, bucket.gaps, bucket.extracted = [], [], 0
 
     def _to_arrow(self, buckets: Iterable[Bucket]) -> None:
-        """Make the rows of all of them one table, of which each takes its slice: a table a day would cost more."""
+        """Convert the rows of all days to one table, of which each takes its slice. A table per day would cost more."""
         filled = [bucket for bucket in buckets if bucket.rows]
         if filled:
             table, start = self._table(filled), 0
@@ -98,7 +98,7 @@ class Buckets:
                 start, bucket.rows = start + len(bucket.rows), []
 
     def _table(self, buckets: Sequence[Bucket]) -> pa.Table:
-        """The rows of several days. A row that holds what its columns can't becomes a gap."""
+        """Return the rows of several days as a table. A row that does not fit its columns becomes a gap."""
         try:
             return rows_table(self._extractor, [row for bucket in buckets for row in bucket.rows])
         except (pa.ArrowException, *UNFORESEEN):
@@ -136,14 +136,14 @@ class Buckets:
 
 
 def staged_gap(gap: Gap) -> staging.StagedGap:
-    """Return a gap in the stage's form."""
+    """Return a gap in the stage's format."""
     return staging.StagedGap(gap.type, gap.reason, gap.locator, gap.available_at)
 
 
 def rows_table(extractor: Normaliser, rows: Sequence[Row]) -> pa.Table:
-    """Return rows in the stage's schema, with the contest's columns after it where the extractor names a contest.
+    """Return rows in the stage's schema, followed by the contest's columns if the extractor has a contest.
 
-    Raises KeyError when a row lacks a column of the contract, ValueError when it has one too many.
+    Raises KeyError if a row lacks a column of the contract, ValueError if it has an extra one.
     """
     dataset = extractor.dataset
     if any(len(row.values) != len(dataset.columns) for row in rows):

@@ -1,4 +1,6 @@
-"""Which of several records that tell one thing keeps its row. Pure over staged rows; no dataset lives here."""
+"""Contests: decides which of several records about the same thing keeps its row. Pure over staged rows; independent of
+datasets.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -10,7 +12,9 @@ CONTEST_FIELDS = (pa.field(CONTENDER, pa.string()), pa.field(RANK, pa.int64()), 
 
 
 class Settled(NamedTuple):
-    """A day's contests decided: row indexes to drop, and for rows that repeat a winner's, the winner's index."""
+    """The decided contests of a day: row indexes to drop, and for rows that repeat a winner's row, the winner's
+    index.
+    """
 
     losers: list[int]
     repeats: dict[int, int]
@@ -31,8 +35,7 @@ def contested_rows(table: pa.Table, group: Sequence[str]) -> list[int]:
 def settle(rows: Iterable[tuple[int, dict[str, Any]]], group: Sequence[str], identity: Sequence[str]) -> Settled:
     """Decide contests among numbered rows: the highest rank wins its group, then the greater contender id.
 
-    A loser's row that says, column by column, what the winner's row of the same identity says is a repeat; every
-    other one loses.
+    A loser's row that equals the winner's row of the same identity in every column is a repeat; all others lose.
     """
     groups: dict[tuple[Any, ...], list[tuple[int, dict[str, Any]]]] = {}
     for index, row in rows:

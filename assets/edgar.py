@@ -1,8 +1,8 @@
-"""When EDGAR releases what it has accepted: the one function that says from when a filing could be read.
+"""EDGAR's release of accepted filings: one function says from when a filing could be read.
 
-Most of what is accepted after 17:30 New York bears the next business day as its filing date (17 CFR 232.13(a)(2)) and
-is not shown before that day's morning; some forms keep the day until 22:00 (17 CFR 232.13(a)(3) and (4)). Pure; the
-acceptance itself is read by assets.graph._filings and assets.feeds.dating.
+Most filings accepted after 17:30 New York have the next business day as their filing date (17 CFR 232.13(a)(2)) and are
+not shown before that day's morning. Some forms keep the day until 22:00 (17 CFR 232.13(a)(3) and (4)). Pure;
+assets.graph._filings and assets.feeds.dating read the acceptance.
 """
 
 import re
@@ -51,7 +51,7 @@ _UNTIL_TEN = (
 
 
 class Release(NamedTuple):
-    """From when a filing could be read, which rule says so (a value of `release_rule`), and when it was accepted."""
+    """The instant from which a filing could be read, its rule (a value of `release_rule`), and its acceptance."""
 
     at: datetime
     rule: str
@@ -62,8 +62,8 @@ class Release(NamedTuple):
 def released(accepted: datetime, form: str | None, filing_date: date | None, *, as_accepted: bool = False) -> Release:
     """Return the release of a filing.
 
-    A filing date after the acceptance's day decides, an earlier one makes nothing earlier. Where none is known the form
-    and the clock do, by EDGAR's business days. as_accepted: the literal rule, by which acceptance is release.
+    A filing date after the acceptance's day decides; an earlier one makes nothing earlier. Without a filing date the
+    form and the time decide, by EDGAR's business days. as_accepted: use the acceptance as the release.
     """
     if as_accepted:
         return Release(accepted, BY_ACCEPTANCE, accepted)
@@ -78,7 +78,7 @@ def released(accepted: datetime, form: str | None, filing_date: date | None, *, 
 
 
 def kept_until_ten(form: str | None, day: date) -> bool:
-    """Return whether a form filed before 22:00 of that day bears its date."""
+    """Return whether a form filed before 22:00 of that day has that day as its filing date."""
     since = _kept_since(form or "")
     return since is not None and day >= since
 
@@ -102,7 +102,7 @@ def is_by_others(form: object) -> bool:
 
 
 def is_business_day(day: date) -> bool:
-    """Return whether EDGAR takes filings on a day: no weekend, no federal holiday, no order that shut the offices."""
+    """Return whether EDGAR accepts filings on a day: no weekend, federal holiday or ordered closing."""
     return day.weekday() < 5 and day not in SHUT_BY_ORDER and day not in _holidays(day.year)
 
 

@@ -1,7 +1,7 @@
-"""What every normaliser is: pure functions that make each source record a row or a gap; and the graph's kind of it.
+"""The base of all normalisers: pure functions that make each source record a row or a gap; and the graph's extractors.
 
-No stream, no lake and no Dagster here: `assets.runs` and `assets.feeds.runs` read, bucket and stage, the factories
-make the Dagster assets. A dataset's module fills in one `Extractor` (assets/graph) or one `Feed` (assets/external).
+No stream, lake or Dagster here: `assets.runs` and `assets.feeds.runs` read, bucket and stage, and the factories make
+the Dagster assets. A dataset's module defines one `Extractor` (assets/graph) or one `Feed` (assets/external).
 """
 
 import hashlib
@@ -35,14 +35,16 @@ class GraphReader(Protocol):
 
 
 class Releases(Protocol):
-    """When filings were released, as the lake knows it. See assets.feeds.releases."""
+    """The releases of filings that the lake knows. See assets.feeds.releases."""
 
     def release(self, accession_no: str, cik: str, filing_date: date | None = None) -> Release | None:
-        """Return when EDGAR released a filing of that CIK; None when the lake does not know it."""
+        """Return when EDGAR released a filing of that CIK; None if the lake does not know it."""
         ...
 
     def __call__(self, ticker: str, day: date) -> datetime | None:
-        """The release of the ticker's 8-K with item 2.02 accepted on that New York day; None when there is none."""
+        """Return the release of the ticker's 8-K with item 2.02 accepted on that New York day; None if there is
+        none.
+        """
         ...
 
 
@@ -50,29 +52,31 @@ class Splits(Protocol):
     """The share splits on record. See assets.splits."""
 
     def __call__(self, ticker: str, after: date, until: date) -> float | None:
-        """What one share of `after` is on `until`, in shares; None where a split in between is not certain."""
+        """Return the number of shares that one share of `after` is on `until`; None if a split in between is
+        uncertain.
+        """
         ...
 
 
 class Statements(Protocol):
-    """What the lake recorded before. See assets.feeds.naming."""
+    """The lake's earlier statements. See assets.feeds.naming."""
 
     def __call__(self, dataset: Dataset, column: str, values: Collection[str]) -> list[dict[str, Any]]:
-        """Every revision of the rows with these values in a column, oldest first: the business columns, available_at
-        and observed_at.
+        """Return every revision of the rows with these values in a column, oldest first: the business columns,
+        available_at and observed_at.
         """
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunFacts:
-    """What a run knows in addition to the record: its clock and its settings.
+    """The facts of a run besides the record: its clock and its settings.
 
     publication_lag: added to a call's start to get the availability of its text. as_accepted: whether filings count
-    from their acceptance on, whenever EDGAR released them. fetched_at, evidence and location: of the capture the record
-    came in, and its address without what is but this question's; None and "" for the graph. releases: what the lake
-    knows of filings, for outside feeds. statements: what it recorded of them before. splits: what it knows of
-    splits. earlier: the usable captures of the same request that were taken before one.
+    from their acceptance instead of their release. fetched_at, evidence and location: of the record's capture, and its
+    address without parts specific to this request; None and "" for the graph. releases: the lake's releases of filings,
+    for outside feeds. statements: the lake's earlier statements. splits: the lake's splits. earlier: the usable
+    captures of the same request that were taken before one.
     """
 
     observed_at: datetime
@@ -89,10 +93,10 @@ class RunFacts:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a record belongs: its evidence, its availability if provable, and the New York day it is filed under.
+    """The place of a record: its evidence, its availability if provable, and its New York day.
 
-    day None files it under "undated". reason, when set, is the contract's gap reason that already decides the record.
-    columns: those that say how the availability was found.
+    day None files it under "undated". reason: the contract's gap reason, if it already decides the record. columns: the
+    columns that state how the availability was found.
     """
 
     evidence: str
@@ -104,8 +108,8 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A record that becomes a row: every business column by name. basis: what available_at rests on, where
-    that is the observation, see pitlake.contract. `contender` and `rank` serve the contest.
+    """A record that becomes a row: every business column by name. basis: the basis of available_at, if it is the
+    observation; see pitlake.contract. `contender` and `rank` are used by the contest.
     """
 
     values: dict[str, Any]
@@ -118,9 +122,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A record that becomes no row, and why.
+    """A record that becomes a gap, and the reason.
 
-    available_at: when the gap itself may be shown, which is the record's own proven instant or None: when observed.
+    available_at: when the gap itself may be shown: the record's own proven instant, or None for when it was observed.
     """
 
     type: str
@@ -132,9 +136,9 @@ class Gap:
 
 @dataclass(frozen=True, kw_only=True)
 class Contest:
-    """How records that tell one thing are settled: within `group` the contender with the highest rank keeps its rows.
+    """How records about the same thing are settled: within `group` the contender with the highest rank keeps its rows.
 
-    Rows of the losers with the content of a winning row count as the same record seen twice; the others become gaps.
+    A loser's rows with the content of a winning row count as repeats; the others become gaps.
     """
 
     group: tuple[str, ...]
@@ -144,15 +148,15 @@ class Contest:
 
 
 def whole_record(record: Record) -> Iterable[Record]:
-    """Return the record itself: the usual split, where one record of the stream is one source record."""
+    """Return the record itself: the usual case, in which one record of the stream is one source record."""
     return (record,)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Normaliser:
-    """How one dataset's source records become rows and gaps, wherever they come from.
+    """How one dataset's source records become rows and gaps.
 
-    batch: how many records are turned into Arrow at once; it bounds memory, so it is smaller where records are larger.
+    batch: the number of records converted to Arrow at once. It limits memory, so it is smaller for larger records.
     """
 
     dataset: Dataset
@@ -169,7 +173,7 @@ class Normaliser:
 
     @cached_property
     def future(self) -> GapRule:
-        """Return the contract's rule for what is not public yet."""
+        """Return the contract's rule for records that are not public yet."""
         return next(rule for rule in self.dataset.gap_rules if rule.type == "pit_excluded")
 
     def normalise(self, record: Record, run: RunFacts) -> Row | Gap:
@@ -177,7 +181,7 @@ class Normaliser:
         return self.outcome(record, self.place(record, run), run)
 
     def place(self, record: Record, run: RunFacts) -> Place:
-        """Return where a record belongs. Its content names a record of a shape that `locate` does not foresee."""
+        """Return the place of a record. If `locate` does not foresee its shape, its content identifies it."""
         try:
             return self.locate(record, run)
         except UNFORESEEN:
@@ -185,7 +189,7 @@ class Normaliser:
             return Place(f"{self.dataset.name}:record:{digest}", reason=UNREADABLE_RECORD)
 
     def outcome(self, record: Record, place: Place, run: RunFacts) -> Row | Gap:
-        """Make a row or gap of a record whose place is already known."""
+        """Make a row or gap of a record whose place is known."""
         if place.reason or place.available_at is None:
             return self._gap(place, place.reason, run)
         naive = place.available_at.tzinfo is None  # nothing to compare with; the gate refuses it by name
@@ -216,11 +220,11 @@ class Extractor(Normaliser):
     """One dataset's extraction from the graph.
 
     windows: Cypher with $lo and $hi, day texts that bound the record's timestamp text (lo <= text < hi). They only
-    save work; `locate` decides. sweeps: Cypher with $dated, a regular expression, for what no window can match (no
-    readable date, no parent), so that nothing is lost silently.
-    prepared: the extractor with what it must know of the whole graph and of the lake before it can judge a record;
-    called once a run, with the days that are asked for.
-    after: datasets of the lake that it must know of.
+    reduce work; `locate` decides. sweeps: Cypher with $dated, a regular expression, for records that no window can
+    match (no readable date, no parent), so that nothing is lost silently.
+    prepared: returns the extractor with the facts of the graph and the lake that it needs; called once per run, with
+    the requested days.
+    after: datasets of the lake that it needs.
     margin: days by which windows are widened on each side, because a text's day depends on its offset; 0 where the
     text is a New York day itself. trail: days that a record's own day may follow its text's day, offsets aside;
     trail_of: the same for the records of one day, where it is less.
@@ -235,18 +239,18 @@ class Extractor(Normaliser):
     trail_of: Callable[[date], int] | None = None
 
     def texts_of(self, days: Iterable[date]) -> date:
-        """Return the first day that the text of a record of these days can bear, offsets aside."""
+        """Return the first day that the text of a record of these days can have, ignoring offsets."""
         return min(day - timedelta(days=self.trail_of(day) if self.trail_of else self.trail) for day in days)
 
 
 def dated(evidence: str, moment: datetime, *columns: tuple[str, Any]) -> Place:
-    """Return the place of a record whose availability is proven, and the columns that say how."""
+    """Return the place of a record with a proven availability, and the columns that state how it was found."""
     return Place(evidence, moment, day_of(moment), columns=columns)
 
 
 @lru_cache(maxsize=16_384)
 def iso_day(spelled: str) -> date:
-    """Parse a day spelled `2024-01-04` and no other way. Raises Unreadable."""
+    """Parse a day spelled `2024-01-04`, no other spelling. Raises Unreadable."""
     if not _ISO_DAY.fullmatch(spelled):
         raise Unreadable("no day")
     try:

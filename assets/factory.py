@@ -1,6 +1,6 @@
-"""The one factory that makes a Dagster asset of an extractor: write, audit and publish inside, then show what happened.
+"""Makes a Dagster asset of an extractor: write, audit and publish inside, then report the result.
 
-Publishing is guarded by the kernel, not by Dagster: a failed blocking check has published nothing when it is shown.
+The kernel guards publishing, not Dagster: when a failed blocking check is shown, nothing was published.
 """
 
 import contextlib
@@ -43,7 +43,7 @@ AssetDecorator = Callable[[Callable[..., Any]], dg.AssetsDefinition]
 
 
 def graph_asset(extractor: Extractor, partitions: dg.PartitionsDefinition[str]) -> dg.AssetsDefinition:
-    """Return the asset of one dataset of the graph, named as the dataset, by New York day unless it is a snapshot."""
+    """Return the asset of a graph dataset, with the dataset's name, by New York day unless it is a snapshot."""
     with warnings.catch_warnings(action="ignore", category=dg.BetaWarning):  # backfill_policy, for years
         return _asset(extractor, partitions)
 
@@ -81,7 +81,7 @@ def _asset(extractor: Extractor, partitions: dg.PartitionsDefinition[str]) -> dg
 
 
 def dataset_asset(dataset: Dataset, *kinds: str, **more: Any) -> AssetDecorator:
-    """Return the `dagster.asset` of a dataset, described by its contract; `more` goes to Dagster as it is."""
+    """Return the `dagster.asset` of a dataset, described by its contract; `more` is passed to Dagster."""
     decorator: AssetDecorator = dg.asset(
         name=dataset.name,
         description=description(dataset),
@@ -98,7 +98,7 @@ def dataset_asset(dataset: Dataset, *kinds: str, **more: Any) -> AssetDecorator:
 
 @contextlib.contextmanager
 def not_retried() -> Iterator[None]:
-    """Fail a run without retries for bad input or a missing capture, which stay so however often they are tried."""
+    """Fail a run without retries for bad input or a missing capture, because a retry would not help."""
     try:
         yield
     except (BadInput, NotCaptured) as problem:
@@ -128,7 +128,7 @@ def dagster_events(
 
 
 def refused_records(report: RunReport) -> Iterator[str]:
-    """Yield one line per check that refused records: how many, by what, and where some of them are found."""
+    """Yield one line per check that refused records: how many, why, and where some of them are."""
     for check in report.checks:
         if check.name in REFUSING and not check.passed:
             counts = ", ".join(f"{name}={fact}" for name, fact in check.facts.items() if name != "rows")
@@ -137,7 +137,9 @@ def refused_records(report: RunReport) -> Iterator[str]:
 
 
 def _add_day_metadata(context: dg.AssetExecutionContext, published: Published, whole: dict[str, Any]) -> None:
-    """Each day's counts on its own partition; the run's on the last one alone, or a range would store it per day."""
+    """Add each day's counts to its own partition; the run's counts only to the last one, because a range would store
+    them per day.
+    """
     last = max(context.partition_keys)
     for day in context.partition_keys:
         count = published.per_day[day]
@@ -176,7 +178,7 @@ def run_metadata(report: RunReport, published: Published) -> dict[str, Any]:
 
 
 def description(dataset: Dataset) -> str:
-    """Return the contract as the asset's page shows it."""
+    """Return the contract as text for the asset's page."""
     return f"{dataset.summary}\n\n**Available:** {dataset.availability}\n\n**Key:** {', '.join(dataset.key)}"
 
 

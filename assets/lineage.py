@@ -1,6 +1,6 @@
-"""Which of the graph's properties a dataset's columns are read from, by its own queries, as Dagster's lineage.
+"""Column lineage for Dagster: the graph properties behind a dataset's columns, from its own queries.
 
-A column that no query returns under its own name has none here: it is made of others, or of the run.
+A column that no query returns under its own name has no lineage here; it is computed from others, or from the run.
 """
 
 import re
@@ -31,7 +31,7 @@ def column_lineage(extractor: Extractor, source: dg.AssetKey) -> dg.TableColumnL
 
 
 def _returned(query: str) -> list[str]:
-    """The expressions of the last RETURN, split where a comma stands outside of brackets."""
+    """Return the expressions of the last RETURN, split at commas outside of brackets."""
     parts, depth = [""], 0
     for mark in query.rpartition("RETURN")[2]:
         depth += (mark in _OPEN) - (mark in _SHUT)

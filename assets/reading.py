@@ -1,6 +1,6 @@
-"""Reads the graph for some days: streams windows, files every record under its own day, hands days to the stage.
+"""Reads the graph for some days: streams windows, files every record under its own day, passes days to the stage.
 
-What a record becomes is decided by its extractor, what is published by `assets.runs`.
+The extractor decides what a record becomes, `assets.runs` what is published.
 """
 
 import gc
@@ -38,22 +38,23 @@ class Span(NamedTuple):
 
 @dataclass
 class Strays:
-    """Records that lie outside everything that was asked for: the source answered another question."""
+    """Records outside the requested range: the source answered another question."""
 
     count: int = 0
     examples: list[str] = field(default_factory=list)
 
     def add(self, place: Place) -> None:
-        """Count one record and keep its evidence as an example."""
+        """Count one record and store its evidence as an example."""
         self.count += 1
         if len(self.examples) < EXAMPLES:
             self.examples.append(place.evidence)
 
 
 class Spans:
-    """Days as contiguous spans in order, each as long as its forerunners' records allow: `met` tells how many came.
+    """Days as contiguous spans in order, each as long as the size of the previous spans allows: `met` reports the
+    number of records.
 
-    Where there is little, few queries suffice; where there is much, a span must not fill the memory.
+    With few records, few queries suffice; with many, a span must not fill the memory.
     """
 
     def __init__(self, days: Iterable[date], batch: int) -> None:
@@ -71,7 +72,7 @@ class Spans:
             yield span
 
     def met(self, records: int) -> None:
-        """Set the length of the next span by what the last one brought."""
+        """Set the length of the next span by the records of the last one."""
         if records > self._most:
             self._length = max(1, self._length // 2)
         elif records <= self._most // 2:
@@ -80,7 +81,7 @@ class Spans:
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Pause Python's cycle collector: records hold no cycles, and it would walk them again and again."""
+    """Pause Python's cycle collector: records contain no cycles, and it would scan them repeatedly."""
     running = gc.isenabled()
     gc.disable()
     try:
@@ -98,7 +99,7 @@ def extract(
     run: RunFacts,
     clock: Callable[[], datetime],
 ) -> Strays:
-    """Stage every record of the days, and every record that has none. Each is met once. Raises GraphError.
+    """Stage every record of the days, and every record without a day, once each. Raises GraphError.
 
     `clock` dates the snapshots of datasets without partitions, once they are read.
     """
@@ -128,7 +129,9 @@ class _Reading:
         self.strays = Strays()
 
     def sweep(self) -> None:
-        """Read what no window can match, before the windows: one that matches it all the same then meets it second."""
+        """Read the records that no window can match, before the windows; one that matches nevertheless is then a
+        repeat.
+        """
         for cypher in self._extractor.sweeps:
             for record in self._records(cypher, {"dated": DATED}):
                 place = self._extractor.place(record, self._run)
@@ -137,14 +140,14 @@ class _Reading:
                     self._file(record, place, place.day)
 
     def snapshot(self, clock: Callable[[], datetime]) -> None:
-        """Everything there is, dated once all of it is read: nothing is available before it was seen."""
+        """Read everything, dated once all of it is read, because nothing is available before it was seen."""
         records = [record for cypher in self._extractor.windows for record in self._records(cypher, {})]
         self._run = replace(self._run, observed_at=clock())
         for record in records:
             self._file(record, self._extractor.place(record, self._run), None)
 
     def window(self, span: Span) -> int:
-        """Return the records of one span of days, handed to the stage at its end. Returns how many came."""
+        """Read the records of one span of days and pass them to the stage at its end. Returns their number."""
         margin, trail = self._extractor.margin, self._extractor.trail
         bounds_of_texts = Span(self._extractor.texts_of(span.days()), span.last).widened(margin, margin)
         answered = span.widened(2 * margin + trail, 2 * margin + trail)

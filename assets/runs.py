@@ -1,7 +1,7 @@
-"""Runs an extractor over days: reads, stages, audits and publishes as one commit, or publishes nothing and says why.
+"""Runs an extractor over days: reads, stages, audits, and publishes as one commit or reports why not.
 
-No Dagster here: `assets.factory` calls `attempt_partitions`, benchmarks and tests call `run_partitions`, which is how
-the same work is measured with and without it. What may be published is decided by pitlake.lake.
+No Dagster here: `assets.factory` calls `attempt_partitions`, benchmarks and tests call `run_partitions` to measure the
+same work without Dagster. pitlake.lake decides what may be published.
 """
 
 import logging
@@ -33,10 +33,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class RunReport:
-    """What a run did: it published, or it was refused and published nothing.
+    """The result of a run: it published, or it was refused and published nothing.
 
-    gaps: staged gaps by (type, reason). preview: the first rows, empty for outcomes and where nothing passed. notes:
-    what could not be reported or kept of a run after its outcome.
+    gaps: staged gaps by (type, reason). preview: the first rows; empty for outcomes and if nothing passed. notes:
+    failures to report or store something after the outcome.
     """
 
     dataset: str
@@ -58,7 +58,7 @@ def run_partitions(
     publication_lag: timedelta = DEFAULT_LAG,
     audits: Sequence[Audit] = (),
 ) -> Published:
-    """Run `attempt_partitions` and raise a refusal. Raises CheckFailed."""
+    """Run `attempt_partitions` and raise its refusal. Raises CheckFailed."""
     report = attempt_partitions(
         extractor,
         days,
@@ -90,8 +90,8 @@ def attempt_partitions(
     observed_at: the run's one clock; by default the wall clock, read before the first record to judge what is public
     and after the last one to date what is new, so that no change is dated before it was seen.
     audits: checks in addition to the lake's own audit, such as `checks.expectations.expected`.
-    What the checks found is kept in the lake either way.
-    Raises GraphError, LakeError, and BadInput for days before the dataset's first and for a lag that will not do;
+    The results of the checks are stored in the lake in either case.
+    Raises GraphError, LakeError, and BadInput if a day precedes the dataset's first day or the lag is out of range;
     nothing is published then.
     """
     dataset = extractor.dataset
@@ -124,8 +124,8 @@ def concluded(
 ) -> RunReport:
     """Fill a stage, publish it, and report. Every run ends here; a refusal publishes nothing and is reported.
 
-    What fails raises and has published nothing. After the outcome nothing raises: what can't be reported or kept
-    is logged as a warning, which names the version, and is one of the report's notes.
+    Before the outcome a failure raises and nothing was published. After it nothing raises: a failure to report or store
+    something is logged as a warning with the version, and is one of the report's notes.
     """
     outcome: Published | CheckFailed
     try:
@@ -186,7 +186,7 @@ def _reported(
 
 
 def check_report(report: RunReport, run_id: str) -> CheckReport:
-    """Return what a run's checks found, as the lake keeps it."""
+    """Return the check results of a run, as the lake stores them."""
     outcome = report.outcome
     version, refusal = (None, str(outcome)) if isinstance(outcome, CheckFailed) else (outcome.version, "")
     return CheckReport(
@@ -220,7 +220,7 @@ def _report(staged: Staged, outcome: Published | CheckFailed, checks: tuple[Chec
 
 
 def _with_refusal(checks: tuple[CheckResult, ...], refusal: CheckFailed) -> tuple[CheckResult, ...]:
-    """The audit's results with the one that refused, which may have been found before there was a stage to audit."""
+    """Return the audit's results with the refusing check, which may have failed before there was a stage."""
     facts = {fact: value if isinstance(value, int) else str(value) for fact, value in refusal.facts.items()}
     refused = CheckResult(name=refusal.check, passed=False, facts=facts, examples=refusal.examples)
     return (*(check for check in checks if check.name != refusal.check), refused)

@@ -1,6 +1,6 @@
-"""Share splits on record and what they do to prices: one reading of them for everything that crosses a split.
+"""Share splits on record and their effect on prices, for everything that crosses a split.
 
-Sources state a split once, twice within a week, or with two ratios: `merged` says what is certain of that. `LakeSplits`
+Sources state a split once, twice within a week, or with two ratios: `merged` decides what is certain. `LakeSplits`
 reads the lake's records lazily; nothing is written here.
 """
 
@@ -47,9 +47,9 @@ Volumes = tuple[float | None, float | None]
 
 
 class Split(NamedTuple):
-    """One split: the first and the last day it is said to execute on, and its shares after for one before.
+    """One split: the first and the last stated day of execution, and its shares after for one before.
 
-    ratio None: sources disagree upon it, or none says it.
+    ratio None: sources disagree, or none states it.
     """
 
     first: date
@@ -78,7 +78,7 @@ def merged(statements: Iterable[Stated]) -> tuple[Split, ...]:
 
 
 def between(splits: Sequence[Split], after: date, until: date) -> float | None:
-    """Return what one share of `after` is on `until`, in shares; None where a split in between is not certain."""
+    """Return the number of shares that one share of `after` is on `until`; None if a split in between is uncertain."""
     shares = 1.0
     for split in splits:
         if split.last <= after or split.first > until:
@@ -92,7 +92,7 @@ def between(splits: Sequence[Split], after: date, until: date) -> float | None:
 def plausible(close: float, opening: float, shares: float, volumes: Volumes = (None, None)) -> bool:
     """Return whether one close and the next bar's opening fit a split of this ratio in between.
 
-    volumes: of both bars, None or 0 where it is not known. sql/macros/goes_on.sql says the same.
+    volumes: of both bars, None or 0 if unknown. sql/macros/goes_on.sql implements the same rule.
     """
     move, split = log(opening * shares / close), log(shares)
     before, after = volumes
@@ -107,15 +107,15 @@ def _of_the_market(move: float, traded: float) -> bool:
 def fits(move: float, split: float) -> bool:
     """Return whether a move fits a split, or is so large that the split may not have happened.
 
-    move: logarithmic, with what the split made of a share put back. split: logarithmic, 0 for none.
+    move: logarithmic, with the effect of the split on a share undone. split: logarithmic, 0 for none.
     """
     return abs(split) < LEAST_SPLIT or abs(move) < abs(split) / 2
 
 
 def per_share_since(ticker: str, public_at: datetime, run: RunFacts) -> datetime:
-    """Return when a provider's figure per share counts that was public at an instant.
+    """Return the instant from which a provider's figure per share counts that was public at an instant.
 
-    It counts when it was fetched if a split is in between: providers restate their history by every split.
+    If a split is in between, it counts from the fetch, because providers restate their history by every split.
     """
     if run.splits is None or run.fetched_at is None or run.fetched_at <= public_at:
         return public_at
@@ -132,7 +132,7 @@ def _same(ratio: float | None, other: float | None) -> bool:
 
 
 class LakeSplits:
-    """The splits of one lake version: the newest one when the first question is asked."""
+    """The splits of one lake version: the newest one at the first question."""
 
     def __init__(self, lake: Lake, datasets: Sequence[str] = DATASETS) -> None:
         self._lake, self._datasets = lake, datasets
@@ -158,5 +158,7 @@ class LakeSplits:
         return statements
 
     def __call__(self, ticker: str, after: date, until: date) -> float | None:
-        """What one share of `after` is on `until`, in shares; None where a split in between is not certain."""
+        """Return the number of shares that one share of `after` is on `until`; None if a split in between is
+        uncertain.
+        """
         return between(merged(self.statements.get(ticker, ())), after, until)

@@ -1,4 +1,4 @@
-"""What sources say of one earnings release and do not agree upon: every disagreement as a row, nothing resolved.
+"""Disagreements of sources about an earnings release: each is a row, and none is resolved.
 
 Pure over rows of `earnings_events` revisions; the warning `sources_agree` counts them.
 """
@@ -29,7 +29,7 @@ READ = (
 
 @dataclass(frozen=True, order=True)
 class Disagreement:
-    """Two sources, two things said of one release. `available_at` is when both could be known."""
+    """Two sources with different statements about one release. `available_at` is when both could be known."""
 
     accession_no: str
     about: str
@@ -43,10 +43,10 @@ class Disagreement:
 
 
 def disagreements(rows: pa.Table) -> list[Disagreement]:
-    """Every disagreement among the statements on each release, in order. `rows`: revisions of earnings_events.
+    """Return every disagreement among the statements on each release, in order. `rows`: revisions of earnings_events.
 
-    about: acceptance (two instants for one filing), day (another day than the event's), session (a stated session
-    other than the calendar's), call (two starts, more than half an hour apart), call_before_release.
+    about: acceptance (two instants for one filing), day (another day than the event's), session (a stated session other
+    than the calendar's), call (two starts, more than half an hour apart), call_before_release.
     """
     by_event: dict[str, list[Said]] = {}
     for row in rows.select(READ).to_pylist():
@@ -62,7 +62,7 @@ def disagreements(rows: pa.Table) -> list[Disagreement]:
 
 
 def sources_agree(rows: pa.Table) -> CheckResult:
-    """Return how many disagreements there are, by what they are about; examples cite the statement that differs."""
+    """Return the number of disagreements by subject; examples cite the statement that differs."""
     disagreeing = disagreements(rows)
     facts: dict[str, int | str] = {"events": len(rows["accession_no"].unique()), "disagreements": len(disagreeing)}
     facts |= sorted(Counter(item.about for item in disagreeing).items())

@@ -1,6 +1,6 @@
-"""The audit's results as Dagster asset checks: names, severities and how a finding is shown. No measuring here.
+"""The audit's results as Dagster asset checks: names, severities and presentation. Nothing is measured here.
 
-A blocking check that fails has already kept the run from publishing: Dagster only shows it.
+A blocking check that fails has already prevented the publish: Dagster only shows it.
 """
 
 import re
@@ -60,7 +60,9 @@ def check_specs(dataset: Dataset) -> list[dg.AssetCheckSpec]:
 
 
 def _listed(dataset: Dataset, severity: Severity) -> str:
-    """Every expectation of a severity: one check holds them, since in a long backfill each check costs events."""
+    """Return every expectation of a severity. One check contains them all, because in a long backfill each check costs
+    events.
+    """
     expectations = rules(dataset, (clock.EPOCH, None))
     names = [f"- {rule.name}" for rule in expectations if rule.severity == severity]
     description = "Expected, or nothing is published" if severity == "blocking" else "Expected of the source's values"
@@ -76,7 +78,7 @@ def _spec(dataset: Dataset, name: str, description: str, *, blocking: bool) -> d
 
 @cache
 def runbook(name: str) -> dg.MetadataValue[Any]:
-    """Return what the runbook says of a failed check, and where it says it."""
+    """Return the runbook's entry on a failed check, and its place."""
     text = RUNBOOK.read_text()
     (match,) = re.finditer(rf"^\| `{name}` \| (.+) \| (.+) \|$", text, flags=re.MULTILINE)
     (*_, section) = re.finditer(r"^## (.+)$", text[: match.start()], flags=re.MULTILINE)

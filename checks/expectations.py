@@ -1,8 +1,8 @@
-"""Runs a dataset's expectations over what a run staged, with Great Expectations, before anything is published.
+"""Runs a dataset's expectations over a run's staged rows with Great Expectations, before anything is published.
 
-What is expected is generated in `pitlake.lake.publishing.expectations`. The library takes seconds to import, so it is
-imported when the first rows are judged. `expected` is the audit that `assets.factory` hands to the kernel: a second
-opinion on rows that the kernel did not refuse, so that a row on which the two differ is never published.
+`pitlake.lake.publishing.expectations` generates the expectations. The library takes seconds to import, so it is
+imported for the first rows. `expected` is the audit that `assets.factory` passes to the kernel: a second check of rows
+that the kernel accepted, so that a row on which the two differ is never published.
 """
 
 import warnings
@@ -25,9 +25,9 @@ SEARCHED_ROWS = 10_000
 
 
 def expected(staged: Staged, observed_at: datetime) -> tuple[CheckResult, CheckResult]:
-    """Judge staged rows by the contract: return one result for blocking rules and one for warnings.
+    """Check staged rows by the contract: return one result for blocking rules and one for warnings.
 
-    The same record staged twice counts once, as it is published once.
+    A record that was staged twice counts once, as it is published once.
     """
     expectations = rules(staged.dataset, window_of(staged.partitions, observed_at))
     rows = once(staged)
@@ -43,21 +43,19 @@ def once(staged: Staged) -> pa.Table:
 
 
 def validate(rows: pa.Table, expectations: Sequence[Rule]) -> dict[str, int]:
-    """Return how many rows break each rule; rules that hold are left out. A break of the table as a whole counts as
-    one.
+    """Return the number of rows that break each rule, without rules that hold. A break of the table as a whole counts
+    as one.
     """
     return _broken(frame(rows), expectations)
 
 
 def frame(rows: pa.Table) -> Any:
-    """Return rows as the pandas frame the rules are written for: no type is lost to a null, texts and lists stay
-    Arrow's.
-    """
+    """Return rows as a pandas frame for the rules: no type is lost to a null, and texts and lists stay Arrow's."""
     return rows.to_pandas(types_mapper=_pandas_type, date_as_object=False, split_blocks=True)
 
 
 def expectation(rule: Rule) -> Any:
-    """Return a rule as Great Expectations' object."""
+    """Return a rule as an object of Great Expectations."""
     severity = {"blocking": "critical", "warning": "warning"}[rule.severity]
     return getattr(library().expectations, rule.kind)(**rule.arguments, severity=severity, meta={"rule": rule.name})
 
@@ -71,7 +69,7 @@ def _broken(data: Any, expectations: Sequence[Rule]) -> dict[str, int]:
 
 
 def _results(data: Any, expectations: Sequence[Rule], form: Mapping[str, Any]) -> list[Any]:
-    """Great Expectations' results of the rules. Without its data sources, which hash every frame and keep it."""
+    """Return Great Expectations' results of the rules, without its data sources, which hash and keep every frame."""
     configurations = [expectation(rule).configuration for rule in expectations]
     from great_expectations.execution_engine.pandas_execution_engine import PandasExecutionEngine
     from great_expectations.validator.validator import Validator
@@ -117,7 +115,7 @@ def _pandas_type(kind: pa.DataType) -> Any:
 
 @cache
 def _context() -> Any:
-    """Settings alone: nothing is added to it."""
+    """Return a context with settings only."""
     context = library().get_context(mode="ephemeral")
     context.variables.progress_bars = {"globally": False}
     return context

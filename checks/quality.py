@@ -1,5 +1,5 @@
-"""The quality report, with how rows stand to what is expected of them: a Dagster asset after every dataset, so that the
-UI leads to it, and a command, `python -m checks.quality`. pitlake.report writes it.
+"""The quality report with expectation results: a Dagster asset after every dataset, and a command, `python -m
+checks.quality`. pitlake.report writes it.
 
 Wired in `pipelines.definitions`; `pitlake report` writes the same without the expectations, whose library it lacks.
 """
@@ -23,7 +23,7 @@ DEFAULT_FOLDER = Path(".pitlake") / "report"
 
 
 class ReportSettings(dg.Config):
-    """Where the report goes."""
+    """The settings of the report."""
 
     folder: str = Field(
         default="", description=f"The folder to write; blank: {FOLDER_VARIABLE}, else ./.pitlake/report."
@@ -38,7 +38,7 @@ class ReportSettings(dg.Config):
     description="A static site that says how far each dataset can be trusted. It opens offline.",
 )
 def quality_report(config: ReportSettings, lake: LakeResource) -> dg.MaterializeResult[None]:
-    """Write the report of the newest version and say where it is and what needs a look."""
+    """Write the report of the newest version; return its location and what needs attention."""
     folder = _folder(config.folder)
     report = site.build(lake.open(), folder, judge=standing)
     failing = {

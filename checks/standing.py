@@ -1,7 +1,6 @@
-"""How the newest rows of the lake stand to what is expected of them, judged by Great Expectations; for the report.
+"""Expectation results for the newest rows of the lake, by Great Expectations, for the report.
 
-Counts alone, no values. What a run stages is judged before it is published, by `checks.expectations`; nothing is
-refused here.
+Only counts, no values. `checks.expectations` checks staged rows before a publish; nothing is refused here.
 """
 
 from pathlib import Path
@@ -21,7 +20,7 @@ MOST_ROWS = 100_000
 
 
 def standing(dataset: Dataset, snapshot: Snapshot, entry: Entry) -> ExpectationResults:
-    """Every expectation of a dataset and how many of its newest rows break it."""
+    """Return every expectation of a dataset and the number of its newest rows that break it."""
     expectations, rows = rules(dataset, (None, entry.committed_at)), newest_rows(dataset, snapshot)
     broken = validate(rows, expectations) if rows.num_rows else {}
     return ExpectationResults(
@@ -31,7 +30,7 @@ def standing(dataset: Dataset, snapshot: Snapshot, entry: Entry) -> ExpectationR
 
 
 def newest_rows(dataset: Dataset, snapshot: Snapshot) -> pa.Table:
-    """Return the rows of the newest files of a dataset, as they were staged; some more than MOST_ROWS at most."""
+    """Return the rows of the newest files of a dataset, as they were staged; slightly more than MOST_ROWS at most."""
     chosen, count = [], 0
     for file in sorted(snapshot.files(dataset.name), key=lambda file: file.hi, reverse=True):
         if count < MOST_ROWS:

@@ -1,6 +1,6 @@
-"""Warnings of single datasets, as pure measures over what a run staged. They never stop a publish.
+"""Warnings of single datasets, as pure functions of a run's staged rows. They never stop a publish.
 
-A contract names its warnings; `MEASURES` holds one function for each. Datasets asked for outside have `answered` too.
+A contract names its warnings; `MEASURES` has one function for each. Datasets of outside sources also have `answered`.
 """
 
 from collections import Counter
@@ -31,8 +31,8 @@ def edited(rows: pa.Table) -> CheckResult:
 
 
 def basis_proven(bars: pa.Table, gaps: pa.Table) -> CheckResult:
-    """Return how many bars are gaps since nothing proves which splits their prices know, by entity and between which
-    days: series, returns and outcomes that need them are gaps too.
+    """Return the number of bars that are gaps because nothing proves their split basis, by entity and range of days.
+    Series, returns and outcomes that need them are gaps too.
     """
     labels = {"company": "Company", "industry": "Industry", "sector": "Sector", "index": "MarketIndex"}
     lost = gaps.filter(pc.equal(gaps["reason"], NO_BASIS.reason))["locator"].to_pylist()
@@ -63,7 +63,7 @@ def basis_proven(bars: pa.Table, gaps: pa.Table) -> CheckResult:
 
 
 def drifted(rows: pa.Table) -> CheckResult:
-    """Return which fields providers have surely rewritten: those whose interval lies above the share that is borne."""
+    """Return the fields that providers have certainly rewritten: those whose interval is above the tolerated share."""
     moved = rows.filter(pc.greater(rows["low"], BORNE_SHARE))
     facts: dict[str, int | str] = {"fields": rows.num_rows, "drifted": moved.num_rows}
     for row in moved.slice(0, MOST_FIELDS).to_pylist():
@@ -72,7 +72,9 @@ def drifted(rows: pa.Table) -> CheckResult:
 
 
 def answered(gaps: pa.Table) -> CheckResult:
-    """Return how many questions a provider refused or answered unreadably, by reason: what they ask for is missing."""
+    """Return the number of requests that a provider refused or answered unreadably, by reason. Their data is
+    missing.
+    """
     lost = gaps.filter(pc.equal(gaps["gap_type"], "upstream_error"))
     reasons = Counter(lost["reason"].to_pylist()).most_common(MOST_FIELDS)
     return CheckResult(
@@ -85,7 +87,7 @@ def answered(gaps: pa.Table) -> CheckResult:
 
 
 def is_asked(dataset: Dataset) -> bool:
-    """Return whether a provider outside is asked for a dataset, who may give no answer."""
+    """Return whether a dataset comes from an outside provider, who may give no answer."""
     return dataset.group == OUTSIDE
 
 
@@ -98,6 +100,6 @@ MEASURES: dict[str, Callable[[pa.Table, pa.Table], CheckResult]] = {
 
 
 def warnings(dataset: Dataset, rows: pa.Table, gaps: pa.Table) -> tuple[CheckResult, ...]:
-    """Return the results of a dataset's warnings, over what was staged."""
+    """Return the results of a dataset's warnings, over the staged rows."""
     results = (MEASURES[name](rows, gaps) for name in dataset.warnings)
     return (*results, answered(gaps)) if is_asked(dataset) else tuple(results)

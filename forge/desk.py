@@ -1,6 +1,6 @@
-"""A PM's desk: where memory, journal, tape, settings and the PM's own skills are, and the objects built from them.
+"""A PM's desk: the locations of memory, journal, tape, settings and the PM's skills, and the objects built from them.
 
-Used by every entry point. All files are next to memory's lake unless a variable says otherwise.
+Every entry point uses it. All files are next to memory's lake unless a variable says otherwise.
 """
 
 import os
@@ -35,7 +35,7 @@ class Desk:
     """A desk.
 
     lake: memory's root; beside: the prefix of the files next to it; settings: the file of `config`, even if missing;
-    skills: the PM's folder; run: the backtest whose memory it shows, "" for the live memory.
+    skills: the PM's folder; run: the backtest of its memory, "" for the live memory.
     """
 
     lake: str
@@ -78,7 +78,7 @@ class Desk:
         return None if inputs["clock"] == LIVE else Simulated(inputs["clock"].partition(":")[2], inputs["as_of"])
 
     def files(self, memory: Memory, remembered: Remembered, actor: str = "agent") -> ForgeFS:
-        """Return what is remembered as files."""
+        """Return a turn's memory as files."""
         return ForgeFS(memory, remembered, self.guardrails, self.skills, actor)
 
     def meaning(self, vectors: "VectorCache | None" = None) -> "Meaning":

@@ -1,1 +1,1 @@
-"""Servers that run on this machine alone, for the demo, the tests and laptops: a graph, and how processes share it."""
+"""Servers that run only on this machine, for the demo, the tests and laptops: a graph, and how processes share it."""

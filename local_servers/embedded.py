@@ -1,9 +1,9 @@
-"""The graph server that needs nothing installed: ArcadeDB's Bolt endpoint, from the package arcadedb-embedded, on the
+"""The graph server without an installation: ArcadeDB's Bolt endpoint, from the package arcadedb-embedded, on the
 loopback.
 
-It is the default where no NEO4J_URI is set: demo, tests, a laptop. It speaks Bolt 5.4 and Cypher but is not Neo4j;
-where the two differ, resources/graph/guard.py and sample/graph_admin.py say how. Who uses it is counted in lease.py:
-the same root is one shared server.
+It is the default without NEO4J_URI: for demo, tests and laptops. It speaks Bolt 5.4 and Cypher but is not Neo4j;
+resources/graph/guard.py and sample/graph_admin.py explain the differences. lease.py counts its users: the same root is
+one shared server.
 """
 
 import base64
@@ -37,7 +37,7 @@ _JVM_OPTIONS = (
 
 @contextlib.contextmanager
 def embedded_graph(root: Path | str, *, heap: str = "1g") -> Iterator[GraphServer]:
-    """A running server over the data in `root` (made if missing), for as long as the block lasts.
+    """Run a server over the data in `root` (created if missing) during the block.
 
     Processes that name the same root share one server; the last to leave stops it, also when it is killed. The
     passwords are new at each start and never on a command line; the data stays and can be opened again.
@@ -116,7 +116,7 @@ def _package() -> Path:
 
 
 def _write_access(config: Path, info: dict[str, str]) -> None:
-    """Two users, one of whom can read and nothing else; written before the server starts and reads them."""
+    """Write two users, one of whom can only read, before the server starts and reads them."""
     config.mkdir(exist_ok=True)
     everything = ["createRecord", "readRecord", "updateRecord", "deleteRecord"]
     groups = {
@@ -140,7 +140,7 @@ def _group(rights: list[str], on_records: list[str]) -> dict[str, object]:
 
 
 def _hashed(password: str) -> str:
-    """A password as ArcadeDB keeps it; the salt is used as the text it is written as."""
+    """Return a password in ArcadeDB's format; the salt is used as its own text."""
     salt = base64.b64encode(secrets.token_bytes(32)).decode()
     digest = hashlib.pbkdf2_hmac("sha256", password.encode(), salt.encode(), _HASH_ROUNDS, 32)
     return f"PBKDF2WithHmacSHA256${_HASH_ROUNDS}${salt}${base64.b64encode(digest).decode()}"

@@ -1,8 +1,8 @@
-"""A lease on a local server process: the first user starts it, later ones share it, the last one to leave stops it.
+"""A lease on a local server process: the first user starts it, later ones share it, the last one stops it.
 
-Sharing goes by directory: all who name the same control directory gets the same running server, from any process of
-the same user. What runs and when it counts as ready is the caller's (embedded.py, neo4j_local.py); supervisor.py is
-the other end.
+Sharing is by directory: all users of the same control directory get the same running server, from any process of the
+same system user. The caller (embedded.py, neo4j_local.py) decides what runs and when it is ready; supervisor.py is the
+other side.
 """
 
 import contextlib
@@ -41,7 +41,7 @@ class Launch:
 
 
 class Lease:
-    """One user's hold on a running server, until `close`. `info` is what its launcher published."""
+    """One user's hold on a running server, until `close`. `info` comes from its launcher."""
 
     def __init__(self, line: socket.socket, info: dict[str, str]) -> None:
         self.info = info
@@ -49,7 +49,7 @@ class Lease:
         _held.add(self)
 
     def alive(self) -> bool:
-        """False once the server has ended."""
+        """Return False once the server has ended."""
         try:
             return self._line.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) != b""
         except BlockingIOError:
@@ -58,7 +58,7 @@ class Lease:
             return False
 
     def close(self) -> None:
-        """Let go. If this was the last user, return only when the server has stopped and its files are free."""
+        """Release the server. For the last user, return only when the server has stopped and its files are free."""
         _held.discard(self)
         with contextlib.suppress(OSError):
             self._line.shutdown(socket.SHUT_WR)
@@ -68,7 +68,7 @@ class Lease:
         self._line.close()
 
     def forget(self) -> None:
-        """Drop this process's copy without letting go: for a forked child, which is not a user of its own."""
+        """Drop this process's copy without releasing: for a forked child, which is not a user itself."""
         self._line.close()
 
     def __enter__(self) -> Self:
@@ -84,7 +84,7 @@ def lease(control: Path, launch: Callable[[], Launch], ready: Callable[[Lease], 
     Args:
         control: a directory for the locks and the socket, made if missing, readable by its owner alone.
         launch: called only when no server runs; prepares files and says what to run.
-        ready: waits for the server it is given a lease on; raises when it will not come up.
+        ready: waits until the leased server is ready; raises if it does not start.
 
     Raises:
         GraphUnavailable: another server holds the directory and does not answer, or `ready` gave up.
@@ -136,7 +136,7 @@ def _attach(control: Path) -> Lease | None:
 
 @contextlib.contextmanager
 def _short_path(directory: Path) -> Iterator[str]:
-    """A spelling of the directory that fits a socket address (108 bytes), where the system has one."""
+    """Return a spelling of the directory that fits a socket address (108 bytes), if the system has one."""
     if not sys.platform.startswith("linux"):
         yield str(directory)
         return
@@ -155,7 +155,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _wait_until_free(path: Path) -> None:
-    """Wait until the last server over this directory is really gone."""
+    """Wait until the last server over this directory has really ended."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
     with path.open("wb") as file:
         while True:
@@ -171,12 +171,12 @@ def _wait_until_free(path: Path) -> None:
 
 
 def _reap(supervisor: "subprocess.Popen[bytes]") -> None:
-    """Collect the supervisor when it ends, whenever that is, so that it leaves no zombie and no warning."""
+    """Collect the supervisor when it ends, so that it leaves no zombie and no warning."""
     threading.Thread(target=supervisor.wait, name="graph-server-reaper", daemon=True).start()
 
 
 def _forget_in_child() -> None:
-    """A forked child is not a user: it drops its copies, or the server would live as long as the child does."""
+    """Drop the copies of a forked child, which is not a user; otherwise the server would live as long as the child."""
     for inherited in list(_held):
         inherited.forget()
     _held.clear()

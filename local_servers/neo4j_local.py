@@ -1,9 +1,9 @@
-"""A real Neo4j Community server on the loopback, started from its Maven artifacts: for the contract suite, or for
-those who want Neo4j.
+"""A real Neo4j Community server on the loopback, started from its Maven artifacts: for the contract suite, or for those
+who want Neo4j.
 
 Needs Java 17 or newer and Maven; the jars (150 MB, GPLv3, never shipped) go to a cache once. The login is random and
-kept next to the data for its owner alone. Community has no roles: reader and admin are one login, and READ
-transactions are what refuses writes.
+kept next to the data for its owner alone. Community has no roles: reader and admin are one login, and READ transactions
+refuse writes.
 """
 
 import contextlib
@@ -53,7 +53,7 @@ dbms.usage_report.enabled=false
 
 
 def why_not() -> str:
-    """Why a local Neo4j cannot run on this machine, or an empty text when it can."""
+    """Return why a local Neo4j cannot run on this machine, or an empty text if it can."""
     if shutil.which("java") is None or shutil.which("mvn") is None:
         return f"needs Java {_LEAST_JAVA}+ and Maven on PATH"
     answer = subprocess.run(["java", "-version"], capture_output=True, text=True, check=False).stderr
@@ -65,8 +65,7 @@ def why_not() -> str:
 
 @contextlib.contextmanager
 def local_neo4j(root: Path | str, *, heap: str = "768m") -> Iterator[GraphServer]:
-    """A running Neo4j over the data in `root` (made if missing), for as long as the block lasts; shared as
-    embedded_graph is.
+    """Run Neo4j over the data in `root` (created if missing) during the block; shared like embedded_graph.
 
     Raises:
         BadInput: no Java or Maven here.
@@ -87,7 +86,7 @@ def local_neo4j(root: Path | str, *, heap: str = "768m") -> Iterator[GraphServer
 
 
 def server_jars() -> Path:
-    """The directory with the server's jars, fetched by Maven if this is the first time.
+    """Return the directory with the server's jars, fetched by Maven the first time.
 
     Raises:
         GraphUnavailable: Maven failed; names its last line.

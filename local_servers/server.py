@@ -1,8 +1,7 @@
-"""What a graph server is to the rest: an address, a database, a reader's login and, where we own the server, an
-admin's.
+"""A graph server for the other modules: an address, a database, a reader's login and, if we own the server, an admin's.
 
-Also the pieces both local launchers need: a free port, the wait until a server answers, the tail of its log. Who
-starts what is in embedded.py and neo4j_local.py.
+Also helpers of both local launchers: a free port, the wait until a server answers, the end of its log. embedded.py and
+neo4j_local.py start the servers.
 """
 
 import logging
@@ -25,9 +24,9 @@ START_SECONDS = 180.0
 
 @dataclass(frozen=True)
 class GraphServer:
-    """A server to read from. `admin_auth` is None for every server we do not own: nothing here writes to those.
+    """A server to read from. `admin_auth` is None for servers we do not own: nothing here writes to those.
 
-    `admin_url` is the HTTP address of an ArcadeDB server, where databases are made and dropped; empty for Neo4j.
+    `admin_url` is the HTTP address of an ArcadeDB server, which creates and drops databases; empty for Neo4j.
     """
 
     uri: str
@@ -38,12 +37,12 @@ class GraphServer:
     admin_url: str = ""
 
     def with_database(self, database: str) -> Self:
-        """The same server, another database."""
+        """Return the same server with another database."""
         return replace(self, database=database)
 
 
 def free_port() -> int:
-    """A TCP port of the loopback that was free a moment ago."""
+    """Return a TCP port of the loopback that was free a moment ago."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -51,8 +50,8 @@ def free_port() -> int:
 
 
 def wait_for_answer(uri: str, auth: Auth, database: str, lease: Lease, log: Path) -> None:
-    """Return once the server answers a query of this login; a quiet loop, since servers open the port before they are
-    ready.
+    """Return once the server answers a query of this login. Servers open the port before they are ready, so failures
+    are ignored.
 
     Raises:
         GraphLoginFailed: the server answers and knows no such login.
@@ -76,7 +75,7 @@ def wait_for_answer(uri: str, auth: Auth, database: str, lease: Lease, log: Path
 
 
 class _quiet_driver_log:  # noqa: N801  used as a with-statement's verb
-    """The driver logs each refused connection of the wait as an error; they are expected."""
+    """Ignore the driver's errors about refused connections, which are expected while waiting."""
 
     def __enter__(self) -> None:
         self._log = logging.getLogger("neo4j")

@@ -1,9 +1,9 @@
-"""Keeps one server process alive exactly as long as somebody uses it. A program of its own, standard library only.
+"""Keeps one server process running exactly as long as somebody uses it. A separate program, standard library only.
 
-Started by local_servers.lease, which hands it one line of JSON on a socket that is its standard input. Every user
-of the server is a connected socket; the kernel closes it whatever way the user ends, kill -9 included. When the last
-one is gone the server is stopped. The server in turn cannot outlive this program. It never reads what the server says
-and knows no graph.
+local_servers.lease starts it and passes one line of JSON on a socket that is its standard input. Every user of the
+server is a connected socket, which the kernel closes however the user ends, including kill -9. When the last one is
+closed the server is stopped. The server cannot outlive this program. The program never reads the server's output and
+does not know graphs.
 """
 
 import ctypes
@@ -24,8 +24,9 @@ _PR_SET_PDEATHSIG = 1
 
 
 def _die_with(parent: int) -> Callable[[], None] | None:
-    """What a child runs before exec so that the kernel kills it with its parent (Linux; elsewhere only orderly ends
-    count)."""
+    """Return a function for the child that makes the kernel kill it with its parent (Linux; elsewhere only orderly ends
+    count).
+    """
     if not sys.platform.startswith("linux"):
         return None
     prctl = ctypes.CDLL(None, use_errno=True).prctl
@@ -39,7 +40,7 @@ def _die_with(parent: int) -> Callable[[], None] | None:
 
 
 class Supervisor:
-    """One server and its users. `run` returns when the server has ended and everything is let go."""
+    """One server and its users. `run` returns when the server has ended and everything is released."""
 
     def __init__(self, first_user: socket.socket) -> None:
         self.spec = json.loads(first_user.makefile("rb").readline())
@@ -68,7 +69,7 @@ class Supervisor:
         )
 
     def _watch(self) -> socket.socket:
-        """Turn the server's end and a SIGTERM into a readable socket."""
+        """Make the server's end and a SIGTERM readable on a socket."""
         ended, tell = socket.socketpair()
 
         def wait() -> None:
@@ -114,7 +115,7 @@ class Supervisor:
         user.close()
 
     def _close(self) -> None:
-        """Shut the door first, so that a new user starts a new server after this one is gone."""
+        """Close the door first, so that a new user starts a new server after this one has ended."""
         self.door.close()
         Path(SOCKET).unlink(missing_ok=True)
         if self.server.poll() is None:

@@ -1,1 +1,1 @@
-"""Wiring only: definitions, partitions, jobs and schedules. A file here that computes data is in the wrong room."""
+"""Wiring only: definitions, partitions, jobs and schedules. Code that computes data belongs elsewhere."""

@@ -1,7 +1,7 @@
 """Alert sensors: failed runs, missing answers, stale datasets.
 
-How a message travels is resources/notifier.py; what stale means is each contract's `freshness`. What happened to runs
-is kept in the lake as well, where the quality report finds it.
+resources/notifier.py sends messages; each contract's `freshness` defines stale. Incidents are also stored in the lake
+for the quality report.
 """
 
 import errno
@@ -36,7 +36,9 @@ _logger = logging.getLogger("pitlake.alerts")
     description="Tells of each failed run: which steps, and why where it was a refusal of ours.",
 )
 def tell_of_failures(context: dg.RunFailureSensorContext, lake: LakeResource, notifier: Notifier) -> None:
-    """Each failed run: which steps, and why if it was a refusal of ours. Other errors' texts may hold anything."""
+    """Report each failed run: its steps, and the reason if pitlake refused it. Other errors' texts may contain
+    anything.
+    """
     title = f"pitlake: {context.dagster_run.job_name} failed"
     _tell(context, title, _incident(context, "failed", tuple(_reasons(context))), lake, notifier)
 
@@ -48,7 +50,9 @@ def tell_of_failures(context: dg.RunFailureSensorContext, lake: LakeResource, no
     description="Tells of runs that published although a provider gave no usable answer to some questions.",
 )
 def tell_of_missing_answers(context: dg.RunStatusSensorContext, lake: LakeResource, notifier: Notifier) -> None:
-    """Each run whose check `answered` failed: which datasets miss what, counted by the provider's reason."""
+    """Report each run whose check `answered` failed: the datasets with missing data, counted by the provider's
+    reason.
+    """
     reasons = tuple(_unanswered(context))
     if reasons:
         title = f"pitlake: {context.dagster_run.job_name} got no answer to some questions"
@@ -58,7 +62,7 @@ def tell_of_missing_answers(context: dg.RunStatusSensorContext, lake: LakeResour
 def _incident(
     context: dg.RunStatusSensorContext, kind: Literal["failed", "unanswered"], reasons: tuple[str, ...]
 ) -> Incident:
-    """What happened to the run, dated by its end, so that telling it again is no second incident."""
+    """Return the run's incident, dated by its end, so that reporting it again is no second incident."""
     run = context.dagster_run
     record = context.instance.get_run_record_by_id(run.run_id)
     seconds = record.end_time if record else None
@@ -69,7 +73,7 @@ def _incident(
 def _tell(
     context: dg.RunStatusSensorContext, title: str, incident: Incident, lake: LakeResource, notifier: Notifier
 ) -> None:
-    """Tell the lake and people, once. A lake that can't be written, or is missing, keeps no alert from going out."""
+    """Report to the lake and to people, once. A lake that is missing or can't be written prevents no alert."""
     run = context.instance.get_run_by_id(incident.run_id)  # as it stands, which the context's does not know
     if run and REPORTED in run.tags:
         return
@@ -129,7 +133,9 @@ def _reasons(context: dg.RunFailureSensorContext) -> Iterator[str]:
 def tell_of_stale_datasets(
     context: dg.SensorEvaluationContext, lake: LakeResource, notifier: Notifier
 ) -> dg.SkipReason:
-    """Datasets with a freshness limit, compared with the newest lake version. Forgets those that are fresh again."""
+    """Report datasets with a freshness limit, compared with the newest lake version. Forgets those that are fresh
+    again.
+    """
     reported: dict[str, str] = json.loads(context.cursor or "{}")
     try:
         stale = {name: clock.iso(newest) for name, newest in stale_datasets(lake.open(), clock.now())}
@@ -144,7 +150,7 @@ def tell_of_stale_datasets(
 
 
 def stale_datasets(lake: Lake, now: datetime) -> Iterator[tuple[str, datetime]]:
-    """Datasets whose newest row is older than their contract allows, each with that row's instant."""
+    """Return datasets whose newest row is older than their contract allows, each with that row's instant."""
     snapshot, now = lake.snapshot(), lake.judged_at(now)
     for name, dataset in all_datasets().items():
         newest = max((file.hi for file in snapshot.files(name)), default=None)

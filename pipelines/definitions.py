@@ -1,7 +1,7 @@
-"""The one place where Definitions are made: assets, jobs, schedules and the resources they run with.
+"""The only place that makes Definitions: assets, jobs, schedules and their resources.
 
-`build_definitions` takes other resources, so that tests and benchmarks run the same assets against their own graph and
-lake. Loaded by `dg dev`, `dagster definitions validate` and the command line.
+`build_definitions` accepts other resources, so that tests and benchmarks run the same assets against their own graph
+and lake. Loaded by `dg dev`, `dagster definitions validate` and the command line.
 """
 
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ from resources.settings import ExtractionSettings
 
 
 def build_definitions(*, resources: Mapping[str, object] | None = None) -> dg.Definitions:
-    """Everything there is. `resources` replaces single resources by name: graph, lake, settings, notifier, forge."""
+    """Return all definitions. `resources` replaces single resources by name: graph, lake, settings, notifier, forge."""
     standard: dict[str, object] = {
         "graph": GraphResource(),
         "lake": LakeResource(),
@@ -91,5 +91,5 @@ def build_definitions(*, resources: Mapping[str, object] | None = None) -> dg.De
 
 @dg.definitions
 def defs() -> dg.Definitions:
-    """The definitions with the standard resources."""
+    """Return the definitions with the standard resources."""
     return build_definitions()

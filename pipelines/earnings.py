@@ -1,8 +1,7 @@
-"""Releases as partitions, and how many of them become few runs: used by the sensor, the evening's schedule and by
-`pitlake backfill earnings`.
+"""Releases as partitions, combined into few runs: used by the sensor, the evening's schedule and `pitlake backfill
+earnings`.
 
-A run covers a range of neighbouring partitions, in the order in which Dagster keeps them. What is built is
-assets/derived.
+A run covers a range of neighbouring partitions, in Dagster's order. assets/derived builds them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -35,7 +34,7 @@ earnings_bundles = dg.define_asset_job(
 
 
 def register(instance: dg.DagsterInstance, releases: Sequence[Event]) -> list[str]:
-    """Make releases partitions, company by company, as who picks some in the user interface does; returns new keys."""
+    """Make releases partitions, company by company, as a user in the UI would select them; return new keys."""
     present = frozenset(instance.get_dynamic_partitions(EARNINGS_SET))
     ordered = sorted(releases, key=lambda event: (event.ticker, event.event_at))
     new = list(dict.fromkeys(event.key for event in ordered if event.key not in present))
@@ -45,9 +44,9 @@ def register(instance: dg.DagsterInstance, releases: Sequence[Event]) -> list[st
 
 
 def ranges(instance: dg.DagsterInstance, keys_to_build: Sequence[str]) -> list[tuple[str, str]]:
-    """The wanted partitions as few ranges of neighbours: (first, last) of each, in Dagster's order.
+    """Return the wanted partitions as few ranges of neighbours: (first, last) of each, in Dagster's order.
 
-    If they lie scattered, they are put at the end of Dagster's list, side by side, unless a run is at one of them.
+    Scattered partitions are moved next to each other at the end of Dagster's list, unless a run uses one of them.
     """
     spans = _neighbours(instance, keys_to_build)
     if len(spans) > FEW_RUNS and not _covered(instance, _under_way(instance)).intersection(keys_to_build):
@@ -66,12 +65,12 @@ def _neighbours(instance: dg.DagsterInstance, keys_to_build: Sequence[str]) -> l
 
 
 def tags(first: str, last: str) -> dict[str, str]:
-    """The tags that make one run cover a range."""
+    """Return the tags that make one run cover a range."""
     return {RANGE_START: first, RANGE_END: last}
 
 
 def unbuilt(instance: dg.DagsterInstance, releases: Sequence[Event]) -> list[str]:
-    """Keys of releases of which something was never built, without those that a run was asked for lately."""
+    """Return the keys of releases that were never completely built, without those requested recently."""
     built = frozenset.intersection(
         *(frozenset(instance.get_materialized_partitions(dg.AssetKey(name))) for name in BUNDLES)
     )
@@ -83,12 +82,12 @@ def unbuilt(instance: dg.DagsterInstance, releases: Sequence[Event]) -> list[str
 
 
 def unsettled(releases: Sequence[Event], now: datetime) -> list[Event]:
-    """Releases so recent that a snapshot or an outcome may have been in the future when they were built last."""
+    """Return releases so recent that a snapshot or an outcome may have been in the future at their last build."""
     return [event for event in releases if now - timedelta(days=OPEN_DAYS) <= event.event_at]
 
 
 def _asked(instance: dg.DagsterInstance, now: datetime) -> frozenset[str]:
-    """Keys that a run of the last day covers, or one that has not ended."""
+    """Return the keys that a run of the last day covers, or a run that has not ended."""
     lately = instance.get_runs(dg.RunsFilter(created_after=now - AGAIN_AFTER))
     return _covered(instance, [*lately, *_under_way(instance)])
 
@@ -99,7 +98,7 @@ def _under_way(instance: dg.DagsterInstance) -> Sequence[dg.DagsterRun]:
 
 
 def _covered(instance: dg.DagsterInstance, runs: Iterable[dg.DagsterRun]) -> frozenset[str]:
-    """The releases these runs are for."""
+    """Return the releases of these runs."""
     keys = list(instance.get_dynamic_partitions(EARNINGS_SET))
     place = {key: number for number, key in enumerate(keys)}
     covered: set[str] = set()
@@ -117,7 +116,7 @@ def _covered(instance: dg.DagsterInstance, runs: Iterable[dg.DagsterRun]) -> fro
     description="Makes releases of which nothing was built yet partitions, and builds them as few runs.",
 )
 def new_earnings(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult | dg.SkipReason:
-    """Releases of which nothing was built yet, as partitions and as few runs."""
+    """Request releases of which nothing was built yet, as partitions and in few runs."""
     try:
         releases = events(lake.open())
     except LakeNotFound:

@@ -1,7 +1,7 @@
-"""Forge by the clock: what is due is settled every hour, the agent is asked when the settings say.
+"""Forge's schedules: hourly settlement, and runs of the agent at the times in the settings.
 
-The instant a run decides as of is the one it was scheduled for, so that a late run knows nothing more. A run that is
-tried again goes on with its decision where it was, from the tape. Without a model a schedule skips and says why.
+A run decides as of its scheduled instant, so that a late run knows nothing more. A retried run continues its decision
+from the tape. Without a model a schedule skips and says why.
 """
 
 import asyncio
@@ -45,25 +45,25 @@ TRACKED = ("forge_settlements", "forge_outcomes", "forge_counterfactuals", "forg
 
 
 class Instant(dg.Config):
-    """As of when. Schedules fill it in."""
+    """The instant of a run. Schedules fill it in."""
 
     as_of: str = Field(default="", description="ISO-8601 instant with its offset; blank: now.")
 
     @property
     def at(self) -> datetime:
-        """The instant."""
+        """Return the instant."""
         return instant(self.as_of) if self.as_of else now()
 
 
 class Occasion(Instant):
-    """What the agent is asked."""
+    """The occasion of a run of the agent."""
 
     occasion: str = Field(description=f"One of {', '.join(OCCASIONS)}.")
 
 
 @dg.asset(group_name=GROUP, owners=["team:forge"], description="What the lake said of every View whose day is over.")
 def forge_settlements(config: Instant, lake: LakeResource, forge: ForgeResource) -> dg.MaterializeResult[None]:
-    """Settle what is due, and publish memory."""
+    """Settle due Views, and publish memory."""
     with closing(forge.opened()) as memory:
         cut_offs = recorded_cut_offs(forge.tape())
         settlements = settle(memory, At(as_of=config.at, lake=lake.open().root), cut_offs)
@@ -89,7 +89,7 @@ def forge_settlements(config: Instant, lake: LakeResource, forge: ForgeResource)
     description="What became of every Expression that was held: its target, stop or last day, by bars as traded.",
 )
 def forge_outcomes(config: Instant, lake: LakeResource, forge: ForgeResource) -> dg.MaterializeResult[None]:
-    """Execute what was approved, close what is left, and publish memory."""
+    """Execute approved Expressions, close exits, and publish memory."""
     with closing(forge.opened()) as memory:
         at = At(as_of=config.at, lake=lake.open().root)
         unexecuted = advance_account(memory, at, forge.desk.config.account)
@@ -110,7 +110,7 @@ def forge_outcomes(config: Instant, lake: LakeResource, forge: ForgeResource) ->
     description="What would have become of every trade that was not taken.",
 )
 def forge_counterfactuals(config: Instant, lake: LakeResource, forge: ForgeResource) -> dg.MaterializeResult[None]:
-    """Begin and go on with what was not taken, and publish memory."""
+    """Start and continue trades not taken, and publish memory."""
     with closing(forge.opened()) as memory:
         trades, gaps = track_untaken(memory, At(as_of=config.at, lake=lake.open().root))
         memory.flush()
@@ -125,7 +125,7 @@ def forge_counterfactuals(config: Instant, lake: LakeResource, forge: ForgeResou
     description="How the forecasts of each category came out, held against what chance alone would show.",
 )
 def forge_calibration(config: Instant, forge: ForgeResource) -> dg.MaterializeResult[None]:
-    """Measure, and publish memory."""
+    """Measure forecasts, and publish memory."""
     with closing(forge.opened()) as memory:
         calibrations = calibrate(memory, config.at)
         memory.flush()
@@ -143,7 +143,7 @@ def forge_calibration(config: Instant, forge: ForgeResource) -> dg.MaterializeRe
 def _summary(
     at: datetime, name: str, changes: list[str], gaps: list[str]
 ) -> dict[str, dg.MetadataValue[Any] | str | int]:
-    """What a run did and what it could not, for the UI."""
+    """Return a run's changes and failures, for the UI."""
     text = "\n".join(f"- {line}" for line in changes)
     missing = "\n".join(f"- {line}" for line in gaps)
     return {
@@ -163,7 +163,7 @@ tracking = dg.define_asset_job(
 
 
 class Backtest(dg.Config):
-    """How a quarter is decided again."""
+    """The config of a quarter's backtest."""
 
     triggers: list[str] = Field(default=list(TRIGGERS), description="Which schedules ask.")
     masked: bool = Field(default=False, description="With names, tickers and years replaced in all that a model reads.")
@@ -178,7 +178,7 @@ class Backtest(dg.Config):
 def forge_backtest(
     context: dg.AssetExecutionContext, config: Backtest, lake: LakeResource, forge: ForgeResource
 ) -> dg.MaterializeResult[None]:
-    """Run the quarter, or go on with it where it was killed, and write its page."""
+    """Run the quarter, or resume it after a kill, and write its page."""
     window = context.partition_time_window
     name = f"{context.partition_key}-{'-'.join(config.triggers)}{'-masked' if config.masked else ''}"
     last = window.end.date() - timedelta(days=1)
@@ -208,7 +208,7 @@ def forge_backtest(
 
 @dg.op
 def take_turn(context: dg.OpExecutionContext, config: Occasion, lake: LakeResource, forge: ForgeResource) -> None:
-    """Ask the agent what the occasion asks; a decision that was begun goes on from its tape."""
+    """Ask the agent the occasion's question; a started decision continues from its tape."""
     with closing(forge.opened()) as memory:
         files = ForgeFS(memory, memory.hydrate(config.at))
         text = occasion_text(config.occasion, files, config.at, forge.desk.config.schedules)
@@ -241,7 +241,7 @@ def forge_turn() -> None:
 
 
 def turn_at(context: dg.ScheduleEvaluationContext, occasion: str) -> dg.RunRequest | dg.SkipReason:
-    """A run of the agent as of the scheduled instant, where a model can be asked."""
+    """Return a run of the agent as of the scheduled instant, if a model is available."""
     if absent := desk().routing.missing("agent"):
         return dg.SkipReason(f"no model: {absent}")
     at = iso(context.scheduled_execution_time)
@@ -249,7 +249,7 @@ def turn_at(context: dg.ScheduleEvaluationContext, occasion: str) -> dg.RunReque
 
 
 def asking(slot: Slot) -> dg.ScheduleDefinition:
-    """The schedule that asks the agent on one of the settings' occasions."""
+    """Return the schedule for one of the settings' occasions."""
     name, description = SLOTS[slot.trigger]
 
     def decide(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
@@ -264,7 +264,7 @@ def asking(slot: Slot) -> dg.ScheduleDefinition:
 
 @in_new_york(tracking, "0 * * * *")
 def forge_hourly(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
-    """What is due is settled, once there is a lake."""
+    """Settle, follow and measure every hour, once there is a lake."""
     try:
         lake.open().head()
     except LakeNotFound:
@@ -275,8 +275,8 @@ def forge_hourly(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> d
 
 
 def schedules() -> list[dg.ScheduleDefinition]:
-    """Forge's schedules, by the settings' clock. Invalid settings are reported by the schedules and runs that
-    need them, and by no others: these schedules are then by the default's.
+    """Return Forge's schedules in the settings' time zone. Invalid settings are reported only by the schedules and runs
+    that need them; these schedules then use the defaults.
     """
     try:
         plan = desk().config.schedules

@@ -1,4 +1,4 @@
-"""What is run together: the graph's datasets by day, its snapshots without a day, the outside feeds, the releases."""
+"""The jobs: the graph's datasets by day, its snapshots without a day, the outside feeds, the releases."""
 
 import dagster as dg
 

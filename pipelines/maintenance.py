@@ -1,6 +1,6 @@
 """The lake's upkeep as a Dagster job: compaction, then vacuum, which removes nothing unless a run's config says so.
 
-What they do is pitlake.lake; kept receipts and the versions they need are honoured there.
+pitlake.lake implements both and protects stored receipts and their versions.
 """
 
 from datetime import timedelta
@@ -13,7 +13,7 @@ from resources.lake import LakeResource
 
 
 class VacuumConfig(dg.Config):
-    """What a vacuum may remove."""
+    """The config of a vacuum."""
 
     dry_run: bool = Field(default=True, description="Only say which files nothing needs.")
     keep_days: int = Field(default=30, ge=0, description="Keep versions that were the newest within this many days.")
@@ -32,7 +32,7 @@ def compact(context: dg.OpExecutionContext, lake: LakeResource) -> None:
 
 @dg.op(ins={"after": dg.In(dg.Nothing)}, description="Removes files no kept version and no kept receipt needs.")
 def vacuum(context: dg.OpExecutionContext, config: VacuumConfig, lake: LakeResource) -> None:
-    """Vacuum the lake, or say what a vacuum would do."""
+    """Vacuum the lake, or report what a vacuum would remove."""
     done = lake.open().vacuum(timedelta(days=config.keep_days), dry_run=config.dry_run)
     context.add_output_metadata(
         {

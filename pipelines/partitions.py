@@ -1,4 +1,4 @@
-"""How the lake's work is cut: New York calendar days, and earnings releases; each is independent of every other."""
+"""The partitions of the lake's work: New York days, and earnings releases; each is independent of all others."""
 
 import dagster as dg
 

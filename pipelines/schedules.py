@@ -1,7 +1,7 @@
-"""When it runs by itself, by New York's clock. Every schedule is stopped until somebody starts it in the UI.
+"""The schedules, in New York time. Every schedule is stopped until somebody starts it in the UI.
 
-The graph is loaded late, so its evenings look back a week. Outside sources are asked at the cadence they publish with,
-for what the lake's watch list names, which `pitlake sync` writes. A schedule with nothing to watch says so.
+The graph is loaded late, so its evening run covers a week. Outside sources are requested at the pace of their
+publications, for the lake's watch list, which `pitlake sync` writes. A schedule with nothing to watch says so.
 """
 
 import os
@@ -54,7 +54,7 @@ Decide = Callable[..., Any]
 
 
 def in_new_york(job: Any, cron: str | list[str]) -> Callable[[Decide], dg.ScheduleDefinition]:
-    """A schedule by New York's clock, described to the user interface by its docstring."""
+    """Return a schedule in New York time, whose docstring is its description in the UI."""
 
     def made(decide: Decide) -> dg.ScheduleDefinition:
         clocked = dg.schedule(job=job, cron_schedule=cron, execution_timezone=NEW_YORK, description=decide.__doc__)
@@ -64,7 +64,7 @@ def in_new_york(job: Any, cron: str | list[str]) -> Callable[[Decide], dg.Schedu
 
 
 def day_range(first_back: int, context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
-    """Today and the days before it, `first_back` in all, as one run."""
+    """Return a run of today and the days before it, `first_back` in all."""
     today = new_york_day(context.scheduled_execution_time)
     first = today - timedelta(days=first_back - 1)
     return dg.RunRequest(
@@ -78,13 +78,13 @@ def day_range(first_back: int, context: dg.ScheduleEvaluationContext) -> dg.RunR
 
 @in_new_york(graph_days, AFTER_CLOSE)
 def evening(context: dg.ScheduleEvaluationContext) -> Iterator[dg.RunRequest]:
-    """Today and the six days before as one run: what was loaded or edited since is published, the rest is unchanged."""
+    """Load today and the six days before as one run: new and edited records are published, the rest is unchanged."""
     yield day_range(LOOKBACK_DAYS, context)
 
 
 @in_new_york(graph_days, PRE_OPEN)
 def before_the_open(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
-    """The night's news and filings, on days with a session."""
+    """Load the night's news and filings, on days with a session."""
     return without_session(context) or day_range(2, context)
 
 
@@ -99,13 +99,13 @@ evening_snapshots = dg.ScheduleDefinition(
 
 @in_new_york(earnings_releases, AFTER_GRAPH)
 def evening_releases(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
-    """Which releases there were, once the evening's load is done, on days with a session."""
+    """Derive the earnings releases, once the evening's load is done, on days with a session."""
     return without_session(context) or once_there_is_a_lake(context, lake)
 
 
 @in_new_york(earnings.earnings_bundles, AFTER_RELEASES)
 def evening_bundles(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> list[dg.RunRequest] | dg.SkipReason:
-    """Releases of the last weeks again, on days with a session: what was in the future when they were built."""
+    """Rebuild releases of the last weeks, on days with a session, with what was in the future before."""
     try:
         releases = events(lake.open())
     except LakeNotFound:
@@ -121,19 +121,19 @@ def evening_bundles(context: dg.ScheduleEvaluationContext, lake: LakeResource) -
 
 @in_new_york(quality, AFTER_EVENING)
 def evening_report(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
-    """What the day left, once there is a lake."""
+    """Write the quality report, once there is a lake."""
     return once_there_is_a_lake(context, lake)
 
 
 @in_new_york(texts, AFTER_NEWS)
 def new_texts(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
-    """Vectors of what the morning and the evening have loaded, once there is a lake."""
+    """Make vectors of the texts loaded in the morning and the evening, once there is a lake."""
     return once_there_is_a_lake(context, lake)
 
 
 @in_new_york(dropped_files, DROPS)
 def drops(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
-    """Files that were dropped, where a folder for them is named."""
+    """Load dropped files, if a folder for them is set."""
     if not os.environ.get(DROPS_VARIABLE):
         return dg.SkipReason(f"{DROPS_VARIABLE} names no folder")
     return dg.RunRequest(run_key=context.scheduled_execution_time.isoformat())
@@ -159,7 +159,7 @@ def macro_releases(context: dg.ScheduleEvaluationContext, lake: LakeResource) ->
 
 @in_new_york(external_feeds, NIGHT)
 def watched_sources(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
-    """Request what every configured source has of the watch list; feeds that nothing is asked of publish nothing."""
+    """Request the watch list from every configured source; feeds without a request publish nothing."""
     watched, today = lake.open().watch_list(), new_york_day(context.scheduled_execution_time)
     configs = {step.dataset: feed_config(step.scope(watched, today), step.mode) for step in sources.steps(watched)}
     if watched.companies and sources.uses(watched, sources.EDGAR):
@@ -180,19 +180,19 @@ def _run(context: dg.ScheduleEvaluationContext, configs: Mapping[str, object]) -
 
 
 def without_session(context: dg.ScheduleEvaluationContext) -> dg.SkipReason | None:
-    """Why a day without a session is skipped."""
+    """Return why a day without a session is skipped."""
     open_today = session(new_york_day(context.scheduled_execution_time)) is not None
     return None if open_today else dg.SkipReason("no session today")
 
 
 @in_new_york(maintenance, SUNDAY_NIGHT)
 def weekly_upkeep(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
-    """Compaction and a vacuum that only tells, once there is a lake."""
+    """Compact the lake and report what a vacuum would remove, once there is a lake."""
     return once_there_is_a_lake(context, lake)
 
 
 def once_there_is_a_lake(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
-    """A run, unless nothing was ever published."""
+    """Return a run, unless nothing was ever published."""
     try:
         lake.open().head()
     except LakeNotFound:

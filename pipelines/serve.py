@@ -36,7 +36,7 @@ GRACE_SECONDS = 60
 
 @dataclass(frozen=True)
 class House:
-    """What is served: its address, the processes, and the environment that reaches the same instance."""
+    """A running service: its address, its processes, and the environment that reaches the same instance."""
 
     url: str
     processes: tuple["subprocess.Popen[bytes]", ...]
@@ -44,12 +44,12 @@ class House:
 
     @property
     def runs(self) -> bool:
-        """Whether none of its processes has ended."""
+        """Return whether none of its processes has ended."""
         return all(process.poll() is None for process in self.processes)
 
     @property
     def answers(self) -> bool:
-        """Whether the user interface answers already, which takes it some seconds."""
+        """Return whether the UI answers already, which takes it some seconds."""
         try:
             return requests.get(f"{self.url}/server_info", timeout=5).ok
         except requests.RequestException:
@@ -85,10 +85,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def serving(
     home: Path, settings: Mapping[str, str], port: int = 0, data: Path | None = None, log: int | None = None
 ) -> Iterator[House]:
-    """Postgres, webserver and daemon over DAGSTER_HOME `home`, which is made; taken down on leaving.
+    """Run Postgres, webserver and daemon over DAGSTER_HOME `home`, which is created; stop them on leaving.
 
     settings: environment added to this process's own. port: 0 for a free one. log: file descriptor of their output.
-    Raises BadInput or ServerFailed where Postgres does not start.
+    Raises BadInput or ServerFailed if Postgres does not start.
     """
     home.mkdir(parents=True, exist_ok=True)
     shutil.copy(SETTINGS, home / "dagster.yaml")
@@ -103,7 +103,7 @@ def serving(
 
 
 def _journal(server: Postgres, settings: Mapping[str, str]) -> dict[str, str]:
-    """Forge's journal, where none is named and none was begun in a file."""
+    """Return Forge's journal, unless one is named or already exists as a file."""
     if settings.get(JOURNAL_VARIABLE) or journal_file(lake_root(settings.get(LAKE_VARIABLE))).exists():
         return {}
     return {JOURNAL_VARIABLE: server.url}
@@ -111,7 +111,7 @@ def _journal(server: Postgres, settings: Mapping[str, str]) -> dict[str, str]:
 
 @contextmanager
 def _environment_file(file: Path, environment: Mapping[str, str]) -> Iterator[None]:
-    """While this runs, what a shell needs to reach it."""
+    """Write the environment a shell needs to reach the service, while it runs."""
     file.unlink(missing_ok=True)
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w") as out:

@@ -1,4 +1,5 @@
-"""What talks to the outside: the source graph, HTTP capture and replay, one client a provider, the lake.
+"""Connections to the outside: the source graph, HTTP capture and replay, one client per provider, the lake.
 
-Nothing here decides what a row means (assets/) or whether it may enter (checks/). Assets, checks and pipelines call it.
+Nothing here decides what a row means (assets/) or whether it may be published (checks/). Assets, checks and pipelines
+use it.
 """

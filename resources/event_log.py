@@ -1,7 +1,7 @@
 """Dagster's event log on SQLite, with two changes for long ranges of days. Named in dagster.yaml.
 
-Dagster's own commits every partition's event alone, which takes 13 ms of CPU for each day of each dataset, and plans a
-check of a range once per partition although it is evaluated once, which takes more variables than SQLite allows.
+Dagster commits every partition's event separately, which takes 13 ms of CPU for each day and dataset. It also plans a
+check of a range once per partition although it is evaluated once, which needs more variables than SQLite allows.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ class RangeEventLog(ConsolidatedSqliteEventLogStorage):
     """One SQLite file for all runs; a batch of DAGSTER_EVENT_BATCH_SIZE asset events is one transaction."""
 
     def store_event_batch(self, events: Sequence[dg.EventLogEntry]) -> None:
-        """Store asset events of one type in one transaction; others one by one, as Dagster does."""
+        """Store asset events of one type in one transaction; others one by one, like Dagster."""
         types = {event.get_dagster_event().event_type for event in events}
         if len(types) != 1 or not types <= ASSET_EVENTS:
             super().store_event_batch(events)

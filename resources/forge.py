@@ -1,4 +1,4 @@
-"""Forge as a Dagster resource: where its memory and its tape are. What it can do is `forge`."""
+"""Forge as a Dagster resource: the locations of its memory and tape. See `forge` for what it does."""
 
 import dagster as dg
 from pydantic import Field
@@ -13,20 +13,20 @@ from pitlake.lake.lake import Lake
 
 
 class ForgeResource(dg.ConfigurableResource[None]):
-    """The desk that schedules ask."""
+    """The desk that schedules use."""
 
     memory: str = Field(default="", description="Root of memory's lake; blank: FORGE_LAKE, else ./.pitlake/forge.")
 
     @property
     def desk(self) -> Desk:
-        """Its places and its settings. Raises dg.Failure saying what is wrong with the settings."""
+        """Return its locations and settings. Raises dg.Failure with the fault of the settings."""
         try:
             return desk(self.memory or None)
         except BadInput as problem:
             raise dg.Failure(f"Forge: {problem}", allow_retries=False) from None
 
     def opened(self) -> Memory:
-        """Live memory. The caller closes it."""
+        """Return live memory. The caller closes it."""
         return self.desk.memory()
 
     def tape(self) -> Tape:
@@ -34,9 +34,9 @@ class ForgeResource(dg.ConfigurableResource[None]):
         return self.desk.tape
 
     def agent(self, memory: Memory, lake: Lake) -> Agent:
-        """The agent on it."""
+        """Return its agent."""
         return self.desk.agent(memory, lake.root)
 
     def ground(self, lake: Lake) -> Ground:
-        """What walk-forward runs stand on."""
+        """Return the environment of walk-forward runs."""
         return self.desk.ground(lake.root)

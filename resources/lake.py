@@ -1,4 +1,4 @@
-"""The lake as a Dagster resource: where it is, nothing else. What it can do is pitlake.lake."""
+"""The lake as a Dagster resource: its location. pitlake.lake implements it."""
 
 import os
 
@@ -25,8 +25,8 @@ class LakeResource(dg.ConfigurableResource[None]):
     )
 
     def open(self) -> Lake:
-        """The lake. Opening touches nothing but what is set here. Raises BadInput for an invalid root, and for a
-        rule by which the lake's filings do not count.
+        """Open the lake. It only writes the settings here. Raises BadInput for an invalid root, and for a rule that
+        differs from the lake's.
         """
         lake = Lake(self.root or None)
         rule = self.filings_count_from or os.environ.get(FILINGS_VARIABLE)

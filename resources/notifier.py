@@ -1,7 +1,7 @@
-"""Alerts: one short message to wherever people look, through the library `apprise` (webhooks, e-mail, chats).
+"""Alerts: one short message to people, through the library `apprise` (webhooks, e-mail, chats).
 
-What is worth an alert is decided in pipelines/alerts.py. A message holds names, counts and run ids; never rows' values,
-and never a channel's credentials, which come from the environment and stay there.
+pipelines/alerts.py decides what to report. A message contains names, counts and run ids; never rows' values, and never
+a channel's credentials, which come from the environment.
 """
 
 import logging
@@ -26,7 +26,7 @@ _logger = logging.getLogger("pitlake.alerts")
 
 
 class Notifier(dg.ConfigurableResource[None]):
-    """Sends alerts to every channel that is configured."""
+    """Sends alerts to every configured channel."""
 
     channels: str = Field(
         default="",
@@ -37,9 +37,9 @@ class Notifier(dg.ConfigurableResource[None]):
     )
 
     def send(self, title: str, body: str) -> None:
-        """Send to every channel, all of them even when one fails or is invalid.
+        """Send to every channel, even if one fails or is invalid.
 
-        Raises NotifyFailed at the end, naming those that failed by place and kind.
+        Raises NotifyFailed at the end, with the place and kind of those that failed.
         """
         tried = enumerate(self._channels(), 1)
         failed = [
@@ -53,7 +53,7 @@ class Notifier(dg.ConfigurableResource[None]):
 
 
 def _sent(channel: str, title: str, body: str) -> str:
-    """Send to one channel; returns why it failed, or nothing."""
+    """Send to one channel; return why it failed, or nothing."""
     if channel == LOG:
         _logger.warning("%s: %s", title, body)
         return ""
@@ -73,8 +73,8 @@ def _sent(channel: str, title: str, body: str) -> str:
 
 
 def _said(place: int, channel: str) -> str:
-    """A channel without its credentials: the kind and the host, or the place, where what looks like a host may be a
-    key.
+    """Return a channel without its credentials: the kind and the host, or the position, if what looks like a host may
+    be a key.
     """
     match = _HOSTED.fullmatch(channel)
     if match:

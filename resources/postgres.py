@@ -1,6 +1,6 @@
 """A private Postgres server, from the system's packages, on the loopback: for `make serve` and the tests.
 
-Where Docker is at hand `make up` starts one in a container instead. Nothing here knows what is stored in it.
+With Docker, `make up` starts one in a container instead. Nothing here knows what is stored in it.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ class Postgres:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What deploy/dagster-postgres.yaml reads."""
+        """Return the variables that deploy/dagster-postgres.yaml reads."""
         return {
             "DAGSTER_PG_HOST": "127.0.0.1",
             "DAGSTER_PG_PORT": str(self.port),
@@ -46,12 +46,12 @@ class Postgres:
 
     @property
     def url(self) -> str:
-        """Its address for SQLAlchemy, with its password, which is made of letters that a URL takes as they are."""
+        """Return its address for SQLAlchemy, including the password, whose letters need no quoting in a URL."""
         return f"postgresql+psycopg2://{USER}:{self.password}@127.0.0.1:{self.port}/{DATABASE}"
 
 
 def programs() -> Path | None:
-    """The folder of the system's newest Postgres server programs, None where there are none."""
+    """Return the folder of the system's newest Postgres server programs, None if there are none."""
     on_path = shutil.which("initdb")
     folders = [Path(on_path).resolve().parent] if on_path else []
     numbered = sorted(_DEBIAN.glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]), reverse=True)
@@ -60,9 +60,9 @@ def programs() -> Path | None:
 
 @contextlib.contextmanager
 def postgres(data: Path) -> Iterator[Postgres]:
-    """The server over `data`, which is made if it is not there; stopped on leaving.
+    """Run the server over `data`, which is created if missing; stop it on leaving.
 
-    Raises BadInput when no server programs are installed, ServerFailed when it does not start.
+    Raises BadInput if no server programs are installed, ServerFailed if it does not start.
     """
     where = programs()
     if where is None:
@@ -95,7 +95,7 @@ class _Account(NamedTuple):
 
 
 def _account() -> _Account:
-    """As whom to run: Postgres refuses root."""
+    """Return the account for the server, because Postgres refuses root."""
     if os.geteuid() != 0:
         return _Account()
     try:

@@ -1,4 +1,4 @@
-"""Settings of extraction that decide availability, as a Dagster resource, so that every asset of a run has the same.
+"""Settings of extraction that affect availability, as a Dagster resource, so that all assets of a run share them.
 
 The defaults come from the environment when a run starts.
 """
@@ -14,7 +14,7 @@ LEAST, MOST = (lag // timedelta(minutes=1) for lag in (LEAST_LAG, DEFAULT_LAG))
 
 
 class ExtractionSettings(dg.ConfigurableResource[None]):
-    """What a run may be given besides its partitions."""
+    """The settings of a run besides its partitions."""
 
     publication_lag_minutes: int | None = Field(
         default=None,

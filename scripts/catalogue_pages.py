@@ -1,6 +1,6 @@
-"""The catalogue as pages: docs/queries.md for people, and the skill `lake-schema` for agents. Made from files alone.
+"""The catalogue as pages: docs/queries.md for people, and the skill `lake-schema` for agents. Made only from files.
 
-Datasets and queries are defined in their contracts and headers; these pages only lay it out.
+Contracts and headers define datasets and queries; these pages format them.
 """
 
 from collections.abc import Iterable
@@ -65,7 +65,7 @@ Each is a file in sql/queries, its values bound as parameters. Every answer star
 
 
 def queries_page() -> str:
-    """docs/queries.md."""
+    """Return docs/queries.md."""
     queries = catalogue.all_queries().values()
     rows = [(f"[{query.name}](#{query.name})", query.agent, query.summary) for query in queries]
     parts = [
@@ -81,7 +81,9 @@ def queries_page() -> str:
 
 
 def skill() -> str:
-    """Return .claude/skills/lake-schema/SKILL.md, which agents load: the rules, and the names of what there is."""
+    """Return .claude/skills/lake-schema/SKILL.md, which agents load: the rules, and the names of datasets and
+    queries.
+    """
     names = ", ".join(all_datasets())
     return f"{SKILL_FRONT}{SKILL_RULES}\n## Datasets\n\n{names}\n\n{REFERENCE_NOTE}\n"
 

@@ -24,7 +24,7 @@ counts; `<dataset>_revisions` holds all of them. A file next to this page overri
 
 
 def pages() -> dict[Path, str]:
-    """Every generated page, by its path below the checkout."""
+    """Return every generated page, by its path below the checkout."""
     datasets = all_datasets()
     texts = {Path(f"docs/datasets/{name}.md"): dictionary.page(dataset) for name, dataset in datasets.items()}
     texts[Path("docs/datasets/README.md")] = dictionary.index(datasets.values())
@@ -41,7 +41,7 @@ def pages() -> dict[Path, str]:
 
 
 def command_line() -> str:
-    """The help of `pitlake` and of each command."""
+    """Return the help of `pitlake` and of each command."""
     parts = ["# The command line", _help(cli, "pitlake")]
     for name in names():
         parts += [f"## pitlake {name}", _help(load(name), f"pitlake {name}")]
@@ -60,7 +60,7 @@ def _help(command: click.Command, name: str) -> str:
 
 
 def views(datasets: Iterable[Dataset]) -> str:
-    """Every view of a session: its text where it follows from the contract, else where its text is."""
+    """Return every view of a session: its text if it follows from the contract, otherwise the place of its text."""
     parts = ["# The views", VIEWS]
     for dataset in datasets:
         ready = statements.installed()[dataset.name]
@@ -70,7 +70,7 @@ def views(datasets: Iterable[Dataset]) -> str:
 
 
 def drift(expected: dict[Path, str]) -> list[str]:
-    """What differs between the pages and their sources, one line each."""
+    """Return the differences between the pages and their sources, one line each."""
     wrong = [
         f"{path} differs from its source"
         for path, text in expected.items()

@@ -115,10 +115,10 @@ unreadable. Ids are unique within their label.
 
 @dataclass
 class Schema:
-    """What queries read of a graph, with the datasets that read it.
+    """The parts of a graph that queries read, with the datasets that read them.
 
-    properties: by label or relation and property. relations: by (from, relation, to). types: of properties.
-    stand_ins: which property another one is read in place of.
+    properties: by label or relation and property. relations: by (from, relation, to). types: of properties. stand_ins:
+    the properties that replace a missing one.
     """
 
     properties: dict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -133,7 +133,7 @@ class Schema:
         return sorted(ends | {owner for owner, _ in self.properties} - {kind for _, kind, _ in self.relations})
 
     def add(self, extractor: Extractor, query: str) -> None:
-        """Add what one query of a dataset reads."""
+        """Add the parts that one query of a dataset reads."""
         name = extractor.dataset.name
         columns = {column.name: TYPES[column.type] for column in extractor.dataset.columns}
         for start, relation, end in _edges(query):
@@ -156,7 +156,7 @@ class Schema:
 
 
 def schema() -> Schema:
-    """Return what the extractors read of the graph."""
+    """Return the parts of the graph that the extractors read."""
     everything = Schema()
     for name, extractor in all_extractors().items():
         for query in (*extractor.windows, *extractor.sweeps, *LOOKUPS.get(name, ())):
@@ -165,7 +165,7 @@ def schema() -> Schema:
 
 
 def _owner(query: str, match: re.Match[str]) -> list[str]:
-    """The labels or relations of a variable where it is used: those it was last bound to before."""
+    """Return the labels or relations of a variable at its use: those of its last binding before."""
     return _bound(query, match[1], match.start()).split("|")
 
 
@@ -177,7 +177,7 @@ def _bound(query: str, variable: str, position: int) -> str:
 
 
 def _edges(query: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the relations between nodes that a query names, as (from, relation, to)."""
+    """Yield the relations between nodes in a query, as (from, relation, to)."""
     for match in _RELATION.finditer(query):
         start, start_label, to_left, kinds, _, end, end_label = match.groups()
         if not (end or end_label):
@@ -201,7 +201,7 @@ def page() -> str:
 
 
 def _sections(read: Schema, owners: Iterable[str]) -> Iterator[str]:
-    """A section for each label or relation, one for those of which the same is read."""
+    """Return a section for each label or relation, and one section for those with the same content."""
     headings: dict[str, list[str]] = defaultdict(list)
     for owner in owners:
         headings["\n\n".join(filter(None, (NOTES.get(owner), _properties(read, owner))))].append(owner)

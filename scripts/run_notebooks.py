@@ -1,4 +1,4 @@
-"""Runs the notebooks from the top on the lake of PITLAKE_LAKE; keeps what they show, and the hash of what was run."""
+"""Runs the notebooks from the top on the lake of PITLAKE_LAKE; stores their output, and the hash of what was run."""
 
 import hashlib
 import sys
@@ -11,12 +11,12 @@ NOTEBOOKS = Path(__file__).resolve().parents[1] / "docs" / "notebooks"
 
 
 def digest(notebook: nbformat.NotebookNode) -> str:
-    """The hash of a notebook's cells, without what they show."""
+    """Return the hash of a notebook's cells, without their output."""
     return hashlib.sha256("\0".join(cell.source for cell in notebook.cells).encode()).hexdigest()
 
 
 def main() -> int:
-    """Run all of them. Raises nbclient's errors where a cell fails."""
+    """Run all notebooks. Raises nbclient's errors if a cell fails."""
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
         notebook = nbformat.read(path, as_version=4)
         nbclient.NotebookClient(notebook, timeout=600, kernel_name="python3", record_timing=False).execute()

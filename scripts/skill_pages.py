@@ -1,7 +1,7 @@
-"""The data agents' skills as pages: the envelope, the standards of evidence, and how each domain is asked.
+"""The data agents' skills as pages: the envelope, the standards of evidence, and the queries of each domain.
 
-Made from the contracts, the gate's rules and the query catalogue alone, so that they are never out of date. The
-page of the whole lake, `lake-schema`, is in catalogue_pages.py.
+Made only from the contracts, the gate's rules and the query catalogue, so that they are never outdated.
+catalogue_pages.py makes the page of the whole lake, `lake-schema`.
 """
 
 import json
@@ -39,7 +39,7 @@ _SEEDS = {"vector_qa": "AAPL_2023-01-26T17.00_qa__0"}
 
 @dataclass(frozen=True, kw_only=True)
 class Domain:
-    """What one `<name>-queries` skill is about. fetch: what pit_fetch.py is called with, where a source is fetched."""
+    """The subject of a `<name>-queries` skill. fetch: the arguments of pit_fetch.py, if a source is fetched."""
 
     name: str
     about: str
@@ -172,7 +172,7 @@ DOMAINS = (
 
 
 def pages() -> dict[str, str]:
-    """Every page, by its path below .claude/skills."""
+    """Return every page, by its path below .claude/skills."""
     texts = {f"{domain.name}-queries/SKILL.md": _domain(domain) for domain in DOMAINS}
     return texts | {"pit-envelope/SKILL.md": _envelope(), "evidence-standards/SKILL.md": _evidence()}
 
@@ -217,7 +217,7 @@ def _default(value: object) -> str:
 
 
 def example(query: Query) -> dict[str, object]:
-    """Values that a page shows for a query: those it needs, which the sample world answers."""
+    """Return the example values of a query: its required parameters, which the sample world can answer."""
     needed = {parameter.name for parameter in query.parameters if parameter.required} | set(query.one_of[-1:])
     values = _EXAMPLES | ({"seed_id": _SEEDS[query.name]} if query.name in _SEEDS else {})
     taken = [parameter for parameter in query.parameters if parameter.name in needed]

@@ -1,6 +1,6 @@
-"""The names of the MCP server's tools, wherever the data agents' wiring states them: taken from pitlake.mcp.tools.
+"""The names of the MCP server's tools in all files of the data agents' wiring, taken from pitlake.mcp.tools.
 
-The guard knows the tools that may be called, settings and agents those whose answers pass the gate.
+The guard lists the tools that may be called; settings and agents list those whose answers pass the gate.
 """
 
 import re
@@ -19,7 +19,7 @@ _NAMES = re.compile(rf'(?<=f"{SERVER}\{{name\}}" for name in )\([^)]*\)')
 
 
 def pages(root: Path) -> dict[Path, str]:
-    """Return every file of the wiring below `root` that names the tools, by its path, with the names as they are."""
+    """Return every file of the wiring below `root` with the names of the tools, by its path, with current names."""
     callable_tools = [tool.name for tool in tools(QueryService(viewpoint=Viewpoint(as_of=None)))]
     gated = [name for name in callable_tools if name not in UNGATED]
     lists = {

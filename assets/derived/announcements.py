@@ -1,7 +1,8 @@
-"""What each dataset of the lake says of earnings releases, in one form: releases from filings, statements from others.
+"""Statements of the lake's datasets about earnings releases, in one form: releases from filings, statements from
+others.
 
-Pure over rows of one lake version; a source is an entry of RELEASES or STATEMENTS. What attaches to what is decided in
-`assets.derived.earnings_events`.
+Pure over rows of one lake version. A source is an entry of RELEASES or STATEMENTS. `assets.derived.earnings_events`
+decides which statement belongs to which release.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -19,10 +20,10 @@ Fields = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Announcement:
-    """One revision of one source row that speaks of an earnings release.
+    """One revision of a source row about an earnings release.
 
-    day: the New York day it names. tickers: the companies it may be about. statement: what names it in its source.
-    fields: the columns of `earnings_events` it fills.
+    day: its New York day. tickers: the companies it may be about. statement: its name in the source. fields: the
+    columns of `earnings_events` it fills.
     """
 
     source: str
@@ -36,16 +37,16 @@ class Announcement:
 
     @property
     def order(self) -> tuple[datetime, str, str, str]:
-        """Return a sort key: oldest first, without ties."""
+        """Return a unique sort key, oldest first."""
         return self.available_at, self.source, self.statement, self.evidence
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnnouncementSource:
-    """How one dataset is read. `where` and `select` are SQL over its revisions; `tell` makes facts of a row.
+    """How to read one dataset. `where` and `select` are SQL over its revisions; `tell` makes facts of a row.
 
-    by_cik: rows name no ticker; `names` and the graph's companies give the company's ticker at that time.
-    before, after: the event's day is in [day - before, day + after].
+    by_cik: rows have no ticker; `names` and the graph's companies give the company's ticker at that time. before,
+    after: the event's day is in [day - before, day + after].
     """
 
     dataset: str
@@ -166,5 +167,5 @@ STATEMENTS = (
 
 
 def days_around(day: date, source: AnnouncementSource) -> list[date]:
-    """Return the days on which the event of a statement may lie."""
+    """Return the days on which the event of a statement may be."""
     return [day + timedelta(days=offset) for offset in range(-source.before, source.after + 1)]

@@ -1,6 +1,6 @@
-"""The Dagster assets that are built event by event: partitions are releases, and many of them are one run.
+"""The Dagster assets built per event: partitions are releases, and one run covers many of them.
 
-The other modules of this folder decide what a release's rows are.
+The other modules of this folder make a release's rows.
 """
 
 import warnings
@@ -26,7 +26,7 @@ from resources.lake import LakeResource
 
 
 class SnapshotConfig(dg.Config):
-    """Beside which instants snapshots are built."""
+    """The instants at which snapshots are built."""
 
     anchors: list[str] = Field(
         default_factory=lambda: list(ANCHORS),
@@ -56,14 +56,14 @@ def _outcomes(lake: Lake, events: Sequence[Event], run_id: str, _config: Snapsho
 
 
 def _dep(name: str) -> dg.AssetDep:
-    """A release may need any day of what it reads."""
+    """Declare a dependency on any day of an input."""
     return dg.AssetDep(name, partition_mapping=dg.AllPartitionMapping() if get(name).partitioned else None)
 
 
 def event_asset(
     dataset: Dataset, partitions: dg.PartitionsDefinition[str], reads: Sequence[str], build: Build
 ) -> dg.AssetsDefinition:
-    """Return the asset of one dataset that is built per release, named as the dataset."""
+    """Return the asset of a dataset that is built per release, with the dataset's name."""
 
     @dataset_asset(
         dataset,

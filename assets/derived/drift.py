@@ -1,7 +1,7 @@
-"""Measures `drift`: what providers say today of records that the lake first saw earlier, field by field.
+"""Measures `drift`: compares, field by field, what providers state today with what the lake saw first.
 
-Asking again captures the answers and publishes none of them: a later run of the feed does, as revisions available when
-observed.
+Requesting again captures the answers and publishes none of them. A later run of the feed publishes them, as revisions
+available when observed.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -38,7 +38,7 @@ BY_KEY = frozenset({"benzinga_news"})
 
 
 class FieldDrift(NamedTuple):
-    """One field's count: `changed` of `compared` values are others today."""
+    """The count of one field: `changed` of `compared` values are different today."""
 
     dataset: str
     field: str
@@ -47,10 +47,10 @@ class FieldDrift(NamedTuple):
 
 
 def measure(feed: Feed, scope: Scope, client: HttpClient, lake: Lake) -> list[FieldDrift]:
-    """Fetch a scope again and compare it with what the lake saw of it first. Nothing is published.
+    """Fetch a scope again and compare it with what the lake saw first. Nothing is published.
 
-    Records are compared that the same questions gave before. Raises what `HttpClient.fetch` raises but refusals, which
-    leave their records out.
+    It compares records that the same requests returned before. Raises the errors of `HttpClient.fetch`, except
+    refusals, which only leave their records out.
     """
     rows: list[Row] = []
     polled: set[str] = set()
@@ -77,7 +77,7 @@ def measure(feed: Feed, scope: Scope, client: HttpClient, lake: Lake) -> list[Fi
 def compared(feed: Feed, today: pa.Table, snapshot: Snapshot, polled: Collection[str]) -> list[FieldDrift]:
     """Compare today's rows with the first-seen ones of one lake version, field by field, and count missing records.
 
-    asked: the questions, as evidence begins with them, whose first-seen records should appear today.
+    asked: the requests, as the start of an evidence, whose first-seen records should appear today.
     """
     files = snapshot.files(feed.dataset.name)
     if not files:
@@ -130,10 +130,11 @@ def derive(
     observed_at: datetime | None = None,
     audits: Sequence[Audit] = (),
 ) -> RunReport:
-    """Measure every dataset's last asked scope again (or only these datasets') and publish the counts as one commit.
+    """Measure every dataset's last requested scope again (or only these datasets') and publish the counts as one
+    commit.
 
-    mode: refresh asks the providers; replay compares the newest captures. A dataset that was never asked for, or has no
-    capture, is left out. Raises BadInput for a dataset that no feed fills.
+    mode: refresh queries the providers; replay compares the newest captures. A dataset without a request or capture is
+    left out. Raises BadInput for a dataset without a feed.
     """
     unknown = sorted(set(datasets) - set(all_feeds()))
     if unknown:

@@ -1,7 +1,7 @@
-"""Builds `earnings_snapshots`: the named query earnings_snapshot, asked as of instants around each release.
+"""Builds `earnings_snapshots`: the named query earnings_snapshot, run as of instants around each release.
 
-The as-of session decides what a snapshot may hold; nothing is filtered here. Every row cites its answer by the hash,
-which no publish of what came later moves, and a kept receipt of that answer lets the whole bundle be asked again.
+The as-of session decides what a snapshot may contain; nothing is filtered here. Every row cites its answer by a hash
+that later publishes do not change, and a stored receipt of that answer allows a replay of the whole bundle.
 """
 
 import re
@@ -43,7 +43,7 @@ _MINUTES = re.compile(r"[+-][0-9]{1,5}")
 @dataclass(frozen=True, order=True)
 class Event:
     """One release. `key` is its partition: ticker and instant. released_at: when EDGAR showed it, None with the event;
-    release_rule says how that is known.
+    release_rule: the rule behind it.
     """
 
     event_at: datetime
@@ -65,7 +65,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Bundle:
-    """One snapshot: its event and instant, and what the session answered."""
+    """One snapshot: its event, its instant, and the session's answer."""
 
     event: Event
     anchor: str
@@ -74,13 +74,13 @@ class Bundle:
 
 
 def events(lake: Lake) -> list[Event]:
-    """Return every release of a company with a ticker that the lake knows, oldest first. Raises LakeNotFound."""
+    """Return every release in the lake of a company with a ticker, oldest first. Raises LakeNotFound."""
     with connect(lake=lake, open_mode=True, datasets=["earnings_events"], isolation="in_process") as session:
         return sorted(Event(*row) for row in session.sql(EVENTS).rows())
 
 
 def as_of(released_at: datetime, anchor: str) -> datetime:
-    """Return the instant that an anchor of a release means. Raises BadInput for an unknown anchor."""
+    """Return the instant of a release's anchor. Raises BadInput for an unknown anchor."""
     if anchor == "before_release":
         return released_at - MICROSECOND
     if anchor == "at_release":
@@ -107,7 +107,7 @@ def build(
 ) -> RunReport:
     """Build the snapshots of some events and publish them as one commit. Raises BadInput, LakeError, SessionError.
 
-    A snapshot of an instant that is yet to come is a gap, and so is a section that nothing is known of.
+    A snapshot of a future instant is a gap, and so is an empty section.
     """
     observed = observed_at or lake.now()
     moments = [(event, anchor, as_of(event.public_at, anchor)) for event in events for anchor in anchors]
@@ -148,10 +148,10 @@ def _cited(lake: Lake, events: Sequence[Event]) -> set[str]:
 
 
 def _keep_cited(lake: Lake, ours: Mapping[str, Bundle], newly: set[str]) -> None:
-    """Keep of our receipts those of answers that are cited newly, and let go of the others.
+    """Store our receipts of newly cited answers, and remove the others.
 
-    What was cited before has its receipt. Another run may build the same release at the same time: then both keep the
-    same receipt, and one of them publishes.
+    Answers cited before have their receipt. If another run builds the same release at the same time, both store the
+    same receipt and one of them publishes.
     """
     there = receipts.ids(lake.location)
     for name, bundle in ours.items():
@@ -212,7 +212,9 @@ def _evidence(bundle: Bundle) -> str:
 
 
 def _available_at(bundle: Bundle) -> datetime:
-    """A row or gap names the release, which was unknown before it, whatever instant the snapshot is of."""
+    """Return the availability of a row or gap. It names the release, which was unknown before, whatever the snapshot's
+    instant.
+    """
     return max(bundle.as_of, bundle.event.public_at)
 
 

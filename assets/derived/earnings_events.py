@@ -1,7 +1,7 @@
-"""Derives `earnings_events`: every 8-K with item 2.02 as an event, and what other sources say attached to it.
+"""Derives `earnings_events`: every 8-K with item 2.02 as an event, with the statements of other sources.
 
-Pure over one lake version, and the same whatever order sources came in: a row depends on a filing and on one statement
-alone, never on what became available later.
+Pure over one lake version, and independent of the order in which sources arrived: a row depends only on a filing and
+one statement, never on what became available later.
 """
 
 from collections import defaultdict
@@ -30,8 +30,8 @@ READS = ("names", *(source.dataset for source in (*RELEASES, *STATEMENTS)))
 def derive(lake: Lake, *, run_id: str, observed_at: datetime | None = None, audits: Sequence[Audit] = ()) -> RunReport:
     """Derive the dataset from the lake's newest version and publish it as one commit, or nothing. Raises LakeError.
 
-    audits: checks of the stage in addition to the lake's own audit.
-    A call that has no release near it is a gap; what the lake held before stays as it was.
+    audits: checks of the stage besides the lake's own audit. A call without a release near it is a gap; earlier rows do
+    not change.
     """
     try:
         snapshot = lake.snapshot()
@@ -64,7 +64,7 @@ def events(snapshot: Snapshot, moment: datetime) -> tuple[list[dict[str, Any]], 
 
 
 def when(event_at: datetime, known_at: datetime) -> str:
-    """Return where an instant falls in its New York day's session, as known at another.
+    """Return the position of an instant in its New York day's session, as known at another instant.
 
     One of before_open, during, after_close and no_session.
     """
@@ -85,9 +85,9 @@ def _by_company(announcements: Iterable[Announcement]) -> Releases:
 
 
 def _releases_near(statement: Announcement, source: AnnouncementSource, releases: Releases) -> list[Announcement]:
-    """Of each filing of the company near the statement's day, what was known of it first.
+    """Return, for each filing of the company near the statement's day, its first known statement.
 
-    Every filing near attaches, so that a later one cannot take a statement away from an earlier one.
+    Every filing near the day is included, so that a later one cannot take a statement away from an earlier one.
     """
     first: dict[str, Announcement] = {}
     for day in days_around(statement.day, source):
@@ -100,7 +100,9 @@ def _releases_near(statement: Announcement, source: AnnouncementSource, releases
 
 
 def _rows(release: Announcement, statement: Announcement, moment: datetime) -> Iterator[dict[str, Any]]:
-    """A statement of a release; once more by the instant when the exchange did not open as planned, where it passed."""
+    """Yield a statement of a release, and again at the instant when the exchange did not open as planned, if that has
+    passed.
+    """
     row = _row(release, statement)
     yield row
     plan = planned(clock.new_york_day(row["event_at"]))
@@ -129,7 +131,7 @@ def _row(release: Announcement, statement: Announcement) -> dict[str, Any]:
 
 
 def _without_repeats(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The rows in order: the last of those that one instant shows of a statement, unless it was said before."""
+    """Yield the rows in order: for each instant the last row of a statement, unless it repeats the previous one."""
     last = {(*_identity(row), row["available_at"]): row for row in rows}
     seen_rows: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in sorted(last.values(), key=lambda row: (row["available_at"], *_identity(row))):

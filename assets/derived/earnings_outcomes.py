@@ -1,7 +1,7 @@
-"""Builds `earnings_outcomes`: what the price did after each release, by windows of sessions, each public at its end.
+"""Builds `earnings_outcomes`: the price change after each release, by windows of sessions, each public at its end.
 
-Which sessions a window has is the exchange's calendar alone; the bars are those of one lake version, as they were first
-told: a correction must not move a window. They are as traded, so splits within a window count.
+The exchange's calendar alone decides which sessions a window has. The bars are those of one lake version as first
+published, because a correction must not move a window. They are as traded, so splits within a window count.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,7 +49,9 @@ class Series(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What a symbol did over a window: in percent, over the shares a share became, by these bars and splits."""
+    """A symbol's change over a window: in percent, with the shares that one share became, and the bars and splits
+    behind it.
+    """
 
     percent: float
     shares: float
@@ -75,8 +77,8 @@ def build(
 ) -> RunReport:
     """Build the outcomes of some events and publish them as one commit. Raises LakeError.
 
-    A window that has not ended is neither row nor gap: it comes with a later run. Nor is one whose bars may be on their
-    way; a week after its end it is a gap.
+    A window that has not ended is neither row nor gap; a later run adds it. The same is true if its bars may still
+    arrive; a week after its end it is a gap.
     """
     observed = observed_at or lake.now()
     symbols = sorted({MARKET, *(event.ticker for event in events)})
@@ -119,7 +121,7 @@ def windows(event_at: datetime) -> Iterator[Window]:
 
 
 def outcome(event: Event, window: Window, series: Series, market: Series) -> dict[str, Any] | GapRule:
-    """Return the row of one window, or the rule of the gap in its place."""
+    """Return the row of one window, or the rule of its gap."""
     change, of_market = changed(series, window), changed(market, window)
     if isinstance(change, GapRule):
         return change
@@ -147,7 +149,7 @@ def outcome(event: Event, window: Window, series: Series, market: Series) -> dic
 
 
 def changed(series: Series, window: Window) -> Change | GapRule:
-    """Return what a symbol did over a window, or the rule of the gap where that is unknown."""
+    """Return a symbol's change over a window, or the gap rule if it is unknown."""
     base, end = series.bars.get(window.base), series.bars.get(window.end)
     if base is None or end is None:
         return NO_BARS
@@ -160,8 +162,8 @@ def changed(series: Series, window: Window) -> Change | GapRule:
 
 
 def _whole(series: Series, window: Window, splits: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the price goes on over every night of a window, and moves over none like a split of the week before that
-    its own night did not show.
+    """Whether the price is continuous over every night of a window, and on no night moves like a split that was
+    published within a week but not on that night.
     """
     unseen: list[tuple[date, float]] = []
     path = [bar for day, bar in series.bars.items() if window.base - TOLD_APART <= day <= window.end]

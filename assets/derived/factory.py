@@ -1,6 +1,6 @@
-"""The Dagster assets of derived datasets: each downstream of every dataset it reads, run on the lake alone.
+"""The Dagster assets of derived datasets: each is downstream of its inputs and reads only the lake.
 
-The other modules of this folder decide what is derived.
+The other modules of this folder derive the rows.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +20,7 @@ from resources.lake import LakeResource
 
 
 class DriftConfig(dg.Config):
-    """What is asked again."""
+    """The datasets to measure again."""
 
     mode: str = Field(
         default="replay", description="replay: the newest captures are compared; refresh: the providers are asked."
@@ -51,7 +51,9 @@ def names_asset() -> dg.AssetsDefinition:
 
 
 def earnings_events_asset(on_events: OnEvents) -> dg.AssetsDefinition:
-    """Return the asset of earnings events, downstream of what states them; each release becomes a partition."""
+    """Return the asset of earnings events, downstream of the datasets that state them; each release becomes a
+    partition.
+    """
 
     @_asset(get("earnings_events"), earnings_events.READS)
     def earnings(

@@ -1,7 +1,8 @@
-"""Derives `names`: who was called what, from EDGAR's captured answers, cover page facts and the graph's companies.
+"""Derives `names`: the names of companies over time, from EDGAR's captured answers, cover page facts and the graph's
+companies.
 
-Pure over one lake version and its captures. A statement says what it proves and no more: that a name is borne no longer
-is stated by the next one, so that nothing in a row knows of a later name.
+Pure over one lake version and its captures. A statement contains only what it proves. That a name is no longer used is
+stated by the next one, so no row depends on a later name.
 """
 
 import re
@@ -63,8 +64,8 @@ def derive(
 ) -> RunReport:
     """Derive the dataset from the lake's newest version and its captures, and publish it as one commit, or nothing.
 
-    Raises LakeError, CaptureDamaged. audits: checks in addition to the lake's own audit. beside: answers that
-    are read besides those of the lake's captures.
+    Raises LakeError, CaptureDamaged. audits: checks besides the lake's own audit. beside: further answers to read
+    besides the lake's captures.
     """
     try:
         snapshot = lake.snapshot()
@@ -85,9 +86,9 @@ def derive(
 def statements(
     snapshot: Snapshot, captures: Iterable[Capture], until: datetime
 ) -> tuple[list[NameStatement], list[StagedGap]]:
-    """Return every statement that was public by `until`, each once and dated by the first that proves it.
+    """Return every statement that was public by `until`, once, with the date of the first proof.
 
-    An answer about names that can't be read is a gap, and so is a name of which nothing says since when it was borne.
+    An unreadable answer about names is a gap, and so is a name without a provable first day.
     """
     name_statements, gaps, polls = [*_cover_pages(snapshot), *_snapshots(snapshot)], [], defaultdict(list)
     for capture in captures:
@@ -114,10 +115,10 @@ def statements(
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """What one answer of EDGAR's says of a company's names. former: name, first and last day of each.
+    """The names of a company in one answer of EDGAR. former: name, first and last day of each.
 
-    days: those on which the company itself filed what was shown at once; first_listed: the first of any filing's;
-    pages: the first and last day of each page of older filings.
+    days: the days with filings of the company itself that were shown at once; first_listed: the first day of any
+    filing; pages: the first and last day of each page of older filings.
     """
 
     fetched_at: datetime
@@ -136,7 +137,7 @@ class Poll:
 
 
 def polled(capture: Capture) -> Poll | None:
-    """Return the names that an answer lists of a company; None for any other answer."""
+    """Return the names of a company in an answer; None for any other answer."""
     if capture.status != HTTPStatus.OK or not _SUBMISSIONS.search(capture.url):
         return None
     answer = capture.json()
@@ -162,7 +163,7 @@ def polled(capture: Capture) -> Poll | None:
 
 
 def of_poll(poll: Poll, earlier: Sequence[Poll]) -> tuple[list[NameStatement], list[StagedGap]]:
-    """Return what a poll states, given the polls before it: a name that one of them lacked was borne after that one."""
+    """Return the statements of a poll, given earlier polls: a name that one of them lacked is dated after that one."""
     rows, gaps = [], []
     for name, since, to in poll.former:
         before = [last for _, first, last in poll.former if (first, last) < (since, to)]
@@ -188,15 +189,15 @@ def of_poll(poll: Poll, earlier: Sequence[Poll]) -> tuple[list[NameStatement], l
 
 
 def _unknown_until(name: str, earlier: Sequence[Poll]) -> date:
-    """The New York day of the last poll that did not know a name."""
+    """Return the New York day of the last poll that did not know a name."""
     days = (clock.new_york_day(poll.fetched_at) for poll in earlier if not poll.knows(name))
     return max(days, default=date.min)
 
 
 def _first_shown(poll: Poll, since: date, until: date | None) -> date | None:
-    """The first day that a filing of the company's under a name was shown; None where all of them, or none, were.
+    """Return the first day on which a filing of the company under a name was shown; None if all of them, or none, were.
 
-    since, until: the days the name was borne, which EDGAR counts by filings that it withheld at first as well.
+    since, until: the days of the name, which EDGAR counts by filings that it withheld at first as well.
     """
     if until is not None and since < poll.first_listed and since < FIRST_DRAFTS:
         return since
@@ -217,7 +218,7 @@ def _seen(poll: Poll) -> NameStatement:
 
 
 def of_header(capture: Capture) -> list[NameStatement]:
-    """Return what the header of a company's own filing states of names; nothing for any other answer."""
+    """Return the names in the header of a company's own filing; nothing for any other answer."""
     return list(_of_header(capture)) if capture.status == HTTPStatus.OK and _headers.is_header(capture) else []
 
 
@@ -243,7 +244,9 @@ def _borne(poll: Poll, name: str, since: date) -> NameStatement:
 
 
 def _borne_since(cik: str, name: str, since: date, location: str, fetched_at: datetime) -> NameStatement:
-    """A name that EDGAR says was borne from a day on, proven public at that day's end, or when fetched if earlier."""
+    """Return a name that EDGAR dates from a day on, proven public at that day's end, or when fetched if that is
+    earlier.
+    """
     at, evidence = min(dating.end_of_day(since), fetched_at), f"{location}&item={name}"
     statement = _statement(cik, "company_name", [name], EDGAR_NAME, f"{name}/{since}", at, evidence)
     return statement | {"since": since, "available_at_source": DATASET.source_tag}
@@ -277,7 +280,9 @@ def _rows(snapshot: Snapshot, dataset: str, question: str) -> list[NameStatement
 
 
 def _symbols(spelled_symbols: Iterable[str]) -> list[str]:
-    """Tickers as cover pages spell them: several in one text, an exchange before them, or a word for none."""
+    """Return the tickers of a cover page: it may spell several in one text, with an exchange before them, or a word for
+    none.
+    """
     parts = (part.rpartition(":")[2].strip().upper() for text in spelled_symbols for part in _BETWEEN.split(text))
     return sorted({part for part in parts if part not in _NO_TICKER})
 

@@ -1,7 +1,7 @@
-"""Files that people drop into folders: one module a dataset with its feed; what they share is next to them.
+"""Feeds of files that people drop into folders: one module per dataset.
 
-A module that holds a `DROP` is found, nothing registers it. A file is received once (`receiving`), which captures it
-and so dates it; what its captures say is read by the same machinery as answers of outside sources.
+A module with a `DROP` is found automatically. A file is received once (`receiving`), and its capture dates it. The
+captures are read in the same way as answers of outside sources.
 """
 
 from functools import cache

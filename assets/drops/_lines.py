@@ -1,4 +1,4 @@
-"""What feeds of dropped CSV files share: lines as records by the names in the header, each thing stated once.
+"""Shared code of CSV feeds: lines become records by the header's names, and each thing is stated once.
 
 Pure.
 """
@@ -30,10 +30,10 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 def records(
     captures: Sequence[Capture], needed: Iterable[str], optional: Mapping[str, str], key: Sequence[str]
 ) -> Iterator[tuple[Record, Capture]]:
-    """Yield one record per line, by the header's names. optional: the default of a column that is missing or blank.
+    """Yield one record per line, by the header's names. optional: the default of a missing or blank column.
 
-    A line of another length, and one that tells a thing another way than an earlier line, is marked. A file that is not
-    ended is one record. Raises Unparsable for a header that lacks a needed column or has one that is not known.
+    A line of another length, and one that contradicts an earlier line, is marked. A file that does not end in a line
+    break is one record. Raises Unparsable for a header with missing or unknown columns.
     """
     for capture in captures:
         if not capture.body.endswith(b"\n"):
@@ -48,7 +48,7 @@ def records(
 
 
 def problem(record: Record) -> str:
-    """Return the gap reason that already decides a record; "" when none does."""
+    """Return the gap reason that already decides a record; "" if there is none."""
     return str(record.get("problem") or (REPEATED.reason if TWICE in record else ""))
 
 

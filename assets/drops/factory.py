@@ -1,4 +1,4 @@
-"""Makes a Dagster asset of each feed of dropped files: a run receives them and publishes what they say."""
+"""Makes a Dagster asset of each feed of dropped files: a run receives the files and publishes their rows."""
 
 import os
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from resources.lake import LakeResource
 
 
 class DropConfig(dg.Config):
-    """Where files are dropped."""
+    """The folder of dropped files."""
 
     folder: str = Field(
         default="", description=f"Folder of the dataset's files; blank: one named as the dataset in ${DROPS_VARIABLE}."

@@ -34,7 +34,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def last_day(value: Any) -> date | None:
-    """Return a day, or the last day of a month: who states no more may have known all of it."""
+    """Return a day, or the last day of a month, because a model with only a month may know all of it."""
     word = fields.word(value)
     month = _MONTH.fullmatch(word or "")
     if month:

@@ -1,4 +1,4 @@
-"""Dataset `own_bars`: daily bars of a user's own files, dated by the exchange's close. Pure but for `collect`."""
+"""Dataset `own_bars`: daily bars from a user's files, dated by the exchange's close. Pure but for `collect`."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

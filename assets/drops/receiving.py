@@ -1,7 +1,7 @@
-"""Receives dropped files and publishes what they say: each content once, in the order it was received.
+"""Receives dropped files and publishes their rows: each content once, in the order of receipt.
 
-A file's instant is that of its capture here, which nothing printed in it or said by the file system can move. A run
-takes up what no earlier run has published, so that one that was killed is made good by the next.
+A file is dated by its capture, and nothing in the file or the file system can change that. A run publishes every
+content that no earlier run has published, so a killed run is completed by the next one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,15 +33,15 @@ TYPES = {
 
 
 def dropped(name: str) -> Provider:
-    """Return the folder of a dataset's files as a provider, as rows cite it."""
+    """Return the folder of a dataset's files as a provider, which rows cite."""
     return Provider(name=name, base_url=f"drop://{name}", rate=(1, 1.0), judge=judge_status)
 
 
 def receive(feed: Feed, folder: Path, store: CaptureStore, *, settled: float = SETTLED_SECONDS) -> list[Capture]:
     """Capture every file below a folder whose content is not the newest one captured under its name.
 
-    Left for later: hidden files, links, endings that are none of TYPES, and what was written to less than `settled`
-    seconds ago. Raises BadInput for a missing folder and for a file of more than MOST_BYTES.
+    Skipped are hidden files, links, suffixes outside TYPES, and files written less than `settled` seconds ago. Raises
+    BadInput for a missing folder and for a file of more than MOST_BYTES.
     """
     if not folder.is_dir():
         raise BadInput("folder", f"{folder} is not a directory", "make it, or name the one files are dropped in")
@@ -72,7 +72,8 @@ def publish(
 ) -> Iterator[RunReport]:
     """Publish every received content that no run has published yet, each as one version; a refused one ends the run.
 
-    A content that was refused is left out once its name has a newer one. Nothing to do is one report of no change.
+    A refused content is skipped once its name has a newer one. Without new content the report says that nothing
+    changed.
     """
     waiting = _waiting(store, feed, lake)
     for capture in waiting:

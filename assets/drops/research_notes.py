@@ -70,7 +70,7 @@ def of_html(capture: Capture) -> NoteValues:
 
 
 def of_markdown(capture: Capture) -> NoteValues:
-    """Return the text as it stands."""
+    """Return the text unchanged."""
     return _note(None, capture.text())
 
 

@@ -1,7 +1,7 @@
-"""The outside sources: one folder a source, one module a dataset with its feed; what they share is next to them.
+"""The outside sources: one folder per source, one module per dataset with its feed.
 
-A module in a source's folder is named as its dataset and holds a `FEED`; nothing registers it, and one is imported
-alone.
+A module in a source's folder has its dataset's name and contains a `FEED`. There is no registry, and a feed can be
+imported alone.
 """
 
 from functools import cache
@@ -19,7 +19,7 @@ def all_feeds() -> dict[str, Feed]:
 
 
 def feed(name: str) -> Feed:
-    """Return the feed of a dataset. Raises BadInput naming the feeds there are."""
+    """Return the feed of a dataset. Raises BadInput with the names of all feeds."""
     try:
         return _feed(_modules()[name])
     except KeyError:

@@ -1,1 +1,1 @@
-"""What all outside feeds share: running, dating, naming and replaying them. No source is named here."""
+"""Shared code of outside feeds: running, dating, naming and replaying them. Independent of sources."""

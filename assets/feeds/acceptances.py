@@ -1,8 +1,8 @@
-"""What EDGAR's clocks prove together: two readings of one acceptance, and what the lake knew of it before.
+"""What EDGAR's clocks prove together: two readings of one acceptance, and the lake's earlier statements.
 
-EDGAR's JSON serves one acceptance in UTC or by New York's clock, and changes from one download to the next. Two texts
-that name one instant, the later as UTC and the earlier by New York's clock, prove both; what is proven stays so. Which
-text alone decides what is known by assets.feeds.dating; when a filing is released by assets.edgar. Pure.
+EDGAR's JSON gives one acceptance in UTC or on New York's clock, and changes between downloads. Two texts for one
+instant, the later as UTC and the earlier on New York's clock, prove both, and a proven acceptance stays proven.
+assets.feeds.dating reads a single text; assets.edgar decides the release. Pure.
 """
 
 from collections import defaultdict
@@ -33,7 +33,7 @@ def readings(accepted: Dated) -> tuple[datetime, ...]:
 
 
 def release(accepted: Dated, form: str | None, filing_date: date | None, *, as_accepted: bool = False) -> Release:
-    """Return when a filing was released, whichever reading of its acceptance is right: never before any allows."""
+    """Return when a filing was released under every reading of its acceptance: the latest of the releases."""
     possible = [released(at, form, filing_date, as_accepted=as_accepted) for at in readings(accepted)]
     return Release(
         max(accepted.instant, *(release_at.at for release_at in possible)), possible[-1].rule, accepted.instant
@@ -41,9 +41,7 @@ def release(accepted: Dated, form: str | None, filing_date: date | None, *, as_a
 
 
 def proven_by(texts: Iterable[str]) -> tuple[str, Dated] | None:
-    """Return the instant that two of these texts of EDGAR's JSON prove, and the one of them that is UTC; None if none
-    do.
-    """
+    """Return the instant that two of these texts of EDGAR's JSON prove, and which of them is UTC; None if none do."""
     clocks = [(text, naive) for text in sorted(set(texts)) if (naive := dating.wall_clock(text)) is not None]
     for (_, earlier), (text, later) in product(clocks, repeat=2):
         instant = later.replace(tzinfo=timezone.utc)
@@ -69,7 +67,7 @@ def with_earlier_acceptances(dataset: Dataset, found_outcomes: Iterable[Outcome]
 
 
 def _proven(row: Row, statements: Sequence[Mapping[str, Any]], run: RunFacts) -> Row:
-    """The row with the acceptance that its own text and all earlier ones prove."""
+    """Return the row with the acceptance that its own text and all earlier ones prove."""
     settled = _settled(row.values, statements)
     if settled is None:
         return row
@@ -80,8 +78,8 @@ def _proven(row: Row, statements: Sequence[Mapping[str, Any]], run: RunFacts) ->
 
 
 def _as_published(dataset: Dataset, row: Row, statements: Sequence[Mapping[str, Any]], run: RunFacts) -> Row:
-    """The row with the acceptance that the lake published, where nothing else of the filing changed and both may be
-    one instant: a better proof of it is not new content.
+    """Return the row with the acceptance that the lake published, if nothing else of the filing changed and both may be
+    the same instant: a better proof is not new content.
     """
     content = [name for name in dataset.content_columns if name != "accepted_at"]
     published = [
@@ -97,14 +95,14 @@ def _as_published(dataset: Dataset, row: Row, statements: Sequence[Mapping[str, 
 
 
 def _on_day(filing: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether a filing of which only the day is known may have been accepted when the other one was."""
+    """Whether a filing with only a known day may have been accepted when the other one was."""
     end = filing["accepted_at"]
     by_day = filing["acceptance_rule"] == dating.DATE_ONLY
     return by_day and any(end - dating.DATE_ONLY_BOUND <= at <= end for at in _possible(other))
 
 
 def _settled(row: Mapping[str, Any], statements: Sequence[Mapping[str, Any]]) -> tuple[str, Dated] | None:
-    """The acceptance that earlier statements prove together with the row's own text; None where they add nothing."""
+    """Return the acceptance that earlier statements prove together with the row's text; None if they add nothing."""
     own = Dated(row["accepted_at"], row["acceptance_rule"])
     possible = _possible(row)
     for statement in statements:
@@ -117,7 +115,7 @@ def _settled(row: Mapping[str, Any], statements: Sequence[Mapping[str, Any]]) ->
 
 
 def _possible(filing: Mapping[str, Any]) -> set[datetime]:
-    """Every instant, in whole seconds, that the acceptance of a filing may have been by its text."""
+    """Return every instant, in whole seconds, that the acceptance of a filing may have been by its text."""
     naive = dating.wall_clock(filing["acceptance_raw"]) if filing["acceptance_rule"] in UNPROVEN else None
     every = {filing["accepted_at"]} if naive is None else {naive.replace(tzinfo=timezone.utc), _new_york(naive)}
     return {_whole(at) for at in every}

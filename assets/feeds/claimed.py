@@ -1,6 +1,6 @@
-"""What words that claim a date can mean, at the latest: with an offset exact, else by a clock that may be anywhere.
+"""The latest possible meaning of words that claim a date: exact with an offset, otherwise in an unknown time zone.
 
-For lane 3, whose sources spell dates as they like. Pure; what a claim proves is decided where it is made.
+For lane 3, whose sources spell dates in many ways. Pure; other modules decide what a claim proves.
 """
 
 import re
@@ -69,7 +69,7 @@ def _end_of_day(day: date, zone: ZoneInfo) -> datetime:
 
 
 def _days(spelled: str) -> list[date]:
-    """Every day a text without a time can mean."""
+    """Return every day that a text without a time can mean."""
     american, british = _AMERICAN.fullmatch(spelled), _BRITISH.fullmatch(spelled)
     slashed = _SLASHES.fullmatch(spelled)
     if american:

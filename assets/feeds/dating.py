@@ -1,7 +1,6 @@
-"""When outside items became public: the dating rules the sources share. Pure; each says by how much it may be late.
+"""When outside items became public: the dating rules of all sources. Pure; each rule states its maximum delay.
 
-No rule is ever early. Where a text leaves a choice the later reading counts, and where it leaves none there is no
-instant: `Unreadable`.
+No rule is ever early. If a text is ambiguous, the later reading counts; if it has no reading, it is `Unreadable`.
 """
 
 import re
@@ -57,7 +56,7 @@ ANY_HOUR_FORMS = frozenset({"EFFECT", "UPLOAD", "QUALIF", "CERT", "REVOKED", "DE
 
 
 class Dated(NamedTuple):
-    """An instant and the rule that decided it."""
+    """An instant and the rule that determined it."""
 
     instant: datetime
     rule: str
@@ -91,7 +90,7 @@ def end_of_day(published: date) -> datetime:
 
 
 def end_of_day_text(text: object) -> datetime:
-    """Return `end_of_day` of a date in ISO or basic form that an exchange's listing may state. Raises Unreadable."""
+    """Return `end_of_day` of a date in ISO or basic form from an exchange's listing. Raises Unreadable."""
     published = day(text)
     if published in EPOCH_DAYS:
         raise Unreadable("no plausible date")
@@ -99,7 +98,7 @@ def end_of_day_text(text: object) -> datetime:
 
 
 def rfc2822(text: object, since: datetime = ONLINE) -> datetime:
-    """Parse a mail or HTTP date with an offset: exact. `-0000` states none and is unreadable. Raises Unreadable."""
+    """Parse a mail or HTTP date with an offset: exact. `-0000` means no offset and is unreadable. Raises Unreadable."""
     if not isinstance(text, str) or _YEAR_OF_ZEROS.search(text):  # the parser takes the year 0001 for 2001
         raise Unreadable("no RFC 2822 date")
     try:
@@ -120,7 +119,7 @@ def iso(text: object, since: datetime = ONLINE) -> datetime:
 
 
 def new_york_clock(naive: datetime) -> datetime:
-    """Return the instant of a naive New York time; where New York has it twice, or not at all, the later one.
+    """Return the instant of a naive New York time; the later one if it occurs twice or not at all.
 
     Late by FOLD_BOUND at most, and only then. Raises Unreadable for times outside of the calendar.
     """
@@ -131,12 +130,12 @@ def new_york_clock(naive: datetime) -> datetime:
 
 
 def new_york_at(day_of_release: date, clock_time: time) -> datetime:
-    """Return the instant of a New York clock time on a day, such as 08:30. Exact, folds aside."""
+    """Return the instant of a New York time on a day, such as 08:30. Exact, except for folds."""
     return new_york_clock(datetime.combine(day_of_release, clock_time))
 
 
 def edgar_header(text: object) -> Dated:
-    """Date the <ACCEPTANCE-DATETIME> of an SGML header, always the New York clock. Exact. Raises Unreadable."""
+    """Date the <ACCEPTANCE-DATETIME> of an SGML header, always on New York's clock. Exact. Raises Unreadable."""
     spelled = text.strip() if isinstance(text, str) else ""
     if not _SGML.fullmatch(spelled):
         raise Unreadable("no SGML time")
@@ -168,7 +167,7 @@ def edgar(text: object, form: str | None = None) -> Dated:
 
 
 def wall_clock(text: str) -> datetime | None:
-    """Parse the digits of a text of EDGAR's JSON without their clock; None for what has an offset or no time."""
+    """Parse the digits of a text of EDGAR's JSON without their time zone; None if it has an offset or no time."""
     match = _CLOCK.fullmatch(text.strip())
     try:
         return datetime.fromisoformat(f"{match[1]}T{match[2]}{match[3] or ''}") if match else None

@@ -1,6 +1,6 @@
-"""The one factory that makes a Dagster asset of a feed: run with a scope and a mode as its config, shown as all assets.
+"""Makes a Dagster asset of a feed: its config is a scope and a mode.
 
-Which rows are public and what may be published is decided by the same code as everywhere.
+The same code as everywhere decides which rows are public and what may be published.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from resources.lake import LakeResource
 
 
 class FeedConfig(dg.Config):
-    """What a run of a feed is asked for: the fields of a scope as text, and where answers come from."""
+    """The config of a feed's run: the fields of a scope as text, and the source of answers."""
 
     mode: str = Field(default="replay", description="replay: captures alone; live: what no capture answers; refresh.")
     tickers: list[str] = Field(default_factory=list)
@@ -37,11 +37,11 @@ class FeedConfig(dg.Config):
 
     @property
     def asks_nothing(self) -> bool:
-        """Whether nothing is named, as in a run of all feeds of which only some are configured."""
+        """Whether the config names nothing, as in a run of all feeds of which only some are configured."""
         return self.scope() == Scope(max_pages=self.max_pages)
 
     def scope(self) -> Scope:
-        """Return the scope. Raises BadInput naming the invalid field."""
+        """Return the scope. Raises BadInput with the invalid field."""
         return Scope(
             tickers=tuple(self.tickers),
             ciks=tuple(self.ciks),
@@ -63,7 +63,7 @@ def _day(text: str, field: str) -> date | None:
 
 
 def source_of(feed: Feed) -> dg.AssetSpec:
-    """Return the provider as an asset, where lineage begins."""
+    """Return the provider as an asset, the start of the lineage."""
     return dg.AssetSpec(
         f"source_{feed.provider.name}",
         description=f"{feed.provider.base_url}, asked over HTTP; every answer is captured before it is parsed.",
@@ -73,7 +73,9 @@ def source_of(feed: Feed) -> dg.AssetSpec:
 
 
 def feed_asset(feed: Feed) -> dg.AssetsDefinition:
-    """Return the asset of one feed, named as its dataset. What a run covers is its config: it has no partitions."""
+    """Return the asset of one feed, with its dataset's name. Its config decides what a run covers, so it has no
+    partitions.
+    """
     dataset = feed.dataset
 
     @dataset_asset(

@@ -1,7 +1,7 @@
-"""What a feed is: which requests a run makes of a provider, and how the answers become source records.
+"""Feeds: the requests of a run to a provider, and how the answers become source records.
 
-Pure but for `collect`, which asks through the function it is handed. `assets.feeds.runs` runs a feed; a dataset's
-module (assets/external/<source>/<dataset>.py) fills in one `FEED`.
+Pure but for `collect`, which uses the function it receives. `assets.feeds.runs` runs a feed; a dataset's module
+(assets/external/<source>/<dataset>.py) defines one `FEED`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,9 +24,9 @@ Fetch = Callable[[Request], Capture]
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
-    """What a run was asked for. Every field is optional; a feed uses what it needs and refuses what it lacks.
+    """The requested scope of a run. Every field is optional; a feed uses the fields it needs and refuses missing ones.
 
-    date_from, date_to: New York days, both included. updated_since: an instant. options: what one feed alone knows.
+    date_from, date_to: New York days, both included. updated_since: an instant. options: specific to one feed.
     """
 
     tickers: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class Scope:
     options: Mapping[str, str] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the scope as JSON can hold it."""
+        """Return the scope as JSON data."""
         return {name: _plain(value) for name, value in vars(self).items()}
 
     @classmethod
@@ -84,8 +84,8 @@ def one_entity(unit: Unit) -> str:
 
 
 class Whole(NamedTuple):
-    """That an answer held all that there was of an entity (None: of all of them) within bounds of columns, each a
-    column, its first and its last value: both included, None is open, a date or an instant as its New York day.
+    """What an answer covers completely: an entity (None: all of them) within bounds of columns, each a column with its
+    first and last value (both included, None is open; a date or an instant is its New York day).
     """
 
     entity: str | None
@@ -93,26 +93,26 @@ class Whole(NamedTuple):
 
 
 def in_order(captures: Sequence[Capture]) -> bool:
-    """Return whether pages were answered one after the other; else records may lie between two sittings."""
+    """Return whether pages were answered in order; otherwise records may be missing between two sittings."""
     return all(capture.fetched_at <= other.fetched_at for capture, other in pairwise(captures))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Feed(Normaliser):
-    """One dataset's way from a provider.
+    """How one dataset is loaded from a provider.
 
-    units: what a scope falls into; raises BadInput when the scope lacks what the feed needs. collect: the captures of
-    a unit, by ordinary loops over pages; AnswerRefused ends the unit, with what came before kept. records: all of a
+    units: splits a scope into units; raises BadInput if the scope lacks what the feed needs. collect: the captures of
+    a unit, by ordinary loops over pages; AnswerRefused ends the unit and keeps earlier captures. records: all of a
     unit's captures as source records, each with the capture it came from; Unparsable ends the unit. Each record becomes
     one row or one gap by `locate` and `values`, as everywhere. after: datasets of the lake that date these records.
-    entity_of: the entity that a unit is all there is of; None where a unit is anything else, such as a day.
-    naming: how records are named whose source names them by nothing that lasts; `values` leaves that column out.
-    as_fetched: whether a content counts no earlier than its first capture, since only that proves what a claim says.
+    entity_of: the entity that a unit covers completely; None for other units, such as a day.
+    naming: how to name records without a lasting identifier in their source; `values` leaves that column out.
+    as_fetched: whether a content is available no earlier than its first capture, the only proof of it.
     example: a scope that its bundled answers (sample/external) answer.
-    whole: of what a unit's answers held all that there was, None where that can't be known; no captures mean the
-    provider's word that it has nothing. A record that a whole answer did not hold is dated after it, unless the
-    source's own clock proves its publication. Without it no answer proves that anything was missing.
-    among: what becomes of a unit's outcomes among all that the lake recorded before.
+    whole: what a unit's answers cover completely, or None if unknown; no captures mean that the provider states it has
+    nothing. A record that a complete answer did not contain is dated after it, unless the source's own clock proves its
+    publication. Without `whole` no answer proves that a record was missing.
+    among: adjusts a unit's outcomes by the lake's earlier statements.
     """
 
     provider: Provider

@@ -1,7 +1,7 @@
-"""Readers of providers' JSON: texts, names, numbers and days as their descriptions promise them, or Unreadable.
+"""Parsers of providers' JSON: texts, names, numbers and days in the promised form, or Unreadable.
 
-Unlike the graph's texts, a number here is a number and a missing value is null; nothing is guessed. Instants are read
-in assets.feeds.dating.
+Unlike in the graph, a number is a number and a missing value is null; nothing is guessed. assets.feeds.dating parses
+instants.
 """
 
 import math
@@ -37,7 +37,7 @@ def word(value: Any) -> str | None:
 
 
 def required(parser: Callable[[Any], Value | None]) -> Callable[[Any], Value]:
-    """Return the parser for a field that may not be missing: it raises Unreadable where the field is."""
+    """Return a parser for a required field, which raises Unreadable if it is missing."""
 
     def parse(value: Any) -> Value:
         parsed_value = parser(value)

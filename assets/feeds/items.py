@@ -1,6 +1,6 @@
-"""Helpers for answers that hold many records: what names one of them in evidence, and which of them come twice.
+"""Helpers for answers with many records: the name of a record in evidence, and repeated records.
 
-Pure. What an answer is lives in resources/http.
+Pure. resources/http defines answers.
 """
 
 import hashlib
@@ -31,10 +31,10 @@ OURS = frozenset(
 
 
 def evidence_of(run: RunFacts, record: Record, *parts: Any, content: Any = None) -> str:
-    """Return the evidence of one record: where its kind is asked for, the hash of its content, and its name.
+    """Return the evidence of a record: the address of the request, the hash of its content, and its name.
 
-    It is the same whatever else the answer held and whenever it was asked for. parts: the name, complete in its
-    dataset. told: what it tells, where that is not all of the record but OURS.
+    It does not depend on the rest of the answer or on the time of the request. parts: the name, complete in its
+    dataset. told: its content, if that is not all of the record but OURS.
     """
     again = (f"again-{record[TWICE]}",) if TWICE in record else ()
     name = "/".join("" if part is None else str(part) for part in (*parts, *again))
@@ -48,7 +48,9 @@ def evidence_of(run: RunFacts, record: Record, *parts: Any, content: Any = None)
 
 
 def parsed_or_text(parser: Callable[[Any], Hashable], value: Any) -> Hashable:
-    """Return the parsed value, so that two spellings of one thing are one key; its spelling where it can't be read."""
+    """Return the parsed value, so that two spellings of one thing are one key, or the spelling if it can't be
+    parsed.
+    """
     try:
         return parser(value)
     except Unreadable:
@@ -58,9 +60,9 @@ def parsed_or_text(parser: Callable[[Any], Hashable], value: Any) -> Hashable:
 def mark_repeats(
     came: Iterable[Came], key: Callable[[Record], Hashable], content: Callable[[Record], object] = dict
 ) -> Iterator[Came]:
-    """Yield the records, marked TWICE where an earlier one has the same key but another content.
+    """Yield the records, marked TWICE if an earlier one has the same key and other content.
 
-    The mark is how often that happened before. Two answers to one question would refuse the whole run.
+    The mark counts earlier ones. Without it, two answers to one question would refuse the whole run.
     """
     first: dict[Hashable, object] = {}
     count: dict[Hashable, int] = {}

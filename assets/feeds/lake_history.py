@@ -1,4 +1,4 @@
-"""What the lake recorded before, for records that say less than they should: read lazily, one version a run."""
+"""The lake's earlier statements, for records that state too little: read lazily, one version per run."""
 
 from collections.abc import Collection
 from typing import Any
@@ -12,15 +12,15 @@ from pitlake.lake.tables.query import calculator, columns, quoted, reading
 
 
 class LakeStatements:
-    """The statements of one lake version: the newest one when the first question is asked."""
+    """The statements of one lake version: the newest one at the first question."""
 
     def __init__(self, lake: Lake) -> None:
         self._lake = lake
         self._snapshot: Snapshot | None = None
 
     def __call__(self, dataset: Dataset, column: str, values: Collection[str]) -> list[dict[str, Any]]:
-        """Every revision of the rows with these values in a column, oldest first: the business columns, available_at
-        and observed_at.
+        """Return every revision of the rows with these values in a column, oldest first: the business columns,
+        available_at and observed_at.
         """
         if self._snapshot is None:
             try:

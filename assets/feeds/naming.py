@@ -1,8 +1,8 @@
-"""Names for records whose source gives them none that lasts: each takes the name under which the lake knows it.
+"""Names for records without a lasting name in their source: each takes the name under which the lake knows it.
 
-A name that depended on a record's neighbours, or on what may be corrected, would make an old record a new one when the
-answer changes, and show it twice in the past. So a record is matched with what the lake recorded before, and only one
-that is like nothing there gets a name of its own. Pure.
+If a name depended on neighbouring records or on values that may be corrected, a changed answer would make an old record
+a new one and show it twice in the past. A record is therefore matched with the lake's earlier statements, and only one
+without a match gets a new name. Pure.
 """
 
 import math
@@ -23,10 +23,10 @@ Outcome = tuple[Row | Gap, date | None]
 class Naming:
     """How one dataset's records are named.
 
-    column: the name, part of the identity. group: the columns whose records only the name tells apart. likeness: how
-    alike a record and an earlier statement are; the more alike are matched first, 0 is never matched. fresh: the name
-    of a record that is like none, given the names taken. order: in which order new records are named. id: the column
-    of the source's own id, which decides where it can; "" where there is none.
+    column: the name, part of the identity. group: the columns whose records only the name distinguishes. likeness: the
+    similarity of a record and an earlier statement; the most similar are matched first, 0 is never matched. fresh:
+    returns the name of an unmatched record, given the names taken. order: the order in which new records are named. id:
+    the column of the source's own id, which decides if possible; "" if there is none.
     """
 
     column: str
@@ -75,7 +75,7 @@ def _names(naming: Naming, rows: Sequence[Values], statements: Iterable[Values])
 
 
 def _choose_names(naming: Naming, rows: Sequence[Values], statements_of: Mapping[Any, Sequence[Values]]) -> list[Any]:
-    """The names of one group's rows: of all pairs of a row and a known name the most alike first, then fresh ones."""
+    """Choose the names of one group's rows: the most similar pairs of a row and a known name first, then new names."""
     ids = _ids(naming, rows)
     pairs = [
         (_alike(naming, row, statements, ids), -place, name)
@@ -99,8 +99,8 @@ def _ids(naming: Naming, rows: Iterable[Values]) -> set[Any]:
 
 
 def _alike(naming: Naming, row: Values, statements: Sequence[Values], present: Collection[Any]) -> float:
-    """How alike a row and a known record are. Equal ids prove that they are the same. Differing ones prove that they
-    are not only while the answer still has the known one: a correction may come under a new id, in place of the old.
+    """Return the similarity of a row and a known record. Equal ids prove that they are the same. Different ids prove
+    the opposite only while the answer still has the known one, because a correction may have a new id.
     """
     own, own_ids = _ids(naming, (row,)), _ids(naming, statements)
     if own & own_ids:
@@ -113,8 +113,8 @@ def _alike(naming: Naming, row: Values, statements: Sequence[Values], present: C
 def first_dated(group: tuple[str, ...], dated: str, *, moved_at_most: timedelta, step: timedelta) -> Naming:
     """Name records `first_stated`, by the day or instant in the column `dated` when they were first seen.
 
-    A record that has gone from its day is the one that came near it; one that finds its name taken has the next, a step
-    on.
+    A record that is missing from its day matches the one that appeared near it. If a name is taken, the next one is
+    used, a step later.
     """
 
     def likeness(row: Values, other: Values) -> float:

@@ -1,7 +1,7 @@
-"""When filings were released, as the lake knows it: what dates facts, search hits and earnings through their filing.
+"""The releases of filings that the lake knows, which date facts, search hits and earnings.
 
-Read lazily from the lake's reports and sec_filings, one company or ticker at a time. The earliest revision counts:
-every one of them is dated by a rule that is never early. Nothing is written here.
+They are read lazily from the lake's reports and sec_filings, for one company or ticker at a time. The earliest revision
+counts, because every one is dated by a rule that is never early. Nothing is written here.
 """
 
 from collections import defaultdict
@@ -35,7 +35,7 @@ OF_TICKER = "{company} AND form_type = '8-K' AND len(list_filter(items, lambda x
 
 
 class Filing(NamedTuple):
-    """What the lake knows of one filing: its acceptance, and what else says when it was released."""
+    """A filing in the lake: its acceptance, and further facts about its release."""
 
     accepted: Dated
     form_type: str | None
@@ -43,13 +43,13 @@ class Filing(NamedTuple):
     as_accepted: bool
 
     def release(self, filing_date: date | None) -> Release:
-        """Return the filing's release, by its own filing date, else by the given one."""
+        """Return the filing's release, by its own filing date, otherwise by the given one."""
         day = self.filing_date or filing_date
         return release(self.accepted, self.form_type, day, as_accepted=self.as_accepted)
 
 
 class LakeReleases:
-    """The releases of one lake version: the newest one when the first question is asked."""
+    """The releases of one lake version: the newest one at the first question."""
 
     def __init__(self, lake: Lake) -> None:
         self._lake = lake
@@ -58,9 +58,9 @@ class LakeReleases:
         self._earnings = lru_cache(COMPANIES_REMEMBERED)(self._releases)
 
     def release(self, accession_no: str, cik: str, filing_date: date | None = None) -> Release | None:
-        """Return when EDGAR released a filing of that CIK (10 digits); None when the lake does not know it.
+        """Return when EDGAR released a filing of that CIK (10 digits); None if the lake does not know it.
 
-        filing_date: as who asks knows it, where the lake knows none.
+        filing_date: the caller's, used if the lake has none.
         """
         filing = self._of_cik(cik).get(accession_no)
         return filing and filing.release(filing_date)
@@ -70,7 +70,9 @@ class LakeReleases:
         return KnownReleases({cik: dict(filings) for cik, filings in self._of_ciks(ciks).items()})
 
     def __call__(self, ticker: str, day: date) -> datetime | None:
-        """The release of the ticker's 8-K with item 2.02 accepted on that New York day, the last one of several."""
+        """Return the release of the ticker's 8-K with item 2.02 accepted on that New York day; the last one if there
+        are several.
+        """
         return self._earnings(ticker).get(day)
 
     def _releases(self, ticker: str) -> Mapping[date, datetime]:
@@ -96,8 +98,8 @@ class LakeReleases:
         return self._snapshot
 
     def _known(self, question: str, values: Mapping[str, Any], by: str = "''") -> dict[str, dict[str, Filing]]:
-        """By a column and accession number, from every dataset that knows acceptances: of one filing the statement with
-        a filing date, else the earliest.
+        """Return filings by a column and accession number, from every dataset with acceptances: per filing the
+        statement with a filing date, otherwise the earliest.
         """
         snapshot = self._lake_version()
         filings: defaultdict[str, dict[str, Filing]] = defaultdict(dict)
@@ -125,16 +127,16 @@ class LakeReleases:
 
 @dataclass(frozen=True)
 class KnownReleases:
-    """The releases of filings that were read from a lake before, by CIK and accession number; of no earnings."""
+    """Releases of filings that were read from a lake before, by CIK and accession number; without earnings."""
 
     filings: Mapping[str, Mapping[str, Filing]]
 
     def only(self, ciks: Sequence[str]) -> "KnownReleases":
-        """Return the same for some companies alone."""
+        """Return the releases of some companies only."""
         return KnownReleases({cik: self.filings[cik] for cik in ciks if cik in self.filings})
 
     def release(self, accession_no: str, cik: str, filing_date: date | None = None) -> Release | None:
-        """Return when EDGAR released a filing of that CIK; None when it is not known."""
+        """Return when EDGAR released a filing of that CIK; None if it is unknown."""
         filing = self.filings.get(cik, {}).get(accession_no)
         return filing and filing.release(filing_date)
 

@@ -1,6 +1,6 @@
-"""An earlier run of a feed parsed again from its captures with today's code, and how that differs from the lake.
+"""Parses an earlier run of a feed again from its captures with today's code, and compares the result with the lake.
 
-Nothing is fetched and nothing published: a run in mode replay publishes.
+Nothing is fetched or published: a run in mode replay publishes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,11 +32,11 @@ EXAMPLES = 20
 
 @dataclass
 class Difference:
-    """Compare today's outcomes of an earlier run's captures with the lake's rows of the same records.
+    """The comparison of today's outcomes of an earlier run's captures with the lake's rows.
 
-    same: rows the lake has with that content. changed: records the lake has with other content alone. added: records
-    the lake has not. redated: rows the lake dates otherwise than today's code does, although the content is the same.
-    gaps: how many records are gaps today. examples: one line each, as "kind identity column: lake's -> today's".
+    same: rows with the same content in the lake. changed: records that the lake has with other content only. added:
+    records that are missing from the lake. redated: rows with the same content and another date in the lake. gaps: the
+    number of records that are gaps today. examples: one line each, as "kind identity column: lake's -> today's".
     """
 
     same: int = 0
@@ -77,7 +77,7 @@ def reparse(feed: Feed, run_id: str, lake: Lake, store: CaptureStore) -> Differe
 
 
 def _captured_alone(client: HttpClient) -> Fetch:
-    """What was never captured ends its unit, as it did when it could not be fetched."""
+    """A request that was never captured ends its unit, like a failed request."""
 
     def fetch(request: Request) -> Capture:
         try:

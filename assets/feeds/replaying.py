@@ -1,7 +1,7 @@
-"""Which captures of a scope the lake has not read, and in which rounds they are replayed: in the order they were taken.
+"""The captures of a scope that the lake has not read, in rounds for a replay in the order they were taken.
 
-Each capture of a unit's first request begins a state: what the source said then. What was asked in the same sitting
-belongs to it, what was captured later does not. States of several units that were taken in one sitting are one round.
+Each capture of a unit's first request begins a state of the source. Captures of the same sitting belong to it, later
+ones do not. States of several units from one sitting are one round.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,8 +24,8 @@ SITTING = clock.micros(clock.EPOCH + timedelta(minutes=15))
 
 @dataclass(frozen=True)
 class State:
-    """What a source said of a unit when `capture` was taken. until: when the last of its answers was, in microseconds.
-    newest: whether no later answer to any of its requests is there.
+    """The state of a unit at its source when `capture` was taken. until: the time of its last answer, in microseconds.
+    newest: whether none of its requests has a later answer.
     """
 
     unit: Unit
@@ -35,7 +35,7 @@ class State:
 
 
 class _Asked(Exception):
-    """No error: it ends a unit at its first request."""
+    """Not an error: it ends a unit at its first request."""
 
     def __init__(self, request: Request) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class _Asked(Exception):
 
 
 def name(capture: Capture) -> str:
-    """Return the name that tells a capture from the others of its request."""
+    """Return a name that is unique among the captures of a request."""
     return _name(capture.request_key, clock.micros(capture.fetched_at))
 
 
@@ -57,7 +57,7 @@ def taken_at(capture: str) -> int:
 
 
 def read_by(lake: Lake, dataset: str, store: CaptureStore) -> frozenset[str]:
-    """Return the captures that began a state which the lake has read."""
+    """Return the captures beginning a state that the lake has read."""
     captures: set[str] = set()
     for run_id in {poll.run_id for poll in lake.polls(dataset)}:
         with suppress(BadInput):  # its captures are elsewhere
@@ -68,9 +68,7 @@ def read_by(lake: Lake, dataset: str, store: CaptureStore) -> frozenset[str]:
 def unread_rounds(
     feed: Feed, units: Sequence[Unit], store: CaptureStore, read: frozenset[str]
 ) -> tuple[list[list[State]], Mapping[str, str]]:
-    """Return the rounds of states that were not read, in the order they were taken; and the newest capture of each
-    unit.
-    """
+    """Return the rounds of unread states, in the order they were taken, and the newest capture of each unit."""
     states, newest = list[State](), dict[str, str]()
     with HttpClient(feed.provider, store, "replay") as client:
         for unit in units:
@@ -87,7 +85,7 @@ def unread_rounds(
 
 
 def _asked_again(feed: Feed, store: CaptureStore, key: str, at: int, following: int | None) -> bool:
-    """Whether an answer was refused and the question put again in the same sitting: what came then is what was said."""
+    """Whether an answer was refused and the request repeated in the same sitting; then the repeated answer counts."""
     if following is None or following > at + SITTING:
         return False
     capture = next(store.until(clock.from_micros(at)).newest_first(feed.provider.name, key))
@@ -95,7 +93,7 @@ def _asked_again(feed: Feed, store: CaptureStore, key: str, at: int, following: 
 
 
 def first_request(feed: Feed, unit: Unit) -> Request | None:
-    """Return what a unit asks first, None for one that asks nothing."""
+    """Return the first request of a unit, None if it has none."""
 
     def fetch(request: Request) -> Capture:
         raise _Asked(request)
@@ -110,7 +108,7 @@ def first_request(feed: Feed, unit: Unit) -> Request | None:
 def _state(
     feed: Feed, unit: Unit, client: HttpClient, store: CaptureStore, capture: str, at: int, following: int | None
 ) -> State:
-    """The state that a capture begins: its own answers are those of its sitting, before the next state begins."""
+    """Return the state that begins with a capture: the answers of its sitting, before the next state begins."""
     until = at
     while True:
         keys: set[str] = set()

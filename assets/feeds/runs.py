@@ -1,7 +1,7 @@
-"""Runs a feed over a scope: collects unit by unit, makes records rows or gaps, audits and publishes as one commit.
+"""Runs a feed over a scope: collects unit by unit, makes rows or gaps of records, audits, and publishes as one commit.
 
-The same audit and publish as the graph's runs; parsing captures again without publishing is `assets.feeds.reparse`.
-No Dagster here.
+Audit and publish are those of the graph's runs. `assets.feeds.reparse` parses captures again without publishing. No
+Dagster here.
 """
 
 import json
@@ -50,12 +50,12 @@ def run_feed(
 ) -> RunReport:
     """Replay the captures of a scope that the lake has not read, in the order they were taken, then fetch or replay it.
 
-    Each round of captures is published as one lake version, as it would have been when they were taken; so is the last
-    state, or nothing and the report says why. A round that is refused is left out, and one of the report's notes.
+    Each round of captures is published as one lake version, as it would have been when they were taken. The last state
+    is published too, or the report says why not. A refused round is left out and mentioned in the report's notes.
     observed_at: the clock of the last state. By default records are judged by the wall clock, those of a replay by when
     they were answered, and what is new is dated by the last of its answers: a replay is the same whenever it runs.
-    releases: what dates records by their filing; by default what the lake knows.
-    Raises BadInput for a scope or settings that do not do, NotCaptured in replay, LakeError; nothing is published then.
+    releases: the releases of filings; by default the lake's.
+    Raises BadInput for an invalid scope or settings, NotCaptured in replay, LakeError; nothing is published then.
     """
     dataset, units = feed.dataset, feed.units(scope)
     read = read_by(lake, dataset.name, client.store)
@@ -73,23 +73,23 @@ def run_feed(
 def run_once(
     feed: Feed, scope: Scope, client: HttpClient, lake: Lake, *, run_id: str, audits: Sequence[Audit] = ()
 ) -> RunReport:
-    """Fetch or replay a scope as it is, whatever else was captured: for callers who decide what is read in which order.
+    """Fetch or replay only this scope, whatever else was captured: for callers that decide the order of reading.
 
-    Raises as `run_feed`.
+    Raises the errors of `run_feed`.
     """
     run = _Run(feed, scope, client.store, lake, run_id, LakeReleases(lake), audits)
     return run.publish(feed.units(scope), client.fetch, client.mode, None)
 
 
 def nothing_asked(feed: Feed, lake: Lake, run_id: str, audits: Sequence[Audit] = ()) -> RunReport:
-    """Report a run that asked for nothing: it published nothing and saw nothing of its source."""
+    """Report a run without requests: it published nothing and polled nothing."""
     with lake.stage(feed.dataset, run_id) as stage:
         stage.poll(entities=())
         return concluded(stage, lake, lambda: None, clock.now, audits)
 
 
 def _but_the_last(rounds: Sequence[Sequence[State]], last: int) -> Iterator[Sequence[State]]:
-    """The rounds without what is read last anyway: the newest answers, if they came in the sitting of the last one."""
+    """Return the rounds without those read last anyway: the newest answers, if they came in the last sitting."""
     for states in rounds:
         left = [state for state in states if not (state.newest and state.until >= last - SITTING)]
         if left:
@@ -133,7 +133,7 @@ class _Run:
         observed_at: datetime | None,
         until: datetime | None = None,
     ) -> RunReport:
-        """Publish what units answer as one lake version. until: when what is replayed was captured."""
+        """Publish the answers of units as one lake version. until: when the replayed captures were taken."""
         feed, lake = self._feed, self._lake
         at = observed_at or until
         read_clock: Callable[[], datetime] = clock.now if at is None else lambda: at
@@ -192,7 +192,7 @@ class _Run:
         stage: Stage,
         seen: "_Seen",
     ) -> Whole | None:
-        """Fill the stage from a unit's answers; return which of them were complete."""
+        """Fill the stage from a unit's answers; return what they cover completely."""
         readable = refusal is None or refusal.gap_type == NO_DATA
         with collector_paused():
             for outcome, day in outcomes(self._feed, unit, captures, refusal, run):
@@ -204,19 +204,19 @@ class _Run:
         return self._feed.whole(unit, captures) if self._feed.whole and readable else None
 
     def keep_read(self) -> None:
-        """Keep which captures were read: once they are published, for a run that dies before reads them again."""
+        """Record which captures were read, once they are published. A run that dies before reads them again."""
         self._store.keep_run(self._run_id, self._feed.dataset.name, self._facts | {"read": sorted(self.read)})
 
 
 def _answered(captures: Sequence[Capture], now: datetime) -> datetime:
-    """When the last of these was answered; now, where there are none."""
+    """Return when the last of these was answered; now, if there are none."""
     return min(now, max((capture.fetched_at for capture in captures), default=now))
 
 
 def _poll(stage: Stage, looked: Sequence[tuple[Whole | None, str | None, int | None]]) -> None:
-    """Tell the stage what was looked at: not a unit that was last answered in an earlier sitting than others.
+    """Declare the polled part on the stage, without units that were last answered in an earlier sitting than others.
 
-    looked: of each unit what of it was whole, its entity, and when it was last answered, in microseconds.
+    looked: for each unit what it covers completely, its entity, and when it was last answered, in microseconds.
     """
     last = max((at for *_, at in looked if at is not None), default=0)
     for whole, entity, at in looked:
@@ -236,7 +236,7 @@ def _days(scope: Scope) -> tuple[date, date] | None:
 
 
 class _Seen:
-    """When what a run tells had all been seen: the latest of its answers and of the instants its records are dated."""
+    """The latest of a run's answers and of the dates of its records."""
 
     def __init__(self, read_clock: Callable[[], datetime]) -> None:
         self._read_clock = read_clock
@@ -249,7 +249,7 @@ class _Seen:
         )
 
     def last(self) -> datetime:
-        """Return the latest, never ahead of the clock; the clock where nothing was seen."""
+        """Return the latest, never after the current time; the current time if there is none."""
         now = self._read_clock()
         return min(now, self._last) if self._last else now
 
@@ -288,7 +288,7 @@ def outcomes(
 def _first_held(
     feed: Feed, unit: Unit, outcomes: Iterable[Outcome], captures: Sequence[Capture], run: RunFacts
 ) -> Iterator[Outcome]:
-    """The outcomes of one unit, none of them dated before the first capture that holds its content."""
+    """Yield the outcomes of a unit, none of them dated before the first capture that contains its content."""
     fetched_at = max(capture.fetched_at for capture in captures)
     first: dict[str, datetime] = {}
     for capture in captures:
@@ -313,7 +313,7 @@ def _first_held(
 
 
 def _not_yet(feed: Feed, row: Row) -> Gap:
-    """The gap of a row whose capture, by the provider's clock, was taken after this run saw it."""
+    """Return the gap of a row whose capture, by the provider's clock, was taken after this run."""
     return Gap(feed.future.type, feed.future.reason, row.evidence, None, day_of(row.available_at))
 
 

@@ -1,6 +1,6 @@
-"""The graph's datasets: one module each, with its Cypher and the pure functions that turn a record into a row or a gap.
+"""The graph's datasets: one module each, with its Cypher and the pure functions that make a row or a gap of a record.
 
-The file name is the dataset's name; nothing registers it.
+The file name is the dataset's name; there is no registry.
 """
 
 from functools import cache

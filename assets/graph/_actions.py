@@ -1,4 +1,4 @@
-"""What dividends and splits share: a day the node states, confirmed and closed by its Date. No dataset lives here."""
+"""Shared code of dividends and splits: a day stated by the node, confirmed by its Date. Independent of datasets."""
 
 from datetime import date
 from typing import Any
@@ -9,7 +9,7 @@ from pitlake.datasets import _shared as shared
 
 
 def place_action(evidence: str, ticker: Any, date_text: Any, date_nodes: Any, *, differs: str) -> Place:
-    """Return the close of the stated day, through a Date of that very day. date_nodes: its (date, close) pairs."""
+    """Return the close of the stated day, through a Date of exactly that day. date_nodes: its (date, close) pairs."""
     day = texts.leading_day(date_text)
     if texts.word(ticker) is None:
         return Place(evidence, day=day, reason=shared.NO_TICKER.reason)

@@ -1,8 +1,8 @@
-"""On which split basis a stored bar stands, proven, so that it can be brought back to what was traded.
+"""Proves the split basis of a stored bar, so that it can be converted back to the traded price.
 
-The graph keeps bars as adjusted by the splits that had executed when it loaded them, and not when that was. A bar no
-split has followed is as traded. For the others there are as many readings as splits; one of them is proven by a figure
-known to be as traded, or by how the bar goes on into a neighbour whose reading is proven. Pure.
+The graph stores bars adjusted by the splits that had executed when it loaded them, but not the time of the load. A bar
+without later splits is as traded. Any other bar has as many readings as splits. A figure that is known to be as traded
+proves one of them, or the continuity with a neighbour whose reading is proven. Pure.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -31,9 +31,9 @@ class Bar(NamedTuple):
 
 
 def factors(bars: Sequence[Bar], splits: Sequence[Split], traded: Mapping[date, float]) -> dict[date, float | None]:
-    """Return the factor that makes each stored price as traded, by day; None where that is not proven.
+    """Return the factor that makes each stored price as traded, by day; None if it is not proven.
 
-    bars: of one entity, in order of days. splits: executed by the look at them. traded: closes known to be as traded.
+    bars: of one entity, in order of days. splits: executed by the time of reading. traded: closes that are as traded.
     """
     readings = {bar.day: _readings(bar.day, splits) for bar in bars}
     factor_of: dict[date, float | None] = {}
@@ -49,9 +49,9 @@ def factors(bars: Sequence[Bar], splits: Sequence[Split], traded: Mapping[date, 
 
 
 def _readings(day: date, splits: Sequence[Split]) -> list[float]:
-    """By what the bar may have been divided: by none, one or more of the splits after it, in their order.
+    """Return the divisors that the bar may have: none, one or more of the splits after it, in their order.
 
-    Empty where a split that is not certain makes every reading doubtful.
+    Empty if an uncertain split makes every reading doubtful.
     """
     after = [split for split in splits if split.last > day]
     if any(split.ratio is None or split.first <= day for split in after):
@@ -84,7 +84,7 @@ def _spread(
 
 
 def _nearest(choices: Sequence[float], target: float, most: float, least: float) -> float | None:
-    """The one choice whose logarithm is near what is wanted, within `most`, while no other is nearer to it than
+    """Return the only choice whose logarithm is within `most` of the target, while no other is nearer to it than
     `least`; None without one.
     """
     ranked = sorted(choices, key=lambda factor: abs(log(factor) - target))
@@ -97,8 +97,8 @@ def _nearest(choices: Sequence[float], target: float, most: float, least: float)
 def _parted(
     earlier: Bar, later: Bar, factor_of: Mapping[date, float | None], shares: float | None, splits: Sequence[Split]
 ) -> bool:
-    """Whether two settled neighbours part as if a split that is on record near them lay on another day than it says:
-    then nothing is proven through them.
+    """Whether two settled neighbours differ as if a split on record near them were on another day than stated. Then
+    nothing is proven through them.
     """
     if shares is None:
         return True

@@ -1,6 +1,6 @@
-"""What earnings calls and their parts share: the call's identity, its place in time, and which of two nodes tells it.
+"""Shared code of earnings calls and their parts: the call's identity, its date, and which of two nodes counts.
 
-No dataset lives here.
+Independent of datasets.
 """
 
 import re
@@ -39,9 +39,9 @@ LONGEST_LAG_DAYS = -(-DEFAULT_LAG // timedelta(days=1)) + 1
 def place_call(record: Record, run: RunFacts, evidence: str) -> Place:
     """Return the call's start plus the publication lag.
 
-    A part without a call, a call without start or ticker is not a row.
+    A part without a call, and a call without start or ticker, is not a row.
 
-    Midnight, where it is stated or in New York, means a day without a time, which may be days before the call.
+    Midnight, in the stated zone or in New York, means a day without a time, which may be days before the call.
     """
     if record.get("call_node") is None:
         return Place(evidence, reason=contract.NO_CALL.reason)
@@ -60,7 +60,7 @@ def _is_midnight(text: Any, start: datetime) -> bool:
 
 
 def call_values(record: Record) -> dict[str, Any]:
-    """Return the columns that name the call."""
+    """Return the columns that identify the call."""
     ticker, start = texts.word(record["ticker"]), texts.instant(record["conference_datetime"])
     minute = start.astimezone(NEW_YORK).strftime("%Y-%m-%dT%H.%M") if start else ""
     return {"transcript_id": f"{ticker}_{minute}", "ticker": ticker, "conference_datetime": start}
@@ -84,7 +84,7 @@ RICHER_CALL = Contest(
 def part_extractor(
     dataset: Dataset, *, relation: str, label: str, fields: str, parsers: dict[str, Parser]
 ) -> Extractor:
-    """Return the extractor of a label that hangs on a Transcript by `relation`."""
+    """Return the extractor of a label that is linked to a Transcript by `relation`."""
     tail = f"MATCH (t)-[:{relation}]->(p:{label})\nRETURN p.id AS node, {fields},{CALL_FIELDS}"
     orphans = f"MATCH (p:{label})\nWHERE NOT EXISTS {{ (p)<-[:{relation}]-(:Transcript) }}\nRETURN p.id AS node"
 

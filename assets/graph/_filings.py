@@ -1,6 +1,6 @@
-"""What filings and their content share: the Cypher around a Report, its company, and the place its release gives.
+"""Shared code of filings and their content: the Cypher around a Report, its company, and the place of its release.
 
-No dataset lives here.
+Independent of datasets.
 """
 
 from functools import lru_cache
@@ -38,7 +38,7 @@ FILING_FIELDS = """
 
 
 def place_filing(record: Record, run: RunFacts, evidence: str) -> Place:
-    """Return the place of a filing or its content: EDGAR's release, by the form and the clock of the acceptance."""
+    """Return the place of a filing or its content: EDGAR's release, by the form and the time of the acceptance."""
     if texts.word(record.get("accession_no")) is None:
         return Place(evidence, reason=shared.NO_FILING.reason)
     accepted = texts.readable(texts.published, record["created"])
@@ -51,7 +51,7 @@ def place_filing(record: Record, run: RunFacts, evidence: str) -> Place:
 
 
 def filing_values(record: Record) -> dict[str, Any]:
-    """Return the columns every filing dataset begins with."""
+    """Return the first columns of every filing dataset."""
     cik, ticker = company(record)
     return {
         "accession_no": texts.word(record["accession_no"]),
@@ -62,9 +62,9 @@ def filing_values(record: Record) -> dict[str, Any]:
 
 
 def company(record: Record) -> tuple[str | None, str | None]:
-    """Return CIK and ticker of the primary filer, else of the first company referred to, else its own CIK.
+    """Return CIK and ticker of the primary filer, otherwise of the first referenced company, otherwise its own CIK.
 
-    Of several primary filers the one the filing names as its own wins, then the least CIK.
+    Of several primary filers the one that the filing names as its own wins, then the least CIK.
     """
     own = texts.readable(texts.cik, record.get("report_cik"))
     linked = linked_companies(record.get("filers")) or linked_companies(record.get("referenced"))
@@ -97,11 +97,11 @@ def required(values: dict[str, Any], *columns: str) -> dict[str, Any]:
 def content_extractor(
     dataset: Dataset, *, relation: str, label: str, fields: str, parsers: dict[str, Any], name: str = ""
 ) -> Extractor:
-    """Return the extractor of a label that hangs on a Report by `relation`.
+    """Return the extractor of a label that is linked to a Report by `relation`.
 
     `fields` are its properties, aliased by column.
 
-    name: the column that tells one content of a filing from another.
+    name: the column that distinguishes the contents of one filing.
     """
     tail = f"MATCH (r)-[:{relation}]->(s:{label})\nRETURN s.id AS node, {fields},{FILING_FIELDS}"
     orphans = f"MATCH (s:{label})\nWHERE NOT EXISTS {{ (s)<-[:{relation}]-(:Report) }}\nRETURN s.id AS node"

@@ -1,7 +1,7 @@
-"""What brings bars of the graph back to what was traded: looked up in the graph and in the lake, once a run.
+"""Converts bars of the graph back to traded prices, by facts from the graph and the lake, once per run.
 
-Only entities that were split are looked at, and those from the first day on that is asked for. What proves a bar is
-decided by `assets.graph._basis`.
+Only entities with splits are read, from the first requested day on. `assets.graph._basis` decides which bars are
+proven.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -38,16 +38,16 @@ Entity = tuple[str, str]  # label and id
 
 
 class ProvenFactors(NamedTuple):
-    """What to multiply the prices of an entity's bars with to have them as traded, by day; None: not proven.
+    """The factors that make an entity's bars as traded, by day; None: not proven.
 
-    Bars of other days are as traded since `since`, and nothing proves those before.
+    Bars of other days are as traded since `since`, and unproven before.
     """
 
     since: date
     factors: Mapping[date, float | None]
 
     def __call__(self, day: date) -> float | None:
-        """The factor of one bar."""
+        """Return the factor of one bar."""
         return self.factors.get(day, 1.0 if day >= self.since else None)
 
 
@@ -118,8 +118,8 @@ def _series(graph: GraphReader, entities: Collection[Entity], since: date) -> di
 
 
 def _closes(lake: Lake, entities: Mapping[Entity, EntitySplits]) -> dict[Entity, dict[date, float]]:
-    """Closes known to be as traded, by day: those that a source gives so, and those that the lake saw before any split
-    that could have changed them.
+    """Return closes that are as traded, by day: those of a source that states them so, and those that the lake saw
+    before any split that could have changed them.
     """
     statements, symbols = LakeStatements(lake), {entity_splits.symbol for entity_splits in entities.values()}
     raw: dict[str, dict[date, float]] = {}

@@ -1,6 +1,6 @@
-"""Dataset `calendar`: the graph's Date nodes. A day tells which trading day was planned next, by the exchange's rules.
+"""Dataset `calendar`: the graph's Date nodes. A day states the next planned trading day, by the exchange's rules.
 
-A closing that called that day off is a revision, public when the closed day was over. The graph names what came of it.
+A closing that cancelled that day is a revision, public when the closed day was over. The graph stores the final result.
 """
 
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ LONGEST = 14
 
 
 def split(record: Record) -> Iterator[Record]:
-    """Yield a day as planned, and once more for each closing that called off the day it had planned next."""
+    """Yield a day as planned, and again for each closing that cancelled its next planned day."""
     day, following = (texts.readable(texts.day, record[name]) for name in ("date", FOLLOWING))
     if day is None or following is None or not timedelta(0) < following - day <= timedelta(LONGEST):
         yield {**record, CLOSED: None}
@@ -89,7 +89,7 @@ def values(record: Record) -> dict[str, Any]:
 
 
 def closes_early(close_at: datetime) -> bool:
-    """Return whether a close comes before 16:00 New York."""
+    """Return whether a close is before 16:00 New York."""
     return close_at.astimezone(NEW_YORK).time() < REGULAR_CLOSE
 
 

@@ -1,4 +1,4 @@
-"""Dataset `companies`: snapshots of the Company nodes. Nothing upstream dates them, so observation does."""
+"""Dataset `companies`: snapshots of the Company nodes, dated by observation because nothing upstream dates them."""
 
 from typing import Any
 

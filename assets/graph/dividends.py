@@ -1,7 +1,7 @@
 """Dataset `dividends`: declared cash dividends, dated by the end of their declaration day.
 
-The graph does not say when it loaded an amount, so one that a split has followed may have been restated by it: it is
-dated by the newest split that the graph itself holds, whichever of the two datasets is loaded first.
+The graph does not say when it loaded an amount, so a later split may have restated it. Such an amount is dated by the
+newest split in the graph, whichever of the two datasets is loaded first.
 """
 
 from collections.abc import Mapping, Sequence
@@ -53,7 +53,7 @@ LastSplits = Mapping[str, datetime]
 
 
 def locate(record: Record, _run: RunFacts, last_splits: LastSplits) -> Place:
-    """Return the end of the declaration day, for the time of day is not stated; not before a later split."""
+    """Return the end of the declaration day, because the time is not stated, but not before a later split."""
     place = _actions.place_action(
         f"neo4j:Dividend:{record['dividend_id']}",
         record["ticker"],
@@ -68,7 +68,7 @@ def locate(record: Record, _run: RunFacts, last_splits: LastSplits) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """Return the business columns; an amount that is missing or 0.0 is what a failed parse upstream leaves behind."""
+    """Return the business columns. An amount that is missing or 0.0 results from a failed parse upstream."""
     amount = texts.readable(texts.number, record["cash_amount"])
     if not amount or amount < 0:
         raise RecordRefused(contract.NO_AMOUNT.reason)
@@ -77,7 +77,7 @@ def values(record: Record) -> dict[str, Any]:
 
 
 def extractor(last_splits: LastSplits) -> Extractor:
-    """Return the extractor that knows these splits. The day of a split may hold dividends of any day before it."""
+    """Return the extractor with these splits. The day of a split may contain dividends of any day before it."""
     days_of_splits = set(map(day_of, last_splits.values()))
 
     def trail_of(day: date) -> int:
@@ -94,7 +94,7 @@ def extractor(last_splits: LastSplits) -> Extractor:
 
 
 def prepared(graph: GraphReader, _lake: Lake, run: RunFacts, _days: Sequence[date]) -> Extractor:
-    """Return the extractor that knows every split the graph holds and that was public at the observation."""
+    """Return the extractor with every split of the graph that was public at the observation."""
     last_splits: dict[str, datetime] = {}
     for batch in graph.stream(SPLIT_NODES, {}, fetch_size=EXTRACTOR.batch):
         for node in as_dicts(batch):
@@ -110,7 +110,7 @@ def _names(node: Record) -> set[str]:
 
 
 def _public_at(split: Place) -> datetime | None:
-    """When a split was public; one that is not a row of `splits` counts from the end of its day."""
+    """Return when a split was public; one that is not a row of `splits` counts from the end of its day."""
     if split.available_at is not None or split.day is None:
         return split.available_at
     return end_of_new_york_day(split.day)

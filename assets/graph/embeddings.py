@@ -58,7 +58,7 @@ Digests = Mapping[tuple[str, str], str]
 
 
 def prepared(_graph: GraphReader, lake: Lake, run: RunFacts, _days: Sequence[date]) -> Extractor:
-    """Return the extractor that knows the lake's newest texts, by kind and id: an embedded text must be one of them."""
+    """Return the extractor with the lake's newest texts, by kind and id: an embedded text must be one of them."""
     try:
         snapshot = lake.snapshot()
     except LakeNotFound:
@@ -77,7 +77,7 @@ def prepared(_graph: GraphReader, lake: Lake, run: RunFacts, _days: Sequence[dat
 
 
 def _is_another(record: Record, digests: Digests) -> bool:
-    """Whether the lake knows the embedded text, and as another one."""
+    """Whether the lake has another text for the embedded one."""
     try:
         digest = digests.get((record["kind"], record["id"] if record["kind"] == "news" else exchange(record)["id"]))
     except RecordRefused:
@@ -88,7 +88,7 @@ def _is_another(record: Record, digests: Digests) -> bool:
 
 
 def locate(record: Record, run: RunFacts, digests: Digests) -> Place:
-    """Return where the embedded text belongs, if it is the one that the lake has."""
+    """Return the place of the embedded text, if it equals the lake's."""
     if record["kind"] == "news":
         place = news.locate(record, run)
     else:
@@ -113,7 +113,7 @@ def values(record: Record) -> dict[str, Any]:
 
 
 def exchange(record: Record) -> dict[str, Any]:
-    """Return the id of an exchange in `qa_exchanges`, whatever the node is called."""
+    """Return the id of an exchange in `qa_exchanges`, whatever the node's id."""
     try:
         sequence = qa_exchanges.sequence(record["sequence"])
     except Unreadable:
@@ -123,7 +123,7 @@ def exchange(record: Record) -> dict[str, Any]:
 
 
 def vector(value: Any) -> list[float]:
-    """Return a list of finite numbers, not all 0: without a direction no angle to it is defined. Raises Unreadable."""
+    """Return a list of finite numbers, not all 0, because a zero vector has no direction. Raises Unreadable."""
     if not isinstance(value, list) or not all(_is_finite(number) for number in value) or not any(value):
         raise Unreadable("no vector")
     return [float(number) for number in value]

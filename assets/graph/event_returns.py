@@ -1,4 +1,4 @@
-"""Dataset `event_returns`: what prices did after an event, from the return properties of its edges. Open mode only."""
+"""Dataset `event_returns`: price changes after an event, from the return properties of its edges. Open mode only."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -82,7 +82,7 @@ def locate(record: Record, _run: RunFacts, split_entities: SplitEntities) -> Pla
 
 
 def _one_basis(record: Record, happened: datetime, window_end: datetime, split_entities: SplitEntities) -> bool:
-    """Whether the return can be that of a holder, by its size and by what splits its window may cross."""
+    """Whether the return can be a holder's, by its size and by the splits that its window may contain."""
     percent = texts.readable(texts.first_number, record["value"])
     if percent is None:
         return True
@@ -114,12 +114,12 @@ def values(record: Record) -> dict[str, Any]:
 
 
 def extractor(split_entities: SplitEntities) -> Extractor:
-    """Return the extractor that knows these entities' splits."""
+    """Return the extractor with these entities' splits."""
     return replace(EXTRACTOR, locate=partial(locate, split_entities=split_entities), prepared=None)
 
 
 def prepared(graph: GraphReader, lake: Lake, run: RunFacts, days: Sequence[date]) -> Extractor:
-    """Return the extractor for these days, with what was split in the windows that end on them. Raises GraphError."""
+    """Return the extractor for these days, with the splits in the windows that end on them. Raises GraphError."""
     if not days:
         return extractor({})
     since = min(days) - LONGEST_WINDOW - CLOSE_BEFORE

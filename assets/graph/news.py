@@ -43,13 +43,13 @@ PARSERS = {
 
 
 def is_news(spelled: Any) -> bool:
-    """Return whether an id may be an article's: it is there, and no accession number of a stray filing."""
+    """Return whether an id may be an article's: it is present, and not the accession number of a stray filing."""
     name = texts.word(spelled)
     return name is not None and not FILING_ID.fullmatch(name)
 
 
 def locate(record: Record, _run: RunFacts) -> Place:
-    """Return the later of `created` and `updated`: the graph keeps the text of the last update alone."""
+    """Return the later of `created` and `updated`, because the graph stores only the text of the last update."""
     evidence = f"neo4j:News:{record['id']}"
     created = texts.readable(texts.published, record["created"])
     if created is None:

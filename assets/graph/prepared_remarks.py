@@ -1,4 +1,4 @@
-"""Dataset `prepared_remarks`: what management read out on a call, dated as the call."""
+"""Dataset `prepared_remarks`: management's prepared remarks on a call, dated like the call."""
 
 from assets.graph import _calls, texts
 from pitlake.datasets.prepared_remarks import DATASET

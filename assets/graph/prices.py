@@ -1,6 +1,6 @@
 """Dataset `prices`: daily bars on HAS_PRICE edges, as traded. The edge's daily_return is never read.
 
-A bar that splits have followed is brought back to what was traded, or is a gap where its basis is not proven.
+A bar followed by splits is converted back to the traded price, or is a gap if its basis is not proven.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ PARSERS = {"date": texts.day} | dict.fromkeys((*PRICES, "volume", "transactions"
 
 
 def locate(record: Record, _run: RunFacts, factors: Factors) -> Place:
-    """Return the later of the day's close and the bar's own stamp, both of which must lie on the bar's day."""
+    """Return the later of the day's close and the bar's own stamp, both of which must be on the bar's day."""
     evidence = f"neo4j:Date:{record['date']}/HAS_PRICE/{record['label']}:{record['entity_id']}"
     day = texts.leading_day(record["date"])
     close_at = texts.readable(texts.instant, record["close_at"])
@@ -81,7 +81,7 @@ def extractor(factors: Factors) -> Extractor:
 
 
 def prepared(graph: GraphReader, lake: Lake, run: RunFacts, days: Sequence[date]) -> Extractor:
-    """Return the extractor for these days, with the splits that followed them and what proves the bars before those."""
+    """Return the extractor for these days, with the splits after them and the proofs of the bars before those."""
     return extractor(_traded.factors(graph, lake, run, days))
 
 

@@ -1,4 +1,4 @@
-"""Dataset `qa_exchanges`: exchanges between questioners and management, dated as their call."""
+"""Dataset `qa_exchanges`: exchanges between questioners and management, dated like their call."""
 
 from assets.graph import _calls, texts
 from pitlake.datasets.qa_exchanges import DATASET

@@ -1,7 +1,7 @@
-"""Readers of the graph's spellings: numbers with separators, '1'/'0', "null", JSON in strings, three timestamp forms.
+"""Parsers of the graph's spellings: numbers with separators, '1'/'0', "null", JSON in strings, three timestamp forms.
 
-Each is pure: a property value goes in, a typed value or None (absent) comes out, and `Unreadable` says that something
-is there but is not what its field promises. Nothing is guessed.
+Each is pure: it returns a typed value, or None if the property is absent, or raises `Unreadable` if it is not what its
+field promises. Nothing is guessed.
 """
 
 import html
@@ -33,7 +33,7 @@ TEXTS_REMEMBERED = 16_384
 
 
 def is_absent(value: Any) -> bool:
-    """Return whether a property says nothing: missing, blank, NaN, or the upstream's word for a missing value."""
+    """Return whether a property is empty: missing, blank, NaN, or the upstream's word for a missing value."""
     if value is None:
         return True
     if isinstance(value, str):
@@ -43,7 +43,7 @@ def is_absent(value: Any) -> bool:
 
 
 def text(value: Any) -> str | None:
-    """Return prose unchanged, None when blank. The word "null" is kept: a headline may be just that."""
+    """Return prose unchanged, None when blank. The word "null" is kept, because a headline may consist of it."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
@@ -74,7 +74,7 @@ def number(value: Any) -> float | None:
 
 
 def plain_number(value: Any) -> str | None:
-    """Return a number's own digits without separators, so that no digit is lost to rounding; None when absent."""
+    """Return a number's digits without separators, so that no digit is lost to rounding; None when absent."""
     if is_absent(value):
         return None
     number(value)
@@ -115,10 +115,10 @@ def instant(value: Any) -> datetime | None:
 
     Nanoseconds are rounded up to the next microsecond, so that nothing is public before it was.
 
-    Read are `2024-01-04T13:48:33-05:00`, `2024-01-04 16:00:00-0500` and mixtures of the two. A date alone, a time
+    Accepted are `2024-01-04T13:48:33-05:00`, `2024-01-04 16:00:00-0500` and mixtures of the two. A date alone, a time
     without offset and an offset used nowhere on Earth are unreadable; the last would also escape the query windows,
-    which are widened by one day. So is what has no day in New York, or is in the calendar's last year, where nothing
-    can be added to it.
+    which are widened by one day. Instants without a New York day and those in the calendar's last year are unreadable
+    too.
     """
     return None if value is None else _instant(str(value))
 
@@ -146,7 +146,7 @@ def _instant(value: str) -> datetime | None:
 
 
 def published(value: Any) -> datetime | None:
-    """Return the `instant` at which an article, a filing or a call was published: none is older than 1990."""
+    """Return the `instant` at which an article, a filing or a call was published, 1990 or later."""
     moment = instant(value)
     if moment is not None and moment < _FIRST_PUBLISHED:
         raise Unreadable("no instant (implausible)")
@@ -159,7 +159,7 @@ def day(value: Any) -> date | None:
 
 
 def leading_day(value: Any) -> date | None:
-    """Return the day a text begins with, or None: where to file a record without a readable instant. Never raises."""
+    """Return the day a text begins with, or None: the file of a record without a readable instant. Never raises."""
     try:
         parsed_day = iso_day(str(value).strip()[:10])
     except Unreadable:
@@ -168,7 +168,7 @@ def leading_day(value: Any) -> date | None:
 
 
 def session_day(moment: datetime | None, claimed: date | None) -> bool:
-    """Return whether an instant lies on the New York day that a Date node claims for it."""
+    """Return whether an instant is on the New York day that a Date node states for it."""
     return moment is not None and claimed is not None and day_of(moment) == claimed
 
 
@@ -201,7 +201,7 @@ def json_array(value: Any) -> str | None:
 
 
 def json_or_text(value: Any) -> str | None:
-    """Return canonical JSON; a text that does not parse becomes a JSON string and costs nothing else of its record."""
+    """Return canonical JSON; a text that can't be parsed becomes a JSON string, and the record is still used."""
     try:
         return canonical_json(value)
     except Unreadable:
@@ -266,7 +266,7 @@ def cik(value: Any) -> str | None:
 
 
 def readable(parser: Callable[[Any], Any], value: Any) -> Any:
-    """Return the parser's value, or None where it is unreadable: for fields whose absence is a gap anyway."""
+    """Return the parser's value, or None if it is unreadable: for fields whose absence is a gap anyway."""
     try:
         return parser(value)
     except Unreadable:

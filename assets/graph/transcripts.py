@@ -1,4 +1,4 @@
-"""Dataset `transcripts`: one row per earnings call, whatever nodes the graph keeps of it."""
+"""Dataset `transcripts`: one row per earnings call, however many nodes the graph has for it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Dataset `xbrl_facts`: reported values, one record per Fact node however many contexts it hangs on."""
+"""Dataset `xbrl_facts`: reported values, one record per Fact node, however many contexts it is linked to."""
 
 from datetime import date, timedelta
 from functools import lru_cache
@@ -49,7 +49,7 @@ INFINITE_DECIMALS, NO_DECIMALS = 10**6, -(10**6)
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Return the filing's release. What makes a fact unusable, whatever it says, is decided here."""
+    """Return the filing's release. Facts that are unusable, whatever their value, are refused here."""
     if record.get("node") is None:
         place = _filings.place_filing(record, run, f"neo4j:Report:{record['accession_no']}")
         return _refused(place, contract.NO_FACTS if _complete(record) else contract.INCOMPLETE)
@@ -117,7 +117,7 @@ def _last_day(stored: Any) -> date:
 
 
 def qualifiers(record: Record) -> dict[str, Any]:
-    """Return axes and members. An axis without a member is a typed dimension, whose value the graph does not keep."""
+    """Return axes and members. An axis without a member is a typed dimension, whose value the graph does not store."""
     members = sorted({member for member in map(texts.word, record["members"] or ()) if member is not None})
     axes = {tuple(sorted(map(qualified_name, axes))) for axes in record["contexts"]}
     if len(axes) > 1:

@@ -109,7 +109,7 @@ class Agent:
             decision: The name to decide under (default: a new one). An interrupted decision is resumed.
             trigger: What started the turn.
             user: Whose conversation the turn belongs to.
-            event: What is being decided, if earlier attempts at it must not be seen.
+            event: The event to decide, if earlier attempts at it must be hidden.
             on_progress: Called with a line of text for each step.
 
         Raises:
@@ -160,7 +160,7 @@ class Agent:
     ) -> Decided:
         """Replay a decision from the tape with the memory of that time. Mode `live-tools` runs its tools again.
 
-        Raises Diverged naming the step or receipt field that differs, BadInput for a decision that is not on the tape.
+        Raises Diverged with the step or receipt field that differs, BadInput for a decision that is not on the tape.
         """
         inputs = self.tape.inputs(decision)
         turn = self._turn(read_only(self.memory), decision, inputs, mode)
@@ -324,7 +324,7 @@ class Agent:
 
 
 def load_receipt(text: str) -> DecisionReceipt:
-    """Parse a recorded receipt."""
+    """Parse a stored receipt."""
     fields = json.loads(text)
     return DecisionReceipt(**{**fields, "tools": tuple(fields["tools"]), "journal": tuple(fields["journal"])})
 

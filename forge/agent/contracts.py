@@ -36,7 +36,7 @@ class ScenarioChange(_Contract):
 
 
 class ViewUpdate(_Contract):
-    """What an output says about a View."""
+    """An output's statement about a View."""
 
     view_id: Annotated[str, Field(pattern=r"\AV-[0-9]{3,9}\z")]
     prior_confidence: Share
@@ -47,7 +47,7 @@ class ViewUpdate(_Contract):
 
 
 class ExpressionImplication(_Contract):
-    """What an output says about an Expression."""
+    """An output's implication for an Expression."""
 
     expression_id: Annotated[str, Field(pattern=r"\AE-[0-9]{3,9}\z")]
     action: Literal["hold", "adjust", "close", "review"]

@@ -23,7 +23,7 @@ SHOWN = 12
 
 @dataclass(frozen=True)
 class LoopLimits:
-    """When a loop stops. turns: requests to the model; repeats: of one identical call."""
+    """The limits of a loop. turns: requests to the model; repeats: of one identical call."""
 
     turns: int = 40
     repeats: int = 3
@@ -32,7 +32,7 @@ class LoopLimits:
 @dataclass
 class Conversation:
     """The next request's content. models: ids of the models that answered; tokens: used so far; role: of its requests;
-    stopped: why it ended without an answer.
+    stopped: the reason it ended without an answer.
     """
 
     system: str
@@ -78,7 +78,7 @@ class Conversation:
         return False
 
     def stop(self, last: str, why: End, reason: str = "") -> str:
-        """Stop the conversation and return a text that says why and lists what is known.
+        """Stop the conversation and return a text with the reason and what is known.
 
         reason: why it stopped, if more is known than the kind of end.
         """

@@ -1,7 +1,7 @@
-"""Forks: a decision made again with one input changed, and where the two differ.
+"""Forks: a decision repeated with one input changed, and the differences between the two.
 
-A fork runs on a copy of the memory of that time, so the real memory is not touched. Models answer from the tape as long
-as the requests are the same; tools run again, as of the decision's instant and lake version.
+A fork runs on a copy of the memory of that time, so the real memory does not change. Models answer from the tape as
+long as the requests are the same. Tools run again, as of the decision's instant and lake version.
 """
 
 import json
@@ -41,7 +41,7 @@ class ForkChange:
 
 @dataclass(frozen=True)
 class Difference:
-    """A step whose request or answer differs. change: how, in one line."""
+    """A step whose request or answer differs. change: the difference in one line."""
 
     lane: str
     step: int
@@ -85,7 +85,7 @@ class _Lane(Lane):
     tape: _Tape
 
     async def once(self, kind: Kind, request: Any, do: Callable[[], Awaitable[str]]) -> str:
-        """Return the tape's or the change's answer, else what `do` returns, and record what differs. Raises NoModel."""
+        """Return the answer of the tape, the change or `do`, and record what differs. Raises NoModel."""
         self.at += 1
         change, request_text = self.tape.change, canonical(request)
         recorded = next(
@@ -128,7 +128,7 @@ class _Lane(Lane):
 
 
 async def fork(agent: Agent, decision: str, change: ForkChange) -> Forked:
-    """Run a decision again with one input changed. agent: the one that made it.
+    """Run a decision again with one input changed. agent: the agent that made it.
 
     Raises BadInput for a decision or step that is not on the tape, and what `Agent.ask` raises.
     """

@@ -1,7 +1,7 @@
-"""The folder /help: what each kind of record is made of and what each source can be asked, as of the turn's instant.
+"""The folder /help: a page on each kind of record and each source, as of the turn's instant.
 
-The pages are generated from the dataclasses of records, the query catalogue and the lake, so that they say what writes
-and fetches accept. A page lists only series and tickers that were public at the instant.
+The pages are generated from the dataclasses of records, the query catalogue and the lake, so that they describe what
+writes and fetches accept. A page lists only series and tickers that were public at the instant.
 """
 
 import json
@@ -74,7 +74,7 @@ class HelpBackend:
         return path == FOLDER
 
     def entries(self, _path: str, query: str) -> list[DirEntry]:
-        """Return the pages, each with what it is about."""
+        """Return the pages, each with its subject."""
         if query:
             raise BadInput("query", "the help pages are listed whole", "leave it out")
         return [DirEntry(f"{name}.md", about) for name, (about, _) in self._pages.items()]
@@ -112,7 +112,7 @@ def record_page(kind: Kind) -> str:
 
 
 def source_page(source: Provider, at: At) -> str:
-    """Return the page on a source: its operations with one call each, and what the lake has for it at the instant."""
+    """Return the page on a source: its operations with one call each, and the lake's data for it at the instant."""
     lines = [f"# fetch('{source.name}', params)", source.summary, ""]
     if isinstance(source, QueryProvider):
         contents = Contents(at, {name for query in source.operations.values() for name in catalogue.get(query).reads})
@@ -149,7 +149,7 @@ def sources_line() -> str:
 
 
 class Contents:
-    """What the lake has of some datasets as of an instant: rows, the newest instant, and what a caller can name."""
+    """The lake's contents of some datasets as of an instant: rows, the newest instant, and names a caller can use."""
 
     def __init__(self, at: At, datasets: Iterable[str]) -> None:
         self._at, self._datasets = at, sorted(datasets)
@@ -177,11 +177,11 @@ class Contents:
         return sorted(str(name) for (name,) in session.sql(_NAMES[dataset]).rows()) if dataset in _NAMES else []
 
     def first(self, dataset: str, otherwise: str) -> str:
-        """Return the first name of a dataset, else another one."""
+        """Return the first name of a dataset, or a fallback."""
         return next((names[0] for name, _, _, names in self._facts if name == dataset and names), otherwise)
 
     def lines(self) -> Iterator[str]:
-        """Yield one line a dataset."""
+        """Yield one line per dataset."""
         if not self._facts:
             yield "There is no lake, or it can't be read: a fetch finds nothing."
         for name, count, newest, names in self._facts:
@@ -204,7 +204,7 @@ def _operation(source: QueryProvider, op: str, query: catalogue.Query, contents:
 
 
 def _value(parameter: catalogue.Parameter, contents: Contents) -> Any:
-    """Return a value for a required parameter, of what the lake has."""
+    """Return a value for a required parameter, from the lake's contents."""
     by_name: dict[str, Any] = {
         "series": contents.first("macro_observations", "GDP"),
         "ticker": contents.first("prices", "NVDA"),

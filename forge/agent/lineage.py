@@ -1,6 +1,6 @@
-"""The lineage of a decision: the rows it was given, what it wrote, and what became of that.
+"""The lineage of a decision: its input rows, its writes, and their consequences.
 
-Read from memory and the tape alone; nothing is fetched again.
+It reads only memory and the tape; nothing is fetched again.
 """
 
 import json
@@ -21,7 +21,7 @@ _POINTERS = ("view_id", "view", "expression", "links")
 
 @dataclass(frozen=True)
 class Edge:
-    """A dependency. relation: what the later item is to the earlier one."""
+    """A dependency. relation: of the later item to the earlier one."""
 
     earlier: str
     later: str
@@ -29,7 +29,7 @@ class Edge:
 
 
 def lineage(memory: Memory, tape: Tape, decision: str, at: datetime | None = None) -> list[Edge]:
-    """Return the edges from evidence to outcome, in the order of time. at: as of when (default: now).
+    """Return the edges from evidence to outcome, in chronological order. at: the instant (default: now).
 
     Raises BadInput for a decision that is not on the tape.
     """

@@ -1,4 +1,4 @@
-"""The loop: a model calls tools until it answers. It knows no provider, and every step is on the tape."""
+"""The loop: a model calls tools until it answers. It is independent of the provider, and every step is on the tape."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""The questions that Forge is asked on schedule: mornings, evenings and weekly, as of the scheduled instant."""
+"""Forge's scheduled questions: mornings, evenings and weekly, as of the scheduled instant."""
 
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo

@@ -94,7 +94,7 @@ Record untaken decisions as counterfactuals.
 
 @cache
 def forms() -> str:
-    """Return what writes and fetches take: the help pages, every source's operations, a View and an Expression."""
+    """Return the forms of writes and fetches: the help pages, every source's operations, a View and an Expression."""
     pages = " ".join(page_path(name) for name in page_names())
     return "\n".join(
         [
@@ -111,7 +111,7 @@ def forms() -> str:
 
 
 def dated(text: str, as_of: datetime, trained_to: str | None = None) -> str:
-    """Return a first message that begins with the instant it is asked as of.
+    """Return a first message that begins with the instant of the question.
 
     trained_to: the latest day of the model's training data, as YYYY-MM-DD; "" if unknown, None to leave it out.
     """
@@ -127,12 +127,12 @@ def dated(text: str, as_of: datetime, trained_to: str | None = None) -> str:
 
 
 def undated(message: str) -> str:
-    """Return what `dated` was given."""
+    """Return the original message of `dated`."""
     return message.partition("\n\n")[2] if message.startswith("AS OF ") else message
 
 
 def system_prompt(fs: ForgeFS, turn: int, prior: str | None) -> str:
-    """Return the system prompt of a turn. prior: the end of the session's history, None in its first turn."""
+    """Return the system prompt of a turn. prior: the last part of the session's history, None in its first turn."""
     views = [record for record in _records(fs, "views") if isinstance(record, View) and record.status == "active"]
     skills = "\n".join(f"  {entry.name.strip('/')}: {entry.meta}" for entry in fs.list_dir("/skills/"))
     sections = [
@@ -151,7 +151,7 @@ def system_prompt(fs: ForgeFS, turn: int, prior: str | None) -> str:
 
 
 def worst_calibration(fs: ForgeFS) -> str:
-    """Return one line on the category whose forecasts are furthest off, among those that chance does not explain."""
+    """Return one line on the category whose forecasts deviate most, among those that chance does not explain."""
     marks = [
         record
         for record in _records(fs, "calibration")
@@ -171,6 +171,6 @@ def _records(fs: ForgeFS, kind: str) -> list[Record]:
 
 
 def book_text(fs: ForgeFS) -> str:
-    """Return the book as text, approved Expressions that the PM has not entered yet included."""
+    """Return the book as text, including approved Expressions that the PM has not entered yet."""
     book = remembered_book(fs.remembered)
     return render(book) if book else "no positions are known"

@@ -1,4 +1,4 @@
-"""Sessions: which conversation a trigger belongs to, by the trigger's own clock, and what a turn sees of its past."""
+"""Sessions: the conversation of a trigger, by the trigger's clock, and the part of its past that a turn sees."""
 
 import re
 from dataclasses import dataclass, replace
@@ -62,7 +62,7 @@ def new(at: datetime) -> SessionContext:
 
 
 def history_tail(fs: ForgeFS) -> str | None:
-    """Return the session's earlier turns, or None: the newest whole, older ones short, as far as the budget reaches."""
+    """Return the session's earlier turns, or None: the newest in full, older ones shortened, within the budget."""
     if not fs.exists(HISTORY):
         return None
     turns, left = list[str](), MOST_PRIOR
@@ -95,17 +95,17 @@ def record_turn(
     exchange: tuple[str, str],
     stopped: str = "",
 ) -> None:
-    """Record a turn's question and answer, and that the session is active. Doing it again changes nothing.
+    """Record a turn's question and answer, and that the session is active. Repeating it changes nothing.
 
     Args:
-        memory: Where the session is recorded.
+        memory: The memory that records the session.
         fs: The turn's files.
         context: The session and turn.
-        trigger: What started the turn.
-        user: Whose session it is.
+        trigger: The trigger of the turn.
+        user: The owner of the session.
         at: The turn's instant.
         exchange: The question and the answer.
-        stopped: Why the turn ended without an answer.
+        stopped: The reason if the turn ended without an answer.
     """
     event, name = fs.remembered.event, f"{context.session_id}:{context.turn_number}"
     query, result = (UNSTORED.sub("", text) for text in exchange)

@@ -165,7 +165,7 @@ def replay(decision: str, live_tools: bool, lake: str | None, form: str) -> None
 )
 @run_option
 def why(decision: str, form: str) -> None:
-    """Show what a decision rests on and what became of it."""
+    """Show a decision's inputs and its consequences."""
     from forge.agent import lineage
 
     edges = lineage.lineage(_desk().memory(_desk().clock_of(decision)), _desk().tape, decision)
@@ -235,7 +235,7 @@ def doctor(form: str) -> None:
 
 
 def _clock(as_of: str | None) -> "Clock | None":
-    """Of the simulated memory that bears an instant's name; None, the live one, without an instant."""
+    """Return the simulated memory of an instant; None, the live one, without an instant."""
     from forge.core.clock import Simulated
     from pitlake.clock import instant, micros
 

@@ -35,7 +35,7 @@ lake_option = click.option(
 )
 @lake_option
 def approvals(form: str, lake: str | None) -> None:
-    """List what waits for your approval.
+    """List what is waiting for your approval.
 
     Expressions and lessons, each with its hash, and the risk that code computes from the market's bars.
     """

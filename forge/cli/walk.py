@@ -43,7 +43,7 @@ def backtest(  # noqa: PLR0913 - its options
     since: datetime, until: datetime, triggers: str, every: str, jobs: int, masked: bool, again: bool,
     name: str | None, lake: str | None,
 ) -> None:  # fmt: skip
-    """Decide a past period as of every instant a schedule asks.
+    """Decide a past period as of every scheduled instant.
 
     Memory is simulated. A run that was interrupted continues when started again.
     """

@@ -32,9 +32,9 @@ class Limits:
 class AccountSettings:
     """The account behind the book.
 
-    capital: USD at the start, None where no account is kept; costs_bp: basis points of a fill's value, for what code
-    executes; financing_rate: percent a year on borrowed cash; max_loss, max_drawdown: the loss since the start and
-    since the highest net asset value, in percent, at which code halts trading; None for no limit.
+    capital: USD at the start, None for no account; costs_bp: basis points of a fill's value, for what code executes;
+    financing_rate: percent a year on borrowed cash; max_loss, max_drawdown: the loss since the start and since the
+    highest net asset value, in percent, at which code halts trading; None for no limit.
     """
 
     capital: float | None = None

@@ -1,6 +1,6 @@
 """Semantic search over texts of memory: a cache of vectors by content and model, and the ranking of a search.
 
-Callers pass the texts that their turn can see. Missing vectors are computed again: nothing depends on the cache file.
+Callers pass the texts that their turn can see. Missing vectors are computed again, so the cache file may be removed.
 """
 
 import sqlite3

@@ -41,7 +41,7 @@ class _AtLine(BadInput):
 
 
 class LineFault(NamedTuple):
-    """What is wrong in one line of a record, and what to write instead."""
+    """The fault in one line of a record, and what to write instead."""
 
     line: int
     problem: str
@@ -52,7 +52,7 @@ class LineFault(NamedTuple):
 
 
 class RecordUnreadable(_AtLine):
-    """A text is not the record its path promises. others: what else is wrong with it, in the order of its lines."""
+    """A text is not the record its path promises. others: its further faults, in the order of lines."""
 
     def __init__(self, line: int, problem: str, next_step: str = "", others: Sequence[LineFault] = ()) -> None:
         super().__init__(line, problem, "\n".join([next_step, *map(str, others)]) if others else next_step)
@@ -91,7 +91,7 @@ class ApprovalNeeded(BadInput):
 
 
 class PositionHeld(BadInput):
-    """An agent wrote to an Expression that is held: the PM and code alone change it."""
+    """An agent wrote to an Expression that is held. Only the PM and code may change it."""
 
     def __init__(self, name: str) -> None:
         step = f"propose the change as /memory/expressions/new.md with 'adjusts: {name}' and have it reviewed"

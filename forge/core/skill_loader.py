@@ -25,7 +25,7 @@ _FRONT = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 
 @dataclass(frozen=True)
 class SkillMeta:
-    """What is known about a skill before it is loaded."""
+    """A skill's description, available before it is loaded."""
 
     name: str
     description: str
@@ -52,7 +52,7 @@ class LoadedSkill:
 
 
 class SkillLoader:
-    """The available skills. own: the PM's folder. Raises BadInput naming the file of a skill that can't be read."""
+    """The available skills. own: the PM's folder. Raises BadInput with the file of an unreadable skill."""
 
     def __init__(self, own: Path | None = None, ours: Path = OURS) -> None:
         folders = (own,) if own and (own / WHOLE).exists() else (ours, own)
@@ -64,7 +64,7 @@ class SkillLoader:
         return name.replace("_", "-")
 
     def meta(self, name: str) -> SkillMeta:
-        """Return what is known about a skill without loading it. Raises BadInput for an unknown name."""
+        """Return a skill's description without loading it. Raises BadInput for an unknown name."""
         skill = self.index.get(self.resolve_name(name))
         if skill is None:
             raise BadInput("skill", f"there is no skill {name[:60]!r}", choice(name, self.index))

@@ -1,7 +1,8 @@
 """The tape: everything a decision learns from outside, recorded once, before anything depends on it.
 
 Recording, resuming after a kill, strict replay and live-tools replay are one method, `Lane.once`. It is keyed by lane
-(who asks), step number and the canonical form of the request. SQLite, synchronous FULL; rows are never changed.
+(the agent or sub-agent), step number and the canonical form of the request. SQLite, synchronous FULL; rows are never
+changed.
 """
 
 import fcntl
@@ -141,7 +142,7 @@ class Tape:
 
     @contextmanager
     def claim(self, decision: str) -> Iterator[None]:
-        """Hold a decision while this process works on it. The operating system lets go of it when the process ends.
+        """Hold a decision while this process works on it. The operating system releases it when the process ends.
 
         Raises:
             BadInput: Another process, or another turn of this one, is working on it.
@@ -159,7 +160,7 @@ class Tape:
 
     @contextmanager
     def reserving(self) -> Iterator[None]:
-        """Let one process at a time choose a session and a turn."""
+        """Let one process at a time select a session and a turn."""
         with self._locked("reserving", blocking=True):
             yield
 
@@ -170,12 +171,12 @@ class Tape:
             return [name for (name,) in connection.execute(chosen, (session,))]
 
     def fail(self, decision: str, reason: str) -> None:
-        """Record why a decision was not answered. It can still be resumed."""
+        """Record why a decision has no answer. It can still be resumed."""
         with self._open() as connection:
             connection.execute("INSERT INTO failures VALUES (?, ?)", (decision, reason))
 
     def failure(self, decision: str) -> str | None:
-        """Return why a decision was not answered; None for one that was, or that is not known to have failed."""
+        """Return why a decision has no answer; None if it has one, or is not known to have failed."""
         chosen = "SELECT reason FROM failures WHERE decision = ? ORDER BY rowid DESC LIMIT 1"
         with self._open() as connection:
             row = connection.execute(chosen, (decision,)).fetchone()
@@ -183,7 +184,7 @@ class Tape:
 
     @contextmanager
     def _locked(self, name: str, *, blocking: bool) -> Iterator[Path | None]:
-        """Lock a file next to the tape; None where another holds it."""
+        """Lock a file next to the tape; None if another process has it."""
         folder = self.place.with_name(f"{self.place.name}-open")
         folder.mkdir(exist_ok=True)
         file = folder / name
@@ -222,7 +223,9 @@ class Tape:
             return [Used(*row) for row in rows], last
 
     def unanswered(self, since: datetime, until: datetime) -> list[Used]:
-        """Return the least that unanswered requests used: those under way, failed, or killed with their process."""
+        """Return the least that unanswered requests used: running ones, failed ones, and those killed with their
+        process.
+        """
         with self._open() as connection:
             return [Used(*row) for row in connection.execute(_UNANSWERED, (since.timestamp(), until.timestamp()))]
 
@@ -277,7 +280,7 @@ class Tape:
         return [f"{decision}:{step.lane}:{step.step}" for step in steps if json.loads(step.request)[0] == tool]
 
     def add_receipt(self, decision: str, receipt: str) -> str:
-        """Record a decision's receipt and return the one on the tape: the first is never replaced."""
+        """Record a decision's receipt and return the stored one; the first is never replaced."""
         with self._open() as connection:
             connection.execute("INSERT OR IGNORE INTO receipts VALUES (?, ?)", (decision, receipt))
         return self.receipt(decision) or receipt
@@ -306,7 +309,7 @@ class Tape:
             return dict(connection.execute(chosen, (decision,)).fetchall())
 
     def lane(self, decision: str, name: str = MAIN, mode: Mode = "record") -> "Lane":
-        """Return the lane of one asker in a decision's tape."""
+        """Return a lane of a decision's tape."""
         return Lane(self, decision, name, mode)
 
     def find_step(self, decision: str, lane: str, step: int) -> Step | None:
@@ -329,7 +332,7 @@ class Tape:
 
 
 class Lane:
-    """The steps of one asker. at: the number of the last step."""
+    """The steps of one agent or sub-agent. at: the number of the last step."""
 
     def __init__(self, tape: Tape, decision: str, name: str, mode: Mode) -> None:
         self.tape, self.decision, self.name, self.mode = tape, decision, name, mode
@@ -344,7 +347,7 @@ class Lane:
     async def once(self, kind: Kind, request: Any, do: Callable[[], Awaitable[str]]) -> str:
         """Return the recorded answer to a request, or call `do` and record its answer before returning it.
 
-        A live-tools replay runs tools again and compares their answers with the tape's. Raises Diverged.
+        A live-tools replay runs tools again and compares their answers with the tape. Raises Diverged.
         """
         self.at += 1
         request_text = canonical(request)
@@ -408,7 +411,7 @@ def digest(value: Any) -> str:
 
 
 def difference(then: Any, now: Any, where: str = "") -> str:
-    """Describe in one line where two JSON values first differ, and how."""
+    """Describe in one line the first difference of two JSON values."""
     if isinstance(then, dict) and isinstance(now, dict):
         for key in sorted({*then, *now}):
             if then.get(key) != now.get(key):

@@ -1,4 +1,4 @@
-"""When the settings schedule the agent: the same times for Dagster schedules and for walk-forward runs."""
+"""The times at which the settings schedule the agent, for Dagster and for walk-forward runs alike."""
 
 from dataclasses import dataclass
 from datetime import date, datetime, time

@@ -144,7 +144,7 @@ def _task(name: str, skill: str, **more: object) -> tuple[str, dict[str, object]
 
 
 def _writes(path: str, text: Callable[[float], str]) -> Step:
-    """A write of what follows from the value; without one, that it is missing."""
+    """Return a write that follows from the value; without a value, a note that it is missing."""
 
     def step(results: ToolResults) -> Answer:
         value = value_in(results)

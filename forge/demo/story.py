@@ -1,4 +1,4 @@
-"""The demo as it happens: each line is read from the tape, from memory, or from a command's answer."""
+"""The output of the demo: each line comes from the tape, from memory, or from a command's answer."""
 
 import asyncio
 import json
@@ -38,9 +38,10 @@ BOOK = Portfolio(id="state", gross=100.0, net=20.0, duration=2.0, factor_exposur
 
 
 def play(home: Path, lake: Lake, on_line: Callable[[str], None]) -> str:
-    """Play it; the last decision's name. home: an empty folder for memory and tape; lake: one with GDP of 2014.
+    """Play the story and return the last decision's name. home: an empty folder for memory and tape; lake: one with GDP
+    of 2014.
 
-    Raises BadInput for a lake without it and a folder that is in use, Diverged where a replay differs.
+    Raises BadInput for a lake without it and a folder that is in use, Diverged if a replay differs.
     """
     tape = Tape(home / "forge-tape.sqlite")
     if tape.decisions():
@@ -162,7 +163,7 @@ class _Story:
 
 
 def _lines(step: Step) -> Iterator[str]:
-    """A call and what it came to."""
+    """Return a call and its result."""
     name, arguments = json.loads(step.request)
     subject = next((arguments[key] for key in ("id", "target", "output", "path", "source") if key in arguments), "")
     lines = [line for line in step.answer.splitlines() if line.strip()]

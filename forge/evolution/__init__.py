@@ -1,1 +1,1 @@
-"""How skills change: lessons that agree, a test on later decisions, and the PM's approval of exactly one patch."""
+"""How skills change: agreeing lessons, a test on later decisions, and the PM's approval of exactly one patch."""

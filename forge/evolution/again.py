@@ -1,4 +1,6 @@
-"""The test of a skill change: decisions after its lessons, made again with it, judged by what came true."""
+"""The test of a skill change: decisions made after its lessons are repeated with it and compared with what came
+true.
+"""
 
 import shutil
 import tempfile
@@ -18,7 +20,7 @@ EVEN = 0.5
 
 
 async def run_trial(agent: Agent, proposal: Proposal) -> Trial:
-    """Test a proposal: each settled forecast made after its last lesson is made again with the change.
+    """Test a proposal: each settled forecast made after its last lesson is repeated with the change.
 
     A forecast whose question is not asked again counts as wrong. Raises NoModel if a model is needed, BadInput.
     """

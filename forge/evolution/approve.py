@@ -24,8 +24,8 @@ PASSED = "passed"
 def approve(memory: Memory, name: str, sha256: str, by: str, own: Path, untested: str = "") -> Proposal:
     """Apply a proposal.
 
-    sha256: of the changed skill's folder; own: the PM's folder of skills; untested: why to apply it without a passed
-    test. Raises BadInput saying what is missing; nothing is changed then.
+    sha256: of the changed skill's folder; own: the PM's folder of skills; untested: the reason to apply it without a
+    passed test. Raises BadInput with what is missing; nothing is changed then.
     """
     remembered, row, proposal = _waiting(memory, name, sha256)
     place = SkillLoader(own).meta(proposal.skill).path

@@ -28,7 +28,7 @@ class SkillChange(NamedTuple):
 class InForce:
     """A skill as of an instant.
 
-    sha256: of its folder; ours: whether it is as shipped; change: what made it so, None if no proposal did.
+    sha256: of its folder; ours: whether it is as shipped; change: the change that made it, None if no proposal did.
     """
 
     name: str

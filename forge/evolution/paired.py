@@ -1,4 +1,4 @@
-"""The statistics of a skill test: the same decisions with and without the change, judged by what came true."""
+"""The statistics of a skill test: the same decisions with and without the change, compared with what came true."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ class Pair:
 class Trial:
     """The result of a test.
 
-    better, worse: pairs that only one of them got right; p: the exact probability of such a result by chance; worse_in:
+    better, worse: pairs that only one arm got right; p: the exact probability of such a result by chance; worse_in:
     categories that got worse.
     """
 

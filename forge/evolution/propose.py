@@ -28,7 +28,7 @@ UNTESTED = "not tested: no model is configured"
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim about a skill. lessons: ids of those that support it; text: as in the first one."""
+    """A claim about a skill. lessons: ids of supporting lessons; text: from the first one."""
 
     skill: str
     text: str

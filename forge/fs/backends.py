@@ -121,7 +121,7 @@ class SkillsBackend:
         return path == "/skills/" or (folder is not None and folder.is_dir())
 
     def entries(self, path: str, query: str) -> list[DirEntry]:
-        """Return the files and folders in a folder, and what each skill is for."""
+        """Return the files and folders in a folder, and each skill's purpose."""
         if query:
             raise BadInput("query", "skills are listed whole", "leave it out")
         if path == "/skills/":

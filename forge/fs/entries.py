@@ -1,4 +1,4 @@
-"""Entries of listings, and what they show of a record."""
+"""Entries of listings, and the text they show of a record."""
 
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from forge.records import (
 
 
 class DirEntry(NamedTuple):
-    """An entry. name: of a file, or of a folder with a slash; meta: what is shown next to it."""
+    """An entry. name: of a file, or of a folder with a slash; meta: the text next to it."""
 
     name: str
     meta: str
@@ -39,5 +39,5 @@ _FORMATS: dict[type[Record], str] = {
 
 
 def format_meta(record: Record) -> str:
-    """Format what a listing shows of a record."""
+    """Format the listing's text of a record."""
     return _FORMATS.get(type(record), "").format(record)

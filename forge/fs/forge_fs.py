@@ -1,6 +1,6 @@
-"""ForgeFS: what a turn reads and writes, by path. Each root has its backend.
+"""ForgeFS: the reads and writes of a turn, by path. Each root has its backend.
 
-Reads see what the turn remembers. Writes go through the journal and are remembered at once.
+Reads see the turn's memory. Writes go through the journal and are visible at once.
 """
 
 from collections.abc import Sequence
@@ -93,7 +93,7 @@ class ReadFS:
 
 
 class ForgeFS(ReadFS):
-    """The files of one turn, readable and writable. actor: agent, pm or code; decides what may be written.
+    """The files of one turn, readable and writable. actor: agent, pm or code; determines the permitted writes.
 
     skills, help_pages: as in ReadFS.
     """

@@ -1,7 +1,7 @@
-"""Memory: an append-only journal, its batches in a lake of its own, and both as of an instant.
+"""Memory: an append-only journal, a lake of its published batches, and both as of an instant.
 
-`journal` writes, `chain` proves what was written, `flush` publishes, `remembered` is what one turn sees, `memory` is
-the entry point to them, and `effects` are the writes that follow from a write.
+`journal` writes, `chain` proves the rows, `flush` publishes, `remembered` is one turn's memory, `memory` is the entry
+point to them, and `effects` are the writes that follow from a write.
 """
 
 from forge.memory.chain import Fault, Row

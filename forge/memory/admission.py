@@ -1,4 +1,4 @@
-"""What may be written: text that can be stored and that the gate would return."""
+"""Checks of writes: the text can be stored, and the gate would return it."""
 
 import json
 import re
@@ -14,7 +14,7 @@ _KEY = re.compile(r'"(?:[^"\\]|\\.)*"(?=\s*:)')
 
 
 def admit(content: str) -> None:
-    """Raise ContentRefused naming the line, if a text may not be written."""
+    """Raise ContentRefused with the line, if a text may not be written."""
     if len(content) > MOST_CHARACTERS:
         raise ContentRefused(1, f"the text has {len(content):,} characters", f"keep it under {MOST_CHARACTERS:,}")
     if match := _UNSTORED.search(content):

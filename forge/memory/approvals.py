@@ -1,7 +1,7 @@
-"""The PM's decisions: what is pending, approving and rejecting. No tool of a model leads here.
+"""The PM's decisions: pending items, approving and rejecting. No tool of a model can call this.
 
-An Expression becomes active only with clean guardrails, a review of exactly its content, and the PM's approval of that
-content, all checked in the transaction that activates it.
+An Expression becomes active only without guardrail violations, with a review of exactly its content, and with the PM's
+approval of that content, all checked in the transaction that activates it.
 """
 
 import os
@@ -46,7 +46,7 @@ Claims = Callable[[Expression], tuple[Violation, ...]]
 
 
 def unchecked(_expression: Expression) -> tuple[Violation, ...]:
-    """Return no violation: there is no market to compute with."""
+    """Return no violation, because there is no market to compute with."""
     return ()
 
 
@@ -94,7 +94,7 @@ def approve(
 ) -> None:
     """Make an Expression active. sha256: of exactly the approved content, or its first characters, as in `pending`.
 
-    Raises BadInput saying what is missing; nothing is written then.
+    Raises BadInput with what is missing; nothing is written then.
     """
     _decide(memory, name, sha256, by, guardrails, "", claims)
 
@@ -150,13 +150,13 @@ def _decide(
 
 
 def change_held(memory: Memory, name: str, by: str, guardrails: Guardrails, terms: Mapping[str, object]) -> Expression:
-    """Change a held position by the PM's own word; return it as it stands then.
+    """Change a held position on the PM's behalf and return the new record.
 
     Args:
         terms: New `stop`, `target` and `expires`; or an `exit_reason`, which closes the position.
 
     Raises:
-        BadInput: Nothing of that name is held, or the new terms break a guardrail.
+        BadInput: No position of that name is held, or the new terms break a guardrail.
     """
     if not KINDS["expressions"].names(name):
         raise BadInput("id", f"{name[:40]!r} is not an Expression", "give one such as E-001")

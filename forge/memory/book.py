@@ -1,4 +1,4 @@
-"""The book as it stands: the PM's positions and the approved Expressions that the PM has not entered yet."""
+"""The current book: the PM's positions and the approved Expressions that the PM has not entered yet."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -13,7 +13,7 @@ PORTFOLIO = KINDS["portfolio"].path("state")
 
 
 def remembered_book(remembered: Remembered) -> Portfolio | None:
-    """Return the book of a turn's memory, approved Expressions included; None where the PM has given none."""
+    """Return the book of a turn's memory, including approved Expressions; None without a book from the PM."""
     row = remembered.newest(PORTFOLIO)
     portfolio = cast("Portfolio", remembered.record(row)) if row else None
     return with_approved(portfolio, held_in(remembered).values())

@@ -1,7 +1,7 @@
-"""The chain: every row of a journal is hashed with the one before it, so that later changes are detected.
+"""The chain: every row of a journal contains the hash of the row before it, so that later changes are detected.
 
-A row is judged by its own hash, by the next row's copy of that hash, and by its instant. So one altered or back-dated
-row is found without rejecting its neighbours.
+A row is checked by its own hash, by the next row's copy of that hash, and by its instant. An altered or back-dated row
+is therefore found without rejecting its neighbours.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ class Row:
     """One write.
 
     seq: from 1, without gaps; written_at: microseconds since the epoch, strictly rising; kind: of the record, or
-    "files"; event: what was being decided; call_id, part: the call that wrote it, and which of its writes it is;
+    "files"; event: the event to be decided; call_id, part: the call that wrote it, and the number of the write;
     request_hash: of the call's request; cause: the transition it follows from, or "".
     """
 
@@ -58,9 +58,9 @@ def link(row: Row, prev: str) -> Row:
 
 
 def judge(rows: Sequence[Row], before: Row | None, prev: str) -> tuple[list[Row], list[Fault]]:
-    """Return the sound rows, and the faults of the others.
+    """Return the valid rows, and the faults of the others.
 
-    rows: in order of seq; before: the sound row that precedes them, if any; prev: its hash, or the journal's start.
+    rows: in order of seq; before: the valid row that precedes them, if any; prev: its hash, or the journal's start.
     """
     faults = dict(_faults(rows, before, prev))
     return [row for row in rows if row.seq not in faults], sorted(faults.values())

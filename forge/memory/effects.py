@@ -192,7 +192,7 @@ class Writer:
         return kind
 
     def _read(self, kind: Kind, path: str, content: str) -> Record:
-        """Parse a text: strictly what code writes, in any unambiguous spelling what an agent or the PM writes."""
+        """Parse a text: strictly for code, in any unambiguous spelling for an agent or the PM."""
         if self._actor == CODE:
             return parse(kind, content)
         draft = read_draft(kind, content, path.rpartition("/")[2].removesuffix(".md"))
@@ -222,7 +222,9 @@ class Writer:
                 raise ApprovalNeeded(record.id)
 
     def _check_agent(self, record: Record, path: str) -> None:
-        """Refuse what code and the PM alone may write: held positions, results, and the paths of trades not taken."""
+        """Refuse writes that only code and the PM may make: held positions, results, and the paths of trades not
+        taken.
+        """
         if isinstance(record, Counterfactual) and (_tracked(record) or _tracked(self._at(path))):
             step = f"write a new one with status: tracking and without {', '.join(TRACKED)}"
             raise RecordUnreadable(1, "the path of a Counterfactual is written by code", step)
@@ -267,7 +269,7 @@ class Writer:
         return row.seq if row else 0
 
     def _is_mine(self, row: Row) -> bool:
-        """Return whether an effect changed what this turn knew. Later writes of others stay invisible."""
+        """Return whether an effect changed a record this turn knew. Later writes of others stay invisible."""
         if row.part == 0 or not row.cause.endswith(row.path.rpartition("/")[2].removesuffix(".md")):
             return True
         earlier = self._remembered.newest(row.path)

@@ -36,9 +36,9 @@ def fills(remembered: Remembered) -> list[Fill]:
 
 
 def import_fills(memory: Memory, file: Path) -> int:
-    """Book the fills of a CSV file; those that were booked before count once. Return how many are new.
+    """Book the fills of a CSV file that were not booked before. Return their number.
 
-    Raises BadInput naming the first line that is wrong; nothing is booked then.
+    Raises BadInput with the first invalid line; nothing is booked then.
     """
     now = memory.read_instant(memory.journal.clock.now())
     remembered = memory.hydrate(now, session=PM)
@@ -55,7 +55,7 @@ def import_fills(memory: Memory, file: Path) -> int:
 
 
 def book_fills(memory: Memory, fills_by_cause: Mapping[str, Fill], actor: str = CODE) -> int:
-    """Book fills in one transaction, except those whose cause was booked before. Return how many are new."""
+    """Book fills in one transaction, except those whose cause was booked before. Return the number of new ones."""
     now = memory.read_instant(memory.journal.clock.now())
     call = WriteCall(actor=actor, session=PM, call_id=f"fills:{os.urandom(10).hex()}", after=clock.micros(now))
 

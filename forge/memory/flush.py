@@ -1,6 +1,6 @@
-"""Flushing: rows of the journal that the lake lacks are published, through the ordinary gate and an audit of memory.
+"""Flushing: new rows of the journal are published, through the ordinary gate and an audit of memory.
 
-A row that is not as its journal wrote it becomes a gap; the other rows are published.
+A row that differs from its journal becomes a gap; the other rows are published.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -31,8 +31,8 @@ _STORED = ", ".join(name for name in Row.__dataclass_fields__ if name != "writte
 
 @dataclass(frozen=True)
 class Flushed:
-    """The result of a flush. version: the lake version that contains it; rows: how many were published; faults: the
-    gaps.
+    """The result of a flush. version: the lake version that contains it; rows: the number of published rows; faults:
+    the gaps.
     """
 
     version: int
@@ -41,7 +41,7 @@ class Flushed:
 
 
 def flush(journal: Journal, lake: Lake) -> Flushed:
-    """Publish new rows. Raises ClocksMixed, BadInput if the lake is another journal's, and what a publish raises."""
+    """Publish new rows. Raises ClocksMixed, BadInput if the lake is another journal's, and the errors of a publish."""
     newest = newest_published(lake, journal)
     rows = journal.rows(newest.seq if newest else 0)
     if not rows:

@@ -18,14 +18,14 @@ Span = tuple[datetime, datetime | None]
 
 
 def halted(remembered: Remembered) -> Halt | None:
-    """Return what halts trading, None where nothing does."""
+    """Return the current halt, None if trading is not halted."""
     row = remembered.newest(HALT)
     switch = cast("Halt", remembered.record(row)) if row else None
     return switch if switch and switch.status == "halted" else None
 
 
 def halted_spans(remembered: Remembered) -> tuple[Span, ...]:
-    """Return when trading was halted: from, and until, which is None while it is."""
+    """Return the times in which trading was halted: from and until; until is None while it still is."""
     spans: list[Span] = []
     for row in remembered.all(HALT):
         switch, written_at = cast("Halt", remembered.record(row)), remembered.written_at(row)
@@ -38,7 +38,7 @@ def halted_spans(remembered: Remembered) -> tuple[Span, ...]:
 
 
 def switch(memory: Memory, record: Halt) -> None:
-    """Halt or release trading. Raises BadInput for an empty reason, and for a release of what is not halted."""
+    """Halt or release trading. Raises BadInput for an empty reason, and for a release when trading is not halted."""
     reason = " ".join(record.reason.split())
     if not reason:
         raise BadInput("--reason", "is empty", "say why")

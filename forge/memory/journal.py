@@ -1,6 +1,6 @@
-"""The journal: where memory is written first. One row per write, with strictly rising instants in one chain.
+"""The journal: the first place of every write. One row per write, with strictly rising instants in one chain.
 
-A call writes all of its rows or none, and once: repeated, it returns the rows it wrote. SQLite or Postgres.
+A call writes all of its rows or none, and only once: repeated, it returns the rows it wrote. SQLite or Postgres.
 """
 
 import hashlib
@@ -39,10 +39,10 @@ _HEAD = sa.select(JOURNAL.c.seq, JOURNAL.c.written_at, JOURNAL.c.chain).order_by
 
 @dataclass(frozen=True, kw_only=True)
 class WriteCall:
-    """Who writes, and in which call.
+    """The writer and its call.
 
-    call_id: unique in its session; event: what is being decided, or ""; request_hash: of the call's request; after: the
-    turn's instant in microseconds; all writes are later than it.
+    call_id: unique in its session; event: the event to be decided, or ""; request_hash: of the call's request; after:
+    the turn's instant in microseconds; all writes are later than it.
     """
 
     actor: str
@@ -80,8 +80,8 @@ class Journal:
     def write(self, call: WriteCall, work: "Callable[[Writing], None]") -> tuple[Row, ...]:
         """Run `work`, which writes, in one transaction. Return the rows in order.
 
-        A call that has written already gets its rows again, and `work` does not run. Raises CallDiffers, what `work`
-        raises, ClockBehind, and BadInput if the memory is read-only, as that of a finished backtest.
+        A call that has written already receives its rows again, and `work` does not run. Raises CallDiffers, the errors
+        of `work`, ClockBehind, and BadInput if the memory is read-only, as that of a finished backtest.
         """
         if isinstance(self.clock, Finished):
             raise BadInput("memory", f"of {self.clock.name} is read-only", "select the live one with FORGE_LAKE")
@@ -105,15 +105,15 @@ class Journal:
         return self.write(hashed_call, lambda writing: writing.put(path, content, based_on=based_on))[0]
 
     def head(self) -> tuple[int, str]:
-        """Return the newest row's seq and hash; of an empty journal, 0 and its start."""
+        """Return the newest row's seq and hash; for an empty journal, 0 and its start."""
         with self._reading() as connection:
             last = connection.execute(_HEAD).first()
         return (last.seq, last.chain) if last else (0, self.start)
 
     def rows(self, after: int = 0, until: int | None = None) -> list[Row]:
-        """Return the rows with a seq over `after`, written at or before `until` (microseconds), in order, not judged.
+        """Return the rows with a seq over `after`, written at or before `until` (microseconds), in order and unchecked.
 
-        The row after them is included, since its copy of the last hash is evidence.
+        The next row is included, because its copy of the last hash is evidence.
         """
         chosen = sa.select(*_COLUMNS).where(JOURNAL.c.seq > after).order_by(JOURNAL.c.seq)
         if until is not None:
@@ -123,7 +123,7 @@ class Journal:
             return [Row(*row) for row in connection.execute(chosen)]
 
     def written_by(self, session: str, calls: str) -> list[Row]:
-        """Return the rows of a session's calls whose ids start with `calls`, in order, not judged."""
+        """Return the rows of a session's calls whose ids start with `calls`, in order and unchecked."""
         chosen = sa.select(*_COLUMNS).where(
             JOURNAL.c.session == session, JOURNAL.c.call_id.startswith(calls, autoescape=True)
         )
@@ -222,8 +222,8 @@ class Writing:
     def next_id(self, kind: str) -> str:
         """Return the next id of a kind: one more than the highest ever used.
 
-        In a turn that decides an event, that would reveal how much was written since. Its ids are derived from its
-        session and how many it has, far above the others.
+        In a turn that decides an event, this would reveal how much was written since. Its ids are therefore derived
+        from its session and its number of ids, far above the others.
         """
         record_kind, session = KINDS[kind], self._call.session
         if self._call.event:

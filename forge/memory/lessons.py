@@ -24,7 +24,7 @@ MOST_CLAIM, MOST_BODY = 300, 600
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson as it stands. author: who wrote this text; decision: the PM's on exactly this content, "" for none."""
+    """A current lesson. author: the writer of this text; decision: the PM's on exactly this content, "" for none."""
 
     record: ProcessKnowledge
     sha256: str
@@ -39,13 +39,15 @@ class Lesson:
 
 
 def one_line(text: str, most: int) -> str:
-    """Return a text without line ends, bounded, so that it cannot pass for a part of the prompt around it."""
+    """Return a text without line breaks and with limited length, so that it cannot look like a part of the prompt
+    around it.
+    """
     words = " ".join(text.split())
     return words if len(words) <= most else f"{words[: most - 1]}…"
 
 
 def lessons(remembered: Remembered) -> list[Lesson]:
-    """Return the active lessons that weigh enough to be used, heaviest first."""
+    """Return the active lessons with enough weight to be used, heaviest first."""
     decisions = _decisions(remembered)
     active_lessons = []
     for path in remembered.paths(KINDS["pk"].folder):
@@ -58,7 +60,7 @@ def lessons(remembered: Remembered) -> list[Lesson]:
 
 
 def approved_lessons(remembered: Remembered) -> list[Lesson]:
-    """Return the lessons that the PM approved exactly as they stand, heaviest first."""
+    """Return the lessons whose current text the PM approved, heaviest first."""
     return [lesson for lesson in lessons(remembered) if lesson.decision == "approved"]
 
 
@@ -72,7 +74,7 @@ def decide(memory: Memory, name: str, sha256: str, by: str, reason: str = "") ->
     """Approve exactly one content of a lesson, or, with a reason, reject it.
 
     Raises:
-        BadInput: There is no such lesson, or it says something else by now.
+        BadInput: There is no such lesson, or its text has changed.
     """
     remembered = memory.hydrate(memory.read_instant(memory.journal.clock.now()))
     path = KINDS["pk"].path(name)

@@ -70,9 +70,9 @@ class Memory:
 
         Args:
             as_of: The instant up to which rows are visible.
-            session: Whose files are visible.
-            event: What is being decided; earlier attempts at it are left out.
-            version: Read this lake version alone, for a replay.
+            session: The session whose files are visible.
+            event: The event to decide; earlier attempts at it are left out.
+            version: Read only this lake version, for a replay.
             turn: The turn's instant, if it differs from as_of.
 
         Raises:
@@ -94,8 +94,8 @@ class Memory:
         return Remembered(rows, lake_clock.instant(turn) if turn else at, session, event, head)
 
     def read_instant(self, at: datetime) -> datetime:
-        """Return the instant to read as of. A simulated clock may stand before its newest write, which counts as
-        visible.
+        """Return the instant to read as of. A simulated clock may be before its newest write, which is visible
+        nevertheless.
         """
         newest = self.journal.rows(max(0, self.journal.head()[0] - 1))
         if self.journal.clock.name == LIVE or not newest:
@@ -107,7 +107,7 @@ class Memory:
         return self.journal.written_by(session, f"{decision}:")
 
     def flush(self) -> Flushed:
-        """Publish what is not published yet. Raises ClocksMixed, and what a publish raises."""
+        """Publish the rows that are not published yet. Raises ClocksMixed, and the errors of a publish."""
         return flushing.flush(self.journal, self.lake)
 
     def audit(self) -> list[Fault]:

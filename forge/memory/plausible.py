@@ -1,7 +1,7 @@
-"""What can never be right in a View or an Expression, although each of its fields is valid.
+"""Impossible contents of a View or an Expression, although each of its fields is valid.
 
-A View's question must be answerable: by a column that its query has, on a day that is not over. A stop stands on the
-losing side of entry and target, and the loss that it implies is at most twice the loss that is stated.
+A View's question must be answerable: by a column of its query, on a day that is not over. A stop must be on the losing
+side of entry and target, and the loss that it implies is at most twice the stated loss.
 """
 
 import re
@@ -25,7 +25,7 @@ _PRICES = re.compile(r"\$?[0-9][0-9,.]*(?:-[0-9]{2}\+?)?(?![0-9]*\s*%)")
 
 
 def implausible(record: Record, before: Record | None, as_of: datetime) -> Iterator[RecordFault]:
-    """Yield what can't be right. before: the record's last text; as_of: the turn's instant."""
+    """Yield the impossible contents. before: the record's last text; as_of: the turn's instant."""
     if isinstance(record, View) and record.settles:
         yield from _question(record, before, as_of)
     elif isinstance(record, Expression) and record.status not in ENDED and not _same_terms(record, before):
@@ -33,7 +33,7 @@ def implausible(record: Record, before: Record | None, as_of: datetime) -> Itera
 
 
 def price(text: str) -> float | None:
-    """Return the one price that a text states, in decimals or 32nds, or None."""
+    """Return the only price in a text, in decimals or 32nds, or None."""
     prices = _PRICES.findall(text)
     if len(prices) != 1:
         return None

@@ -1,4 +1,4 @@
-"""What one turn remembers: every text as of its instant, and its own writes. Nothing else ever appears in it."""
+"""The memory of one turn: every text as of its instant, and its own writes. Nothing else ever appears in it."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -23,9 +23,9 @@ class Head:
 
 
 class Remembered:
-    """Memory as of an instant. session: whose files and writes these are; event: what is being decided.
+    """Memory as of an instant. session: the session of these files and writes; event: the event to be decided.
 
-    What other sessions wrote about `event` is left out, since they are attempts at the same decision.
+    Other sessions' writes about `event` are left out, because they are attempts at the same decision.
     """
 
     def __init__(self, rows: Iterable[Row], as_of: datetime, session: str, event: str, head: Head) -> None:

@@ -75,7 +75,7 @@ class Provided:
 
 
 def is_too_long(reason: str) -> bool:
-    """Return whether a provider refused a request because it is longer than the model's window."""
+    """Return whether a provider refused a request because it exceeds the model's context window."""
     return bool(_TOO_LONG.search(reason))
 
 

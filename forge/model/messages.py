@@ -42,7 +42,7 @@ class Answer:
     """A model's answer. model: the id that the provider states; tokens as the provider counts them.
 
     carried: its parts in order, if some of them, such as thinking, must be sent back to the provider unchanged. The
-    tape keeps them too.
+    tape stores them too.
     """
 
     text: str
@@ -63,7 +63,7 @@ class Returned:
 
     @property
     def failed(self) -> bool:
-        """Whether the tool could not do what it was asked, so that providers mark the result as an error."""
+        """Whether the tool failed, so that providers mark the result as an error."""
         return bool(_FAILED_RESULT.match(self.text))
 
 

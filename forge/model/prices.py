@@ -1,4 +1,4 @@
-"""What tokens cost: from the settings, else from genai-prices, a list maintained by the makers of pydantic-ai."""
+"""Prices of tokens: from the settings, otherwise from genai-prices, a list maintained by the makers of pydantic-ai."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -9,7 +9,9 @@ MILLION = 1_000_000
 
 
 def price(model: str, own: Mapping[str, Price]) -> Price | None:
-    """Return dollars per million tokens of `provider:id`, None if unknown. Tiered prices count at the highest tier."""
+    """Return dollars per million tokens of `provider:id`, None if unknown. For tiered prices the highest tier
+    counts.
+    """
     return own.get(model) or _listed(model)
 
 

@@ -1,4 +1,4 @@
-"""Which model plays which role, and how its client is created. Each role's model can be configured.
+"""The model of each role, and the creation of its client. Each role's model can be configured.
 
 A model is named `anthropic:<id>` or `openai:<id>`. Append `@http://…/v1` for another server with the same API,
 including a local one. Keys come from the environment.
@@ -52,7 +52,7 @@ class Routing:
         return f"set {KEYS[provider]}, or set another model in {VARIABLE.format(role.upper())}"
 
     def model(self, role: str) -> Model:
-        """Return the model for a role. Raises NoModel saying what to set."""
+        """Return the model for a role. Raises NoModel with what to set."""
         from forge.model.call import Provided
 
         if problem := self.missing(role):

@@ -1,6 +1,6 @@
 """A scripted model for tests and the demo, which labels it as scripted.
 
-It shows that the plumbing works, and nothing about judgement.
+It shows that the parts work together, not good judgement.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ Script = Sequence[Answer] | Callable[[Request], Answer]
 
 
 class Scripted:
-    """Gives prepared answers in order, or those of a function. asked: every request so far."""
+    """Gives prepared answers in order, or those of a function. asked: all requests so far."""
 
     def __init__(self, script: Script, name: str = "1") -> None:
         self.id = f"scripted:{name}"

@@ -37,7 +37,7 @@ class Taped:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A model of which there are only recorded answers."""
+    """A model that exists only as recorded answers."""
 
     id: str
     problem: Exception
@@ -77,7 +77,7 @@ class Retrying:
 
 @dataclass(frozen=True)
 class Models:
-    """The models of a decision: real ones while it is recorded, the tape's own when it is replayed."""
+    """The models of a decision: real ones while it is recorded, taped ones when it is replayed."""
 
     tape: Tape
     decision: str

@@ -16,7 +16,7 @@ def all_providers() -> Mapping[str, Provider]:
 
 
 def provider(name: str) -> Provider:
-    """Return a provider by name. Raises BadInput listing the valid names."""
+    """Return a provider by name. Raises BadInput with the valid names."""
     try:
         return all_providers()[name]
     except KeyError:

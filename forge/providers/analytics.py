@@ -1,7 +1,7 @@
 """Provider `analytics`: figures computed by forge.analytics from rows of the lake and numbers of the caller.
 
-A figure is public since its newest input row, and cites its rows. One computed only from the caller's numbers has the
-turn's instant and cites nothing.
+A figure is public since its newest input row, and cites its rows. A figure computed only from the caller's numbers has
+the turn's instant and cites nothing.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ Figures = list[dict[str, Any]]
 
 
 class InputsMissing(Exception):
-    """The lake lacks the inputs of a figure; the gaps say which."""
+    """The lake lacks the inputs of a figure; the gaps explain it."""
 
 
 class Inputs:
@@ -55,7 +55,7 @@ class Inputs:
         self.rows += rows
 
     def stamp(self) -> dict[str, Any]:
-        """Return when figures of these inputs became public, by which source, and their evidence."""
+        """Return when the figures became public, the source of that date, and the evidence of their inputs."""
         if not self.rows:
             return {"available_at": iso(self.at.as_of), "available_at_source": "provider_metadata"}
         newest = max(self.rows, key=lambda row: str(row["available_at"]))
@@ -150,7 +150,7 @@ def kelly(values: dict[str, Any], _inputs: Inputs) -> Figures:
 
 @dataclass(frozen=True)
 class Operation:
-    """A function that makes figures, the parameters it takes as an error names them, and an example of them."""
+    """A function that computes figures, its parameters as shown in errors, and an example."""
 
     figures: Callable[[dict[str, Any], Inputs], Figures]
     parameters: str
@@ -197,7 +197,9 @@ class Analytics:
     summary: str = "Curve, duration, option, payoff, scenario_tree, zscore, kelly: figures of rows and of your numbers."
 
     async def fetch(self, params: Params, at: At) -> FetchResult:
-        """The figures of one operation. params: `op`, and what it takes. Raises BadInput for anything else."""
+        """Return the figures of one operation. params: `op` and its parameters. Raises BadInput for other
+        parameters.
+        """
         return await asyncio.to_thread(self._fetch, params, at)
 
     def _fetch(self, params: Params, at: At) -> FetchResult:
@@ -261,7 +263,7 @@ def _leg(fields: dict[str, Any]) -> options.Leg:
 
 
 def _branches(items: Sequence[dict[str, Any]], budget: list[int]) -> tuple[scenarios.Branch, ...]:
-    """Parse branches. budget: how many the whole tree may still have, which also limits its depth."""
+    """Parse branches. budget: the number of further branches in the whole tree, which also limits its depth."""
     branches = []
     for item in items:
         budget[0] -= 1

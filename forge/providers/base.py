@@ -36,7 +36,7 @@ class At(Viewpoint):
     as_of: datetime
 
     def open(self, datasets: Sequence[str]) -> "Session":
-        """Open a session on these datasets. Raises what pitlake.connect raises."""
+        """Open a session on these datasets. Raises the errors of pitlake.connect."""
         return open_session(self, datasets=datasets)
 
 
@@ -44,8 +44,8 @@ class At(Viewpoint):
 class FetchResult:
     """The result of a fetch: rows and gaps that passed the lake's gate as of the instant.
 
-    receipts: one per query; asking it again returns the same bytes. notes: how the lake read the tickers asked for,
-    such as one that only a later list knows.
+    receipts: one per query; a replay returns the same bytes. notes: how the lake resolved the tickers, such as one that
+    only a later list knows.
     """
 
     source: str
@@ -63,7 +63,7 @@ class FetchResult:
 
     @property
     def available_at(self) -> str | None:
-        """When the newest row became public; None without rows."""
+        """The instant at which the newest row became public; None without rows."""
         return max((str(row["available_at"]) for row in self.rows), default=None)
 
     def format_full(self) -> str:
@@ -101,7 +101,7 @@ class Provider(Protocol):
     summary: str
 
     async def fetch(self, params: Params, at: At) -> FetchResult:
-        """Fetch data. Raises BadInput for invalid parameters, and what the lake raises."""
+        """Fetch data. Raises BadInput for invalid parameters, and the errors of the lake."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class QueryProvider:
         return catalogue.get(self.operations[op]).parameters
 
     async def fetch(self, params: Params, at: At) -> FetchResult:
-        """Run one operation. params: `op`, and what its query takes."""
+        """Run one operation. params: `op` and its query's parameters."""
         return await asyncio.to_thread(self._fetch, params, at)
 
     def _fetch(self, params: Params, at: At) -> FetchResult:
@@ -127,7 +127,7 @@ class QueryProvider:
 
 
 def parse_params(params: Params, operations: Mapping[str, object]) -> tuple[str, dict[str, Any]]:
-    """Return the requested operation and its values. Raises BadInput listing the valid operations."""
+    """Return the requested operation and its parameters. Raises BadInput with the valid operations."""
     values = {str(name): value for name, value in params.items()}
     op = values.pop("op", next(iter(operations)))
     if op not in operations:
@@ -136,7 +136,7 @@ def parse_params(params: Params, operations: Mapping[str, object]) -> tuple[str,
 
 
 def ask(query: catalogue.Query, values: Params, at: At) -> dict[str, Any]:
-    """Ask one named query and return rows, gaps, receipts and notes as FetchResult takes them.
+    """Run one named query and return rows, gaps, receipts and notes for FetchResult.
 
     Without rows, a gap names the datasets of the query that are empty as of the instant, if any.
     """

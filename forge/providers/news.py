@@ -10,14 +10,14 @@ MEANING = "meaning"
 
 
 class News(QueryProvider):
-    """The queries for articles, and the search by meaning, which embeds its text first."""
+    """The queries for articles, and the search by meaning, which first embeds its text."""
 
     def parameters(self, op: str) -> tuple[catalogue.Parameter, ...]:
         """Return the parameters that an operation takes."""
         return super().parameters("search" if op == MEANING else op)  # the vector is made of the query's words
 
     async def fetch(self, params: Params, at: At) -> FetchResult:
-        """Run one operation. params: `op`, and what its query takes; for meaning: `query`, `ticker`, `limit`."""
+        """Run one operation. params: `op` and its query's parameters; for meaning: `query`, `ticker`, `limit`."""
         if params.get("op") == MEANING:
             return await asyncio.to_thread(self._search_by_meaning, params, at)
         return await super().fetch(params, at)

@@ -1,4 +1,4 @@
-"""Commands of `pitlake` that need more than the kernel: one module a command, named in pyproject.toml.
+"""Commands of `pitlake` that need more than the kernel: one module per command, named in pyproject.toml.
 
-What they import at the top is light; the rest is imported when they run.
+Their top-level imports are light; the rest is imported when they run.
 """

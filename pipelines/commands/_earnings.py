@@ -1,4 +1,4 @@
-"""The work of `pitlake backfill earnings`: which releases are meant, and their runs. Imported when the command runs."""
+"""The work of `pitlake backfill earnings`: the selected releases and their runs. Imported when the command runs."""
 
 import tempfile
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which releases, and the anchors of their snapshots."""
+    """The selected releases, and the anchors of their snapshots."""
 
     tickers: frozenset[str]
     first: date
@@ -38,7 +38,7 @@ class Wanted:
 
     @classmethod
     def parsed(cls, tickers: str | None, first: str | None, last: str | None, anchors: str | None) -> Self:
-        """From the command's texts. Raises BadInput naming the option."""
+        """Parse the command's texts. Raises BadInput with the option."""
         choice = cls(
             frozenset(name.upper() for name in _named("--tickers", tickers)),
             _day("--from", first, date.min),
@@ -56,7 +56,7 @@ class Wanted:
 
     @property
     def command(self) -> str:
-        """What asks for just this, as it is typed."""
+        """Return the command line for exactly this selection."""
         options = {
             "--tickers": ",".join(sorted(self.tickers)),
             "--from": "" if self.first == date.min else self.first.isoformat(),
@@ -66,15 +66,16 @@ class Wanted:
         return " ".join(("pitlake backfill earnings", *(f"{name} {value}" for name, value in options.items() if value)))
 
     def includes(self, event: Event) -> bool:
-        """Whether a release is meant."""
+        """Return whether a release is selected."""
         day = clock.new_york_day(event.event_at)
         return (not self.tickers or event.ticker in self.tickers) and self.first <= day <= self.last
 
 
 def backfill(root: str | None, choice: Wanted, say: Callable[[str], None]) -> dict[str, int]:
-    """Run it, saying what is done and why a run failed; counts of releases, runs, failed runs, and the lake version.
+    """Run the backfill and report progress and reasons of failure; return the numbers of releases, runs and failed
+    runs, and the lake version.
 
-    Raises BadInput when no release matches, and for a DAGSTER_HOME that is not a home.
+    Raises BadInput if no release matches, and for an invalid DAGSTER_HOME.
     """
     lake = Lake(root)
     releases = events(lake)
@@ -101,7 +102,7 @@ def backfill(root: str | None, choice: Wanted, say: Callable[[str], None]) -> di
 
 
 def _run(instance: dg.DagsterInstance, lake: Lake, choice: Wanted, first: str, last: str) -> dg.ExecuteInProcessResult:
-    """One run of the job that the schedule and the sensor run too."""
+    """Run the job of the schedule and the sensor once."""
     wiring = dg.Definitions(
         assets=bundle_assets(EARNINGS),
         jobs=[earnings_bundles],
@@ -117,7 +118,7 @@ def _run(instance: dg.DagsterInstance, lake: Lake, choice: Wanted, first: str, l
 
 
 def _failures(result: dg.ExecuteInProcessResult) -> Iterator[str]:
-    """Why a run failed, a line a step, and where its log is."""
+    """Return why a run failed, one line per step, and where its log is."""
     if result.success:
         return
     for event in result.filter_events(lambda event: event.is_step_failure):
@@ -145,7 +146,7 @@ def _instance(running: ExitStack) -> dg.DagsterInstance:
 
 
 def _named(option: str, text: str | None) -> list[str]:
-    """What an option's comma list names; nothing for an option that was not given."""
+    """Return the items of an option's comma-separated list; none if it was not given."""
     names = [part.strip() for part in (text or "").split(",") if part.strip()]
     if text is not None and not names:
         raise BadInput(option, "names nothing", "name some, or leave the option out for all")

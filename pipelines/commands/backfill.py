@@ -1,6 +1,6 @@
-"""`pitlake backfill earnings`: snapshots and outcomes of releases, as few Dagster runs, in this process, at once.
+"""`pitlake backfill earnings`: snapshots and outcomes of releases, in few Dagster runs, in this process, at once.
 
-The runs are recorded in the instance that DAGSTER_HOME names, so that the UI shows them; no daemon is waited for.
+The runs are recorded in the instance at DAGSTER_HOME, so that the UI shows them. No daemon is needed.
 """
 
 import click

@@ -1,7 +1,8 @@
-"""`pitlake fetch --source S [--pit T] …`: one outside source asked as of an instant; stdout is the envelope alone.
+"""`pitlake fetch --source S [--pit T] …`: queries one outside source as of an instant; stdout contains only the
+envelope.
 
-Every fault is a gap and the exit code is 0, so that stdout always holds {data, gaps}, and in time: what
-is not done then is given up. What is asked and answered is pipelines.fetch's.
+Every failure is a gap and the exit code is 0, so that stdout always has {data, gaps}. Work that exceeds the time limit
+is abandoned. pipelines.fetch queries and answers.
 """
 
 import json
@@ -53,7 +54,7 @@ FLAGS = {
 
 
 def flags(command: Any) -> Any:
-    """Every flag as plain text: what is wrong with one is said by the envelope, not by the parser."""
+    """Declare every flag as plain text, because the envelope reports faults, not the parser."""
     command = click.option("--query", multiple=True, metavar="TEXT", help="A question; may be repeated.")(command)
     command = click.option("--live", is_flag=True, help=f"Allow the network; so does {LIVE_VARIABLE}=1.")(command)
     for name, text in reversed(FLAGS.items()):
@@ -62,10 +63,10 @@ def flags(command: Any) -> Any:
 
 
 class Forgiving(click.Command):
-    """A command whose faulty command lines still reach it, as `fault`, so that they are answered by the envelope."""
+    """A command that also receives faulty command lines, as `fault`, and answers them with the envelope."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """The parameters, or the one fault."""
+        """Return the parameters, or the one fault."""
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as fault:
@@ -100,7 +101,7 @@ def command(lake: str | None = None, words: tuple[str, ...] = (), fault: str = "
 
 
 def _in_time(lake: str | None, words: tuple[str, ...], options: dict[str, Any]) -> Answered:
-    """The answer, or a gap once the source's seconds and those of the work here are over."""
+    """Return the answer, or a gap once the source's seconds and those of the work here are over."""
     answers: list[Answered] = []
     asking = threading.Thread(target=lambda: answers.append(_answered(lake, words, options)), daemon=True)
     asking.start()
@@ -120,7 +121,7 @@ def _patience(options: dict[str, Any]) -> float:
 
 
 def _answered(lake: str | None, words: tuple[str, ...], options: dict[str, Any]) -> Answered:
-    """The boundary: whatever fails, the envelope says so and holds no data."""
+    """Answer, and turn every failure into an envelope without data."""
     options["query"] = list(options["query"])
     options["live"] = options["live"] or os.environ.get(LIVE_VARIABLE, "").strip() == "1"
     try:

@@ -1,6 +1,7 @@
-"""`pitlake reparse RUN DATASET`: an outside run parsed again from its captures with today's code, and what differs.
+"""`pitlake reparse RUN DATASET`: parses an outside run again from its captures with today's code, and shows
+differences.
 
-Reads captures and the lake; fetches and publishes nothing. What is compared is assets.feeds.reparse's.
+Reads captures and the lake; fetches and publishes nothing. assets.feeds.reparse compares.
 """
 
 import click

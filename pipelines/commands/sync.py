@@ -1,6 +1,6 @@
-"""`pitlake sync`: a lake filled from outside sources and kept up to date, whatever was there before.
+"""`pitlake sync`: fills a lake from outside sources and keeps it up to date.
 
-What is asked of whom, and in what order, is pipelines.sync's.
+pipelines.sync decides the requests and their order.
 """
 
 import os
@@ -80,7 +80,7 @@ def command(everything: bool, headers: str, split_basis: str | None, lake: str |
 
 
 def _alert(failures: Sequence[str]) -> None:
-    """Send what failed to the channels of alerts, if any is configured: the terminal may be unattended."""
+    """Send failures to the alert channels, if any is configured, because nobody may be watching the terminal."""
     from resources.notifier import VARIABLE, Notifier
 
     if os.environ.get(VARIABLE):
@@ -92,7 +92,7 @@ def _split(text: str | None) -> tuple[str, ...]:
 
 
 def _prices(text: str | None, split_basis: str | None) -> Path | None:
-    """The file of --prices. Raises BadInput where nothing says that its prices are as traded."""
+    """Return the file of --prices. Raises BadInput if nothing states that its prices are as traded."""
     if text is None:
         return None
     if split_basis is None:
@@ -104,7 +104,7 @@ def _prices(text: str | None, split_basis: str | None) -> Path | None:
 
 
 def _day(text: str | None) -> date | None:
-    """The day of --since; of a year its first. Raises BadInput."""
+    """Parse the day of --since; for a year its first day. Raises BadInput."""
     if text is None:
         return None
     try:

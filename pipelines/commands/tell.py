@@ -1,4 +1,4 @@
-"""`python -m pipelines.commands.tell`: `make run` failed, and perhaps no daemon runs that would tell people of it."""
+"""`python -m pipelines.commands.tell`: alerts that `make run` failed, because no daemon may be running to do so."""
 
 import sys
 
@@ -13,7 +13,7 @@ NO_RUN = "no run was begun; what it printed says why"
 
 
 def main() -> int:
-    """Report the failed runs that were not reported; if there are none, that none started. Always fails."""
+    """Report the failed runs that were not reported; if there are none, that no run started. Always fails."""
     notifier = Notifier()
     try:
         with dg.DagsterInstance.get() as instance:

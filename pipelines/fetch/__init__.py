@@ -1,5 +1,6 @@
-"""One question to one outside source, answered as the agents' envelope: from lake and captures first, then the source.
+"""One question to one outside source, answered with the agents' envelope: from lake and captures first, then the
+source.
 
-`asking` reads the question, `operations` says what each source can be asked, `answering` answers. This is
-`pitlake fetch`; feeds, lake and gate are others'.
+`asking` parses the question, `operations` lists what each source can answer, `answering` answers. This implements
+`pitlake fetch`.
 """

@@ -1,7 +1,7 @@
-"""Answer a question of `pitlake fetch` with the agents' envelope.
+"""Answers a question of `pitlake fetch` with the agents' envelope.
 
-Fetch or replay the source into the lake, then query an as-of session. Every failure becomes a gap. What leaves has
-passed the gate at the cut-off.
+It fetches or replays the source into the lake, then queries an as-of session. Every failure becomes a gap. The answer
+has passed the gate at the cut-off.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -41,7 +41,7 @@ Gaps = dict[tuple[str, str], dict[str, str]]
 
 @dataclass
 class FetchAnswer:
-    """An answer in progress: its gaps so far, the pages found for it, and the metadata that goes to stderr."""
+    """An answer in progress: its gaps so far, its pages, and the metadata for stderr."""
 
     pause: Callable[[float], None] | None = None
     gaps: Gaps = field(default_factory=dict)
@@ -49,11 +49,11 @@ class FetchAnswer:
     metadata: dict[str, Any] = field(default_factory=dict)
 
     def gap(self, kind: str, reason: str, query: str = "") -> None:
-        """Note a gap once. Raises BadInput for an unknown type."""
+        """Add a gap once. Raises BadInput for an unknown type."""
         self.gaps.setdefault((kind, reason), clean_gap(kind, reason, query or None))
 
     def gap_each(self, dropped: Iterable[tuple[str, str]], question: FetchQuestion) -> None:
-        """Note a gap for each type and reason of what became no item."""
+        """Add a gap for each type and reason of records that became no item."""
         for kind, reason in dropped:
             self.gap(kind, reason, question.summary())
 
@@ -94,7 +94,7 @@ def answer(
 
 
 def _known(gaps: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Drop `no_data` gaps if a source failed: it may have data."""
+    """Remove `no_data` gaps if a source failed, because it may have data."""
     failed = any(gap["type"] in ("upstream_error", "bad_input") for gap in gaps)
     return [gap for gap in gaps if not (failed and gap["type"] == "no_data")]
 
@@ -132,7 +132,7 @@ def _items(question: FetchQuestion, op: Operation, draft: FetchAnswer, lake: Lak
 
 
 def _into_lake(question: FetchQuestion, op: Operation, source: Feed, draft: FetchAnswer, lake: Lake) -> None:
-    """Publish what the captures, or with --live the source, answer."""
+    """Publish the answers of the captures or, with --live, of the source."""
     scope = op.scope(question)
     source.units(scope)  # refuses an invalid question early; a missing API key only disables live mode
     names = [op.dataset, *([op.synthesis] if op.synthesis and question.pit is None else [])]

@@ -1,6 +1,6 @@
-"""A question to an outside source, read from texts: every fault is a gap, and none of them lets anything through.
+"""A question to an outside source, parsed from texts: every fault becomes a gap and lets nothing through.
 
-Nothing is asked here.
+No request is sent here.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,7 +23,7 @@ THEMES: Mapping[str, tuple[str, ...]] = {
 
 
 class NotAsked(Exception):
-    """The question can't be put. `reason` says why, `kind` is the type of the gap it becomes."""
+    """The question can't be answered. `reason` says why, `kind` is the type of the gap it becomes."""
 
     def __init__(self, reason: str, *, kind: str = "bad_input") -> None:
         super().__init__(reason)
@@ -32,10 +32,10 @@ class NotAsked(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class FetchQuestion:
-    """One question. `pit` None is open mode, which is asked for by leaving it out; an unreadable one is refused.
+    """One question. `pit` None is open mode, selected by omitting it; an unreadable one is refused.
 
-    known_by: by whose lake it is answered, None for the newest.
-    texts: what single sources alone know (horizon, search filters), as given. live: whether the network may be used.
+    known_by: the state of the lake that answers, None for the newest. texts: options of single sources (horizon, search
+    filters), as given. live: whether the network may be used.
     """
 
     source: str
@@ -57,7 +57,7 @@ class FetchQuestion:
     live: bool = False
 
     def listed(self, name: str) -> tuple[str, ...]:
-        """One of the comma lists; empty when not given."""
+        """Return one of the comma-separated lists; empty if not given."""
         return self.lists.get(name, ())
 
     def summary(self) -> str:
@@ -72,9 +72,9 @@ class FetchQuestion:
 
 
 def read(options: Mapping[str, Any], words: Iterable[str] = ()) -> FetchQuestion:
-    """The question in the flags of a command line and in words (`EARNINGS symbol=AAPL`). Raises NotAsked.
+    """Parse the flags and words (`EARNINGS symbol=AAPL`) of a command line. Raises NotAsked.
 
-    given: texts by flag name with underscores, `query` a list of texts, `live` a boolean; None was not given.
+    given: texts by flag name with underscores, `query` a list of texts, `live` a boolean; None if not given.
     """
     flags = {name: value for name, value in options.items() if value not in (None, [], ())}
     pit, known_by = _pit(flags.pop("pit", None)), _known_by(flags)
@@ -103,12 +103,12 @@ def read(options: Mapping[str, Any], words: Iterable[str] = ()) -> FetchQuestion
 
 
 def patience(source: str, seconds: float) -> float:
-    """The seconds a source may take for all of a question: those given, but some need more than anybody would give."""
+    """Return the seconds a source may take for the whole question: the given ones, or more for slow sources."""
     return max(seconds, LEAST_SECONDS.get(source, 0.0))
 
 
 def _pit(text: Any) -> datetime | None:
-    """The cut-off. An empty or unreadable one is not the same as none: nothing is answered then."""
+    """Parse the cut-off. An empty or unreadable one is not the same as none: nothing is answered then."""
     if text is None:
         return None
     try:

@@ -1,8 +1,8 @@
-"""A provider's dates believed, where an operator set that for its source: items that no capture proves.
+"""Provider dates that an operator chose to trust for a source: items that no capture proves.
 
-Off by default and never of the lake's own datasets. A date without a clock counts at the end of its day in New York, so
-nothing of the day of the cut-off is shown. Each item says that its date is the provider's claim, and the lake's report
-counts them.
+This is off by default and never applies to the lake's own datasets. A date without a time counts at the end of its day
+in New York, so nothing of the cut-off's day is shown. Each item says that its date is the provider's claim, and the
+lake's report counts them.
 """
 
 import os
@@ -29,9 +29,9 @@ MARK = {"dated_by": "provider_claim"}
 
 
 def feed_by_claims(question: FetchQuestion) -> Feed | None:
-    """Return the feed whose dates are believed for a question, None where none are. Raises NotAsked.
+    """Return the feed whose dates are trusted for a question, or None. Raises NotAsked.
 
-    What a lake knew by an earlier instant is always asked of the lake.
+    Questions about an earlier state of the lake always use the lake.
     """
     chosen = {name.strip().lower() for name in os.environ.get(VARIABLE, "").split(",")} - {""}
     if unknown := sorted(chosen - FEEDS.keys()):
@@ -56,7 +56,7 @@ def claimed_rows(
 
 
 def note(lake: Lake, source: str, items: int) -> None:
-    """Count an answer's items in the lake, where there is one."""
+    """Record the number of an answer's items in the lake, if there is one."""
     with suppress(LakeNotFound):
         lake.head()
         lake.note_claims(source, items)

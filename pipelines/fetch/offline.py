@@ -1,6 +1,7 @@
-"""A provider's answer from a file: parsed and dated like a fetched one, filtered by the cut-off, never put in the lake.
+"""A provider's answer from a file: parsed and dated like a fetched one, filtered by the cut-off, never stored in the
+lake.
 
-What `--input-file` names.
+This implements `--input-file`.
 """
 
 import hashlib
@@ -25,10 +26,10 @@ EXCLUDED = "it became public after the cut-off"
 def from_file(
     question: FetchQuestion, op: Operation, source: Feed
 ) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
-    """The rows a file's answer becomes, by the cut-off, and the types and reasons of what becomes none.
+    """Return the rows of a file's answer by the cut-off, and the types and reasons of its gaps.
 
-    Raises NotAsked for a file that can't be read or is not an answer. The file is taken as the first answer; there
-    are no further pages.
+    Raises NotAsked if the file can't be read or is not an answer. The file is used as the first answer; there are no
+    further pages.
     """
     body = _body(question.input_file)
     requests: list[Request] = []
@@ -54,7 +55,7 @@ def from_file(
 def shown(
     question: FetchQuestion, op: Operation, source: Feed, results: list[Row | Gap]
 ) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
-    """Return those of the outcomes that are public by the cut-off, filtered, and the types and reasons of the rest."""
+    """Return the outcomes that are public by the cut-off, filtered, and the types and reasons of the rest."""
     rows = [result for result in results if isinstance(result, Row)]
     public = [row for row in rows if question.pit is None or row.available_at <= question.pit]
     gaps = [(result.type, result.reason) for result in results if isinstance(result, Gap)]

@@ -1,7 +1,7 @@
-"""What each outside source can be asked, and how its dataset answers: scope, filter, order and the item's fields.
+"""The operations of each outside source, and how its dataset answers: scope, filter, order and the item's fields.
 
-One entry of OPERATIONS a (source, operation). SQL here is our own over the dataset's view in an as-of session, values
-are always bound.
+OPERATIONS has one entry per (source, operation). The SQL is pitlake's own over the dataset's view in an as-of session,
+and values are always bound.
 """
 
 from collections.abc import Callable, Mapping
@@ -41,10 +41,9 @@ NEWEST = "available_at DESC"
 class Operation:
     """One operation of one source. `renamed`: our column -> the item's field; other columns keep their names.
 
-    record_type: stated in every item, "" for none. excluded: why nothing can be proven before now, "" where it can;
-    then only what was fetched before the cut-off is shown. synthesis: a dataset whose rows are added, in open mode
-    alone. unlimited: SQL for rows outside of the limit. by_address: `where` also takes $found, the addresses an
-    answer names.
+    record_type: stated in every item, "" for none. excluded: why nothing earlier can be proven, "" if it can; then only
+    rows fetched before the cut-off are shown. synthesis: a dataset whose rows are added, in open mode only. unlimited:
+    SQL for rows outside of the limit. by_address: `where` also takes $found, the addresses in an answer.
     """
 
     dataset: str
@@ -59,7 +58,7 @@ class Operation:
     by_address: bool = False
 
     def item(self, row: Row) -> dict[str, Any]:
-        """A row as an item: its clock first, as New York time with its offset."""
+        """Return a row as an item: its clock first, as New York time with its offset."""
         kind = self.record_type if isinstance(self.record_type, str) else self.record_type(row)
         moment = row["available_at"].astimezone(clock.NEW_YORK).isoformat()
         item = {self.renamed.get(name, name): value for name, value in row.items() if name != "available_at"}
@@ -67,7 +66,7 @@ class Operation:
 
 
 def operation(question: FetchQuestion) -> Operation:
-    """The operation a question names. Raises NotAsked naming those there are."""
+    """Return the operation of a question. Raises NotAsked with all operations."""
     source = ALIASES.get(question.source, question.source)
     operations = {op: entry for (of, op), entry in OPERATIONS.items() if of == source}
     if not operations:
@@ -83,12 +82,12 @@ def operation(question: FetchQuestion) -> Operation:
 
 
 def sources() -> list[str]:
-    """Every source, aliases included."""
+    """Return every source, including aliases."""
     return sorted({source for source, _ in OPERATIONS} | set(ALIASES))
 
 
 def _symbols(question: FetchQuestion) -> tuple[str, ...]:
-    """The tickers or series, in capitals unless their case tells shares apart."""
+    """Return the tickers or series, in capitals unless their case distinguishes shares."""
     cased = ALIASES.get(question.source, question.source) in CASED
     spelled = filter(None, (question.symbol, *question.listed("tickers")))
     symbols = tuple(dict.fromkeys(symbol if cased and not symbol.islower() else symbol.upper() for symbol in spelled))
@@ -107,7 +106,9 @@ def _ticker_is(question: FetchQuestion) -> Where:
 
 
 def _news_scope(question: FetchQuestion) -> Scope:
-    """A window of days, else what was updated since; without either since a while before the cut-off, or now."""
+    """Return a scope of days, otherwise of updates since an instant; without either since some time before the cut-off,
+    or now.
+    """
     since = question.updated_since
     if question.date_from is None and since is None:
         until = clock.now() if question.pit is None else min(question.pit, clock.now())
@@ -127,7 +128,7 @@ def _day_of_cut(question: FetchQuestion) -> Any:
 
 
 def _news_where(question: FetchQuestion) -> Where:
-    """Any of each list that is given, in any case; words are searched in all texts and labels."""
+    """Match any item of each given list, in any case; words are searched in all texts and labels."""
     parts = ["true"]
     values: dict[str, Any] = {}
     for name, column in (("tickers", "tickers"), ("channels", "channels"), ("tags", "tags")):
@@ -163,7 +164,9 @@ SEARCH_OPTIONS = (
 
 
 def _web_scope(question: FetchQuestion) -> Scope:
-    """The filters save work alone; the day of the cut-off is asked for and then judged like all others."""
+    """Return a scope whose filters only reduce the work; the cut-off's day is requested and then checked like all
+    others.
+    """
     if not question.queries:
         raise NotAsked("there is no question; give --query")
     until = question.date_to or (clock.new_york_day(question.pit) if question.pit is not None else None)
@@ -183,7 +186,7 @@ def _web_where(question: FetchQuestion) -> Where:
 
 
 def _full_text_scope(question: FetchQuestion) -> Scope:
-    """Words or "phrases" to find in filings; what was filed after the cut-off's day is not asked for."""
+    """Return a scope of words or "phrases" in filings; filings after the cut-off's day are not requested."""
     if not question.queries:
         raise NotAsked("there is nothing to search for; give --query")
     return Scope(

@@ -1,7 +1,7 @@
 """A bulk load: every company of EDGAR's companyfacts.zip and submissions.zip, read by several processes.
 
-Batches have bounded memory and come in one order, so that a load that was stopped goes on with the batch it was at. Of
-an archive that is like the last one but for some companies, those are loaded.
+Batches have limited memory and a fixed order, so that a stopped load continues with its batch. From a newer archive
+only the changed companies are loaded.
 """
 
 import multiprocessing
@@ -50,9 +50,9 @@ class BulkSync:
         self._store = CaptureStore.of(lake.location)
 
     def run(self, paths: Sequence[Path]) -> None:
-        """Load what the files at these paths have that the lake lacks.
+        """Load what the files at these paths have and the lake lacks.
 
-        Raises BadInput for what is not one of the two files, and for facts without the submissions that date them.
+        Raises BadInput for other files, and for facts without the submissions that date them.
         """
         archives_by_kind = {archive.kind: archive for archive in (archives.keep(self._store, path) for path in paths)}
         submissions, facts = archives_by_kind.get("submissions"), archives_by_kind.get("companyfacts")
@@ -96,7 +96,7 @@ class BulkSync:
         return True
 
     def _state(self, dataset: str, digests: tuple[str, ...]) -> BulkLoad:
-        """How far the load of these archives is: as it was left, or at its beginning."""
+        """Return the progress of the load of these archives, or its beginning."""
         last = self._lake.bulk_load(dataset)
         if last is None or last.since != self._since:
             return BulkLoad(archives=digests, since=self._since)
@@ -106,7 +106,7 @@ class BulkSync:
         return BulkLoad(archives=digests, before=before, since=self._since)
 
     def _changed(self, used: Sequence[Archive], before: Sequence[str]) -> set[str] | None:
-        """The companies of which some archive has other members than the one before it; None for all."""
+        """Return the companies with other members in some archive than before; None for all."""
         if len(before) != len(used):
             return None
         changed: set[str] = set()
@@ -121,7 +121,7 @@ class BulkSync:
     def _begin(
         self, pool: ProcessPoolExecutor, archive: Archive, batch: Companies, work: Work
     ) -> "list[Future[list[Made]]]":
-        """Hand a batch to the processes."""
+        """Give a batch to the processes."""
         ciks, observed_at = list(batch), self._lake.now()
         facts = archive.kind == "companyfacts"
         releases = LakeReleases(self._lake).of_companies(ciks) if facts else None
@@ -146,7 +146,7 @@ class BulkSync:
         return [pool.submit(work, task) for task in tasks]
 
     def _publish(self, results: "Sequence[Future[list[Made]]]", batch: Companies) -> bool:
-        """Publish what the processes made of a batch, a dataset at a time; returns whether nothing was refused."""
+        """Publish the processes' results of a batch, one dataset at a time; return whether nothing was refused."""
         parts: defaultdict[str, list[Made]] = defaultdict(list)
         for future in results:
             try:
@@ -172,7 +172,7 @@ class BulkSync:
 
 @contextmanager
 def _processes() -> Iterator[ProcessPoolExecutor]:
-    """Processes that end at once when the load is stopped."""
+    """Run processes that end at once when the load is stopped."""
     context = multiprocessing.get_context("spawn")
     count = max(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 2)
     pool = ProcessPoolExecutor(count, context, initializer=bulk_worker.prepare_process, initargs=(os.getpid(),))
@@ -183,7 +183,7 @@ def _processes() -> Iterator[ProcessPoolExecutor]:
 
 
 def _companies(archive: Archive, ciks: set[str] | None) -> Companies:
-    """The members of each company, None for all of them."""
+    """Return the members of each company, None for all of them."""
     companies: Companies = defaultdict(list)
     for member in archive.members():
         if ciks is None or member.cik in ciks:

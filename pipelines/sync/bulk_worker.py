@@ -1,4 +1,4 @@
-"""What the processes of a bulk load do: read some companies of an archive and make rows and gaps of them.
+"""The processes of a bulk load: read some companies of an archive and make rows and gaps of them.
 
 Nothing is published here and no lake is opened.
 """
@@ -36,7 +36,7 @@ OPTIONS = {"sec_filings": {"headers": "none"}, "universe_events": {"documents": 
 class Task:
     """Some companies of an archive, each with the names of its members.
 
-    releases: what dates facts. statements: what the lake recorded of filings before, by accession number.
+    releases: the dates of facts. statements: the lake's earlier statements about filings, by accession number.
     """
 
     archive: Archive
@@ -48,7 +48,7 @@ class Task:
     statements: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
 
     def facts(self) -> RunFacts:
-        """Return what a run knows in addition to its records."""
+        """Return the facts of the run besides its records."""
         return RunFacts(
             observed_at=self.observed_at,
             as_accepted=self.as_accepted,
@@ -63,7 +63,7 @@ class Task:
 
 @dataclass
 class Made:
-    """Rows and gaps of one dataset, as a stage takes them."""
+    """Rows and gaps of one dataset, as for a stage."""
 
     dataset: str
     tables: list[pa.Table] = field(default_factory=list)
@@ -73,7 +73,7 @@ class Made:
     def add(
         self, day: date | None, rows: pa.Table | None = None, gaps: Iterable[StagedGap] = (), *, extracted: int
     ) -> None:
-        """Take what was extracted, whatever its day."""
+        """Add extracted rows and gaps, whatever their day."""
         self.tables += [rows] if rows is not None else []
         self.gaps += gaps
         self.extracted += extracted
@@ -101,7 +101,7 @@ def filings(task: Task) -> list[Made]:
 
 
 def _submissions(task: Task, cik: str, names: Sequence[str]) -> list[Capture]:
-    """A company's submissions, the older pages that end before the first wanted day left out."""
+    """Return a company's submissions without the older pages that end before the first wanted day."""
     (main,) = read(task.archive, [f"CIK{cik}.json"])
     try:
         pages = [page for page in sec_filings.older_pages(main, cik, task.since) if page in names]
@@ -129,7 +129,7 @@ def facts(task: Task) -> list[Made]:
 
 
 def _add_records(source: Feed, left: Iterable[Any], capture: Capture, run: RunFacts, result: Made) -> None:
-    """Add facts that were left to the feed, record by record."""
+    """Add the facts that are left to the feed, record by record."""
     location = source.provider.location(capture)
     capture_facts = RunFacts(**vars(run) | {"fetched_at": capture.fetched_at, "location": location})
     buckets = Buckets(source, result)
@@ -139,9 +139,9 @@ def _add_records(source: Feed, left: Iterable[Any], capture: Capture, run: RunFa
 
 
 def prepare_process(parent: int) -> None:
-    """Make this process end once its parent has, which may be killed, and leave Ctrl-C to it.
+    """Make this process end with its parent, which may be killed, and leave Ctrl-C to the parent.
 
-    It ends without the interpreter's clean-up, in which native libraries write what they leak to stderr.
+    It ends without the interpreter's clean-up, in which native libraries write their leaks to stderr.
     """
 
     def watch() -> None:

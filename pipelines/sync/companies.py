@@ -1,4 +1,4 @@
-"""From tickers to companies: EDGAR's list of today's tickers, and CIKs for those that have none any more."""
+"""Resolves tickers to companies: EDGAR's list of today's tickers, and CIKs for companies without one."""
 
 import re
 from collections.abc import Iterable
@@ -15,12 +15,12 @@ _SEPARATORS = re.compile(r"[./ ]")
 
 
 def spelled(ticker: str) -> str:
-    """Return a ticker as EDGAR spells it: in capitals, the class of a share behind a hyphen."""
+    """Return a ticker in EDGAR's spelling: capitals, and a share class after a hyphen."""
     return _SEPARATORS.sub("-", ticker.strip().upper())
 
 
 def registrants(client: HttpClient) -> dict[str, str]:
-    """Return the CIK of each of today's tickers. Raises SourceError where EDGAR gives no list of them."""
+    """Return the CIK of each of today's tickers. Raises SourceError if EDGAR gives no list of them."""
     try:
         capture = client.fetch(TICKERS)
     except AnswerRefused as refusal:
@@ -32,7 +32,9 @@ def registrants(client: HttpClient) -> dict[str, str]:
 
 
 def of_tickers(tickers: Iterable[str], registrants: dict[str, str]) -> dict[str, tuple[str, ...]]:
-    """Return the companies of tickers, by CIK with their tickers. Raises BadInput naming every ticker EDGAR lacks."""
+    """Return the companies of tickers, by CIK with their tickers. Raises BadInput with every ticker that EDGAR
+    lacks.
+    """
     spellings = list(dict.fromkeys(map(spelled, tickers)))
     if unknown := [ticker for ticker in spellings if ticker not in registrants]:
         near = [name for ticker in unknown for name in get_close_matches(ticker, registrants, n=1, cutoff=0.7)]
@@ -49,7 +51,7 @@ def of_tickers(tickers: Iterable[str], registrants: dict[str, str]) -> dict[str,
 
 
 def of_ciks(ciks: Iterable[str], registrants: dict[str, str]) -> dict[str, tuple[str, ...]]:
-    """Return companies by CIK with today's tickers, if they have any. Raises BadInput for what is not a CIK."""
+    """Return companies by CIK with today's tickers, if any. Raises BadInput for an invalid CIK."""
     try:
         numbers = dict.fromkeys(map(_names.cik, ciks))
     except Unreadable:

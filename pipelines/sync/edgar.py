@@ -1,8 +1,8 @@
-"""EDGAR's part of a sync: submissions and facts of the watched companies, their events, and the names that follow.
+"""EDGAR's part of a sync: submissions and facts of the watched companies, their events, and their names.
 
-Of each company the submissions are asked for anew, which is one request. Older pages, facts and documents are asked for
-only where the submissions say that they changed. Every answer is captured before anything of it is published, so that
-a sync that was stopped goes on from the captures.
+Each company's submissions are requested again, which takes one request. Older pages, facts and documents are requested
+only if the submissions show a change. Every answer is captured before it is published, so that a stopped sync continues
+from the captures.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ class EdgarSync:
     """Brings companies of one lake up to date. Use as a context manager."""
 
     def __init__(self, lake: Lake, progress: Progress, *, since: date | None, headers: str) -> None:
-        """since: the first day whose filings and facts are wanted. headers: the option of `sec_filings`."""
+        """since: the first day of filings and facts to load. headers: the option of `sec_filings`."""
         self._lake, self._progress, self._since, self._headers = lake, progress, since, headers
         self._store = CaptureStore.of(lake.location)
         self._begun_at = clock.now()
@@ -58,7 +58,7 @@ class EdgarSync:
         self._stack.close()
 
     def run(self, ciks: Sequence[str]) -> None:
-        """Ask for what is new of companies and publish it, a few companies at a time, then derive their names."""
+        """Request the new data of companies and publish it, a few companies at a time, then derive their names."""
         upkeep, done, published = Upkeep(self._lake, (*DATASETS, "names")), 0, False
         for start in range(0, len(ciks), COMPANIES_AT_ONCE):
             answered: list[str] = []
@@ -79,7 +79,7 @@ class EdgarSync:
         return Scope(ciks=ciks, date_from=self._since, options=options)
 
     def _asked(self, cik: str) -> bool:
-        """Ask for all that is new of a company; returns whether EDGAR answered, if only that it has nothing."""
+        """Request all new data of a company; return whether EDGAR answered, even if only that it has none."""
         submissions: list[Capture] = []
         try:
             for capture in sec_filings.collect(Unit(cik, self._scope("sec_filings", cik)), self._fetch):
@@ -108,7 +108,7 @@ class EdgarSync:
                 raise
 
     def _fetch(self, request: Request) -> Capture:
-        """The answer to a request of a feed, asked for anew only where what is captured may be out of date."""
+        """Return the answer to a feed's request, requested again only if the capture may be out of date."""
         is_main = request.path.startswith("/submissions/") and "-submissions-" not in request.path
         if not is_main:
             client = self._anew if request.path.rpartition("/")[2] in self._changed_pages else self._once
@@ -130,7 +130,7 @@ class EdgarSync:
         return capture
 
     def _publish(self, ciks: Sequence[str]) -> bool:
-        """Publish what was captured of companies and not read yet; returns whether anything was."""
+        """Publish the unread captures of companies; return whether there were any."""
         published = False
         for dataset, source in self._feeds.items():
             unread = tuple(cik for cik in ciks if self._is_unread(source, cik))
@@ -144,7 +144,7 @@ class EdgarSync:
         return published
 
     def _is_unread(self, source: Feed, cik: str) -> bool:
-        """Whether the newest answer to a company's first request was not read by a run."""
+        """Whether no run has read the newest answer to a company's first request."""
         request = first_request(source, Unit(cik, self._scope(source.dataset.name, cik)))
         taken = self._store.newest_first(PROVIDER.name, request.key(PROVIDER.name)) if request else iter(())
         newest = next(taken, None)
@@ -152,13 +152,13 @@ class EdgarSync:
 
 
 def _pages(main: Capture) -> Mapping[str, Any]:
-    """What submissions say of each older page."""
+    """Return the submissions' description of each older page."""
     files = main.json().get("filings", {}).get("files") or []
     return {str(page.get("name")): page for page in files if isinstance(page, dict)}
 
 
 def _lacks_facts(facts: Capture, submissions: Sequence[Capture]) -> bool:
-    """Whether submissions list a filing with XBRL that the facts, as they were fetched, could not hold yet."""
+    """Whether submissions list a filing with XBRL that is newer than the fetched facts."""
     first: date = new_york_day(facts.fetched_at) - FACTS_FOLLOW
     for page in submissions:
         if "/submissions/" not in page.url:

@@ -1,4 +1,4 @@
-"""Prices of a user's own file: CSV or Parquet, captured as CSV in parts and published like any dropped file."""
+"""Prices from a user's file: CSV or Parquet, captured as CSV in parts and published like a dropped file."""
 
 from hashlib import sha256
 from io import BytesIO
@@ -26,7 +26,7 @@ NEXT_STEP = f"give a CSV or Parquet file with the columns {', '.join(own_bars.CO
 
 
 def read(path: Path) -> pa.Table:
-    """Return the bars of a file as texts. Raises BadInput for one that lacks a column or can't be read."""
+    """Return the bars of a file as texts. Raises BadInput if it lacks a column or can't be read."""
     try:
         if path.suffix.lower() == ".parquet":
             table = parquet.read_table(path)
@@ -48,14 +48,14 @@ def read(path: Path) -> pa.Table:
 
 
 def _texts(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    """A column as texts; an instant in the place of a date as its day."""
+    """Return a column as texts; an instant in place of a date becomes its day."""
     if name == "date" and pa.types.is_timestamp(column.type):
         column = pc.cast(column, pa.timestamp("us")).cast(pa.date32(), safe=False)
     return column.cast(pa.string()).fill_null("")
 
 
 def load(lake: Lake, path: Path, progress: Progress) -> None:
-    """Capture a file of bars and publish what the lake lacks of it. Raises BadInput."""
+    """Capture a file of bars and publish the bars that the lake lacks. Raises BadInput."""
     table, store = read(path), CaptureStore.of(lake.location)
     provider = own_bars.DROP.provider
     for number, start in enumerate(range(0, table.num_rows, ROWS_A_PART), 1):

@@ -1,4 +1,4 @@
-"""What a sync says while it works, and what it counts: requests, bytes, and of each dataset rows and gaps."""
+"""The progress of a sync and its counts: requests, bytes, and rows and gaps by dataset."""
 
 import time
 from collections import Counter, defaultdict
@@ -11,8 +11,8 @@ SECONDS_BETWEEN_LINES = 5.0
 
 
 class Progress:
-    """Says lines and adds up reports. refused: datasets of which a check published nothing, and why. unanswered: units
-    that no source answered; asking again may help.
+    """Prints progress and sums reports. refused: datasets of which a check published nothing, and why. unanswered:
+    units without an answer; repeating the request may help.
     """
 
     def __init__(self, say: Callable[[str], None]) -> None:
@@ -30,17 +30,17 @@ class Progress:
         self.bytes += size
 
     def now_and_then(self, line: str) -> None:
-        """Say a line unless one was said within the last seconds."""
+        """Print a line unless one was printed within the last seconds."""
         if time.monotonic() - self._said_at >= SECONDS_BETWEEN_LINES:
             self.line(line)
 
     def line(self, line: str) -> None:
-        """Say a line with what was asked for so far."""
+        """Print a line with the requests so far."""
         self._said_at = time.monotonic()
         self.say(f"{line} ({self.requests:,} requests, {self.bytes / 1e6:,.1f} MB so far)")
 
     def add(self, report: RunReport) -> bool:
-        """Count what a run did; returns whether it published."""
+        """Add a run's report; return whether it published."""
         if isinstance(report.outcome, CheckFailed):
             self.refused[report.dataset] = str(report.outcome)
             self.say(str(report.outcome))

@@ -1,4 +1,4 @@
-"""One sync from its command line to its end: the watch list, the plan, the sources one after the other, what came."""
+"""One sync from its command line to its end: the watch list, the plan, the sources in order, and the result."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -36,10 +36,10 @@ BULK_BYTES_A_MINUTE = 30e6
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What a command line adds to the watch list; None and () add nothing.
+    """The additions of a command line to the watch list; None and () add nothing.
 
-    archives: EDGAR's bulk files. prices: a file of bars, which is loaded once and not watched. headers: for which
-    filings EDGAR's SGML header is fetched.
+    archives: EDGAR's bulk files. prices: a file of bars, which is loaded once and not watched. headers: the filings
+    whose SGML header is fetched.
     """
 
     tickers: tuple[str, ...] = ()
@@ -53,10 +53,10 @@ class Asked:
 
 
 def sync(lake: Lake, choice: Asked, say: Callable[[str], None]) -> Progress:
-    """Bring a lake up to date with its watch list and what is added to it.
+    """Bring a lake up to date with its watch list and the additions.
 
-    Raises BadInput before anything is asked for what is wrong with the command line, a missing contact for EDGAR or a
-    watch list with nothing in it; SourceError where EDGAR's list of tickers can't be read; LakeError.
+    Before any request it raises BadInput for a wrong command line, a missing contact for EDGAR, or an empty watch list.
+    Raises SourceError if EDGAR's list of tickers can't be read; LakeError.
     """
     watched = _watched(lake, choice)
     progress = Progress(say)
@@ -78,7 +78,7 @@ def sync(lake: Lake, choice: Asked, say: Callable[[str], None]) -> Progress:
 
 
 def _watched(lake: Lake, choice: Asked) -> WatchList:
-    """The lake's watch list with what is added to it."""
+    """Return the lake's watch list with the additions."""
     before = lake.watch_list()
     merged = dict(before.companies)
     if choice.tickers or choice.ciks:
@@ -147,7 +147,7 @@ def _step_plan(lake: Lake, step: sources.Step, watched: WatchList) -> str:
 
 
 def _run_step(lake: Lake, step: sources.Step, watched: WatchList, progress: Progress) -> None:
-    """Run one dataset of a source over what was not asked lately."""
+    """Run one dataset of a source over the units that were not requested recently."""
     source = feed(step.dataset)
     scope = step.scope(watched, sources.today())
     stale = _stale(lake, step, source, scope)
@@ -176,7 +176,7 @@ def _asked(lake: Lake, step: sources.Step, source: Feed, scope: Scope) -> RunRep
 
 
 def _stale(lake: Lake, step: sources.Step, source: Feed, scope: Scope) -> list[Unit]:
-    """The units of a scope whose newest answer is not new enough."""
+    """Return the units of a scope whose newest answer is too old."""
     units = source.units(scope)
     if step.every is None:
         return list(units)
@@ -191,7 +191,7 @@ def _stale(lake: Lake, step: sources.Step, source: Feed, scope: Scope) -> list[U
 
 
 def version(lake: Lake) -> int:
-    """Return the lake's newest version, 0 where there is none."""
+    """Return the lake's newest version, 0 if there is none."""
     try:
         return lake.head()
     except LakeNotFound:

@@ -1,4 +1,4 @@
-"""The sources a sync can ask, which of them are configured, and what of each it asks for."""
+"""The sources of a sync, their configuration, and their requests."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -26,10 +26,9 @@ MOST_PAGES = 100
 class Step:
     """One dataset of a source.
 
-    scope: what is asked for of a watch list on a New York day. every: how long an answer is new enough; None asks for
-    what was never answered, and again for what a window still open then may have added. of_companies: whether it asks
-    about the watched tickers. without_premium: options with which a source is asked that answers those of the scope to
-    paying customers alone.
+    scope: the requests for a watch list on a New York day. every: how long an answer is new enough; None requests what
+    was never answered, and again what a window that was still open may have added. of_companies: whether it covers the
+    watched tickers. without_premium: options for a source that answers those of the scope only to paying customers.
     """
 
     dataset: str
@@ -40,12 +39,12 @@ class Step:
 
     @property
     def provider(self) -> Provider:
-        """Whom it asks."""
+        """Return the provider of the requests."""
         return feed(self.dataset).provider
 
     @property
     def mode(self) -> str:
-        """How its client asks."""
+        """Return the mode of its client."""
         return "live" if self.every is None else "refresh"
 
 
@@ -102,7 +101,7 @@ def names() -> tuple[str, ...]:
 
 
 def checked(sources: tuple[str, ...]) -> tuple[str, ...]:
-    """Return sources that were named. Raises BadInput for one that there is not."""
+    """Return the named sources. Raises BadInput for an unknown one."""
     for source in sources:
         if source not in names():
             raise BadInput("--sources", f"there is no source {source!r}", choice(source, names()))
@@ -110,7 +109,7 @@ def checked(sources: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def skipped(watched: WatchList) -> dict[str, str]:
-    """Return the sources that are not asked, each with what would change that."""
+    """Return the skipped sources, each with what would enable it."""
     reasons = {}
     for step in STEPS:
         provider = step.provider
@@ -125,19 +124,19 @@ def skipped(watched: WatchList) -> dict[str, str]:
 
 
 def steps(watched: WatchList) -> list[Step]:
-    """Return what is asked of the sources that are configured, EDGAR aside."""
+    """Return the steps of the configured sources, except EDGAR."""
     left_out = skipped(watched)
     steps_of_sources = [step for step in STEPS if step.provider.name not in left_out]
     return [step for step in steps_of_sources if not step.of_companies or watched.tickers]
 
 
 def uses(watched: WatchList, source: str) -> bool:
-    """Whether a source is among those that are asked."""
+    """Whether a source is used."""
     return not watched.sources or source in watched.sources
 
 
 def today() -> date:
-    """Return the New York day of now."""
+    """Return today's New York day."""
     return new_york_day(clock.now())
 
 

@@ -1,4 +1,4 @@
-"""Compaction between the batches of a sync, so that a batch costs the same however much was loaded before it."""
+"""Compaction between the batches of a sync, so that the cost of a batch does not depend on earlier ones."""
 
 from collections.abc import Sequence
 
@@ -9,14 +9,14 @@ FEW_FILES = 100
 
 
 class Upkeep:
-    """Compacts datasets once many files were added to them since their last compaction."""
+    """Compacts datasets once many files were added since their last compaction."""
 
     def __init__(self, lake: Lake, datasets: Sequence[str], *, most_new_files: int = MOST_NEW_FILES) -> None:
         self._lake, self._datasets, self._most_new_files = lake, datasets, most_new_files
         self._compacted_to = dict.fromkeys(datasets, 0)
 
     def compact_where_due(self, *, at_end: bool = False) -> None:
-        """Compact the datasets with many new files. at_end: those with a few as well, for they will be asked now."""
+        """Compact the datasets with many new files. at_end: also those with a few, because they will be queried now."""
         allowed = FEW_FILES if at_end else self._most_new_files
         for name in self._datasets:
             snapshot = self._lake.snapshot()

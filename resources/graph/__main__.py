@@ -1,4 +1,4 @@
-"""`python -m resources.graph`: whether the graph that the environment names answers and has nodes."""
+"""`python -m resources.graph`: checks whether the configured graph answers and has nodes."""
 
 import sys
 
@@ -8,7 +8,7 @@ from resources.graph.resource import filled
 
 
 def main() -> int:
-    """Say what is wrong with it, in one line; returns the exit code."""
+    """Print its fault in one line; return the exit code."""
     try:
         with open_graph() as graph:
             filled(graph)

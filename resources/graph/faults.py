@@ -1,6 +1,6 @@
-"""Turns what the driver raises into the error tree, by the driver's classes and the servers' status codes.
+"""Turns the driver's errors into pitlake's, by the driver's classes and the servers' status codes.
 
-Messages carry the address, the status code and the server's sentence; never credentials, parameters or values.
+Messages contain the address, the status code and the server's sentence; never credentials, parameters or values.
 """
 
 import contextlib
@@ -27,14 +27,13 @@ _SENTENCE = 300
 
 
 def refuses_writing(error: BaseException) -> bool:
-    """Whether this is a server saying that this door may not write (rather than failing at the statement for another
-    reason)."""
+    """Whether the server says that this connection may not write, rather than failing for another reason."""
     return isinstance(error, (Forbidden, ForbiddenOnReadOnlyDatabase)) or getattr(error, "code", "") == ACCESS_MODE
 
 
 @contextlib.contextmanager
 def translated(address: str) -> Iterator[None]:
-    """Raise the driver's errors as ours."""
+    """Raise the driver's errors as pitlake's."""
     try:
         yield
     except ResultFailedError as error:

@@ -1,7 +1,7 @@
-"""The one way to read the source graph: proven read-only, streamed, with typed errors. Nothing here writes.
+"""The only way to read the source graph: proven read-only, streamed, with typed errors. Nothing here writes.
 
-It knows no label and no dataset, and opens no server: what it is pointed at comes from open.py, tests or the caller.
-Loading sample graphs is sample/graph_admin.py.
+It knows no labels and datasets, and starts no server: open.py, tests or the caller provide the address.
+sample/graph_admin.py loads sample graphs.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,14 +24,14 @@ _LIST_ROWS = 200  # Few Python objects live at a time: the garbage collector fin
 
 
 class Graph:
-    """A door for reading one database over Bolt. Once you hold one, the server has been seen to refuse a write
+    """A read-only connection to one database over Bolt. Once it is open, the server has been seen to refuse a write
     through it.
 
     Args:
         uri: a bolt or neo4j address, without credentials in it.
         auth: user and password, or None for a server without logins.
         database: named in every session; never the server's default.
-        retry_seconds: for how long a query that has handed out nothing is tried again when the server cannot answer.
+        retry_seconds: how long a query without results is retried if the server cannot answer.
 
     Raises:
         GraphUnavailable, GraphLoginFailed: no server, or no entry.
@@ -67,14 +67,14 @@ class Graph:
         self.close()
 
     def close(self) -> None:
-        """Give the connections back. Raises nothing: what was read is read."""
+        """Close the connections. Raises nothing, because everything was read."""
         with suppress(DriverError, Neo4jError, OSError):
             self._driver.close()
 
     def stream(
         self, cypher: str, params: Mapping[str, object] | None = None, *, fetch_size: int = FETCH_SIZE
     ) -> Iterator[list[neo4j.Record]]:
-        """Yield the rows of a query in short lists, as the driver's records; `fetch_size` is what one pull asks for.
+        """Yield the rows of a query in short lists, as the driver's records; `fetch_size` is the size of one pull.
 
         Raises:
             GraphUnavailable: the server went away; what was yielded before is not a whole answer.
@@ -110,7 +110,7 @@ class Graph:
 
 
 class _Cursor:
-    """One running query: a READ transaction that is always rolled back, and the records it still owes."""
+    """One running query: a READ transaction that is always rolled back, and its remaining records."""
 
     def __init__(self, session: neo4j.Session, cypher: str, params: dict[str, object]) -> None:
         self._session = session
@@ -124,11 +124,11 @@ class _Cursor:
         self._records = iter(self._result)
 
     def take(self, rows: int) -> list[neo4j.Record]:
-        """Up to that many further records; an empty list at the end."""
+        """Return up to that many further records; an empty list at the end."""
         return list(islice(self._records, rows))
 
     def finish(self) -> None:
-        """Refuse an answer that came from a statement that writes: what it showed may be its own doing."""
+        """Refuse an answer of a statement that writes, because it may show its own writes."""
         summary = self._result.consume()
         counters = summary.counters
         if summary.query_type in {"w", "rw"} or counters.contains_updates or counters.contains_system_updates:

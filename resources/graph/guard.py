@@ -1,9 +1,9 @@
-"""The proof that a door for reading cannot write, asked of the server itself before the first read.
+"""Verifies that the connection is read-only before the first read, by trying to write.
 
 Reads are guarded in four ways: the transaction says READ (Neo4j enforces it, ArcadeDB ignores it), the login is a
-reader's (ArcadeDB and Neo4j Enterprise enforce it, Neo4j Community has no such thing), nothing is ever committed, and
-a result that reports an update is refused. The first two are the server's; at least one must hold, and which one is
-not assumed but tried.
+reader's (ArcadeDB and Neo4j Enterprise enforce it, Neo4j Community has no roles), nothing is ever committed, and a
+result that reports an update is refused. The server enforces the first two; at least one must work, which is tested and
+not assumed.
 """
 
 import neo4j
@@ -16,7 +16,7 @@ _ANY_NODE = "MATCH (n) RETURN labels(n) AS labels LIMIT 1"
 
 
 def prove_read_only(driver: neo4j.Driver, database: str, address: str) -> None:
-    """Try to create a node in a READ transaction that is rolled back whatever happens, and want to be refused.
+    """Try to create a node in a READ transaction that is always rolled back, and expect a refusal.
 
     The node takes a label that is already in use, so that even a server which lets it pass (and forgets it at the
     rollback) gains no new name. Only an empty ArcadeDB opened with an all-powerful login keeps a trace: an empty,
@@ -44,7 +44,9 @@ def prove_read_only(driver: neo4j.Driver, database: str, address: str) -> None:
 
 
 def _rolled_back(session: neo4j.Session, statement: str) -> neo4j.Record | None:
-    """Run a statement and undo it. Never `with` the transaction: the driver commits at the end of such a block."""
+    """Run a statement and undo it. Never use `with` on the transaction: the driver commits at the end of such a
+    block.
+    """
     transaction = session.begin_transaction()
     try:
         return transaction.run(statement).single()

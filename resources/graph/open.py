@@ -1,8 +1,7 @@
-"""Three ways to a server, one code path: the one of NEO4J_URI, the embedded default, or a local Neo4j. Settings come
-from here.
+"""Three ways to a server, one code path: NEO4J_URI, the embedded default, or a local Neo4j. Settings come from here.
 
-NEO4J_URI (with NEO4J_USERNAME, NEO4J_PASSWORD, NEO4J_DATABASE) wins. Without it PITLAKE_GRAPH names the local server
-to run ("embedded" or "neo4j") and PITLAKE_GRAPH_ROOT the directory of its data.
+NEO4J_URI (with NEO4J_USERNAME, NEO4J_PASSWORD, NEO4J_DATABASE) wins. Without it PITLAKE_GRAPH names the local server to
+run ("embedded" or "neo4j") and PITLAKE_GRAPH_ROOT the directory of its data.
 """
 
 import contextlib
@@ -26,7 +25,7 @@ _DEFAULT_ROOT = Path(".pitlake") / "graph"
 
 @dataclass(frozen=True)
 class GraphSettings:
-    """Where the graph is. Blank means: not said.
+    """The settings of the graph. Blank means not set.
 
     Raises:
         BadInput: an invalid address, or one with credentials, half a login, an unknown local server.
@@ -53,7 +52,7 @@ class GraphSettings:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] = os.environ) -> Self:
-        """The settings of the environment."""
+        """Return the settings of the environment."""
         return cls(
             uri=environ.get("NEO4J_URI", ""),
             username=environ.get("NEO4J_USERNAME", ""),
@@ -74,8 +73,7 @@ def _is_address(uri: str) -> bool:
 
 @contextlib.contextmanager
 def graph_server(settings: GraphSettings | None = None) -> Iterator[GraphServer]:
-    """The server the settings name, running for as long as the block lasts. Only a local one comes with an admin's
-    login.
+    """Run the server of the settings during the block. Only a local one has an admin's login.
 
     Raises:
         BadInput: the local server cannot run here.
@@ -92,6 +90,6 @@ def graph_server(settings: GraphSettings | None = None) -> Iterator[GraphServer]
 
 @contextlib.contextmanager
 def open_graph(settings: GraphSettings | None = None) -> Iterator[Graph]:
-    """A door for reading the graph the settings name (see Graph for what is raised)."""
+    """Open a read-only connection to the graph of the settings (see Graph for errors)."""
     with graph_server(settings) as server, Graph(server.uri, server.reader_auth, server.database) as graph:
         yield graph

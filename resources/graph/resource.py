@@ -1,7 +1,7 @@
-"""The graph as a Dagster resource. Assets take it and call `connect`; everything it does is in open.py and graph.py.
+"""The graph as a Dagster resource. Assets call its `connect`; open.py and graph.py implement it.
 
-A blank field means: take it from the environment when the run starts (see open.py). Within a run the connection, and
-with it a local server, is made at first use and kept to the end.
+A blank field is read from the environment when the run starts (see open.py). Within a run the connection, and with it a
+local server, is made at first use and kept to the end.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ class GraphResource(dg.ConfigurableResource[None]):
     _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
 
     def setup_for_execution(self, context: dg.InitResourceContext) -> None:
-        """Begin a run: what `connect` opens from now on is kept until its end."""
+        """Begin a run: connections are kept until its end."""
         self._run = contextlib.ExitStack()
 
     def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
@@ -45,9 +45,9 @@ class GraphResource(dg.ConfigurableResource[None]):
 
     @contextlib.contextmanager
     def connect(self) -> Iterator[Graph]:
-        """A door for reading, shared within a run, its own outside of one (see Graph for what is raised).
+        """Return a read-only connection, shared within a run, separate outside of one (see Graph for errors).
 
-        Within a run, raises BadInput for a graph without nodes: to have found nothing in it would look like a success.
+        Within a run, raises BadInput for a graph without nodes, because an empty result would look like a success.
         """
         if self._run is None:
             with open_graph(self.settings()) as graph:
@@ -59,7 +59,7 @@ class GraphResource(dg.ConfigurableResource[None]):
         yield self._graph
 
     def settings(self) -> GraphSettings:
-        """This configuration over the environment's.
+        """Return this configuration over the environment's.
 
         Raises:
             BadInput: see GraphSettings.
@@ -75,7 +75,7 @@ class GraphResource(dg.ConfigurableResource[None]):
 
 
 def filled(graph: Graph) -> Graph:
-    """The same graph. Raises BadInput where it has no nodes."""
+    """Return the same graph. Raises BadInput if it has no nodes."""
     if not any(graph.stream("MATCH (n) RETURN 1 AS one LIMIT 1")):
         raise BadInput(
             "NEO4J_URI", f"the graph at {graph.address} has no nodes", "set it to your graph, or load this one first"

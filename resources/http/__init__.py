@@ -1,5 +1,5 @@
-"""Outside sources over HTTP: every answer is captured raw before anybody parses it, and any run replays from captures.
+"""Outside sources over HTTP: every answer is captured raw before it is parsed, and any run can replay captures.
 
-`provider` says what a source is, `client` asks it, `capture` keeps what it answered. What an answer means is decided in
-assets/external.
+`provider` describes a source, `client` queries it, `capture` stores its answers. assets/external interprets the
+answers.
 """

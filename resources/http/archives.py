@@ -1,6 +1,6 @@
-"""Archives: EDGAR's bulk files as captures, kept whole with the others and read member by member.
+"""Archives: EDGAR's bulk files as captures, stored whole with the others and read member by member.
 
-A member is handed out as the answer that EDGAR's interface gives to the request for it, so that the same feeds read it.
+A member is returned as EDGAR's answer to the request for it, so that the same feeds read it.
 """
 
 import json
@@ -26,7 +26,7 @@ PATHS: dict[str, str] = {"companyfacts": "/api/xbrl/companyfacts/{}", "submissio
 
 @dataclass(frozen=True, kw_only=True)
 class Member:
-    """One file of an archive. mark: what changes when its content does. size: in bytes, unpacked."""
+    """One file of an archive. mark: changes with its content. size: in bytes, unpacked."""
 
     name: str
     mark: tuple[int, int]
@@ -34,18 +34,18 @@ class Member:
 
     @property
     def cik(self) -> str:
-        """The company it is about, as ten digits."""
+        """Return its company, as ten digits."""
         return self.name[3:13]
 
     @property
     def is_page(self) -> bool:
-        """Whether it is a page of older filings."""
+        """Return whether it is a page of older filings."""
         return "-submissions-" in self.name
 
 
 @dataclass(frozen=True, kw_only=True)
 class Archive:
-    """A bulk file as it was captured. sha256: of the whole file."""
+    """A captured bulk file. sha256: of the whole file."""
 
     kind: Kind
     path: Path
@@ -64,7 +64,7 @@ class Archive:
 
 
 def read(archive: Archive, names: list[str]) -> Iterator[Capture]:
-    """Yield members as captures of the requests that EDGAR answers with them."""
+    """Yield members as captures of the requests that EDGAR would answer with them."""
     with zipfile.ZipFile(archive.path) as zipped:
         for name in names:
             request = Request(PATHS[archive.kind].format(name))
@@ -73,7 +73,7 @@ def read(archive: Archive, names: list[str]) -> Iterator[Capture]:
 
 
 def keep(store: CaptureStore, path: Path) -> Archive:
-    """Copy a bulk file to the captures unless its content is there already. Raises BadInput for what is not one."""
+    """Copy a bulk file to the captures unless its content is there already. Raises BadInput for another file."""
     kind = kind_of(path)
     with path.open("rb") as file:
         digest = file_digest(file, "sha256").hexdigest()
@@ -91,14 +91,14 @@ def keep(store: CaptureStore, path: Path) -> Archive:
 
 
 def found(store: CaptureStore, kind: Kind, sha256: str) -> Archive:
-    """Return an archive that was kept. Raises FileNotFoundError."""
+    """Return a stored archive. Raises FileNotFoundError."""
     target = store.root / FOLDER / kind / f"{sha256}.zip"
     taken_at = clock.instant(json.loads(target.with_suffix(".json").read_text())["taken_at"])
     return Archive(kind=kind, path=target, sha256=sha256, taken_at=taken_at)
 
 
 def kind_of(path: Path) -> Kind:
-    """Return which of the two bulk files a file is, by its first member. Raises BadInput."""
+    """Return the kind of a bulk file, by its first member. Raises BadInput."""
     try:
         with zipfile.ZipFile(path) as archive:
             first = next(name for name in archive.namelist() if name.startswith("CIK") and "-submissions-" not in name)

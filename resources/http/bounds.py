@@ -1,7 +1,7 @@
-"""What one answer may take: bytes, counted once decoded, and seconds, counted from the question to its last byte.
+"""Limits of one answer: bytes, counted once decoded, and seconds, from the request to the last byte.
 
-A `requests` adapter, so that it holds for everything a session asks, handshakes and redirects included. A timeout of
-sockets alone bounds neither: a server that sends a byte a second never meets one.
+This is a `requests` adapter, so it covers everything a session sends, including handshakes and redirects. A socket
+timeout limits neither: a server that sends a byte per second never reaches it.
 """
 
 import threading
@@ -18,11 +18,11 @@ ASKER = "asks a provider"
 
 
 class TooLarge(requests.RequestException):
-    """An answer of more bytes than one may have; nothing of it is kept."""
+    """An answer with more bytes than allowed; nothing of it is stored."""
 
 
 class Bounded(HTTPAdapter):
-    """Answers of at most this many bytes, complete within the seconds that `seconds()` gives per request."""
+    """Limits answers to this many bytes, complete within the seconds that `seconds()` gives per request."""
 
     def __init__(self, most_bytes: int, seconds: Callable[[], float]) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class Bounded(HTTPAdapter):
         self._idle: list[_Asker] = []
 
     def send(self, request: requests.PreparedRequest, *args: Any, **options: Any) -> requests.Response:
-        """The answer, read to its end. Raises requests.Timeout, TooLarge and what requests raises."""
+        """Return the answer, read to its end. Raises requests.Timeout, TooLarge and the errors of requests."""
         over = threading.Event()
         asker = self._idle.pop() if self._idle else _Asker()
         try:
@@ -47,7 +47,7 @@ class Bounded(HTTPAdapter):
         return response
 
     def close(self) -> None:
-        """Let go of connections and threads."""
+        """Release connections and threads."""
         while self._idle:
             self._idle.pop().dismiss()
         super().close()
@@ -75,8 +75,8 @@ class Bounded(HTTPAdapter):
 
 
 class _Asker:
-    """A thread that asks one question after the other, so that its caller can stop waiting: nothing
-    else ends a wait for a name, a handshake or a header that comes byte by byte.
+    """A thread that sends one request after the other, so that its caller can stop waiting. Nothing else ends a wait
+    for a name, a handshake or a header that arrives byte by byte.
     """
 
     def __init__(self) -> None:
@@ -85,12 +85,14 @@ class _Asker:
         threading.Thread(target=self._ask, name=ASKER, daemon=True).start()
 
     def result(self, question: Callable[[], requests.Response], seconds: float) -> requests.Response | BaseException:
-        """The answer to a question, or what was raised. Raises Empty when it takes longer: then dismiss it."""
+        """Return the answer to a request, or raise its error. Raises Empty when it takes longer: then dismiss the
+        thread.
+        """
         self._questions.put(question)
         return self._answers.get(timeout=max(seconds, 0.0))
 
     def dismiss(self) -> None:
-        """End it, once what it asks has come to its end."""
+        """End the thread once its request has ended."""
         self._questions.put(None)
 
     def _ask(self) -> None:

@@ -1,7 +1,8 @@
-"""Captures: raw HTTP answers as they came, without secrets, kept by content and found again by the request.
+"""Captures: raw HTTP answers without secrets, stored by content and found again by the request.
 
-A body is stored once under its SHA-256, each answer as one small JSON file with the others of its request. Those of
-a lake in an object store lie there too, with a mirror here. Nothing here asks a provider or knows what an answer means.
+A body is stored once under its SHA-256, and each answer as one small JSON file with the others of its request. Captures
+of a lake in an object store are stored there too, with a local mirror. Nothing here queries a provider or interprets an
+answer.
 """
 
 import hashlib
@@ -37,10 +38,10 @@ _CHARSET = re.compile(r"charset=[\"']?([\w.:-]+)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of a provider: `path` below its base URL, or below one of its other hosts.
+    """A request to a provider: `path` below its base URL, or below one of its other hosts.
 
-    Never holds a secret. Two requests are the same when their `key` is. settled_at: when the window it asks about is
-    over; a capture taken earlier holds only what there was then, so a live run asks again.
+    It never contains a secret. Two requests are the same if their `key` is. settled_at: when the requested window is
+    over; a capture taken earlier is incomplete, so a live run repeats the request.
     """
 
     path: str
@@ -72,7 +73,7 @@ def _spelled(value: object) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Capture:
-    """One answer. `url` is without query, `params` without secrets, `headers` only those worth keeping.
+    """One answer. `url` is without query, `params` without secrets, `headers` only the listed ones.
 
     `sha256` is of `body` as it is stored; `redacted` counts the secrets that were taken out of it and of the headers.
     `fetched_at` is when the answer was complete, or the later Date the provider put on it when clocks disagree.
@@ -98,7 +99,7 @@ class Capture:
 
     @property
     def evidence(self) -> str:
-        """Return what rows cite: the URL with its non-secret query, and the hash of the body."""
+        """Return the evidence that rows cite: the URL with its non-secret query, and the hash of the body."""
         return f"{self.location}#sha256={self.sha256}"
 
     def text(self) -> str:
@@ -130,7 +131,7 @@ KEPT = tuple(attribute.name for attribute in fields(Capture) if attribute.name !
 
 
 class CaptureStore:
-    """Captures below one directory. Made when first written; safe for runs at the same time, which never overwrite."""
+    """Captures below one directory. It is created when first written; concurrent runs are safe and never overwrite."""
 
     def __init__(self, root: Path | str) -> None:
         self.root = Path(root)
@@ -141,7 +142,7 @@ class CaptureStore:
     def of(location: Path | str) -> "CaptureStore":
         """Return the store of a lake, by the lake's location: $PITLAKE_CAPTURES, else `_captures` next to its tables.
 
-        Raises BadInput for a place that is neither a directory nor s3://.
+        Raises BadInput if it is neither a directory nor s3://.
         """
         configured = os.environ.get(ROOT_VARIABLE)
         store = open_store(configured or location)
@@ -176,7 +177,7 @@ class CaptureStore:
             yield capture
 
     def _taken(self, folder: Path, request_key: str) -> list[tuple[int, str]]:
-        """The files of a request's answers, each with its instant, in order."""
+        """Return the files of a request's answers, each with its instant, in order."""
         names = (name for name in self._names(folder) if name.startswith(f"{request_key}-"))
         taken = sorted((int(name.split("-")[1]), name) for name in names)
         return [entry for entry in taken if self.until_micros is None or entry[0] <= self.until_micros]
@@ -188,7 +189,7 @@ class CaptureStore:
                 yield self._read(path)
 
     def keep_run(self, run_id: str, dataset: str, facts: Mapping[str, Any]) -> None:
-        """Store what a run was asked for, so that it can be parsed again from the same captures."""
+        """Store the scope of a run, so that it can be parsed again from the same captures."""
         text = json.dumps(facts, ensure_ascii=False, sort_keys=True, indent=1) + "\n"
         self._write(self.root / "runs" / run_id / f"{dataset}.json", text.encode())
 
@@ -225,7 +226,7 @@ class CaptureStore:
             return []
 
     def _files(self, part: str) -> Iterator[Path]:
-        """Every finished file of "answers" or "runs"."""
+        """Return every finished file of "answers" or "runs"."""
         return (path for path in (self.root / part).rglob("*.json") if not path.name.startswith("."))
 
     def _bytes(self, path: Path) -> bytes:
@@ -245,7 +246,7 @@ class CaptureStore:
         return self.root / f"answers/{capture.source}/{capture.request_key[:FIRST_OF_NAME]}/{name}"
 
     def _write(self, path: Path, content: bytes) -> None:
-        """Whole or not at all: a file appears under its name once it is complete."""
+        """Write a file completely or not at all."""
         scratch = f"{path.parent}/.{uuid4().hex}"
         with machine.working_in(PLACE, self.root):
             handle = _new(scratch, path.parent)
@@ -275,7 +276,7 @@ class CaptureStore:
 
 
 class RemoteCaptureStore(CaptureStore):
-    """Captures in an object store, written there first and read from the mirror where it has them."""
+    """Captures in an object store, written there first and read from the mirror if it has them."""
 
     def __init__(self, store: RemoteStore, folder: str) -> None:
         super().__init__(store.path(folder))
@@ -316,7 +317,7 @@ class RemoteCaptureStore(CaptureStore):
 
 
 def _new(scratch: str, folder: Path) -> int:
-    """A new file's handle; its folder is made when it is missing."""
+    """Return a new file's handle; its folder is created if missing."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
         return os.open(scratch, flags, 0o644)

@@ -1,7 +1,7 @@
-"""The one way to ask a provider: captures first, then the network within its rate, and again where that may help.
+"""The only way to query a provider: captures first, then the network within its rate, with retries where useful.
 
-Every answer is captured before it is judged, refusals included; refusals are never served as data. What a capture is
-lives in `capture`, who the provider is in `provider`.
+Every answer is captured before it is judged, including refusals; refusals are never served as data. `capture` defines
+captures, `provider` providers.
 """
 
 import os
@@ -37,7 +37,7 @@ CLOCKS_AGREE = timedelta(minutes=1)
 
 
 class _AskAgain(Exception):
-    """An answer that may change soon; `after` is how many seconds the provider asks to wait."""
+    """An answer that may change soon; `after` is the wait in seconds that the provider asks for."""
 
     def __init__(self, refusal: AnswerRefused, after: float) -> None:
         super().__init__(refusal.reason)
@@ -45,7 +45,7 @@ class _AskAgain(Exception):
 
 
 class _Line(NamedTuple):
-    """What asking the network takes, made when it is first asked, once all of it is known to be there."""
+    """The parts of a network request, made at the first one, once all of them are available."""
 
     session: requests.Session
     limit: RateLimit
@@ -68,13 +68,13 @@ class _Line(NamedTuple):
 
 
 class HttpClient:
-    """Asks one provider. replay never touches the network; live asks for what no capture answers; refresh asks for
+    """Queries one provider. replay never uses the network; live requests what no capture answers; refresh requests
     everything, once.
 
-    until: captures fetched later are not there, which is how an earlier run is replayed. seconds: how long all its
-    questions may take together, waiting included. pause waits that many seconds between attempts; tests use one that
-    does not. A provider that gave no answer at all as often in a row as it is asked at most is not asked again for
-    REST_SECONDS, and then once. Use as a context manager.
+    until: ignore captures fetched later, which replays an earlier run. seconds: the total time of all its requests,
+    including waits. pause waits that many seconds between attempts; tests use one that does not. A provider that gave
+    no answer for as many attempts in a row as a request may take is not queried for REST_SECONDS, and then once. Use as
+    a context manager.
     """
 
     def __init__(
@@ -106,8 +106,8 @@ class HttpClient:
         self._masks = masked_wire(self._spellings)
 
     def fetch(self, request: Request) -> Capture:
-        """Return the answer to a request. Raises AnswerRefused when there is no usable one, NotCaptured in replay, and
-        BadInput for a missing secret or contact before anything is asked.
+        """Return the answer to a request. Raises AnswerRefused if there is no usable one, NotCaptured in replay, and
+        BadInput for a missing secret or contact before any request.
         """
         key = request.key(self.provider.name)
         if self.mode != "refresh" or key in self._answered:
@@ -137,8 +137,8 @@ class HttpClient:
         self.close()
 
     def _captured(self, request: Request, key: str) -> Capture | None:
-        """The newest usable capture; in replay the newest that says what the provider has, if only that it has nothing,
-        else the newest refusal, as it did then.
+        """Return the newest usable capture. In replay this is the newest that states the provider's data, even if it
+        has none, otherwise the newest refusal, as at that time.
         """
         refusal: AnswerRefused | None = None
         for capture in self.store.newest_first(self.provider.name, key):
@@ -156,7 +156,7 @@ class HttpClient:
         raise refusal or NotCaptured(located(self.provider.url(request), request.query))
 
     def _is_partial(self, capture: Capture, request: Request) -> bool:
-        """Whether a live run should ask again, because the window was open when the capture was taken."""
+        """Whether a live run should repeat the request, because the window was open when the capture was taken."""
         if self.mode != "live" or request.settled_at is None or capture.request_key in self._answered:
             return False
         return capture.fetched_at < request.settled_at
@@ -261,7 +261,7 @@ def captured(
     fetched_at: datetime | None = None,
     spellings: Mapping[bytes, str] = MappingProxyType({}),
 ) -> Capture:
-    """Return an answer as a capture: the request without secrets, the headers worth keeping, secrets redacted.
+    """Return an answer as a capture: the request without secrets, the listed headers, secrets redacted.
 
     fetched_at: now by default, by our clock and the provider's Date.
     """
@@ -288,7 +288,9 @@ def captured(
 
 
 def _fetched_at(date_header: str | None) -> datetime:
-    """Now, or the provider's Date where it lies ahead by more than clocks differ: late is safe, early is not."""
+    """Return the current time, or the provider's Date if it is ahead by more than clocks differ: late is safe, early is
+    not.
+    """
     ours = clock.now()
     try:
         theirs = parsedate_to_datetime(date_header or "")
@@ -300,7 +302,7 @@ def _fetched_at(date_header: str | None) -> datetime:
 
 
 def _retry_after(capture: Capture) -> float:
-    """The seconds the provider asks to wait, as a number or as a date; 0 when it does not say."""
+    """Return the seconds the provider asks to wait, as a number or as a date; 0 if it does not say."""
     header = capture.headers.get("retry-after", "").strip()
     if header.isascii() and header.isdigit():
         return min(float(header), LONGEST_RETRY_AFTER)

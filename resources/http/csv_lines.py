@@ -1,4 +1,4 @@
-"""CSV answers, read so that an unclosed quote can't make the lines after it vanish.
+"""Parses CSV answers so that an unclosed quote can't make the lines after it vanish.
 
 Pure.
 """
@@ -12,10 +12,10 @@ from resources.http.capture import Capture
 
 
 def cells(capture: Capture) -> Iterator[list[str]]:
-    """The lines of an answer, header first, blank ones left out; each may be shorter or longer than the header.
+    """Yield the lines of an answer, header first, without blank ones; each may be shorter or longer than the header.
 
-    No source here writes a line break into a cell: one is a sign of lines that were swallowed. Raises Unparsable for it
-    and for what is not CSV; the lines before it have been handed out then.
+    No source here writes a line break into a cell, so one means that lines were swallowed. Raises Unparsable for it and
+    for invalid CSV; earlier lines have been yielded then.
     """
     try:
         for line in csv.reader(StringIO(capture.text())):

@@ -1,7 +1,7 @@
-"""How fast a provider is asked: its rate, kept in one small file that all runs of a capture store share.
+"""The rate of requests to a provider, in one small file that all runs of a capture store share.
 
-The file is a ring of the instants of the last requests, as many as the rate allows in its seconds, behind a lock of the
-system: the next request waits until the oldest of them is as long ago.
+The file is a ring of the instants of the last requests, as many as the rate allows in its seconds, behind a system
+lock. The next request waits until the oldest of them is that many seconds ago.
 """
 
 import fcntl
@@ -21,7 +21,7 @@ _COUNT, _INSTANT = struct.Struct("<Q"), struct.Struct("<d")
 
 
 class RateLimit:
-    """Lets as many requests through as the provider's rate allows; a context manager."""
+    """Allows as many requests as the provider's rate; a context manager."""
 
     def __init__(self, provider: Provider, root: Path) -> None:
         self._folder = root / FOLDER
@@ -32,7 +32,7 @@ class RateLimit:
             self._file = os.open(self._folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
     def wait(self, seconds: float) -> bool:
-        """Wait until another request may be made, but no longer than that; says whether it may."""
+        """Wait until another request may be made, but no longer than that; return whether it may."""
         ends = time.monotonic() + seconds
         with machine.working_in(PLACE, self._folder):
             while (rest := self._taken()) > 0:
@@ -43,7 +43,7 @@ class RateLimit:
         return True
 
     def _taken(self) -> float:
-        """Take the oldest request's place for one that is made now; else for how long it can't be taken yet."""
+        """Replace the oldest request by one that is made now; otherwise return how long to wait."""
         fcntl.flock(self._file, fcntl.LOCK_EX)
         try:
             (count,) = _COUNT.unpack(self._read(0))

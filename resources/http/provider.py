@@ -1,7 +1,7 @@
-"""What a provider of outside data is: where it lives, how fast it may be asked, its secrets, who judges its answers.
+"""Providers of outside data: address, rate, secrets, and the judge of answers.
 
-One `PROVIDER` a file in resources/http/providers. A judge reads an answer by its meaning, because refusals come as
-HTTP 200 as well. Nothing here opens a connection.
+Each file in resources/http/providers has one `PROVIDER`. A judge reads an answer's content, because refusals also come
+as HTTP 200. Nothing here opens a connection.
 """
 
 import os
@@ -27,7 +27,7 @@ Outcome = Literal["ok", "retry", "refused"]
 
 @dataclass(frozen=True)
 class Assessment:
-    """What an answer is worth. `gap_type` and `reason` say what becomes of it when it is not ok, retries spent."""
+    """The judgement of an answer. `gap_type` and `reason` describe its gap if it is not ok after all retries."""
 
     outcome: Outcome
     gap_type: str = ""
@@ -38,12 +38,12 @@ OK = Assessment("ok")
 
 
 def retry(reason: str, gap_type: str = "upstream_error") -> Assessment:
-    """The answer may change soon; if not, it becomes this gap."""
+    """Judge that the answer may change soon; if not, it becomes this gap."""
     return Assessment("retry", gap_type, reason)
 
 
 def refused(gap_type: str, reason: str) -> Assessment:
-    """Asking again would not help."""
+    """Judge that repeating the request would not help."""
     return Assessment("refused", gap_type, reason)
 
 
@@ -52,7 +52,9 @@ Handshake = Callable[[requests.Session, "Provider"], Mapping[str, str]]
 
 
 def judge_status(capture: Capture) -> Assessment:
-    """By the status alone: too many, timeouts and server errors may pass, not found is no data, the rest is refused."""
+    """Judge by the status only: retry for too many requests, timeouts and server errors; not found is no data; the rest
+    is refused.
+    """
     status = capture.status
     if status in SUCCESS:
         return OK
@@ -62,7 +64,7 @@ def judge_status(capture: Capture) -> Assessment:
 
 
 def judge_json(capture: Capture) -> Assessment:
-    """By the status, and a success must be JSON: a truncated answer or an HTML page is asked for again."""
+    """Judge by the status; a success must be JSON, and a truncated answer or an HTML page is retried."""
     verdict = judge_status(capture)
     if verdict.outcome != "ok":
         return verdict
@@ -78,15 +80,16 @@ class Provider:
     """One provider.
 
     rate: the most requests within a number of seconds, over all runs that share a capture store. hosts: other base URLs
-    by name, for requests that name one. secrets: name to send it under -> variables it may be given in. public: values
-    of them that are not secret, such as a demo key. place: where secrets go. headers: sent with every request. contact:
+    by name, for requests that name one. secrets: the name in the request -> its environment variables. public: values
+    of them that are not secret, such as a demo key. place: the place of secrets in a request. headers: sent with every
+    request. contact:
     variables that hold the User-Agent with a contact address, for providers that demand one. timeout: seconds to
     connect and to read. longest: seconds an answer may take to its last byte. most_bytes: of an answer, once decoded.
-    attempts: how often a request is made at most; after as many in a row without any answer the provider is left alone
-    for a while. handshake: fetches what the first question needs, cookies into the session and secrets as its result.
-    keep: response headers worth keeping. names: parameters that name what is asked about; the others are of one
-    question alone, such as its window or page. $PITLAKE_<NAME>_URL moves base URL and hosts, which is how a loopback
-    server plays the provider. Redirects are not followed: they would carry secrets elsewhere.
+    attempts: the maximum number of attempts per request; after as many in a row without any answer the provider is not
+    queried for a while. handshake: prepares the first request: sets cookies in the session and returns secrets. keep:
+    response headers to store. names: parameters that identify the subject; the others belong to one request, such as
+    its window or page. $PITLAKE_<NAME>_URL replaces base URL and hosts, so that a local server can replace the
+    provider. Redirects are not followed, because they would send secrets elsewhere.
     """
 
     name: str
@@ -108,11 +111,11 @@ class Provider:
     names: tuple[str, ...] = ()
 
     def location(self, capture: Capture) -> str:
-        """Where what an answer is about is asked for, whatever else its question held."""
+        """Return the address of an answer's subject, independent of the rest of its request."""
         return located(capture.url, tuple((name, value) for name, value in capture.params if name in self.names))
 
     def url(self, request: Request) -> str:
-        """Where a request goes, without its query. Raises BadInput for an invalid moved URL."""
+        """Return the URL of a request, without its query. Raises BadInput for an invalid replacement URL."""
         moved = os.environ.get(f"PITLAKE_{self.name.upper()}_URL", "").strip()
         if moved and not moved.startswith(("http://", "https://")):
             raise BadInput(
@@ -122,11 +125,11 @@ class Provider:
         return f"{base.rstrip('/')}/{request.path.lstrip('/')}"
 
     def secret_store(self) -> Secrets:
-        """Its secrets."""
+        """Return its secrets."""
         return Secrets(self.name, self.secrets, self.public)
 
     def request_headers(self) -> dict[str, str]:
-        """The headers every request bears, secrets aside. Raises BadInput when the contact is missing."""
+        """Return the headers of every request, without secrets. Raises BadInput if the contact is missing."""
         if not self.contact:
             return {"User-Agent": "pitlake", **self.headers}
         agent = setting(self.contact)

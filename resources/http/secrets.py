@@ -1,7 +1,7 @@
-"""Secrets of providers: where they come from, and how they are kept out of everything that is written.
+"""Secrets of providers: their sources, and how they are kept out of everything that is written.
 
-They come from the environment, else from a `.env` in the working directory, are put into a request at the last moment,
-and are taken out of answers, which may echo them, before anything is stored.
+They come from the environment, otherwise from a `.env` in the working directory. They are added to a request at the
+last moment, and removed from answers, which may echo them, before anything is stored.
 """
 
 import base64
@@ -25,7 +25,7 @@ WIRE_LOGGERS = ("urllib3.connectionpool", "urllib3.util.retry", "requests.sessio
 
 
 def setting(names: Iterable[str]) -> str | None:
-    """The first of these variables that is set, in the environment or in ./.env; None when none is."""
+    """Return the first of these variables that is set, in the environment or in ./.env; None if none is."""
     candidates = tuple(names)
     for source in (os.environ, _dotenv(Path(".env").absolute())):
         for name in candidates:
@@ -48,16 +48,16 @@ def _parsed(path: Path, _modified: int) -> Mapping[str, str | None]:
 
 
 class Secrets:
-    """The secrets of one provider: by the name they are sent under, each from the variables it may be given in.
+    """The secrets of one provider: by their name in requests, each from its environment variables.
 
-    public: values that are not secret although they take its place, such as a provider's public demo key.
+    public: values that are not secret although they are in the same place, such as a provider's public demo key.
     """
 
     def __init__(self, provider: str, variables: Mapping[str, tuple[str, ...]], public: tuple[str, ...] = ()) -> None:
         self._provider, self._variables, self._public = provider, variables, frozenset(public)
 
     def values(self) -> dict[str, str]:
-        """Every secret by name. Raises BadInput naming the variable that is missing, never a value."""
+        """Return every secret by name. Raises BadInput with the missing variable, never a value."""
         secrets = {}
         for name, variables in self._variables.items():
             value = setting(variables)
@@ -71,7 +71,7 @@ class Secrets:
         return secrets
 
     def spellings(self) -> dict[bytes, str]:
-        """Every way a secret that is set might be echoed, and its name."""
+        """Return every way in which a secret might be echoed, and its name."""
         spellings: dict[bytes, str] = {}
         for name, variables in self._variables.items():
             for value in filter(None, (setting([variable]) for variable in variables)):
@@ -81,7 +81,7 @@ class Secrets:
 
 
 def spelled(values: Mapping[str, str]) -> dict[bytes, str]:
-    """Every way secrets might be echoed, and the name of each."""
+    """Return every way in which secrets might be echoed, and the name of each."""
     long = {name: value for name, value in values.items() if len(value) >= SHORTEST}
     return {spelling.encode(): name for name, value in long.items() for spelling in _spellings(value)}
 
@@ -95,9 +95,9 @@ def _spellings(value: str) -> Iterator[str]:
 
 
 def redact(content: bytes, spellings: Mapping[bytes, str]) -> tuple[bytes, int]:
-    """The content with every secret replaced by its name, and how many there were.
+    """Return the content with every secret replaced by its name, and their number.
 
-    The longest first: of a secret that holds another one nothing may be left.
+    The longest come first, so that nothing is left of a secret that contains another one.
     """
     count = 0
     for spelling, name in sorted(spellings.items(), key=lambda pair: -len(pair[0])):
@@ -108,14 +108,14 @@ def redact(content: bytes, spellings: Mapping[bytes, str]) -> tuple[bytes, int]:
 
 
 class Mask(logging.Filter):
-    """Takes secrets out of log records: at debug level the HTTP libraries log whole URLs."""
+    """Removes secrets from log records, because at debug level the HTTP libraries log whole URLs."""
 
     def __init__(self, spellings: Mapping[bytes, str]) -> None:
         super().__init__()
         self._spellings = spellings
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Mask the record; it is always let through."""
+        """Mask the record; it is always passed on."""
         text = record.getMessage()
         masked, count = redact(text.encode(), self._spellings)
         if count:
@@ -124,7 +124,7 @@ class Mask(logging.Filter):
 
 
 def masked_wire(spellings: Mapping[bytes, str]) -> list[tuple[logging.Logger, Mask]]:
-    """Mask the HTTP libraries' own loggers. Returns what `unmask` takes back."""
+    """Mask the HTTP libraries' own loggers. Returns the masks for `unmask`."""
     masks = [(logging.getLogger(name), Mask(spellings)) for name in WIRE_LOGGERS] if spellings else []
     for logger, mask in masks:
         logger.addFilter(mask)
@@ -132,6 +132,6 @@ def masked_wire(spellings: Mapping[bytes, str]) -> list[tuple[logging.Logger, Ma
 
 
 def unmask(masks: Iterable[tuple[logging.Logger, Mask]]) -> None:
-    """Let the loggers go."""
+    """Remove the masks from the loggers."""
     for logger, mask in masks:
         logger.removeFilter(mask)

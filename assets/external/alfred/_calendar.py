@@ -1,9 +1,9 @@
-"""When FRED's releases happen: clock times by release, and the instant of a vintage's day.
+"""The times of FRED's releases: times of day by release, and the instant of a vintage's day.
 
-A clock time counts only from a day on since when the agency has kept to it, on weekdays for which the release's
-calendar says that data came. Every other vintage is public at the END of its New York day: late by up to 24 hours,
-never early. A release delayed to another day is dated on that day. What no calendar of days can tell is a release
-delayed within its day: its clock would be early by the delay, so callers who can't accept that leave clocks out. Pure.
+A time of day counts only from the day on which the agency began to keep to it, and only on weekdays on which the
+release's calendar says that data came. Every other vintage is public at the END of its New York day: up to 24 hours
+late, never early. A release delayed to another day is dated on that day. The calendar can't show a delay within the
+day; then the time is early by the delay. Callers who can't accept that ignore times. Pure.
 """
 
 from collections.abc import Collection
@@ -14,7 +14,7 @@ from assets.feeds.dating import end_of_day, new_york_at
 
 
 class ReleaseTime(NamedTuple):
-    """A release's time of day in New York, and since when."""
+    """A release's time of day in New York, and its first day."""
 
     at: time
     since: date
@@ -32,13 +32,13 @@ CLOCKS = {
 
 
 def public_at(vintage: date, release: int | None, released_on: Collection[date]) -> datetime:
-    """Return when a vintage of this day became public. released_on: the days that the release's calendar names."""
+    """Return when a vintage of this day became public. released_on: the days in the release's calendar."""
     clock = _clock(vintage, release, released_on)
     return end_of_day(vintage) if clock is None else new_york_at(vintage, clock.at)
 
 
 def rule(vintage: date, release: int | None, released_on: Collection[date]) -> str:
-    """Return the rule that `public_at` applies, as evidence names it."""
+    """Return the rule that `public_at` uses, as named in evidence."""
     return RELEASE_CLOCK if _clock(vintage, release, released_on) else END_OF_DAY
 
 

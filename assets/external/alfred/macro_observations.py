@@ -1,8 +1,8 @@
 """Dataset `macro_observations`: every vintage of every observation of a FRED series, dated by its release.
 
-One unit a series. ALFRED answers with at most 2,000 vintages, so long series are asked for in windows of vintages; the
-first day of a later window repeats the end of the one before it and is left out. Pure functions but for `collect`.
-options: clocks = calendar | none says whether a release's time of day counts where its calendar names the day.
+There is one unit per series. ALFRED returns at most 2,000 vintages, so long series are requested in windows of
+vintages. The first day of a later window repeats the end of the previous one and is left out. Pure functions but for
+`collect`. options: clocks = calendar | none says whether a release's time of day counts if its calendar has the day.
 """
 
 from collections.abc import Iterator, Sequence
@@ -48,7 +48,7 @@ def units(scope: Scope) -> Sequence[Unit]:
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
     """Fetch the series' vintages, its observations in windows of vintages, and the calendar of its release.
 
-    The calendar comes last: without it the observations are still data, dated later.
+    The calendar comes last: without it the observations are still valid, but dated later.
     """
     vintages = fetch(_ask(VINTAGES, series_id=unit.name, limit=DATES_PAGE))
     yield vintages
@@ -77,7 +77,9 @@ def windows(vintages: Sequence[Any]) -> list[tuple[str, str]]:
 
 
 def _observations(series: str, start: str, end: str, fetch: Fetch) -> Iterator[Capture]:
-    """The pages of a window, until there are as many as the answers state; a page that is short before is the last."""
+    """Yield the pages of a window, until there are as many records as the answers state. A short page before that is
+    the last.
+    """
     params = {"series_id": series, "realtime_start": start, "realtime_end": end, "limit": PAGE}
     offset = 0
     for _ in range(MOST_PAGES):
@@ -91,7 +93,7 @@ def _observations(series: str, start: str, end: str, fetch: Fetch) -> Iterator[C
 
 
 def _stated_number(capture: Capture, name: str) -> int | None:
-    """What an answer says of its list: how many there are, at most in one answer, before it; None if nothing."""
+    """Return a number that an answer states about its list (count, limit, offset); None if it states none."""
     try:
         return fields.whole(_body(capture).get(name))
     except Unreadable:
@@ -99,7 +101,7 @@ def _stated_number(capture: Capture, name: str) -> int | None:
 
 
 def _in_place(capture: Capture) -> bool:
-    """Whether a page begins where it was asked to; one that does not may repeat another."""
+    """Whether a page begins at the requested offset; otherwise it may repeat another page."""
     return _stated_number(capture, "offset") in (None, int(dict(capture.params).get("offset", 0)))
 
 
@@ -110,8 +112,8 @@ def _ask(path: str, **params: object) -> Request:
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
     """Yield a record per observation and vintage, and one for a window with fewer observations than it states.
 
-    Raises Unparsable for an answer without its list; for anything but observations, whose absence only dates these
-    later, at the end.
+    Raises Unparsable for an answer without its list. For other lists than observations, whose absence only dates these
+    later, it is raised at the end.
     """
     release, released_on = _release(captures)
     if unit.scope.options.get("clocks") == CLOCKS[1]:
@@ -137,7 +139,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
 
 
 def _short(captures: Sequence[Capture]) -> Iterator[Capture]:
-    """The last page of each window whose pages hold fewer observations than they state."""
+    """Return the last page of each window whose pages have fewer observations than stated."""
     pages: dict[str | None, list[Capture]] = {}
     for capture in captures:
         if _is(capture, OBSERVATIONS):
@@ -149,7 +151,7 @@ def _short(captures: Sequence[Capture]) -> Iterator[Capture]:
 
 
 def whole(unit: Unit, captures: Sequence[Capture]) -> Whole | None:
-    """Return that every vintage of every observation was read, where all windows were read to their end."""
+    """Return that every vintage of every observation was read, if all windows were read to their end."""
     pages = [capture for capture in captures if _is(capture, OBSERVATIONS)]
     read = {dict(page.params).get("realtime_start") for page in pages}
     starts = {start for start, _ in windows(_list_or_empty(captures[0], "vintage_dates"))} if captures else set()
@@ -196,7 +198,7 @@ PARSERS = {"observation_date": fields.day, "value": fields.number}
 
 
 def _release(captures: Sequence[Capture]) -> tuple[int | None, frozenset[date]]:
-    """The release's number and the days its calendar names; None and no day if not stated."""
+    """Return the release's number and the days in its calendar; None and no days if not stated."""
     number = next((_release_of(capture) for capture in captures if _is(capture, RELEASE)), None)
     facts = {
         _day(release_date.get("date"))
@@ -221,7 +223,7 @@ def _day(value: Any) -> date | None:
 
 
 def _members(capture: Capture, name: str) -> list[dict[str, Any]]:
-    """The objects of a list; none where the answer is of another shape."""
+    """Return the objects of a list; none if the answer has another shape."""
     return [member for member in _list_or_empty(capture, name) if isinstance(member, dict)]
 
 

@@ -1,4 +1,4 @@
-"""What bars of every length share: reading both forms of an answer, JSON and CSV, into one record a bar.
+"""Shared code of bars of all lengths: reads both forms of an answer, JSON and CSV, into one record per bar.
 
 No dates are decided here.
 """
@@ -25,7 +25,9 @@ PARSERS = dict.fromkeys(FIGURES[:-1], required_number) | {"volume": fields.whole
 
 
 def listed_in_new_york(scope: Scope) -> Sequence[Unit]:
-    """Return one unit per ticker. Raises BadInput for a listing elsewhere: New York's close may come before its own."""
+    """Return one unit per ticker. Raises BadInput for another listing, because New York's close may be before its
+    own.
+    """
     units = unit_per_ticker(scope)
     for unit in units:
         if len(unit.name.rpartition(".")[2]) >= EXCHANGE_LETTERS and "." in unit.name:
@@ -34,12 +36,12 @@ def listed_in_new_york(scope: Scope) -> Sequence[Unit]:
 
 
 def figures_of(record: Record) -> object:
-    """Return the figures of a bar, wherever it comes from."""
+    """Return the figures of a bar from either form."""
     return [record.get(name) for name in FIGURES]
 
 
 def bars(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
-    """Yield one record per bar: ticker, stamp, interval, zone, seen_at, and the figures as they are spelled."""
+    """Yield one record per bar: ticker, stamp, interval, zone, seen_at, and the figures as spelled."""
     for capture in captures:
         shared = {
             "ticker": unit.name,
@@ -53,7 +55,7 @@ def bars(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 
 def days(bars: Iterable[Came]) -> set[date]:
-    """Return the days of bars, as far as they can be read."""
+    """Return the readable days of bars."""
     read = (parsed_or_text(dating.day, str(record["stamp"])[:10]) for record, _ in bars)
     return {day for day in read if isinstance(day, date)}
 
@@ -61,7 +63,7 @@ def days(bars: Iterable[Came]) -> set[date]:
 def seen_at(capture: Capture) -> datetime:
     """Return the earliest instant at which the answer may have been made, by our clock and the provider's.
 
-    Both must call a bar finished.
+    A bar is finished only if it is by both.
     """
     try:
         return min(capture.fetched_at, dating.rfc2822(capture.headers.get("date")))
@@ -95,5 +97,5 @@ def _of_lines(capture: Capture) -> Iterator[dict[str, Any]]:
 
 
 def _plain(name: str) -> str:
-    """A field's name without its number: "1. open" is "open"."""
+    """Return a field's name without its number: "1. open" is "open"."""
     return name.split(". ", 1)[-1]

@@ -55,7 +55,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
-    """Yield one record per quarter and one per year; a year brings the quarter it ends with."""
+    """Yield one record per quarter and one per year; a year includes its last quarter."""
     return mark_repeats(_periods(unit, captures), lambda period: (period["kind"], _end_of(period)))
 
 
@@ -88,7 +88,9 @@ def _objects(answer: Any, name: str, capture: Capture) -> list[dict[str, Any]]:
 
 
 def _running(years: Sequence[Record]) -> str | None:
-    """The end of the newest year where it follows the one before too soon: quarters of a running year, summed up."""
+    """Return the end of the newest year if it follows the previous one too soon: the sum of a running year's
+    quarters.
+    """
     ends = []
     for year in years:
         try:
@@ -100,7 +102,7 @@ def _running(years: Sequence[Record]) -> str | None:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Return the 8-K's release, or the end of the reported day, or the fetch after a split; evidence says which."""
+    """Return the 8-K's release, or the end of the reported day, or the fetch after a split; evidence names the rule."""
     evidence = evidence_of(run, record, record["ticker"], record["kind"], record.get("fiscalDateEnding"))
     if TWICE in record:
         return Place(evidence, reason=figures.TOLD_TWICE.reason)
@@ -127,13 +129,13 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def public_at(ticker: str, day: date, time_of_day: str, releases: Releases | None) -> tuple[datetime, str]:
-    """Return when a report of that day was public, and by which rule.
+    """Return when a report of that day was public, and the rule.
 
-    Late by DATE_ONLY_BOUND at most, and by a day more where it was filed the day after.
+    Late by DATE_ONLY_BOUND at most, and by another day if it was filed the day after.
 
-    What was filed that evening is released after the day's end, which then stands. A filing of the day before its close
-    does not tell what is said to have come after it. One of the next day does where the day itself has none: the stated
-    day may be early, and then its end is.
+    A filing of that evening is released after the day's end, and the day's end then counts. A filing before the day's
+    close does not prove a report that is said to have come after it. A filing of the next day counts if the day itself
+    has none, because the stated day and its end may be too early.
     """
     if releases is not None:
         release = releases(ticker, day)

@@ -40,7 +40,7 @@ def units(scope: Scope) -> list[Unit]:
 
 
 def entity_of(unit: Unit) -> str | None:
-    """Return the ticker of a unit; None for that of every company."""
+    """Return the ticker of a unit; None for the unit of every company."""
     return None if unit.name == EVERY else one_entity(unit)
 
 
@@ -52,7 +52,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
-    """Yield one record per line. A line of another length may be torn; it is kept for its gap."""
+    """Yield one record per line. A line of another length may be truncated; it becomes a gap."""
     return mark_repeats(_lines(unit, captures), _what, lambda line: [line.get(name) for name in FIELDS])
 
 

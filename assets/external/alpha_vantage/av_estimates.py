@@ -19,7 +19,7 @@ PARSERS = {column.name: number for column in FIGURES}
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """Fetch all periods, which one answer holds."""
+    """Fetch all periods, which are in one answer."""
     yield fetch(Request(PATH, {"function": "EARNINGS_ESTIMATES", "symbol": unit.name}))
 
 
@@ -55,7 +55,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """Return the business columns. A figure whose name is gone may have a new name, so null would be untrue."""
+    """Return the business columns. A figure whose name is missing may have been renamed, so null would be wrong."""
     try:
         horizon = word(record.get("horizon"))
     except Unreadable:

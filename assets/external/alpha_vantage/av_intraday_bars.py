@@ -1,8 +1,8 @@
 """Dataset `av_intraday_bars`: raw intraday bars of Alpha Vantage, dated by their end.
 
-The source does not say whether a bar's time is its start. It is today: the bar called 15:55 ends at the official close
-and the one called 16:00 holds the closing auction, and the last one of a day is 19:55, not 20:00. Answers of 2018 do
-not tell. Time plus length is never early either way.
+The source does not say whether a bar's time is its start. Today it is: the bar 15:55 ends at the official close, the
+bar 16:00 contains the closing auction, and the last bar of a day is 19:55, not 20:00. Answers of 2018 do not show it.
+Time plus length is never early in either case.
 """
 
 from collections.abc import Iterator, Sequence
@@ -45,7 +45,7 @@ def units(scope: Scope) -> list[Unit]:
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """Fetch the months from date_from to date_to, else the last 30 days: never adjusted, all hours."""
+    """Fetch the months from date_from to date_to, or the last 30 days; unadjusted, all hours."""
     scope = unit.scope
     for month in _months(scope.date_from, scope.date_to) if scope.date_from and scope.date_to else [None]:
         yield fetch(
@@ -66,7 +66,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def whole(unit: Unit, captures: Sequence[Capture]) -> Whole:
-    """Return that every bar of the months was read; else of the last 30 days but the first, which is cut."""
+    """Return that every bar of the months was read; otherwise of the last 30 days except the first, which is cut."""
     scope, interval = unit.scope, unit.scope.options.get("interval", "5min")
     bounds: Bounds = (("interval", interval, interval),)
     if scope.date_from and scope.date_to:
@@ -115,7 +115,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def start_of(stamp: Any) -> datetime:
-    """Return a bar's time, New York; of two readings the later. Raises Unreadable."""
+    """Return a bar's time, New York; the later of two readings. Raises Unreadable."""
     try:
         return dating.new_york_clock(datetime.strptime(stamp, STAMP))  # noqa: DTZ007 - New York's, by definition
     except (TypeError, ValueError):
@@ -134,7 +134,7 @@ def values(record: Record) -> dict[str, Any]:
 
 
 def market_session(start: datetime) -> str:
-    """Return where a bar falls in its day. Raises RecordRefused on days without a session."""
+    """Return the part of the day of a bar. Raises RecordRefused on days without a session."""
     hours = session_by(new_york_day(start), start)
     if hours is None:
         raise RecordRefused(figures.NO_SESSION.reason)

@@ -54,7 +54,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Return the end of the period's sessions, if the answer was made after it and the bar reaches the last of them."""
+    """Return the end of the period's sessions, if the answer was made after it and the bar reaches the last session."""
     evidence = evidence_of(run, record, record["ticker"], record["period"], _name(record))
     try:
         day = _day(record)
@@ -96,14 +96,14 @@ def _period(scope: Scope) -> str:
 
 
 def _day(record: Record) -> date:
-    """Return the day a bar is called by. Raises Unreadable, also for the calendar's last one, which has no end."""
+    """Return the day in a bar's name. Raises Unreadable, also for the calendar's last day, which has no end."""
     day = dating.day(record["stamp"])
     dating.end_of_day(day)
     return day
 
 
 def _name(record: Record) -> str:
-    """The first day of the bar's period, whatever day of it the bar is called by; its stamp where that is not a day."""
+    """Return the first day of the bar's period, whatever day is in its name; its stamp if that is not a day."""
     try:
         return days_of(record["period"], _day(record))[0].isoformat()
     except Unreadable:

@@ -1,7 +1,7 @@
 """Dataset `benzinga_news`: articles by page, dated by the later of their two instants. Pure functions but `collect`.
 
-One unit a day of the window asked for, so that a busy week stays within the 10,000 items that one question can page
-through; without days one unit for all that was updated since an instant.
+There is one unit per requested day, so that a busy week stays within the 10,000 items that can be paged through;
+without days there is one unit for everything updated since an instant.
 """
 
 import html
@@ -66,8 +66,9 @@ def _ask(unit: Unit, page: int) -> Request:
 
 
 def whole(unit: Unit, captures: Sequence[Capture]) -> Whole | None:
-    """Return every article that was created and last updated on the unit's day, whichever of the two the provider goes
-    by; without days those created since the day after the instant. None where a filter, or a page, left some out.
+    """Return every article that was created and last updated on the unit's day, whichever of the two the provider
+    filters by. Without days return those created since the day after the instant. None if a filter or a missing page
+    left some out.
     """
     scope = unit.scope
     filtered = scope.tickers or scope.options.get("channels") or (scope.date_from and scope.updated_since)
@@ -80,7 +81,7 @@ def whole(unit: Unit, captures: Sequence[Capture]) -> Whole | None:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """Yield one record per item, and one more where the last page allowed was full: there may be others."""
+    """Yield one record per item, and one more if the last page allowed was full, because there may be others."""
     full = 0
     for capture in captures:
         items = _items(capture)
@@ -99,7 +100,7 @@ def _items(capture: Capture) -> list[Any]:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Return the later of `created` and `updated`: the provider keeps the text of the last update alone."""
+    """Return the later of `created` and `updated`, because the provider stores only the text of the last update."""
     if "problem" in record:
         return Place(run.evidence, reason=record["problem"])
     item = record["item"]
@@ -143,7 +144,7 @@ def _number(item: Any) -> str | None:
 
 
 def _instant(value: Any) -> datetime | None:
-    """RFC 2822 as REST spells it, or ISO with an offset; None for anything else."""
+    """Parse RFC 2822 as the REST interface spells it, or ISO with an offset; None for anything else."""
     for reader in (dating.rfc2822, dating.iso):
         try:
             return reader(value)

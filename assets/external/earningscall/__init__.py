@@ -1,1 +1,1 @@
-"""earningscall.biz. One module a dataset; `_calls` holds what they share."""
+"""earningscall.biz. One module per dataset; `_calls` has shared code."""

@@ -1,7 +1,7 @@
-"""What the datasets of earningscall.biz share: who is asked about, a call's identity, and when its text was public.
+"""Shared code of earningscall.biz: companies, the identity of a call, and when its text was public.
 
-A call's start is never the availability of its text: that is the latest of the starts it states and a lag, or later
-where the provider says that it published or wrote the text later. Pure.
+A call's start is never the availability of its text. The text is available a lag after the latest stated start, or
+later if the provider says that it published or wrote the text later. Pure.
 """
 
 from collections.abc import Iterator, Sequence
@@ -41,7 +41,7 @@ def company_units(scope: Scope) -> Sequence[Unit]:
 
 
 def company(unit: Unit) -> str:
-    """Return the ticker that a unit of either kind is about."""
+    """Return the ticker of a unit of either kind."""
     return unit.name.split(":")[1]
 
 
@@ -67,43 +67,43 @@ def _quarter(spelled: str) -> tuple[int, int]:
 
 
 def lag(scope: Scope) -> timedelta:
-    """Return what is added to a call's start, by option `publication_lag_minutes` or the setting. Raises BadInput."""
+    """Return the lag after a call's start, by option `publication_lag_minutes` or the setting. Raises BadInput."""
     return contract.publication_lag(scope.options.get(LAG_OPTION), LAG_OPTION)
 
 
 def listed_lag(scope: Scope) -> timedelta:
-    """Return `lag` for a start that only the company's list states: 12 hours at least. Raises BadInput."""
+    """Return `lag` for a start that only the company's list states: at least 12 hours. Raises BadInput."""
     return max(lag(scope), LEAST_LAG_OF_LISTED)
 
 
 def named_call(unit: Unit) -> dict[str, Any]:
-    """Return the call that a unit of `quarter_units` asks for, as the provider's fields."""
+    """Return the requested call of a unit of `quarter_units`, as the provider's fields."""
     exchange, ticker, quarter = unit.name.split(":")
     year, number = _quarter(quarter)
     return {"exchange": exchange, "symbol": ticker, "year": year, "quarter": number}
 
 
 def whole_call(unit: Unit, _captures: Sequence[Capture]) -> Whole:
-    """Return the one call that a unit of `quarter_units` asks for."""
+    """Return the requested call of a unit of `quarter_units`."""
     call = named_call(unit)
     names = {"exchange": "exchange", "fiscal_year": "year", "fiscal_quarter": "quarter"}
     return Whole(call["symbol"], tuple((column, str(call[name]), str(call[name])) for column, name in names.items()))
 
 
 def events_request(exchange: str, ticker: str) -> Request:
-    """Return the list of a company's calls."""
+    """Return the request for a company's list of calls."""
     return Request(EVENTS, {"exchange": exchange, "symbol": ticker})
 
 
 def collect_with_events(unit: Unit, fetch: Fetch, path: str, **more: Any) -> Iterator[Capture]:
-    """Fetch the call's own answer and then the company's list of calls, which states starts too."""
+    """Fetch the call's own answer and then the company's list of calls, which also states starts."""
     call = named_call(unit)
     yield fetch(Request(path, {**call, **more}))
     yield fetch(events_request(call["exchange"], call["symbol"]))
 
 
 def is_answer(capture: Capture, path: str) -> bool:
-    """Return whether a capture answers a request of this path."""
+    """Return whether a capture answers a request with this path."""
     return capture.url.endswith(f"/{path}")
 
 
@@ -118,7 +118,7 @@ def events(capture: Capture) -> tuple[str | None, list[Any]]:
 
 
 def listed_starts(captures: Sequence[Capture], call: dict[str, Any]) -> list[Any]:
-    """Return every start the company's list states for a call, as it is spelled; a list may name one call twice."""
+    """Return every start that the company's list states for a call, as spelled; a list may contain one call twice."""
     quarter = call["year"], call["quarter"]
     return [
         event.get("conference_date")
@@ -131,7 +131,7 @@ def listed_starts(captures: Sequence[Capture], call: dict[str, Any]) -> list[Any
 
 
 def latest(spelled: Sequence[Any]) -> Any:
-    """Return the latest of the stated starts as it is spelled; None where there is none. Raises Unreadable."""
+    """Return the latest of the stated starts as spelled; None if there is none. Raises Unreadable."""
     return max(((at, text) for text in spelled if (at := instant(text)) is not None), default=(None, None))[1]
 
 
@@ -150,20 +150,20 @@ def _exact(value: Any) -> datetime | None:
 
 
 def _midnight_of(value: Any, moment: datetime) -> date | None:
-    """The later of the days whose first instant this is, where it is stated or in New York; else None."""
+    """Return the later of the days that begin at this instant, in its own zone or in New York; otherwise None."""
     readings = datetime.fromisoformat(str(value).strip()), moment.astimezone(NEW_YORK)
     return max((reading.date() for reading in readings if reading.time() == time()), default=None)
 
 
 def when_fetched(record: Record, run: RunFacts, *names: Any) -> Place:
-    """Return the place of a record that counts from its download."""
+    """Return the place of a record dated by its download."""
     return dated(evidence_of(run, record, *names), run.fetched_at or run.observed_at)
 
 
 def when_published(record: Record, run: RunFacts) -> Place:
-    """Return the place of a call's text: the latest of its stated starts and the lag, a later day alone by its end;
-    without a start the 8-K of its release, some days and a day, and without that the fetch. Later where it was
-    published or its file written later.
+    """Return the place of a call's text: the latest of its stated starts plus the lag, a later day without a time by
+    its end. Without a start it is the 8-K of its release plus some days, and without that the fetch. It is later if
+    the text was published or its file written later.
     """
     evidence = evidence_of(run, record, record["exchange"], record["symbol"], f"{record['year']}Q{record['quarter']}")
     starts = (record.get("start"), *record["listed"])
@@ -182,7 +182,7 @@ def when_published(record: Record, run: RunFacts) -> Place:
 
 
 def publication(texts: Sequence[Any]) -> datetime | None:
-    """Return the latest of stated publications; at midnight the end of that day, for no time is stated then.
+    """Return the latest of stated publications. Midnight means the end of that day, because no time is stated then.
 
     None without one. Raises Unreadable.
     """
@@ -196,8 +196,8 @@ def _publication(value: Any) -> datetime | None:
 
 
 def _after_release(ticker: str, days: Sequence[date], run: RunFacts) -> datetime | None:
-    """When the text of a call was out for sure, by the last 8-K with item 2.02 that the lake knows soon after the day
-    that is stated for it; None where it knows none.
+    """Return when the text of a call was certainly public, by the last 8-K with item 2.02 soon after the stated day;
+    None if the lake knows none.
     """
     if not days or run.releases is None:
         return None
@@ -225,14 +225,14 @@ def call_values(record: Record) -> dict[str, Any]:
 
 
 def later(*texts: Any) -> datetime | None:
-    """Return the later of stated starts; None where there is none."""
+    """Return the later of the stated starts; None if there is none."""
     return max(filter(None, map(instant, texts)), default=None)
 
 
 def written_by(capture: Capture) -> datetime | None:
-    """Return by when the provider had surely written the answer's file; None where no header says so.
+    """Return when the provider had certainly written the answer's file; None without a header.
 
-    It was there when fetched, and a header that lies ahead or can't be read tells no more than that.
+    The file existed when it was fetched, and a future or unreadable header proves nothing more.
     """
     header = capture.headers.get("last-modified")
     if header is None:

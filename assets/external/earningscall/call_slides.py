@@ -16,7 +16,7 @@ SLIDES = "slides"
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """Fetch the deck, and the company's list of calls, which alone dates it."""
+    """Fetch the deck, and the company's list of calls, which dates it."""
     return calls.collect_with_events(unit, fetch, SLIDES)
 
 

@@ -1,6 +1,6 @@
 """Dataset `call_transcripts`: the text of a call, dated by its publication or by its start and a lag.
 
-Pure functions but `collect`. One unit a company and fiscal quarter, so that one that is refused costs no other.
+Pure functions but `collect`. There is one unit per company and fiscal quarter, so that a refusal affects no other.
 """
 
 import json
@@ -60,7 +60,7 @@ def _lag(unit: Unit, event: Mapping[str, Any]) -> timedelta:
 
 
 def _published(*places: Mapping[str, Any]) -> list[Any]:
-    """The publications as they are spelled, wherever the answer has them."""
+    """Yield the stated publications as spelled, wherever the answer has them."""
     return [place[name] for place in places for name in calls.PUBLISHED if place.get(name)]
 
 
@@ -91,19 +91,21 @@ def values(record: Record) -> dict[str, Any]:
 
 
 def _whole(body: Mapping[str, Any]) -> str | None:
-    """The text of an answer that tells no turns apart: in one piece, or remarks and questions. Raises Unreadable."""
+    """Return the text of an answer without separate turns: in one piece, or remarks and questions. Raises
+    Unreadable.
+    """
     parts = [fields.text(body.get(name)) for name in ("prepared_remarks", "questions_and_answers")]
     return fields.text(body.get("text")) or "\n\n".join(filter(None, parts)) or None
 
 
 def _spoken(turn: Mapping[str, Any]) -> str | None:
-    """The words of a turn, which may be given one by one. Raises Unreadable."""
+    """Return the words of a turn, which may be listed one by one. Raises Unreadable."""
     words = [fields.word(word) for word in fields.objects(turn.get("words") or [])]
     return fields.text(turn.get("text")) or " ".join(filter(None, words)) or None
 
 
 def _turns(body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The speakers' turns with what is known of each; blank ones are left out. Raises Unreadable."""
+    """Return the speakers' turns with their facts; blank ones are left out. Raises Unreadable."""
     names = body.get("speaker_name_map_v2") or {}
     if not isinstance(names, dict):
         raise Unreadable("no names of speakers")

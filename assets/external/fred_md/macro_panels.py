@@ -51,9 +51,9 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """Yield one record per month and series that has a value.
+    """Yield one record per month and series with a value.
 
-    Raises Unparsable without a header, without lines of cells, and where no line names a month.
+    Raises Unparsable without a header or lines of cells, and if no line names a month.
     """
     for capture in captures:
         lines = cells(capture)
@@ -72,7 +72,7 @@ def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, 
 
 
 def _months(spelled: Sequence[str]) -> list[date | None]:
-    """The months that the lines of one file name, in the spelling that reads most of them."""
+    """Parse the month column with whichever date format fits the most rows."""
     return max(
         ([_first_of_month(spelling, text) for text in spelled] for spelling in _SPELLINGS),
         key=lambda months: len(set(months) - {None}),
@@ -93,8 +93,8 @@ def _first_of_month(spelling: re.Pattern[str], spelled: str) -> date | None:
 def _month(
     header: list[str], line: list[str], month: date | None, codes: dict[str, str], facts: dict[str, Any]
 ) -> Iterator[Record]:
-    """The values of one month; a line of another length or of no month is one record that becomes a gap. Blank cells
-    say nothing.
+    """Yield the values of one month. A line of another length or without a month is one record that becomes a gap.
+    Blank cells are skipped.
     """
     if len(line) != len(header) or month is None:
         reason = "observation_date is unreadable" if month is None else answers.OTHER_SHAPE.reason

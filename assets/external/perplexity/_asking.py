@@ -1,7 +1,7 @@
-"""How Perplexity is asked: one request a question, with the filters a scope names, under the names the provider reads.
+"""Perplexity's requests: one per question, with the filters of a scope under the provider's names.
 
-Date filters only save work: what they let through is dated and judged like everything else. Pure;
-web_results and web_syntheses share its requests and so their captures.
+Date filters only reduce the work: results are dated and checked like everything else. Pure; web_results and
+web_syntheses share the requests and so their captures.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -73,7 +73,7 @@ def question_of(capture: Capture) -> tuple[str, str]:
 
 
 def is_locator(capture: Capture) -> bool:
-    """Return whether the question was put in SEC mode, whose hits only locate filings."""
+    """Return whether the question used SEC mode, whose hits only locate filings."""
     return isinstance(capture.payload, dict) and capture.payload.get("search_mode") == "sec"
 
 
@@ -115,7 +115,7 @@ def _filters(scope: Scope) -> dict[str, Any]:
 
 
 def _american(day: date | None) -> str | None:
-    """`M/D/YYYY`, the one spelling the filters read."""
+    """Return a day as `M/D/YYYY`, the spelling that the filters read."""
     return f"{day.month}/{day.day}/{day.year}" if day else None
 
 

@@ -43,8 +43,8 @@ def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, 
 
 
 def _results(capture: Capture) -> list[Any]:
-    """`results` of a search, `search_results` of a chat answer, which may be null, or a bare list of either; of several
-    questions a list for each. Raises Unparsable.
+    """Return `results` of a search, `search_results` of a chat answer (which may be null), or a bare list of either;
+    for several questions there is a list for each. Raises Unparsable.
     """
     body = capture.json()
     chat = not capture.url.endswith("/search")
@@ -57,7 +57,7 @@ def _results(capture: Capture) -> list[Any]:
 
 
 def _rank(result: Any, place: int) -> tuple[bool, int, int]:
-    """Of results with one address the best: dated rather than not, the longer passage, the first."""
+    """Rank results with one address: dated before undated, then the longer passage, then the first."""
     try:
         is_dated = _claimed(result.get("date")) is not None
     except (Unreadable, AttributeError):
@@ -66,9 +66,9 @@ def _rank(result: Any, place: int) -> tuple[bool, int, int]:
 
 
 def _claimed(value: Any) -> datetime | None:
-    """The latest instant that a claim can mean; None when null or blank. Raises Unreadable.
+    """Return the latest instant of a claim; None when null or blank. Raises Unreadable.
 
-    A day ends in New York; a time without an offset is read by the last clock on Earth.
+    A day ends in New York; a time without an offset is read in the last time zone on Earth.
     """
     claim = fields.word(value)
     if claim is None:
@@ -91,7 +91,7 @@ def _url(result: Any) -> str | None:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Return the later of the two claims. The first capture of the text counts if it is later still."""
+    """Return the later of the two claims, or the first capture of the text if that is later."""
     result = record["result"]
     evidence = evidence_of(run, record, record["operation"], record["query"], UNNAMED)
     if not isinstance(result, dict):
@@ -114,7 +114,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def locate_by_claim(record: Record, run: RunFacts) -> Place:
-    """Return the publication that the provider claims, whatever update it claims and whenever the text was captured."""
+    """Return the publication that the provider claims, ignoring its claimed update and the capture."""
     result = record["result"]
     published = {**result, "last_updated": None} if isinstance(result, dict) else result
     return locate({**record, "result": published}, run)

@@ -1,6 +1,7 @@
-"""Dataset `web_syntheses`: the prose of chat answers, for open mode alone. Pure.
+"""Dataset `web_syntheses`: the prose of chat answers, for open mode only. Pure.
 
-The requests are web_results' own, so the second of the two is served from captures."""
+The requests are those of web_results, so the second dataset reads the captures of the first.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -53,7 +54,7 @@ def _prose(body: Any) -> str | None:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Return when it was fetched: prose proves no date."""
+    """Return when the answer was fetched, because prose proves no date."""
     prose = _prose(record["answer"])
     if prose is None:
         return Place(run.evidence, reason=answers.OTHER_SHAPE.reason)

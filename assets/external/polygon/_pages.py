@@ -1,4 +1,4 @@
-"""What Polygon's feeds share: units, pages, exact figures, how a record is dated, and what becomes a gap instead."""
+"""Shared code of Polygon's feeds: units, pages, exact figures, dates of records, and gaps."""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from datetime import timedelta
@@ -70,9 +70,9 @@ def ticker_feed(
 
 
 def units(scope: Scope) -> list[Unit]:
-    """Return one unit per ticker, or one for all tickers within days. Raises BadInput when neither is given.
+    """Return one unit per ticker, or one for all tickers within days. Raises BadInput if neither is given.
 
-    Tickers are asked for as they are spelled: Polygon's tell a preferred share (BACpK) by its case.
+    Tickers are requested as spelled, because Polygon marks a preferred share by case (BACpK).
     """
     tickers = list(dict.fromkeys(ticker.strip() for ticker in scope.tickers if ticker.strip()))
     if tickers:
@@ -108,7 +108,7 @@ def next_page(capture: Capture) -> dict[str, str]:
 
 
 def whole(unit: Unit, captures: Sequence[Capture], dated_by: str) -> Whole | None:
-    """Return that every record of the ticker within the scope's days was read, where the last page was."""
+    """Return that every record of the ticker within the scope's days was read, if the last page was."""
     if captures and (next_page(captures[-1]) or not in_order(captures)):
         return None
     first, last = (day.isoformat() if day else None for day in (unit.scope.date_from, unit.scope.date_to))
@@ -116,12 +116,12 @@ def whole(unit: Unit, captures: Sequence[Capture], dated_by: str) -> Whole | Non
 
 
 def content(record: Record) -> object:
-    """Return what a record states, wherever in the pages it stands."""
+    """Return the content of a record, independent of its page."""
     return {name: value for name, value in record.items() if name != "number"}
 
 
 def items(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
-    """Yield one record per result, numbers as spelled; and one, MORE, where pages are left. Raises Unparsable."""
+    """Yield one record per result, with numbers as spelled; and one, MORE, if pages are left. Raises Unparsable."""
     for capture in captures:
         for number, result in enumerate(_answer(capture).get("results") or ()):
             if not isinstance(result, dict):
@@ -132,10 +132,10 @@ def items(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 
 def place(record: Record, run: RunFacts, *, named_by: str, dated_by: str, undated: str) -> Place:
-    """Return the end of the day that `dated_by` spells, else a gap: `undated` where it spells none.
+    """Return the end of the day in `dated_by`, otherwise a gap: `undated` if there is no day.
 
-    named_by: the day that is part of the evidence, but of no name: it may be corrected, so what comes for a gap is
-    known by its company alone.
+    named_by: the day that is part of the evidence but not of the name, because it may be corrected. What replaces a gap
+    is therefore matched by its company only.
     """
     if MORE in record:
         return Place(run.evidence, reason=figures.MORE_PAGES.reason)
@@ -151,7 +151,7 @@ def place(record: Record, run: RunFacts, *, named_by: str, dated_by: str, undate
 
 
 def parse_required(parser: Callable[[Any], Any], value: Any, reason: str) -> Any:
-    """Return the parsed value, which may not be missing. Raises RecordRefused with the reason."""
+    """Return the parsed value, which is required. Raises RecordRefused with the reason."""
     try:
         parsed_value = parser(value)
     except (Unreadable, OverflowError):

@@ -1,5 +1,5 @@
-"""Dataset `polygon_dividends`: exact cash dividends, dated by the end of their declaration day, after a split when
-fetched: Polygon has restated amounts by it.
+"""Dataset `polygon_dividends`: exact cash dividends, dated by the end of their declaration day, or when fetched after a
+split, because Polygon has restated amounts by splits.
 """
 
 from typing import Any
@@ -29,7 +29,7 @@ PARSERS = {
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Return the end of the declaration day, or the fetch where a split has followed it."""
+    """Return the end of the declaration day, or the fetch if a split has followed it."""
     undated = contract.NO_DECLARATION.reason
     place = _pages.place(record, run, named_by="ex_dividend_date", dated_by="declaration_date", undated=undated)
     if place.available_at is None:
@@ -57,7 +57,7 @@ def values(record: Record) -> dict[str, Any]:
 def likeness(row: Values, other: Values) -> int:
     """Compare by day, amount, declaration and kind.
 
-    A record gone from its day matches what came in its place, a few days off.
+    A record that is missing from its day matches its replacement a few days off.
     """
     same = [row[name] == other[name] for name in WEIGHTS]
     near = abs(row["ex_dividend_date"] - other["ex_dividend_date"]) <= _pages.MOVED_AT_MOST

@@ -15,7 +15,7 @@ from pitlake.exchange import session
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Return the close of the execution day, its end where the exchange is shut, if the answer was made after it."""
+    """Return the close of the execution day (its end if the exchange is closed), if the answer was made after it."""
     undated = contract.NO_DATE.reason
     place = _pages.place(record, run, named_by="execution_date", dated_by="execution_date", undated=undated)
     session_day = session(dating.day(record["execution_date"])) if place.available_at is not None else None
@@ -44,7 +44,7 @@ def _side(value: Any) -> float:
 
 
 def likeness(row: Values, other: Values) -> int:
-    """Compare by day and ratio. A record gone from its day matches what came in its place, a few days off."""
+    """Compare by day and ratio. A record that is missing from its day matches its replacement a few days off."""
     near = abs(row["execution_date"] - other["execution_date"]) <= _pages.MOVED_AT_MOST
     same_ratio = all(row[name] == other[name] for name in ("split_from", "split_to"))
     return 1 + 4 * (row["execution_date"] == other["execution_date"]) + 2 * same_ratio if near else 0

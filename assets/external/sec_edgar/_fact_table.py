@@ -1,7 +1,7 @@
-"""The facts of a company as one table, for bulk loads: what `sec_facts` makes of each fact, made of all at once.
+"""The facts of a company as one table, for bulk loads: the rows of `sec_facts` for all facts at once.
 
-A list of facts in which anything is out of the ordinary (a missing filing, a value that is not a number, a day that is
-not one, one fact stated twice) is left to `sec_facts`, record by record. Pure.
+A list of facts with any irregularity (a missing filing, a value that is not a number, an invalid day, a fact stated
+twice) is left to `sec_facts`, record by record. Pure.
 """
 
 import math
@@ -32,9 +32,9 @@ _CONSTANT = {"available_at_basis": None, "available_at_source": DATASET.source_t
 def fact_table(
     capture: Capture, cik: str, since: date | None, releases: Releases, observed_at: datetime
 ) -> tuple[pa.Table, list[Record]]:
-    """Return the facts of an answer as staged rows, and those that are left to `sec_facts` as its records.
+    """Return the facts of an answer as staged rows, and the facts left to `sec_facts` as its records.
 
-    since: the first filing date that is wanted. Raises Unparsable as `sec_facts.fact_lists` does.
+    since: the first filing date to load. Raises Unparsable like `sec_facts.fact_lists`.
     """
     columns: defaultdict[str, list[Any]] = defaultdict(list)
     left: list[Record] = []
@@ -70,7 +70,7 @@ def _columns(
     capture: Capture,
     dated: Callable[[tuple[Any, Any]], "_Dated | None"],
 ) -> dict[str, Iterable[Any]] | None:
-    """The columns of a list of facts; None where one of them is out of the ordinary."""
+    """Return the columns of a list of facts; None if one of them is irregular."""
     periods = [(fact.get("start"), fact.get("end"), fact.get("accn")) for fact in facts]
     filings: list[Any] = [(fact.get("accn"), fact.get("filed")) for fact in facts]
     forms: list[Any] = [fact.get("form") for fact in facts]
@@ -109,7 +109,7 @@ def _columns(
 
 
 class _Dated(NamedTuple):
-    """What dates the facts of one filing: instants in microseconds, its filing date in days since 1970."""
+    """The dates of one filing's facts: instants in microseconds, and its filing date in days since 1970."""
 
     at: int
     rule: str
@@ -119,14 +119,16 @@ class _Dated(NamedTuple):
 
 @lru_cache(maxsize=65_536)
 def _day(text: str) -> int:
-    """A day as days since 1970. Raises ValueError for what is not spelled as EDGAR spells days."""
+    """Return a day as days since 1970. Raises ValueError if it is not in EDGAR's spelling."""
     if not _DAY.fullmatch(text):
         raise ValueError
     return date.fromisoformat(text).toordinal() - _EPOCH
 
 
 def _release(filing: tuple[Any, Any], cik: str, releases: Releases, observed_at: datetime) -> _Dated | None:
-    """What dates the facts of a filing; None where it is not known or to come. Raises ValueError for no filing date."""
+    """Return the dates of a filing's facts; None if unknown or in the future. Raises ValueError without a filing
+    date.
+    """
     number, filed = filing
     day = None if filed is None else _day(filed)
     release = releases.release(number, cik, None if day is None else date.fromisoformat(filed))

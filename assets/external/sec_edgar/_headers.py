@@ -1,6 +1,6 @@
-"""SGML headers of filings: the acceptance on the New York clock, which is the truth where EDGAR's JSON is ambiguous.
+"""SGML headers of filings: the acceptance on New York's clock, which is reliable where EDGAR's JSON is ambiguous.
 
-Pure but for `fetched`, which asks through the function it is handed.
+Pure but for `fetched`, which uses the function it receives.
 """
 
 import re
@@ -21,7 +21,7 @@ _LINE = re.compile(r"^[ \t]*([A-Z][A-Z0-9 ]*):(.*)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Header:
-    """What a header says. `acceptance` is as it stands, fourteen digits of the New York clock."""
+    """The content of a header. `acceptance` is its text, fourteen digits of New York's clock."""
 
     accession_no: str
     acceptance: str
@@ -57,7 +57,7 @@ def parsed(text: str) -> Header:
 
 
 def conformed_names(text: str) -> list[tuple[str, str]]:
-    """Return each CIK that a header is about with the name it bears there, once."""
+    """Return each CIK in a header with its name there, once."""
     names: dict[str, str] = {}
     name = ""
     for label, value in _lines(text):
@@ -70,9 +70,7 @@ def conformed_names(text: str) -> list[tuple[str, str]]:
 
 
 def former_names(text: str) -> list[tuple[str, str, date]]:
-    """Return the former names a header lists: CIK, name, and the day from which it was borne, which is what EDGAR
-    dates.
-    """
+    """Return the former names in a header: CIK, name, and its first day, which is what EDGAR dates."""
     names: list[tuple[str, str, date]] = []
     cik = name = ""
     for label, value in _lines(text):
@@ -91,9 +89,10 @@ def _first(lines: dict[str, list[str]], name: str) -> str | None:
 
 
 def fetched(filings: Iterable[tuple[str, str]], fetch: Fetch, *, if_captured: bool = False) -> Iterator[Capture]:
-    """Fetch the headers of filings (CIK, accession number). A missing one is left out: the JSON then dates its filing.
+    """Fetch the headers of filings (CIK, accession number). A missing one is left out, and the JSON then dates its
+    filing.
 
-    if_captured: so is one that a replay has not. Raises AnswerRefused, and NotCaptured otherwise.
+    if_captured: also leave out a header that a replay does not have. Otherwise raises AnswerRefused, and NotCaptured.
     """
     for cik, accession_no in filings:
         try:

@@ -1,7 +1,7 @@
-"""EDGAR's index files: which filings there are on a day or in a quarter. They locate, and date nothing.
+"""EDGAR's index files: the filings of a day or quarter. They locate filings and date nothing.
 
-Form, company and master indexes are read alike, whatever their column widths and date format. Pure; called by
-sec_filings for discovery.
+Form, company and master indexes are read alike, with any column widths and date format. Pure; sec_filings uses them for
+discovery.
 """
 
 import re
@@ -24,7 +24,7 @@ _FILE = re.compile(r"(\d{10}-\d{2}-\d{6})\.txt$", re.ASCII)
 
 
 class IndexEntry(NamedTuple):
-    """One line of an index. `filed` is EDGAR's filing date, which does not say when it was public."""
+    """One line of an index. `filed` is EDGAR's filing date, which is no publication date."""
 
     form_type: str
     company: str
@@ -35,7 +35,7 @@ class IndexEntry(NamedTuple):
 
 
 def request(day: date) -> Request:
-    """Return the form index of a day. Days without filings, and days to come, answer 403."""
+    """Return the request for the form index of a day. Days without filings, and future days, answer 403."""
     return Request(
         f"/Archives/edgar/daily-index/{day.year}/QTR{_quarter_number(day)}/form.{day:%Y%m%d}.idx",
         host=WWW,
@@ -44,7 +44,7 @@ def request(day: date) -> Request:
 
 
 def quarter_request(day: date) -> Request:
-    """Return the form index of a day's quarter. The running quarter's grows by the day."""
+    """Return the request for the form index of a day's quarter. The current quarter's index grows daily."""
     first, last = quarter(day)
     return Request(
         f"/Archives/edgar/full-index/{first.year}/QTR{_quarter_number(first)}/form.idx",
@@ -65,7 +65,7 @@ def _quarter_number(day: date) -> int:
 
 
 def entries(text: str) -> Iterator[IndexEntry]:
-    """Yield the lines below the header's rule; none when it is empty. Raises Unreadable for any other line."""
+    """Yield the lines below the header's rule; none if it is empty. Raises Unreadable for any other line."""
     head, rule, body = text.partition("\n---")
     if not rule and not _RULE.search(text):
         raise Unreadable("no index")

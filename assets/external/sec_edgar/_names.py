@@ -1,6 +1,6 @@
-"""EDGAR's names of things: CIKs, accession numbers, columns of lists, and the addresses built of them. Pure.
+"""EDGAR's identifiers: CIKs, accession numbers, columns of lists, and the addresses made of them. Pure.
 
-No dataset lives here.
+Independent of datasets.
 """
 
 import re
@@ -100,7 +100,7 @@ def ten_digit_ciks(spellings: Iterable[str]) -> list[str]:
 
 
 def option(options: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str:
-    """Return an option of the scope, by default the first choice. Raises BadInput."""
+    """Return an option of the scope; the default is the first choice. Raises BadInput."""
     chosen = options.get(name) or choices[0]
     if chosen not in choices:
         raise BadInput(f"options.{name}", f"there is no {chosen!r}", f"choose one of {', '.join(choices)}")
@@ -108,7 +108,7 @@ def option(options: Mapping[str, str], name: str, choices: tuple[str, ...]) -> s
 
 
 def header_request(of_cik: str, accession_no: str) -> Request:
-    """Return the SGML header of a filing."""
+    """Return the request for the SGML header of a filing."""
     folder = accession_no.replace("-", "")
     return Request(f"/Archives/edgar/data/{int(of_cik)}/{folder}/{accession_no}.hdr.sgml", host=WWW)
 

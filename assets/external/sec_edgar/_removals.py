@@ -1,6 +1,6 @@
-"""Form 25 as exchanges file it: which class of securities they remove, from which exchange, by which rule. Pure.
+"""Form 25 of exchanges: the removed class of securities, the exchange and the rule. Pure.
 
-An issuer's own Form 25 is prose and names its class nowhere that can be relied on: it then says nothing here.
+An issuer's own Form 25 is prose without a reliable class, so nothing is read from it.
 """
 
 import html
@@ -32,7 +32,7 @@ _CLASSES = re.compile(
 
 
 class Removal(NamedTuple):
-    """What a Form 25 says; None where it doesn't."""
+    """The content of a Form 25; None for missing parts."""
 
     exchange: str | None
     security_class: str | None
@@ -40,18 +40,18 @@ class Removal(NamedTuple):
 
 
 def request(of_cik: str, accession_no: str) -> Request:
-    """Return the document of an exchange's Form 25."""
+    """Return the request for the document of an exchange's Form 25."""
     return Request(f"/Archives/edgar/data/{int(of_cik)}/{accession_no.replace('-', '')}{DOCUMENT}", host=WWW)
 
 
 def accession_of(capture: Capture) -> str | None:
-    """Return the filing whose document a capture is; None for any other capture."""
+    """Return the filing of a captured document; None for any other capture."""
     match = _FOLDER.search(capture.url)
     return "-".join(match.groups()) if match else None
 
 
 def parsed(text: str) -> Removal:
-    """Parse a document; what it lacks, or has twice, is None."""
+    """Parse a document; parts that are missing or repeated are None."""
     exchange = _element(text, "exchange", raw=True)
     return Removal(
         exchange=_element(exchange, "entityName") if exchange else None,
@@ -71,7 +71,7 @@ def _element(text: str, name: str, *, raw: bool = False) -> str | None:
 def is_common_equity(security_class: str | None) -> bool | None:
     """Return whether the words for one or several classes name common equity itself and not a claim to it.
 
-    None when there are none, or none that tell.
+    None if there are none, or if they do not show it.
     """
     words = security_class or ""
     class_names = (_BEHIND.sub("", class_name) for class_name in _CLASSES.split(words))

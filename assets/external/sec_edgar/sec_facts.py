@@ -1,6 +1,6 @@
 """Dataset `sec_facts`: values of companyfacts or companyconcept, dated by their filing's release. Pure functions.
 
-options: concepts = us-gaap/Assets,dei/EntityCommonStockSharesOutstanding asks for those alone.
+options: concepts = us-gaap/Assets,dei/EntityCommonStockSharesOutstanding requests only those.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """Yield one record per fact, of a scope with a first day per fact that was filed since."""
+    """Yield one record per fact; with a first day in the scope, per fact filed since."""
     for capture in captures:
         for shared, facts in fact_lists(capture, unit.name, unit.scope.date_from):
             for record in fact_records(facts, shared, capture):
@@ -41,7 +41,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
 
 
 def fact_lists(capture: Capture, cik: str, since: date | None) -> Iterator[tuple[dict[str, str], Sequence[Record]]]:
-    """Yield the facts of each concept and unit that were filed since a day, with what they share.
+    """Yield the facts of each concept and unit that were filed since a day, with their shared fields.
 
     Raises Unparsable for an answer of another shape or about another company.
     """
@@ -61,13 +61,13 @@ def fact_lists(capture: Capture, cik: str, since: date | None) -> Iterator[tuple
 
 
 def fact_records(facts: Sequence[Record], shared: Mapping[str, str], capture: Capture) -> Iterator[Record]:
-    """Yield the facts of one concept and unit as records; those stated twice by one filing say so."""
+    """Yield the facts of one concept and unit as records; facts stated twice by one filing are marked."""
     once = (fact for fact, _ in mark_repeats(((fact, capture) for fact in facts), _identity))
     return ({**fact, **shared} for fact in (once if _repeated(facts) else facts))
 
 
 def _concepts(answer: Mapping[str, Any], capture: Capture) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The concepts of either kind of answer with their units. Raises Unparsable."""
+    """Return the concepts of either kind of answer with their units. Raises Unparsable."""
     alone = "tag" in answer
     taxonomies: Any = {answer.get("taxonomy"): {answer["tag"]: answer}} if alone else answer.get("facts")
     if not isinstance(taxonomies, dict):

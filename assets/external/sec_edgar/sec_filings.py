@@ -1,6 +1,6 @@
 """Dataset `sec_filings`: every filing of a registrant's submissions, dated by EDGAR's release. Pure but for `collect`.
 
-A scope of CIKs fetches their submissions, all pages; a scope of days alone finds the registrants in the daily indexes.
+A scope of CIKs fetches all pages of their submissions. A scope of days finds the registrants in the daily indexes.
 options: headers = earnings | none | undecided | all says for which filings the SGML header is fetched, by default for
 those with item 2.02 whose clock is undecided; forms = 8-K,10-Q narrows.
 """
@@ -66,7 +66,7 @@ PARSERS: dict[str, Parser] = {
 
 
 def units(scope: Scope) -> list[Unit]:
-    """Return one unit per registrant, or one per day where only days are given. Raises BadInput when neither is."""
+    """Return one unit per registrant, or one per day if only days are given. Raises BadInput without either."""
     _names.option(scope.options, "headers", HEADERS)
     if scope.ciks:
         return _names.unit_per_cik(scope)
@@ -79,7 +79,7 @@ def units(scope: Scope) -> list[Unit]:
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
     """Fetch the submissions of a registrant, or of every registrant in a day's index; then the wanted headers.
 
-    What is not there of one registrant costs no other: a missing page is reported when all have been asked.
+    Missing data of one registrant affects no other: a missing page is reported at the end.
     """
     if not unit.name.startswith(INDEX):
         yield from _submissions(unit.name, unit.scope, fetch)
@@ -113,7 +113,7 @@ def _submissions(cik: str, scope: Scope, fetch: Fetch) -> Iterator[Capture]:
 
 
 def older_pages(main: Capture, cik: str, since: date | None) -> list[str]:
-    """Return the further pages a main answer names, those that end before `since` left out. Raises Unparsable."""
+    """Return the further pages of a main answer, without those that end before `since`. Raises Unparsable."""
     page_entries = _filings(main).get("files") or []
     try:
         pages = [(str(page["name"]), dating.day(page["filingTo"])) for page in page_entries]
@@ -147,14 +147,14 @@ def items_of(record: Record) -> list[str]:
 
 
 def _inside(filing_date: Any, scope: Scope) -> bool:
-    """Return whether a filing date is in the scope's days. It saves work and dates nothing."""
+    """Return whether a filing date is in the scope's days. This reduces work and dates nothing."""
     filed = str(filing_date)
     after = scope.date_from is None or filed >= scope.date_from.isoformat()
     return after and (scope.date_to is None or filed <= scope.date_to.isoformat())
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """Yield one record per filing and registrant; a filing that only the index knows has no acceptance."""
+    """Yield one record per filing and registrant; a filing that is only in the index has no acceptance."""
     headers = _headers.acceptances(captures)
     pages = [(page, owner[1]) for page in captures if (owner := _PAGE.search(page.url))]
     proven = _proven(page for page, _ in pages)
@@ -178,7 +178,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
 
 
 def _proven(pages: Iterable[Capture]) -> dict[str, tuple[str, dating.Dated]]:
-    """What two pages prove together, where they serve one acceptance by two clocks."""
+    """Return the acceptances that two pages prove together by giving one acceptance on two clocks."""
     served: defaultdict[str, set[str]] = defaultdict(set)
     for page in pages:
         for row in rows_of(page):
@@ -189,7 +189,7 @@ def _proven(pages: Iterable[Capture]) -> dict[str, tuple[str, dating.Dated]]:
 
 
 def _entries_in_scope(index: Capture, scope: Scope) -> list[_indexes.IndexEntry]:
-    """The entries of an index that the scope is about. Raises Unparsable."""
+    """Return the entries of an index within the scope. Raises Unparsable."""
     forms = frozenset(filter(None, scope.options.get("forms", "").split(",")))
     try:
         return [entry for entry in _indexes.entries(index.text()) if not forms or entry.form_type in forms]
@@ -198,7 +198,7 @@ def _entries_in_scope(index: Capture, scope: Scope) -> list[_indexes.IndexEntry]
 
 
 def _filings(page: Capture) -> Mapping[str, Any]:
-    """The `filings` of a main answer; an older page has its columns without that wrapper."""
+    """Return the `filings` of a main answer; an older page has its columns without that wrapper."""
     answer = page.json()
     pages = answer.get("filings", {"recent": answer, "files": []})
     if not isinstance(pages, dict) or not isinstance(pages.get("recent"), dict):
@@ -207,7 +207,7 @@ def _filings(page: Capture) -> Mapping[str, Any]:
 
 
 def rows_of(page: Capture) -> Iterator[dict[str, Any]]:
-    """Return the filings of a page as records. Raises Unparsable when a column is gone or shorter than another."""
+    """Return the filings of a page as records. Raises Unparsable if a column is missing or shorter than another."""
     recent = _filings(page)["recent"]
     columns = [recent.get(name) for name in COLUMNS]
     if not all(isinstance(column, list) for column in columns):
@@ -226,7 +226,7 @@ def _decided(acceptance: Any, form_type: Any, header: str | None) -> dating.Date
 
 
 def _accepted(record: Record) -> dating.Dated | None:
-    """The acceptance: the header's if there is one, else what the JSON's texts prove; None when undated."""
+    """Return the acceptance: the header's if there is one, otherwise what the JSON proves; None if undated."""
     if PROVEN in record and not record["header"]:
         return cast("dating.Dated", record[PROVEN])
     acceptance, form_type, header = record.get("acceptance"), record.get("form_type"), record.get("header")

@@ -1,7 +1,7 @@
-"""Dataset `sec_fulltext_hits`: where EDGAR's full-text search found something. A hit is dated by its filing alone.
+"""Dataset `sec_fulltext_hits`: hits of EDGAR's full-text search. A hit is dated by its filing only.
 
-options: forms, ciks narrow the search; headers = none | all fetches the header of every filing that was hit, which
-dates the hits of filings the lake does not know.
+options: forms, ciks narrow the search; headers = none | all fetches the header of every filing with a hit, which dates
+hits of filings that are not in the lake.
 """
 
 from collections.abc import Iterator, Sequence
@@ -106,7 +106,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
 
 
 def _hits(page: Capture) -> tuple[int, list[dict[str, Any]]]:
-    """How many hits there are, and those of the page with their names as columns. Raises Unparsable."""
+    """Return the number of hits, and those of the page with their columns' names. Raises Unparsable."""
     try:
         answer = page.json()["hits"]
         return int(answer["total"]["value"]), [_hit(hit) for hit in answer["hits"]]
@@ -133,7 +133,7 @@ def _hit(hit: dict[str, Any]) -> dict[str, Any]:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Return the release of the hit's filing; the search's own dates count for nothing."""
+    """Return the release of the hit's filing; the search's own dates are ignored."""
     if MORE in record:
         return Place(run.evidence, reason=contract.MORE_HITS.reason)
     evidence = evidence_of(run, record, record["query"], record["accession_no"], record["document"])

@@ -1,6 +1,6 @@
 """Dataset `universe_events`: the filings that register, list, rename, delist and deregister companies.
 
-A scope of days reads EDGAR's form indexes, in which the dead are listed as the living; a scope of CIKs reads their
+A scope of days reads EDGAR's form indexes, which list ended companies like all others; a scope of CIKs reads their
 submissions and former names. Pure but for `collect`. options: index = day | quarter says which index, headers = none |
 all fetches the SGML headers that date an index's filings exactly, documents = all | none the exchanges' Forms 25.
 """
@@ -55,7 +55,7 @@ PARSERS: dict[str, Parser] = {"filing_date": _names.required_day}
 
 
 def event_of(form: object, items: Collection[str] = ()) -> str | None:
-    """Return what a filing does to its company; None where it does nothing. Amendments bring nothing new."""
+    """Return a filing's event for its company; None if there is none. Amendments have no event."""
     if not isinstance(form, str):
         return None
     if form == "8-K" and NOTICE_OF_DELISTING in items:
@@ -66,7 +66,7 @@ def event_of(form: object, items: Collection[str] = ()) -> str | None:
 
 
 def units(scope: Scope) -> list[Unit]:
-    """Return one unit per registrant, or one per day or quarter where only days are given.
+    """Return one unit per registrant, or one per day or quarter if only days are given.
 
     Raises BadInput without either.
     """
@@ -116,7 +116,7 @@ def _first_day(scope: Scope) -> date:
 
 
 def _documents(removals: Mapping[tuple[str, str], None], fetch: Fetch) -> Iterator[Capture]:
-    """The documents of removals. One that is not there is left out: its class is then unknown."""
+    """Fetch the documents of removals. A missing one is left out, and its class is then unknown."""
     for cik, accession_no in removals:
         try:
             yield fetch(_removals.request(cik, accession_no))
@@ -140,7 +140,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
 
 
 def _filings(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """The filings of submissions or of an index that do something to their company."""
+    """Yield the filings of submissions or of an index that are events of their company."""
     for record, capture in sec_filings.records(unit, [capture for capture in captures if not _is_index(capture)]):
         event = event_of(record["form_type"], sec_filings.items_of(record))
         if event:
@@ -155,7 +155,7 @@ def _is_index(capture: Capture) -> bool:
 
 
 def _index_events(scope: Scope, index: Capture) -> Iterator[dict[str, Any]]:
-    """The entries of an index that are events, those of the exchanges that file them left out."""
+    """Return the entries of an index that are events, without the filing exchanges' own entries."""
     day = _first_day(scope)
     first, last = _indexes.quarter(day) if scope.options.get("index") == "quarter" else (day, day)
     try:
@@ -184,13 +184,15 @@ def _filer(accession_no: str) -> str:
 
 
 def _is_filer(entry: _indexes.IndexEntry) -> bool:
-    """Whether an entry lists the exchange that files, and not the company that the filing is about."""
+    """Whether an entry lists the exchange that files, rather than the company of the filing."""
     by_exchange = entry.form_type == EXCHANGES_REMOVAL or entry.form_type.startswith(CERTIFICATE)
     return by_exchange and entry.cik == _filer(entry.accession_no)
 
 
 def _renames(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """One record a former name: the first filing that EDGAR lists after its last day, which bears the next one."""
+    """Yield one record per former name: the first filing that EDGAR lists after its last day, which has the next
+    name.
+    """
     mains = [capture for capture in captures if capture.url.endswith(".json") and "-submissions-" not in capture.url]
     for main in mains if unit.scope.ciks else ():
         distinct_filings = [filing for filing, _ in sec_filings.records(unit, captures) if TWICE not in filing]
@@ -218,7 +220,9 @@ def _rename(newer: Any, older: Any, main: Capture) -> dict[str, Any]:
 
 
 def _follows(filing: Record, until: date, since: date | None) -> bool:
-    """Whether a filing is the new name's: after the old one's last day, and not before the new one's first."""
+    """Whether a filing has the new name: it is after the old name's last day, and not before the new name's first
+    day.
+    """
     if since is not None and since <= until:
         return False
     filed = str(filing["filing_date"])
@@ -226,7 +230,7 @@ def _follows(filing: Record, until: date, since: date | None) -> bool:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Return the filing's own availability; without a header, what an index lists counts at the end of its day."""
+    """Return the filing's own availability; an index entry without a header counts at the end of its day."""
     if record["accession_no"] is None:
         return Place(
             evidence_of(run, record, record["cik"], "renamed", record["former_name"]),

@@ -1,5 +1,5 @@
-"""Lane 3: pages that date themselves, from an explicit list of sources.
+"""Lane 3: web pages that state their own dates, from an explicit list of sources.
 
-`_sources` is the list, `_claims` what a page may say and what is proven of it, `_markup` finds claims in HTML and
-headers, `web_pages` is the dataset.
+`_sources` is the list, `_claims` defines and proves claims, `_markup` finds claims in HTML and headers, and `web_pages`
+is the dataset.
 """

@@ -1,8 +1,9 @@
-"""What lane 3 is: a reader turns a raw answer into candidates with claims; here they are proven, and here they date.
+"""Lane 3: a reader turns a raw answer into candidates with claims; this module proves the claims and dates the
+candidates.
 
-A reader only proposes. A claim counts when the words it quotes are in the answer, hold what it states, and state a
-day or an instant; every reading is the latest the words can have. A candidate is available at the latest of its proven
-claims, so a claim can only delay what the others say. Pure.
+A reader only proposes. A claim counts if its quote is in the answer, contains the stated date, and states a day or an
+instant. Every claim gets its latest possible reading. A candidate is available at its latest proven claim, so a further
+claim can only delay it. Pure.
 """
 
 from collections.abc import Sequence
@@ -27,8 +28,8 @@ LONGEST_QUOTE = 400
 
 @dataclass(frozen=True)
 class Claim:
-    """A reader's claim. kind: what it is about. text: the date or time, as spelled. quote: the words that make it,
-    verbatim. place: where they stand: the raw body, a header, or the text as shown. method: who found it, and how.
+    """A reader's claim. kind: its subject. text: the date or time, as spelled. quote: the words of the claim, verbatim.
+    place: the raw body, a header, or the visible text. method: the reader and its method.
     """
 
     kind: Kind
@@ -50,7 +51,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class ProvenClaim:
-    """A claim that stands, and the latest instant its words can mean."""
+    """A proven claim, and its latest possible instant."""
 
     claim: Claim
     instant: datetime
@@ -58,9 +59,9 @@ class ProvenClaim:
 
 @dataclass(frozen=True)
 class Dating:
-    """What dates a candidate: `claim` decides, `published` is the best claim of publication.
+    """The dating of a candidate: `claim` decides, `published` is the best claim of publication.
 
-    dated_at None: the page was only seen to be there, which is true of the instant it was fetched.
+    dated_at None: the page only existed when it was fetched.
     """
 
     available_at: datetime
@@ -71,7 +72,7 @@ class Dating:
 
 
 def prove(candidate: Candidate, capture: Capture, source: AllowedHost) -> tuple[ProvenClaim, ...]:
-    """Return the claims that stand, in their order. What can't be proven is dropped."""
+    """Return the proven claims in order. Unproven claims are dropped."""
     return tuple(
         ProvenClaim(claim, instant)
         for claim in candidate.claims
@@ -80,9 +81,9 @@ def prove(candidate: Candidate, capture: Capture, source: AllowedHost) -> tuple[
 
 
 def decide(candidate: Candidate, capture: Capture, source: AllowedHost) -> Dating | None:
-    """Return what dates a candidate. In lane 3 only this function makes an availability.
+    """Return the dating of a candidate. In lane 3 only this function makes an availability.
 
-    None when no claim stands, and when the page mentions an update that can't be read: the text may be that young.
+    None without a proven claim, and if the page mentions an unreadable update, because the text may be that recent.
     """
     proven = prove(candidate, capture, source)
     proven_ids = {id(dated.claim) for dated in proven}
@@ -99,12 +100,12 @@ def decide(candidate: Candidate, capture: Capture, source: AllowedHost) -> Datin
 
 
 def plausible(proven: Sequence[ProvenClaim], fetched_at: datetime) -> bool:
-    """Return whether no claim is older than the web or younger than the page's own download."""
+    """Return whether no claim is before the web or after the page's own download."""
     return all(FIRST_PAGE <= dated.instant <= fetched_at + AHEAD for dated in proven)
 
 
 def _stands(claim: Claim, candidate: Candidate, capture: Capture) -> bool:
-    """Whether the quoted words are in the answer and hold the text."""
+    """Whether the quoted words are in the answer and contain the text."""
     if not claim.text.strip() or claim.text not in claim.quote or len(claim.quote) > LONGEST_QUOTE:
         return False
     if claim.place == "header":

@@ -1,8 +1,8 @@
 """The deterministic reader of lane 3: one candidate a page, its claims from markup, from the text and from headers.
 
-Ranked: JSON-LD of the page's own article, meta tags, <time> elements, notes of updates in the text, Last-Modified,
-Date. The rank decides which publication is shown, never the availability, for which the latest claim counts.
-Pure; the default reader of web_pages.
+The order is: JSON-LD of the page's own article, meta tags, <time> elements, update notes in the text, Last-Modified,
+Date. It decides which publication is shown, never the availability, for which the latest claim counts. Pure; the
+default reader of web_pages.
 """
 
 import re
@@ -51,7 +51,7 @@ _NOTE = re.compile(rf"^(?:last )?(?:updated|modified|revised|corrected)(?: on)?:
 
 
 def read(capture: Capture, url: str) -> Sequence[Candidate]:
-    """Return the page as one candidate; none for what is not HTML. One that takes too long has no title and no text."""
+    """Return the page as one candidate; none if it is not HTML. If parsing takes too long, title and text are empty."""
     if not capture.headers.get("content-type", HTML[0]).lower().startswith(HTML):
         return ()
     candidate = Candidate(url, None, None, ())
@@ -85,7 +85,7 @@ def _json_ld(tree: LexborHTMLParser, page: str, url: str) -> Iterator[Claim]:
 
 
 def _own_articles(body: Any, url: str) -> Iterator[dict[str, Any]]:
-    """The top-level articles that are this page, not those it links to."""
+    """Return the top-level articles that are this page, not those it links to."""
     nodes = body if isinstance(body, list) else [body]
     nodes = [member for node in nodes if isinstance(node, dict) for member in _graph(node)]
     for node in nodes:
@@ -103,7 +103,7 @@ def _graph(node: dict[str, Any]) -> list[Any]:
 
 
 def _is_of(node: dict[str, Any], url: str) -> bool:
-    """Whether the addresses an article states, if any, are the page's."""
+    """Whether the addresses of an article, if any, are the page's."""
     main = node.get("mainEntityOfPage")
     addresses = [node.get("url"), node.get("@id"), main.get("@id") if isinstance(main, dict) else main]
     paths = {_path(address) for address in addresses if isinstance(address, str) and address.startswith("http")}
@@ -162,23 +162,23 @@ def _claim(kind: str, text: str, quote: str, method: str) -> Claim:
 
 
 def _member(page: str, name: str, value: str) -> str:
-    """Return the JSON member as written in the page, "" when it is spelled with escapes: then it is not proven."""
+    """Return the JSON member as written in the page, or "" if it is spelled with escapes and so not provable."""
     match = re.search(rf'"{re.escape(name)}"\s*:\s*"{re.escape(value)}"', page)
     return match[0] if match else ""
 
 
 def _tag(raw: Sequence[str], name: str, content: str) -> str:
-    """Return the tag as written in the page, "" when it is spelled otherwise."""
+    """Return the tag as written in the page, or "" if it is spelled differently."""
     return next((tag for tag in raw if name in tag.lower() and content in tag), "")
 
 
 def _closed(page: str) -> str:
-    """A page up to its last `>`, so that no tag is looked for to the end in vain."""
+    """Return a page up to its last `>`, so that no search for a tag runs to the end in vain."""
     return page[: page.rfind(">") + 1]
 
 
 def _visible_text(tree: LexborHTMLParser) -> str:
-    """The visible text, a line a block."""
+    """Return the visible text, one line per block."""
     body = tree.body
     if body is None:
         return ""

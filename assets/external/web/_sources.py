@@ -1,6 +1,6 @@
-"""The allow-list of lane 3: which hosts may date their own pages, and the clock they mean when they name none.
+"""The allow-list of lane 3: the hosts that may date their own pages, and their time zone for times without one.
 
-A host that is not listed here is never asked and never dated. Add one by a line here and its name in the provider
+Other hosts are never requested and never dated. To add one, add a line here and its name in the provider
 (resources/http/providers/web.py). Pure.
 """
 
@@ -16,7 +16,9 @@ WESTMOST = ZoneInfo("Etc/GMT+12")
 
 @dataclass(frozen=True)
 class AllowedHost:
-    """A host that may date its own pages. zone: its clock where a text names none; the last on Earth if not known."""
+    """A host that may date its own pages. zone: its time zone for times without one; if unknown, the last one on
+    Earth.
+    """
 
     host: str
     zone: ZoneInfo = WESTMOST
@@ -37,7 +39,7 @@ ALLOWED = {
 
 
 def source_of(url: str) -> AllowedHost | None:
-    """Return the source of an address: https, a listed host, no port, no login. None for any other address."""
+    """Return the source of an address: https, an allowed host, no port, no login. None for any other address."""
     try:
         parts = urlsplit(url)
         if parts.scheme != "https" or parts.port is not None or parts.username is not None:

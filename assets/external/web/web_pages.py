@@ -25,7 +25,7 @@ from resources.http.providers.web import PROVIDER
 
 
 def units(scope: Scope) -> Sequence[Unit]:
-    """Return one unit per address of `queries`. Raises BadInput without one, and for one not on the allow-list."""
+    """Return one unit per address of `queries`. Raises BadInput without one, and for a host outside the allow-list."""
     if not scope.queries:
         raise BadInput("queries", "no address is named", "name pages such as https://www.sec.gov/newsroom")
     for url in scope.queries:
@@ -48,7 +48,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Return when the latest proven claim says; for a page that was only seen to exist, when it was fetched."""
+    """Return the instant of the latest proven claim; for a page without claims, when it was fetched."""
     candidate: claims.Candidate = record["candidate"]
     claimed = [(claim.kind, claim.text) for claim in candidate.claims if claim.kind != "served"]
     evidence = evidence_of(run, record, candidate.url, content=[candidate.title, candidate.text, claimed])
@@ -95,7 +95,7 @@ def _claim_facts(proven: claims.ProvenClaim) -> dict[str, str]:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """Yield one record per candidate, judged here alone."""
+    """Yield one record per candidate, with its dating."""
     had: set[str] = set()
     for capture in captures:
         for candidate in read(capture, unit.name):

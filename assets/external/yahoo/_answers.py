@@ -1,4 +1,4 @@
-"""What Yahoo's feeds share: its envelope and its numbers, plain or wrapped."""
+"""Shared code of Yahoo's feeds: the envelope, and numbers, plain or wrapped."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def number(value: Any) -> float | None:
 
 
 def is_absent(value: Any) -> bool:
-    """Return whether a field says nothing."""
+    """Return whether a field is empty."""
     return value is None or (isinstance(value, str) and value.strip() in ABSENT)
 
 

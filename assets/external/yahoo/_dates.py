@@ -1,7 +1,7 @@
 """When Yahoo's dated items became public. Pure.
 
-Yahoo's days have been UTC midnights, which fall on the evening before in New York, and New York clock times called UTC.
-So no time of day is believed: only which day it is at the latest.
+Yahoo's days have been UTC midnights, which are on the evening before in New York, and New York times labelled as UTC.
+Times of day are therefore ignored; only the latest possible day counts.
 """
 
 import re
@@ -21,7 +21,7 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 class DatedDay(NamedTuple):
-    """The day an item counts for, and the instant it was public at the latest."""
+    """The day of an item, and the latest instant at which it became public."""
 
     day: date
     available_at: datetime
@@ -37,10 +37,10 @@ def of_instant(moment: datetime) -> DatedDay:
 
 
 def of_text(text: Any) -> DatedDay:
-    """Date a text with an offset as `of_instant` does.
+    """Date a text with an offset like `of_instant`.
 
-    A bare day may be the evening before the item's own: late by DAY_BOUND at most. A time without an offset is
-    unreadable: it is the asking machine's. Raises Unreadable.
+    A bare day may be the evening before the item's own day: late by DAY_BOUND at most. A time without an offset is
+    unreadable, because it is in the requesting machine's zone. Raises Unreadable.
     """
     spelled = text.strip() if isinstance(text, str) else ""
     if _DAY.fullmatch(spelled):

@@ -51,7 +51,7 @@ SPELLED = {
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """Fetch the newest 100 events of a company, which is what the source gives at most."""
+    """Fetch the newest 100 events of a company, the source's maximum."""
     requests = [
         {"operator": "eq", "operands": [name, value]}
         for name, value in (("ticker", unit.name), ("eventtype", REPORTED))
@@ -87,7 +87,9 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 
 def whole(unit: Unit, captures: Sequence[Capture]) -> Whole:
-    """Return that every event was read; of a full answer those after the day of its last, where it may be cut."""
+    """Return that every event was read; for a full answer, events after the day of its last one, where it may be
+    cut.
+    """
     events = [event for capture in captures for table in _tables(capture) for event in _events(table, capture)]
     read = (parsed_or_text(lambda text: _dates.of_text(text).day, event["startdatetime"]) for event in events)
     days = [day for day in read if isinstance(day, date)]

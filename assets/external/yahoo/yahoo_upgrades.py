@@ -35,7 +35,7 @@ WORDS = {
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """Fetch a company's whole history, which one answer holds."""
+    """Fetch a company's whole history, which is in one answer."""
     yield fetch(
         Request(f"/v10/finance/quoteSummary/{quote(unit.name, safe='')}", {"modules": MODULE, "formatted": "false"})
     )

@@ -1,1 +1,1 @@
-"""Sub-agents: tasks, when they run, what runs in them, and how their output is judged."""
+"""Sub-agents: tasks, their schedule, their execution, and the validation of their output."""

@@ -30,7 +30,7 @@ def system_prompt(skill: LoadedSkill) -> str:
 
 
 def first_message(task: Task, used: Mapping[str, TaskResult], fs: ReadFS) -> str:
-    """Return the first message of a sub-agent. used: the results of the tasks it depends on."""
+    """Return the first message of a sub-agent. used: the results of its dependencies."""
     sections = [f"OBJECTIVE:\n{task.objective}"]
     if task.context:
         sections.append("CONTEXT:\n" + "\n\n".join(f"[{ref}]\n{resolve_ref(ref, fs)}" for ref in task.context))
@@ -42,7 +42,7 @@ def first_message(task: Task, used: Mapping[str, TaskResult], fs: ReadFS) -> str
 
 
 def resolve_ref(ref: str, fs: ReadFS) -> str:
-    """Return the text that a context reference names, to the depth of its suffix."""
+    """Return the text of a context reference, to the depth of its suffix."""
     depth = next((suffix[1:] for suffix in SUFFIXES if ref.endswith(suffix)), "full")
     base = ref.removesuffix(f":{depth}")
     try:

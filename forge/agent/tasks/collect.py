@@ -98,7 +98,7 @@ def format_result(result: TaskResult) -> str:
 
 
 def task_ledger(executor: Executor, collected: set[str]) -> str:
-    """Summarise tasks by state in one line, naming those that failed, were rejected or not collected."""
+    """Summarise tasks by state in one line, with the names of those that failed, were rejected or not collected."""
     states = {name: executor.state(name) for name in executor.tasks}
     bad = [name for name, state in states.items() if state not in ("ok", "queued", "running")]
     running = [name for name, state in states.items() if state in ("queued", "running")]

@@ -1,4 +1,4 @@
-"""The sub-agent tools of a turn: dispatch, collect and review over one executor, resumed where a turn was killed."""
+"""The sub-agent tools of a turn: dispatch, collect and review over one executor, resumed after a kill."""
 
 import json
 from collections.abc import Callable
@@ -18,7 +18,7 @@ NOT_COLLECTED = "The results of some sub-agents were never collected.\n"
 
 
 class Crew:
-    """The sub-agents of a turn. files: the turn's own. Needs a running event loop."""
+    """The sub-agents of a turn. files: the turn's files. Needs a running event loop."""
 
     def __init__(self, context: TaskContext, files: ForgeFS) -> None:
         self._context = context
@@ -70,7 +70,7 @@ class Crew:
                 )
 
     async def end(self, answer: str) -> str:
-        """Return the answer, with the ledger if a task was never collected. Running tasks are cancelled."""
+        """Return the answer, with a task summary if a task was never collected. Running tasks are cancelled."""
         lane = self._context.models.lane("ledger")
         if not self.executor.tasks and lane.first_step() is None:
             return answer

@@ -1,4 +1,4 @@
-"""The tool `dispatch`: start a sub-agent and go on at once."""
+"""The tool `dispatch`: start a sub-agent and continue at once."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -67,7 +67,7 @@ class DispatchTool:
         self._executor, self._fs, self._skill, self._on_dispatch = executor, fs, skill, on_dispatch
 
     async def execute(self, call_id: str, /, **arguments: Any) -> str:
-        """Start the task and say what it waits for. Raises BadInput for arguments that are not valid."""
+        """Start the task and say which tasks it waits for. Raises BadInput for invalid arguments."""
         task = self.task(arguments)
         self._executor.check(task)
         if self._fs.exists(f"{TASKS}{task.id}.md"):

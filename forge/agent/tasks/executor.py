@@ -1,7 +1,8 @@
-"""The executor: runs tasks concurrently, each after the tasks it depends on. A failure in one stays there.
+"""The executor: runs tasks concurrently, each after its dependencies. A failure stays in its task.
 
-A dependency must have been dispatched, and a retry may not depend on what waits for the task it retries, so cycles are
-impossible. Tasks that depend on a retried task get its newest result, and those skipped because of it are queued again.
+A dependency must have been dispatched, and a retry may not depend on a task that waits for the task it retries, so
+cycles are impossible. Tasks that depend on a retried task get its newest result, and those skipped because of it are
+queued again.
 """
 
 import asyncio
@@ -44,8 +45,8 @@ class Executor:
     def dispatch(self, task: Task) -> None:
         """Start a task.
 
-        Raises BadInput for a used id, unknown dependencies, and a retry of a task that has not ended or that the retry
-        depends on.
+        Raises BadInput for a used id, unknown dependencies, and a retry of a task that is still running or among its
+        own dependencies.
         """
         self.check(task)
         if task.retry_of:
@@ -80,7 +81,7 @@ class Executor:
                 raise BadInput("depends_on", f"{name} waits for {old}, which this retries", "leave it out")
 
     def restore(self, task: Task, result: TaskResult | None) -> None:
-        """Restore a task that was dispatched before a kill. result: None if it has to run again from its tape."""
+        """Restore a task that was dispatched before a kill. result: None if it must run again from its tape."""
         if task.retry_of:
             old = self.newest(task.retry_of)
             # It had ended; how is not on the tape where it was skipped alone.
@@ -118,7 +119,7 @@ class Executor:
             raise self._problem
 
     async def wait_for_news(self) -> None:
-        """Wait until a result that was not collected is there, or no task runs any more."""
+        """Wait until there is an uncollected result, or no task is running."""
         while all(name in self.collected for name in self.results):
             running = {self._handles[name]: name for name in self.tasks if name not in self.results}
             if not running:
@@ -143,7 +144,7 @@ class Executor:
         await asyncio.sleep(0)
 
     def _dependencies(self, name: str) -> set[str]:
-        """Return a task's newest try and everything it depends on, transitively."""
+        """Return a task's newest attempt and all its dependencies, transitively."""
         names: set[str] = set()
         waiting = [self.newest(name)]
         while waiting:
@@ -212,7 +213,7 @@ class Executor:
                 return replace(result, used=used_ids if result.status == "ok" else ())
 
     def _is_outdated(self, used: Mapping[str, TaskResult]) -> bool:
-        """Return whether one of these results is no longer that of the newest try."""
+        """Return whether one of these results is not from the newest attempt."""
         return any(self.results.get(self.newest(need)) is not result for need, result in used.items())
 
     async def _newest_result(self, need: str) -> TaskResult:

@@ -1,4 +1,4 @@
-"""The figures in an output: for each the fetched row that proves it, or that it is unproven."""
+"""The figures in an output: each with the fetched row that proves it, or marked as unproven."""
 
 import json
 import re
@@ -20,7 +20,7 @@ _FIGURE = re.compile(r"(?<![\w.,])[-+−]?\d[\d,]*(?:\.\d+)?%?(?![\w]|\.\d)")
 
 
 class Figure(NamedTuple):
-    """A figure as written, and where it comes from; "" if no fetched row contains it."""
+    """A figure as written, and its source; "" if no fetched row contains it."""
 
     text: str
     where: str

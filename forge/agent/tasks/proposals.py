@@ -21,7 +21,7 @@ class ProposedWrite(NamedTuple):
 
 
 def proposals(fs: ReadFS, output: Output) -> list[ProposedWrite]:
-    """Return the writes that an output implies, or why one of them is not possible."""
+    """Return the writes that an output implies, or the reason if one is impossible."""
     views = [_view(fs, update) for update in output.view_updates]
     expressions = (_expression(fs, implied) for implied in output.expression_implications)
     return [*views, *(write for write in expressions if write)]

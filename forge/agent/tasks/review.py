@@ -1,4 +1,4 @@
-"""The tool `review`: an output judged by a model that did not write it, with tools of its own.
+"""The tool `review`: another model judges an output, with its own tools.
 
 The verdict on an Expression, given by id or path, is stored for exactly its current content. The PM's approval is based
 on it.

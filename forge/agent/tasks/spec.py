@@ -56,8 +56,8 @@ class Validation:
 class TaskResult:
     """The result of a task.
 
-    used: the tasks whose summaries it was given; proposed: the memory writes its output implies, as files to
-    confirm, or why one is not possible.
+    used: the tasks whose summaries it was given; proposed: the memory writes its output implies, as files to confirm,
+    or the reason if one is impossible.
     """
 
     id: str

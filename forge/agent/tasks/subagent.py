@@ -1,7 +1,7 @@
 """Sub-agents: the agent's loop on a separate lane, with read-only tools and an output that must meet its contract.
 
-A sub-agent sees the turn's files as they were when it was dispatched, and the results it depends on. The agent sees
-what it fetched and its result only after collecting them, so that a replay sees the same in any order of completion.
+A sub-agent sees the turn's files as they were at its dispatch, and the results of its dependencies. The agent sees its
+result and fetched data only after collecting them, so a replay does not depend on the order of completion.
 """
 
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ REPAIR = "Your output breaks its contract: {}. Give the whole output again with 
 
 @dataclass
 class TaskContext:
-    """What sub-agents and reviewers of a turn share.
+    """The shared context of a turn's sub-agents and reviewers.
 
     remembered: the turn's memory; own: the PM's folder of skills; help_pages: the files of /help.
     """
@@ -64,11 +64,11 @@ class TaskContext:
         return SkillLoader(self.own)
 
     def files(self) -> ForgeFS:
-        """Return a copy of the turn's files as they are now. The turn does not see what is written to it."""
+        """Return a copy of the turn's current files. Writes to it are not visible to the turn."""
         return ForgeFS(self.memory, self.remembered.fork(), skills=self.own, help_pages=self.help_pages)
 
     def tools(self, fs: ForgeFS, allowed: tuple[str, ...]) -> dict[str, Tool]:
-        """Return the tool read, and search and fetch where allowed. None of them can write elsewhere."""
+        """Return the tool read, and search and fetch if allowed. None of them can write elsewhere."""
         files = ReadFS(fs.remembered, self.own, self.help_pages)
         tools: list[Tool] = [ReadTool(files)]
         if "search" in allowed:
@@ -134,7 +134,9 @@ class SubAgents:
     async def _output(
         self, model: Model, lane: Lane, conversation: Conversation, tools: dict[str, Tool], skill: str
     ) -> tuple[str, str, Output | None]:
-        """Return the answer, why it is not usable, and its parsed part. The model may repair its output once."""
+        """Return the answer, the reason if it is unusable, and its parsed part. The model may correct its output
+        once.
+        """
         text = problem = ""
         for _ in range(2):
             text, end = await loop(model, lane, conversation, tools, self._context.limits, no_progress)
@@ -186,7 +188,7 @@ class SubAgents:
         fs.write_file(f"{brief.RESULTS}{task.id}.md", content + "\n", call_id=f"{self._call_prefix(task.id)}result")
 
     def record_end(self, task: Task, result: TaskResult) -> TaskResult:
-        """Record how a task ended. A skipped one is not recorded, since that follows from the others."""
+        """Record how a task ended. A skipped one is not recorded, because it follows from the others."""
         if result.status != "skipped":
             self._context.models.lane(f"end {task.id}").record(task.id, result.to_json())
         return result

@@ -1,1 +1,1 @@
-"""The agent's tools, one module each: what the model sees of them, and what they do."""
+"""The agent's tools, one module each: their specifications and their implementations."""

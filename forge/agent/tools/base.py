@@ -1,7 +1,7 @@
-"""Tools, the files they work on, and how a call runs: whatever goes wrong becomes the call's answer.
+"""Tools, the files they work on, and how a call runs: every failure becomes the call's answer.
 
 Unknown tools, arguments that do not match the schema and errors go back to the model, which can try again. The text of
-an unexpected error is withheld, since a provider or a disk may have written it; only its type is shown.
+an unexpected error is withheld, because a provider or a disk may have written it; only its type is shown.
 """
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -47,7 +47,7 @@ class ListingEntry(Protocol):
 
     @property
     def meta(self) -> str:
-        """What the listing shows next to the name."""
+        """The text next to the name in the listing."""
 
 
 class Readable(Protocol):
@@ -98,7 +98,9 @@ async def _answered(tools: Mapping[str, Tool], call: Call, call_id: str) -> str:
 
 
 def argument_problem(arguments: Any, schema: Mapping[str, Any]) -> str:
-    """Return what does not match a tool's schema, or "". Covers the parts of JSON Schema that our tools use."""
+    """Return the mismatch between arguments and a tool's schema, or "". Covers the parts of JSON Schema that our tools
+    use.
+    """
     if not isinstance(arguments, dict):
         return f"arguments: give an object, not {_short(arguments)}"
     properties = schema["properties"]

@@ -1,6 +1,6 @@
-"""The tool `compact`: a text in few words, for one purpose. For the conversation, it replaces older results.
+"""The tool `compact`: shortens a text for one purpose. For the conversation, it replaces older results.
 
-The tape keeps what was compacted.
+The tape keeps the original.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,6 @@
-"""The tool `fetch`: a source's data as of the turn's instant, summarised in the answer and stored whole in a file."""
+"""The tool `fetch`: a source's data as of the turn's instant, summarised in the answer and stored completely in a
+file.
+"""
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -20,7 +22,7 @@ class Fetched(Protocol):
 
     @property
     def label(self) -> str:
-        """What was fetched."""
+        """Return a label of the fetched data."""
 
     @property
     def rows(self) -> Sequence[Mapping[str, Any]]:
@@ -40,7 +42,7 @@ Asks = Callable[[Mapping[str, Any]], Awaitable[Fetched]]
 class Shelf:
     """Stores fetched data. The files of a session are numbered consecutively, for all tools.
 
-    earlier_rows: what the decision wrote before, so that a repeated call keeps its number.
+    earlier_rows: the decision's earlier writes, so that a repeated call keeps its number.
     """
 
     def __init__(self, remembered: Remembered, earlier_rows: Iterable[Row] = ()) -> None:
@@ -77,7 +79,7 @@ class FetchTool:
         )
 
     async def execute(self, call_id: str, /, source: str, params: dict[str, Any]) -> str:
-        """Fetch, store the data and return its file and summary, or one line that says what failed."""
+        """Fetch, store the data and return its file and summary, or one line with the failure."""
         try:
             result = await self._sources[source](params)
         except PitlakeError as problem:

@@ -1,6 +1,6 @@
 """The tool `search`: records and files of a scope, ranked by meaning and recency as of the turn's instant.
 
-It only looks at what the turn remembers, and counts ages to its instant, so that a replay finds the same.
+It searches only the turn's memory, and computes ages at its instant, so that a replay finds the same.
 """
 
 from forge.agent.tools.base import schema

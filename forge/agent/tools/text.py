@@ -1,4 +1,4 @@
-"""How much of a text is shown: its header, the header with the summary, or all of it."""
+"""Excerpts of a text: its header, the header with the summary, or the whole text."""
 
 import re
 
@@ -27,7 +27,7 @@ def default_depth(path: str) -> str:
 
 
 def excerpt(content: str, depth: str) -> str:
-    """Return the part of a text that a depth shows. Long lines are cut, but for the whole text."""
+    """Return the part of a text for a depth. Long lines are cut, except for the whole text."""
     if depth == "full":
         return content
     lines = content.split("\n")
@@ -62,7 +62,9 @@ def section(content: str, name: str) -> str:
 
 
 def _ends(match: re.Match[str], level: int) -> bool:
-    """Return whether a heading ends a section: one of `#`s ends at its like, any other at every heading."""
+    """Return whether a heading ends a section: a section with `#`s ends at the same level, any other at every
+    heading.
+    """
     if level:
         return bool(match["level"]) and len(match["level"]) <= level
     return True

@@ -1,4 +1,4 @@
-"""Which tools a role has: it cannot call what is not in its set."""
+"""The tools of each role. A role cannot call other tools."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -27,7 +27,7 @@ class Writes:
         self._fs, self._tool, self._market = fs, WriteTool(fs), market
 
     async def execute(self, call_id: str, /, path: str, content: str) -> str:
-        """Write, and return the path or what is wrong. An Expression that code can't follow is noted."""
+        """Write, and return the path or the fault. A note is added for an Expression that code can't follow."""
         answer = self._tool.execute(path, content, call_id=call_id)
         return answer + await self._note(answer.removeprefix(WRITTEN)) if answer.startswith(WRITTEN) else answer
 

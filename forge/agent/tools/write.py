@@ -40,7 +40,7 @@ class WriteTool:
         self._fs = fs
 
     def execute(self, path: Any, content: Any, *, call_id: str) -> str:
-        """Write once per call_id, and return the path or what is wrong."""
+        """Write once per call_id, and return the path or the fault."""
         try:
             if not isinstance(content, str):
                 raise BadInput("content", f"is a {type(content).__name__}, not a text", "give the whole text")

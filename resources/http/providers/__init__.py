@@ -1,1 +1,1 @@
-"""The providers: one module each with one `PROVIDER`, named as the source. No client lives here."""
+"""The providers: one module each with one `PROVIDER`, named like the source."""

@@ -10,7 +10,7 @@ KEY_REFUSED = "the key was refused"
 
 
 def judge(capture: Capture) -> Assessment:
-    """A series that does not exist is no data; a key that is refused is said to be; the rest goes by the status."""
+    """Judge: an unknown series is no data, a refused key is reported; the rest is judged by the status."""
     if capture.status != BAD_REQUEST:
         return judge_json(capture)
     message = _message(capture).lower()

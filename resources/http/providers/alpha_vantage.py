@@ -1,7 +1,7 @@
 """Alpha Vantage: one address for everything, refusals with HTTP 200 under three keys, valid answers that are empty.
 
-What an answer means is read from its sentence: `Information` alone means a daily limit, a limit per second, a
-premium endpoint and a demo key. An answer that is valid and empty is asked for again, because under load it is wrong.
+The meaning of a refusal is in its sentence: `Information` may mean a daily limit, a limit per second, a premium
+endpoint or a demo key. A valid empty answer is retried, because under load it is wrong.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ BARS = {"open", "high", "low", "close", "volume"}
 
 
 def judge(capture: Capture) -> Assessment:
-    """By the status, then by what the answer says."""
+    """Judge by the status, then by the content."""
     verdict = judge_status(capture)
     if verdict.outcome != "ok":
         return verdict
@@ -56,7 +56,7 @@ def _judge_object(capture: Capture) -> Assessment:
 
 
 def _data(answer: Mapping[str, Any], function: str) -> bool | None:
-    """Whether the answer holds what the function is asked for; None when not even the place of it is there."""
+    """Whether the answer has the data of the function; None if even the field is missing."""
     if function in LISTS:
         places = [answer.get(name) for name in LISTS[function]]
         return any(places) if all(isinstance(place, list) for place in places) else None

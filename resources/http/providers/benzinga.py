@@ -10,7 +10,7 @@ KEY_REFUSED = "the key was refused"
 
 
 def judge(capture: Capture) -> Assessment:
-    """By the status, a refused page by its number; a success must be a list of items."""
+    """Judge by the status, and a refused page by its number; a success must be a list of items."""
     if capture.status == BAD_REQUEST:
         deep = dict(capture.params).get("page", "0") != "0"
         return refused("upstream_error", BEYOND if deep else "HTTP 400")

@@ -1,4 +1,6 @@
-"""earningscall.biz: calls, transcripts, slides. JSON comes as text/plain; 403 means that the plan does not cover it."""
+"""earningscall.biz: calls, transcripts, slides. JSON is sent as text/plain; 403 means that the plan does not include
+it.
+"""
 
 from resources.http.capture import Capture
 from resources.http.provider import Assessment, Provider, judge_json, judge_status, refused, retry
@@ -11,7 +13,7 @@ PDF = b"%PDF-"
 
 
 def judge(capture: Capture) -> Assessment:
-    """By the status; slides must be a PDF, everything else JSON."""
+    """Judge by the status; slides must be a PDF, everything else JSON."""
     if capture.status == NOT_IN_PLAN:
         return refused("upstream_error", PLAN)
     if capture.status == NOT_THERE:

@@ -1,4 +1,4 @@
-"""FRED-MD: the monthly panel of macroeconomic series, one CSV file a vintage. No key."""
+"""FRED-MD: the monthly panel of macroeconomic series, one CSV file per vintage. No key."""
 
 from resources.http.capture import Capture
 from resources.http.provider import Assessment, Provider, judge_status, retry
@@ -7,7 +7,7 @@ HEADER = b"sasdate,"
 
 
 def judge(capture: Capture) -> Assessment:
-    """By the status, and a success must begin as the panel does: a page of HTML is asked for again."""
+    """Judge by the status; a success must start like the panel, and an HTML page is retried."""
     verdict = judge_status(capture)
     if verdict.outcome == "ok" and not capture.body.lstrip(b"\xef\xbb\xbf").startswith(HEADER):
         return retry("the answer is not a panel")

@@ -9,7 +9,7 @@ QUESTION_REFUSED = "the question was refused"
 
 
 def judge(capture: Capture) -> Assessment:
-    """By the status; a success must be JSON."""
+    """Judge by the status; a success must be JSON."""
     if capture.status == BAD_KEY:
         return refused("upstream_error", KEY_REFUSED)
     if capture.status in BAD_QUESTION:

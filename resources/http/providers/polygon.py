@@ -1,7 +1,7 @@
 """Polygon, now Massive: reference data in pages, with the key as bearer token.
 
-Its `status` adds to the HTTP status, and parameters it does not know are ignored without a word, so that feeds
-compare what they asked for with what came.
+Its `status` adds to the HTTP status. It silently ignores unknown parameters, so feeds compare the answer with the
+request.
 """
 
 from pitlake.errors import Unparsable
@@ -12,7 +12,7 @@ FINE = {"OK", "DELAYED"}
 
 
 def judge(capture: Capture) -> Assessment:
-    """By the status, then by the answer's own status and the place of its results."""
+    """Judge by the status, then by the answer's own status and its results."""
     verdict = judge_status(capture)
     if verdict.outcome != "ok":
         return verdict

@@ -12,7 +12,7 @@ FORBIDDEN = 403
 
 
 def judge(capture: Capture) -> Assessment:
-    """By the status and what stands behind it, then by the kind of answer that was asked for."""
+    """Judge by the status and its body, then by the kind of the requested answer."""
     start = capture.body[:200].lstrip().lower()
     if capture.status == FORBIDDEN and start.startswith(b"<?xml"):
         return refused("no_data", "HTTP 403: there is no such file")

@@ -1,4 +1,4 @@
-"""The web: pages of the hosts that lane 3 may read, each host by its name. No key; what a page means is lane 3's."""
+"""The web: pages of the hosts that lane 3 may read, by host. No key; lane 3 interprets the pages."""
 
 from resources.http.provider import Provider, judge_status
 

@@ -1,6 +1,6 @@
-"""Yahoo Finance: the JSON addresses its own pages use, which want a cookie and the crumb that goes with it.
+"""Yahoo Finance: the JSON addresses of its own pages, which need a cookie and a matching crumb.
 
-No key: the crumb is fetched when the first question is asked and kept out of captures like any secret.
+No key: the crumb is fetched for the first request and kept out of captures like any secret.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ OTHER_SHAPE = "answer has another shape"
 
 
 def judge(capture: Capture) -> Assessment:
-    """By the status, then by the envelope's `error`, which accompanies `result` with any status."""
+    """Judge by the status, then by the envelope's `error`, which accompanies `result` with any status."""
     status = judge_status(capture)
     try:
         answer = capture.json()
@@ -44,7 +44,7 @@ def _refusal(error: Any) -> Assessment:
 
 
 def handshake(session: requests.Session, provider: Provider) -> dict[str, str]:
-    """A cookie for the session, and its crumb; none when Yahoo gives none, and then its answers say so."""
+    """Set a cookie for the session and return its crumb; none if Yahoo gives none, and its answers then say so."""
     session.get(provider.url(Request("/", host="cookies")), timeout=provider.timeout, allow_redirects=False)
     answer = session.get(provider.url(Request("/v1/test/getcrumb")), timeout=provider.timeout, allow_redirects=False)
     crumb = answer.text.strip()
