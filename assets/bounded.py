@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 SECONDS, MEMORY = 30.0, 2 << 30
-"""How long a reader may take, and how much memory."""
+"""The limits of a reader: seconds, and bytes of memory."""
 LARGEST_FILE, LONGEST_TEXT = 64 << 20, 16 << 20
 """Bytes of a file that is read at all, and characters of text that are taken from one."""
 

@@ -21,7 +21,7 @@ from pitlake.lake.lake import Lake
 
 Record = Mapping[str, Any]
 UNFORESEEN = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError, Unreadable)
-"""What reading a record of an unforeseen shape raises. It costs that record; many of them publish nothing."""
+"""The errors of reading a record with an unforeseen shape. It costs that record; many of them publish nothing."""
 Parser = Callable[[Any], Any]
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 

@@ -31,7 +31,7 @@ from resources.settings import ExtractionSettings
 
 SOURCE = dg.AssetSpec(
     "source_graph",
-    description="The upstream's graph, read over Bolt. It is loaded by others; nothing here writes to it.",
+    description="The upstream's graph, read over Bolt. Other systems load it; nothing here writes to it.",
     group_name="sources",
     kinds={"neo4j"},
 )

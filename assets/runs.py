@@ -151,7 +151,7 @@ def concluded(
     try:
         lake.keep_check_report(check_report(report, stage.run_id))
     except Exception as problem:  # noqa: BLE001 - see above
-        told("what its checks found can't be kept", problem)
+        told("its check results can't be stored", problem)
     return replace(report, notes=tuple(notes))
 
 

@@ -22,7 +22,7 @@ from pitlake.lake.publishing.expectations import rules
 RUNBOOK = Path(__file__).resolve().parents[1] / "docs" / "runbook.md"
 BLOCKING = {
     "gate": "Every row passes the gate: strict availability, a known source tag, no forbidden key at any depth.",
-    "row_rules": "Every row is possible: required values and evidence are there, limits and comparisons hold.",
+    "row_rules": "Every row is valid: required values and evidence are present, limits and comparisons are met.",
     "partition_window": "Every row became available on the New York day it was extracted for.",
     "identity_unique": "Each identity has one source record.",
     "key_unique": "Each key has one answer at each instant.",
@@ -33,12 +33,12 @@ BLOCKING = {
 }
 WARNINGS = {
     "freshness": "The newest row is no older than the contract allows.",
-    "edited": "No article was changed after it first appeared; the text of one that was is public from the change on.",
-    "frozen": "What was built once came out the same again; what did not, or was added, is available when observed.",
-    "basis_proven": "It is proven of every bar by which splits its prices were divided, or that they are as traded.",
-    "sources_agree": "Sources say the same of each earnings release.",
-    "drifted": "Providers say today what was captured first, but for a share that is borne.",
-    ANSWERED: "Providers answered every question; what one refused or garbled is a gap, and missing until asked again.",
+    "edited": "No article was changed after it first appeared. A changed text is public from the change on.",
+    "frozen": "A repeated build gave the same result. Differences and additions are available when observed.",
+    "basis_proven": "The split basis of every bar is proven, or its prices are as traded.",
+    "sources_agree": "Sources agree about each earnings release.",
+    "drifted": "Providers state today what was captured first, except for a tolerated share.",
+    ANSWERED: "Providers answered every request. What one refused or garbled is a gap until requested again.",
 }
 
 
@@ -65,9 +65,9 @@ def _listed(dataset: Dataset, severity: Severity) -> str:
     """
     expectations = rules(dataset, (clock.EPOCH, None))
     names = [f"- {rule.name}" for rule in expectations if rule.severity == severity]
-    description = "Expected, or nothing is published" if severity == "blocking" else "Expected of the source's values"
+    description = "Required for a publish" if severity == "blocking" else "Expected of the source's values"
     return (
-        "\n".join((f"{description}:", "", *names)) if names else "The contract states nothing of the source's values."
+        "\n".join((f"{description}:", "", *names)) if names else "The contract has no rules about the source's values."
     )
 
 

@@ -35,7 +35,7 @@ class ReportSettings(dg.Config):
     owners=["team:data"],
     kinds={"html"},
     deps=[dg.AssetKey(name) for name in all_datasets()],
-    description="A static site that says how far each dataset can be trusted. It opens offline.",
+    description="A static site that shows how far each dataset can be trusted. It opens offline.",
 )
 def quality_report(config: ReportSettings, lake: LakeResource) -> dg.MaterializeResult[None]:
     """Write the report of the newest version; return its location and what needs attention."""

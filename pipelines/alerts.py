@@ -33,7 +33,7 @@ _logger = logging.getLogger("pitlake.alerts")
 @dg.run_failure_sensor(
     default_status=dg.DefaultSensorStatus.RUNNING,
     monitor_all_code_locations=True,  # also runs of `dg launch`, which are of no code location
-    description="Tells of each failed run: which steps, and why where it was a refusal of ours.",
+    description="Reports each failed run: its steps, and the reason if pitlake refused it.",
 )
 def tell_of_failures(context: dg.RunFailureSensorContext, lake: LakeResource, notifier: Notifier) -> None:
     """Report each failed run: its steps, and the reason if pitlake refused it. Other errors' texts may contain
@@ -47,7 +47,7 @@ def tell_of_failures(context: dg.RunFailureSensorContext, lake: LakeResource, no
     run_status=dg.DagsterRunStatus.SUCCESS,
     default_status=dg.DefaultSensorStatus.RUNNING,
     monitor_all_code_locations=True,  # also runs of `dg launch`, which are of no code location
-    description="Tells of runs that published although a provider gave no usable answer to some questions.",
+    description="Reports runs that published although a provider gave no usable answer to some requests.",
 )
 def tell_of_missing_answers(context: dg.RunStatusSensorContext, lake: LakeResource, notifier: Notifier) -> None:
     """Report each run whose check `answered` failed: the datasets with missing data, counted by the provider's
@@ -128,7 +128,7 @@ def _reasons(context: dg.RunFailureSensorContext) -> Iterator[str]:
 @dg.sensor(
     minimum_interval_seconds=STALE_SECONDS,
     default_status=dg.DefaultSensorStatus.RUNNING,
-    description="Tells once of each dataset whose newest row is older than its contract allows.",
+    description="Reports once each dataset whose newest row is older than its contract allows.",
 )
 def tell_of_stale_datasets(
     context: dg.SensorEvaluationContext, lake: LakeResource, notifier: Notifier

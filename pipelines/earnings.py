@@ -29,7 +29,7 @@ LOST_AFTER = timedelta(days=7)  # a run that began so long ago and never ended d
 earnings_bundles = dg.define_asset_job(
     "earnings_bundles",
     selection=dg.AssetSelection.assets(*BUNDLES),
-    description="What was known around each release, and what the price did after it.",
+    description="What was known around each release, and the price change after it.",
 )
 
 
@@ -113,7 +113,7 @@ def _covered(instance: dg.DagsterInstance, runs: Iterable[dg.DagsterRun]) -> fro
 @dg.sensor(
     job=earnings_bundles,
     minimum_interval_seconds=SENSOR_SECONDS,
-    description="Makes releases of which nothing was built yet partitions, and builds them as few runs.",
+    description="Makes new releases partitions and builds them in few runs.",
 )
 def new_earnings(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult | dg.SkipReason:
     """Request releases of which nothing was built yet, as partitions and in few runs."""

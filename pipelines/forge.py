@@ -61,7 +61,11 @@ class Occasion(Instant):
     occasion: str = Field(description=f"One of {', '.join(OCCASIONS)}.")
 
 
-@dg.asset(group_name=GROUP, owners=["team:forge"], description="What the lake said of every View whose day is over.")
+@dg.asset(
+    group_name=GROUP,
+    owners=["team:forge"],
+    description="Settlements of every View whose day is over.",
+)
 def forge_settlements(config: Instant, lake: LakeResource, forge: ForgeResource) -> dg.MaterializeResult[None]:
     """Settle due Views, and publish memory."""
     with closing(forge.opened()) as memory:
@@ -86,7 +90,7 @@ def forge_settlements(config: Instant, lake: LakeResource, forge: ForgeResource)
 @dg.asset(
     group_name=GROUP,
     owners=["team:forge"],
-    description="What became of every Expression that was held: its target, stop or last day, by bars as traded.",
+    description="The result of every held Expression at its target, stop or last day, by bars as traded.",
 )
 def forge_outcomes(config: Instant, lake: LakeResource, forge: ForgeResource) -> dg.MaterializeResult[None]:
     """Execute approved Expressions, close exits, and publish memory."""
@@ -107,7 +111,7 @@ def forge_outcomes(config: Instant, lake: LakeResource, forge: ForgeResource) ->
     group_name=GROUP,
     owners=["team:forge"],
     deps=[forge_outcomes],
-    description="What would have become of every trade that was not taken.",
+    description="The results that trades not taken would have had.",
 )
 def forge_counterfactuals(config: Instant, lake: LakeResource, forge: ForgeResource) -> dg.MaterializeResult[None]:
     """Start and continue trades not taken, and publish memory."""
@@ -122,7 +126,7 @@ def forge_counterfactuals(config: Instant, lake: LakeResource, forge: ForgeResou
     group_name=GROUP,
     owners=["team:forge"],
     deps=[forge_settlements],
-    description="How the forecasts of each category came out, held against what chance alone would show.",
+    description="How the forecasts of each category came out, compared with chance.",
 )
 def forge_calibration(config: Instant, forge: ForgeResource) -> dg.MaterializeResult[None]:
     """Measure forecasts, and publish memory."""
@@ -158,7 +162,7 @@ def _summary(
 tracking = dg.define_asset_job(
     "forge_tracking",
     selection=dg.AssetSelection.groups(GROUP),
-    description="Settle what is due, follow trades taken and not taken, and measure the forecasts.",
+    description="Settle due Views, follow trades taken and not taken, and measure forecasts.",
 )
 
 
@@ -166,14 +170,14 @@ class Backtest(dg.Config):
     """The config of a quarter's backtest."""
 
     triggers: list[str] = Field(default=list(TRIGGERS), description="Which schedules ask.")
-    masked: bool = Field(default=False, description="With names, tickers and years replaced in all that a model reads.")
+    masked: bool = Field(default=False, description="Replace names, tickers and years in everything a model reads.")
 
 
 @dg.asset(
     group_name="forge_backtests",
     owners=["team:forge"],
     partitions_def=dg.TimeWindowPartitionsDefinition(cron_schedule="0 0 1 1,4,7,10 *", start="2010-01", fmt="%Y-%m"),
-    description="A quarter decided again as of every instant a schedule would have asked, on a memory of its own.",
+    description="A backtest of a quarter as of every scheduled instant, with its own memory.",
 )
 def forge_backtest(
     context: dg.AssetExecutionContext, config: Backtest, lake: LakeResource, forge: ForgeResource
@@ -234,7 +238,7 @@ def take_turn(context: dg.OpExecutionContext, config: Occasion, lake: LakeResour
     )
 
 
-@dg.job(description="One turn of the agent, as of the instant it was scheduled for.")
+@dg.job(description="One turn of the agent, as of its scheduled instant.")
 def forge_turn() -> None:
     """Ask the agent."""
     take_turn()

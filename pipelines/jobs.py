@@ -16,47 +16,47 @@ graph_days = dg.define_asset_job(
 graph_snapshots = dg.define_asset_job(
     "graph_snapshots",
     selection=dg.AssetSelection.assets(*SNAPSHOTS),
-    description="What the graph holds without a date: company reference, available when observed.",
+    description="The graph's data without a date: company reference, available when observed.",
 )
 
 edgar_watch = dg.define_asset_job(
     "edgar_watch",
     selection=dg.AssetSelection.assets("sec_filings"),
-    description="New filings of the companies that a run's config names.",
+    description="New filings of the companies in the run's config.",
 )
 
 macro_watch = dg.define_asset_job(
     "macro_watch",
     selection=dg.AssetSelection.assets("macro_observations"),
-    description="New vintages of the series that a run's config names.",
+    description="New vintages of the series in the run's config.",
 )
 
 earnings_releases = dg.define_asset_job(
     "earnings_releases",
     selection=dg.AssetSelection.assets("names", "earnings_events"),
-    description="Which releases there were, from every dataset that reports them; each becomes a partition.",
+    description="Earnings releases from every dataset that reports them; each becomes a partition.",
 )
 
 external_feeds = dg.define_asset_job(
     "external_feeds",
     selection=dg.AssetSelection.groups("external"),
-    description="Feeds of outside sources. What each covers, and whether it may use the network, is its run config.",
+    description="Feeds of outside sources. The run config says what each covers, and whether it may use the network.",
 )
 
 dropped_files = dg.define_asset_job(
     "dropped_files",
     selection=dg.AssetSelection.groups("drops"),
-    description="What was dropped into the folders of PITLAKE_DROPS.",
+    description="Files dropped into the folders of PITLAKE_DROPS.",
 )
 
 texts = dg.define_asset_job(
     "texts",
     selection=dg.AssetSelection.assets("text_vectors"),
-    description="Vectors of texts that have none yet.",
+    description="Vectors of texts without one.",
 )
 
 quality = dg.define_asset_job(
     "quality",
     selection=dg.AssetSelection.groups("quality"),
-    description="The report of how far each dataset can be trusted.",
+    description="The quality report: how far each dataset can be trusted.",
 )

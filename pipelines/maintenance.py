@@ -15,11 +15,11 @@ from resources.lake import LakeResource
 class VacuumConfig(dg.Config):
     """The config of a vacuum."""
 
-    dry_run: bool = Field(default=True, description="Only say which files nothing needs.")
+    dry_run: bool = Field(default=True, description="Only report which files nothing needs.")
     keep_days: int = Field(default=30, ge=0, description="Keep versions that were the newest within this many days.")
 
 
-@dg.op(out=dg.Out(dg.Nothing), description="Closes months and years, one file each, dataset by dataset.")
+@dg.op(out=dg.Out(dg.Nothing), description="Merges finished months and years into one file each, dataset by dataset.")
 def compact(context: dg.OpExecutionContext, lake: LakeResource) -> None:
     """Compact every dataset the lake has."""
     target = lake.open()
@@ -30,7 +30,7 @@ def compact(context: dg.OpExecutionContext, lake: LakeResource) -> None:
     )
 
 
-@dg.op(ins={"after": dg.In(dg.Nothing)}, description="Removes files no kept version and no kept receipt needs.")
+@dg.op(ins={"after": dg.In(dg.Nothing)}, description="Removes files that no kept version and no stored receipt needs.")
 def vacuum(context: dg.OpExecutionContext, config: VacuumConfig, lake: LakeResource) -> None:
     """Vacuum the lake, or report what a vacuum would remove."""
     done = lake.open().vacuum(timedelta(days=config.keep_days), dry_run=config.dry_run)
@@ -45,7 +45,7 @@ def vacuum(context: dg.OpExecutionContext, config: VacuumConfig, lake: LakeResou
     )
 
 
-@dg.job(description="Compaction, then a vacuum that only tells unless its config says dry_run: false.")
+@dg.job(description="Compaction, then a vacuum that only reports unless its config says dry_run: false.")
 def maintenance() -> None:
     """Compact, then vacuum."""
     vacuum(compact())

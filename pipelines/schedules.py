@@ -50,7 +50,7 @@ WATCH = "`pitlake sync --tickers AAPL,MSFT` adds to it"
 
 
 Decide = Callable[..., Any]
-"""What a schedule runs, or why it does not."""
+"""The run of a schedule, or the reason to skip it."""
 
 
 def in_new_york(job: Any, cron: str | list[str]) -> Callable[[Decide], dg.ScheduleDefinition]:
@@ -93,7 +93,7 @@ evening_snapshots = dg.ScheduleDefinition(
     job=graph_snapshots,
     cron_schedule=AFTER_CLOSE,
     execution_timezone=NEW_YORK,
-    description="What the graph holds without a date, as it is this evening.",
+    description="The graph's data without a date, as it is this evening.",
 )
 
 

@@ -30,7 +30,7 @@ ALIASES = {
     "tickers": "names",
     "xbrl": "xbrl_facts",
 }
-"""What a dataset is called, in lower case with underscores, and the dataset that is meant."""
+"""Common names, in lower case with underscores, and their datasets."""
 
 
 def meant(name: str) -> str:

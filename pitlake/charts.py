@@ -19,7 +19,7 @@ MILLION = 1_000_000
 START_LABEL_WIDTH, YEAR_LABEL_WIDTH, LETTER_WIDTH = 130, 24, 6.5
 
 COLUMN_WIDTH, COLUMN_HEIGHT = 10.0, 100.0
-"""Of upright bars, before the page stretches them."""
+"""Of vertical bars, before the page stretches them."""
 ROW_LENGTH, ROW_HEIGHT, ROW_LABEL_WIDTH = 360, 18, 150
 """Of lying bars, in pixels."""
 
@@ -265,7 +265,7 @@ def reliability_chart(bands: Sequence[ForecastBand], frames: Sequence[Frame]) ->
     ordered = sorted(bands, key=lambda band: band.forecast)
     tenths = [place / 5 for place in range(6)]
     outside = sum(not band.by_chance for band in ordered)
-    description = f"{len(ordered)} bands of forecasts, {outside} of them outside of what chance alone would show."
+    description = f"{len(ordered)} bands of forecasts, {outside} of them outside the range of chance."
     charts = []
     for frame in frames:
         xs = [frame.x(band.forecast) for band in ordered]

@@ -39,7 +39,7 @@ DUCKDB_TYPES = {
     pa.list_(pa.float32()): "FLOAT[]",
     pa.binary(): "BLOB",
 }
-"""What DuckDB calls the types that rows are stored in."""
+"""DuckDB's names of the stored types."""
 
 CITATIONS = {
     "graph": "graph label and id",
@@ -48,7 +48,7 @@ CITATIONS = {
     "derived": "what it was derived from: a row's evidence, or the address of an answer",
     "mounted": "name of the mounted table, and the row's key",
 }
-"""What `evidence` holds, by the group of a dataset."""
+"""The content of `evidence`, by the group of a dataset."""
 
 SYSTEM_FIELDS = (
     pa.field("available_at", INSTANT, nullable=False),
@@ -61,11 +61,11 @@ BASIS = "available_at_basis"
 SOURCE_CLOCK, SOURCE_DATE, BETWEEN_POLLS, OBSERVED = "source_clock", "source_date", "between_polls", "observed"
 BASES = {
     SOURCE_CLOCK: "the source's own clock proves the publication: EDGAR's acceptance",
-    BETWEEN_POLLS: "the source's date; an earlier poll of all that the source had did not hold it, or not so",
-    SOURCE_DATE: "the source's date alone: no earlier poll speaks for it",
+    BETWEEN_POLLS: "the source's date; an earlier complete poll did not contain the record with this content",
+    SOURCE_DATE: "only the source's date: no earlier poll confirms it",
     OBSERVED: "when it was first observed: nothing proves that it was public earlier",
 }
-"""What the available_at of an outside record rests on."""
+"""The basis of an outside record's available_at."""
 RESERVED = frozenset((*(field.name for field in SYSTEM_FIELDS), BASIS, "revision", "prev_available_at"))
 """The names of columns that the lake itself adds to rows and to their revisions."""
 
@@ -87,11 +87,11 @@ GAP_COLUMNS = ("dataset", "gap_type", "reason", "locator", "available_at")
 UNREADABLE_RECORD = "the record can't be read"
 """The reason of a gap for a record of a shape that no rule of its contract foresees."""
 LEAST_REFUSED = 10
-"""So many refused records are never too many: a small run must not stop for one of them."""
+"""Fewer refused records than this are never too many, so that a small run does not stop for one."""
 
 KNOWN = {
-    "record": "Whoever read the record at `available_at`: its source states it there.",
-    "lake": "Whoever applied the lake's rule then: it is made of what was public at `available_at`, of nothing later.",
+    "record": "Any reader of the record at `available_at`: its source states it there.",
+    "lake": "Anyone who applied the lake's rule then: it depends only on what was public at `available_at`.",
     "asked": "Known by definition: it repeats what the lake's own user asked for.",
     "hindsight": "Not knowable at the time, or not provably: the source back-fills current values.",
 }
@@ -172,7 +172,7 @@ class GapRule:
 SEEN_LATER = GapRule(
     type="unverifiable",
     reason="replayed after a later answer was read; replay all captures into a new lake to see it",
-    when="a capture is replayed that is older than what the lake has read of the record",
+    when="the replayed capture is older than what the lake has read of the record",
 )
 
 

@@ -10,7 +10,7 @@ from pitlake.contract import BASES, BASIS, KNOWN, Column, Dataset
 
 OF_THE_LAKE = frozenset({"available_at", BASIS, "release_rule", "acceptance_rule"})
 
-KNOWN_TEXT = "Of every column of every contract it was asked: who could know this at `available_at`? The answers:"
+KNOWN_TEXT = "For every column this page answers: who could know its value at `available_at`? The answers:"
 KNOWN_REST = """\
 What is not listed below is known as `record`. A column of `hindsight` is shown as it stands: its row is there when it
 should be, but the value may be one not in use then, as a ticker is the one of the day the source was
@@ -104,7 +104,7 @@ def agent_columns(dataset: Dataset) -> list[Column]:
 
 def shown(dataset: Dataset) -> str:
     """Return the interfaces that show a dataset."""
-    return "in open mode alone" if dataset.open_only else "as of any instant"
+    return "in open mode only" if dataset.open_only else "as of any instant"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -117,13 +117,11 @@ def _system_columns(dataset: Dataset) -> tuple[Column, ...]:
     tags = " or ".join(f"`{tag}`" for tag in dataset.source_tags)
     return (
         Column(name="available_at", type="instant", meaning="When this row became public; never after the as of."),
-        Column(name="available_at_source", type="string", meaning=f"What dates the row: {tags}."),
+        Column(name="available_at_source", type="string", meaning=f"The clock that dates the row: {tags}."),
         Column(
             name=BASIS,
             type="string",
-            meaning="What the instant rests on: "
-            + "; ".join(f"`{name}`: {what}" for name, what in BASES.items())
-            + ".",
+            meaning="The basis of the instant: " + "; ".join(f"`{name}`: {what}" for name, what in BASES.items()) + ".",
         ),
         Column(name="evidence", type="string", meaning=f"Where the row comes from: {dataset.citation}."),
     )

@@ -172,8 +172,8 @@ _FAULTS = {
     "vacuum also write to it), or run as the lake's owner",
     "missing": "{} is missing; restore it from a copy of the lake",
     "damaged": "{} is damaged; restore it from a copy of the lake",
-    "unshown": "{} is shown by no version: the run that wrote it died before its log entry, or _lake/log has lost its "
-    "newest entries; publish that dataset again, or restore _lake/log from a copy",
+    "unshown": "{} belongs to no version: the run that wrote it died before its log entry, or the newest entries of "
+    "_lake/log are missing; publish that dataset again, or restore _lake/log from a copy",
 }
 
 
@@ -202,10 +202,10 @@ class MachineExhausted(LakeError):
 
 
 _MORE_OF = {
-    "disk": "make room there (`pitlake doctor` says what is free, `pitlake vacuum --apply` gives back what no version "
+    "disk": "free space there (`pitlake doctor` shows what is free, `pitlake vacuum --apply` removes what no version "
     "needs) and run again",
     "files": "allow more, such as `ulimit -n 4096`, and run again",
-    "memory": "allow it more memory, or give it less to do at once, and run again",
+    "memory": "allow more memory, or do less at once, and run again",
 }
 
 
@@ -231,9 +231,8 @@ class IsolationUnavailable(SessionError):
     def __init__(self, problem: str) -> None:
         self.problem = problem
         super().__init__(
-            f'sealed sessions are unavailable: {problem}; for code you trust, ask for isolation="in_process", which '
-            "still holds only what was public at T but gives up the bounds on memory and time and the wall around "
-            "native code"
+            f'sealed sessions are unavailable: {problem}; for code you trust, use isolation="in_process", which '
+            "still has only what was public at T, but no limits of memory and time and no wall around native code"
         )
 
 
@@ -256,7 +255,7 @@ class LimitExceeded(SessionError):
 
     def __init__(self, limit: str, allowed: float, next_step: str) -> None:
         self.limit, self.allowed, self.next_step = limit, allowed, next_step
-        super().__init__(f"the query passed the limit of {allowed:,} {_UNITS[limit]}; {next_step}")
+        super().__init__(f"the query exceeded the limit of {allowed:,} {_UNITS[limit]}; {next_step}")
 
 
 class ServerBusy(SessionError):
@@ -264,7 +263,7 @@ class ServerBusy(SessionError):
 
     def __init__(self, problem: str) -> None:
         self.problem = problem
-        super().__init__(f"the server is busy: {problem}; ask for less, or again in a minute")
+        super().__init__(f"the server is busy: {problem}; ask for less, or try again in a minute")
 
 
 _UNITS = {"rows": "rows", "bytes": "bytes of result", "seconds": "seconds", "memory": "bytes of memory"}
@@ -385,7 +384,7 @@ class GraphQueryFailed(GraphError):
         super().__init__(f"{code}: {problem}")
 
 
-GONE = "what this answer would be made of can't be read; ask again, without a cursor, or tell the lake's operator"
+GONE = "the data for this answer can't be read; try again without a cursor, or inform the lake's operator"
 
 
 def for_agents(error: PitlakeError) -> str:
@@ -393,5 +392,5 @@ def for_agents(error: PitlakeError) -> str:
     later rows.
     """
     if isinstance(error, MachineExhausted):  # the path that the machine ran out at stays out too
-        return f"{error.problem}: {error.place}; the lake is as it was, ask again later or tell its operator"
+        return f"{error.problem}: {error.place}; the lake is unchanged; try again later or inform its operator"
     return GONE if isinstance(error, LakeError | SessionRefused) else str(error)

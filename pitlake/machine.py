@@ -21,7 +21,7 @@ DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 FILES = frozenset({errno.EMFILE, errno.ENFILE})
 LEAST_FILES = 256
 LEAST_ROOM = 1 << 20
-"""What must be free before anything is committed: what a commit writes of its own, with its report."""
+"""The free space that a commit requires for its own files and its report."""
 LEAST_ADDRESSES = 4 << 30  # the libraries' own code and threads; with less they abort the process without a word
 _NUMBER = re.compile(r"os error (\d+)|[Ee]rrno (\d+)")
 _NO_MEMORY = re.compile(r"can't start new thread|[Oo]ut of [Mm]emory|malloc of size|failed to allocate|spawn thread")

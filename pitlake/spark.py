@@ -119,7 +119,7 @@ def _lake_errors(lake: Lake, dataset: str) -> Iterator[None]:
     try:
         yield
     except SqlglotError:
-        raise BadInput("dataset", f"Spark has no words for the view of {dataset}", EXPORT) from None
+        raise BadInput("dataset", f"the view of {dataset} can't be expressed in Spark SQL", EXPORT) from None
     except PySparkException as problem:
         summary = str(problem).splitlines()[0]
         if "DATA_SOURCE_NOT_FOUND" in summary:

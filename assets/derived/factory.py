@@ -25,11 +25,11 @@ class DriftConfig(dg.Config):
     mode: str = Field(
         default="replay", description="replay: the newest captures are compared; refresh: the providers are asked."
     )
-    datasets: list[str] = Field(default_factory=list, description="Datasets of feeds; all that were asked for before.")
+    datasets: list[str] = Field(default_factory=list, description="Datasets of feeds; blank: all requested before.")
 
 
 OnEvents = Callable[[dg.DagsterInstance, Sequence[Event]], object]
-"""What is done with all releases once they are published: who keeps the partitions is outside of here."""
+"""Called with all releases once they are published. The caller keeps the partitions."""
 
 
 def derived_assets(on_events: OnEvents) -> list[dg.AssetsDefinition]:

@@ -38,7 +38,7 @@ NameStatement = dict[str, Any]
 
 ONE_DAY, EDGAR_BEGAN = timedelta(days=1), date(1993, 1, 1)
 FIRST_DRAFTS = date(2012, 10, 1)
-"""Since when companies file drafts of registrations before anything that is shown at once."""
+"""The day from which companies file confidential drafts before any public filing."""
 
 _SUBMISSIONS = re.compile(r"/submissions/CIK\d{10}\.json$", re.ASCII)
 _NO_TICKER = frozenset({"", "-", "N/A", "NA", "NONE", "NOT APPLICABLE", "NULL"})

@@ -44,14 +44,14 @@ def receive(feed: Feed, folder: Path, store: CaptureStore, *, settled: float = S
     BadInput for a missing folder and for a file of more than MOST_BYTES.
     """
     if not folder.is_dir():
-        raise BadInput("folder", f"{folder} is not a directory", "make it, or name the one files are dropped in")
+        raise BadInput("folder", f"{folder} is not a directory", "create it, or name the folder of dropped files")
     received = []
     for path in sorted(folder.rglob("*")):
         name = PurePosixPath(path.relative_to(folder))
         if any(part.startswith(".") for part in name.parts) or not _is_ready(path, settled):
             continue
         if path.stat().st_size > MOST_BYTES:
-            raise BadInput("folder", f"{name} has more than {MOST_BYTES >> 20} MB", "split it, or take it away")
+            raise BadInput("folder", f"{name} has more than {MOST_BYTES >> 20} MB", "split it, or remove it")
         request, content = Request(quote(str(name))), path.read_bytes()
         newest = next(store.newest_first(feed.provider.name, request.key(feed.provider.name)), None)
         if newest is None or newest.sha256 != sha256(content).hexdigest():

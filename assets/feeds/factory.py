@@ -66,7 +66,7 @@ def source_of(feed: Feed) -> dg.AssetSpec:
     """Return the provider as an asset, the start of the lineage."""
     return dg.AssetSpec(
         f"source_{feed.provider.name}",
-        description=f"{feed.provider.base_url}, asked over HTTP; every answer is captured before it is parsed.",
+        description=f"{feed.provider.base_url}, queried over HTTP; every answer is captured before it is parsed.",
         group_name="sources",
         kinds={"http"},
     )
@@ -91,7 +91,7 @@ def feed_asset(feed: Feed) -> dg.AssetsDefinition:
         with not_retried():
             lake_now, scope, asks_nothing = lake.open(), config.scope(), config.asks_nothing
         if asks_nothing:
-            context.log.info("the run's config names nothing to ask for, so nothing is published")
+            context.log.info("the run's config requests nothing, so nothing is published")
             report = nothing_asked(feed, lake_now, context.run.run_id, (expected,))
             yield from dagster_events(context, dataset, report)
             return

@@ -40,7 +40,7 @@ REGULAR_CLOSE = time(16)
 FOLLOWING = "next_trading_date"
 CLOSED = "closed_through"
 LONGEST = 14
-"""Days from one session to the next, at most: the longest break since 1933, of September 2001, was of seven."""
+"""The most days between two sessions. The longest break since 1933, in September 2001, took seven."""
 
 
 def split(record: Record) -> Iterator[Record]:

@@ -41,7 +41,7 @@ from pitlake.clock import instant, iso, micros, now
 from pitlake.errors import BadInput, LakeNotFound, PitlakeError
 from pitlake.lake.lake import Lake
 
-NO_MARKET = "there is no market lake, so fetch finds nothing; give one with --lake or PITLAKE_LAKE"
+NO_MARKET = "there is no market lake, so fetch finds nothing; name one with --lake or PITLAKE_LAKE"
 
 
 @dataclass(frozen=True)

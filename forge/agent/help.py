@@ -44,7 +44,7 @@ _NAMES = {
         UNION SELECT ticker FROM companies WHERE cik IN (SELECT entity_id FROM prices)
     """,
 }
-"""What a caller names in a dataset, and how to list it as of an instant without what only later lists know."""
+"""The names that a caller can use in a dataset, and the query that lists them as of an instant, without later names."""
 _ALSO = {"prices": ("names", "companies")}
 
 

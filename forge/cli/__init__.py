@@ -193,7 +193,7 @@ def demo(into: Path | None, lake: str | None) -> None:
     home = (into or Path(mkdtemp(prefix="forge-demo-"))).absolute()
     last = play(home, Lake(lake), click.echo)
     click.echo(f"\nexport FORGE_LAKE={shlex.quote(str(home / 'forge-simulated-demo'))}")
-    click.echo(f"pitlake forge replay {last}  # decide it again\npitlake web  # look at it on the desk")
+    click.echo(f"pitlake forge replay {last}  # repeat the decision\npitlake web  # view it on the desk")
 
 
 @command.command()

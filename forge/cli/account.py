@@ -90,7 +90,7 @@ def book(as_of: str | None, lake: str | None, form: str) -> None:
 
 def _switch_command(name: str, status: Literal["halted", "released"], text: str) -> click.Command:
     @click.command(name, help=text)
-    @click.option("--reason", required=True, help="Why; kept in memory.")
+    @click.option("--reason", required=True, help="The reason, which is stored in memory.")
     def command(reason: str) -> None:
         from forge.memory.halts import switch
         from forge.records import Halt

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("name", metavar="ID")
-@click.option("--reason", required=True, help="Why; kept as the exit reason of the Outcome.")
+@click.option("--reason", required=True, help="The reason, which becomes the exit reason of the Outcome.")
 def close(name: str, reason: str) -> None:
     """Close a held position at the end of the next session."""
     from forge.memory.approvals import change_held

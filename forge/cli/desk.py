@@ -125,7 +125,7 @@ def _typed_hash(own: "Desk", memory: "Memory", name: str) -> str:
 
 @click.command()
 @click.argument("name", metavar="ID")
-@click.option("--reason", required=True, help="Why; kept with the Counterfactual that tracks it.")
+@click.option("--reason", required=True, help="The reason, which is stored with the Counterfactual.")
 def reject(name: str, reason: str) -> None:
     """Reject an Expression or a lesson.
 

@@ -19,7 +19,7 @@ DAY = click.DateTime(["%Y-%m-%d"])
 @click.option("--from", "since", type=DAY, required=True, help="First day, in New York.")
 @click.option("--to", "until", type=DAY, required=True, help="Last day, included.")
 @click.option(
-    "--triggers", default="morning,eod,weekly", show_default=True, help="Which schedules ask, separated by commas."
+    "--triggers", default="morning,eod,weekly", show_default=True, help="Schedules to run, separated by commas."
 )
 @click.option(
     "--every",
@@ -82,7 +82,7 @@ def backtest(  # noqa: PLR0913 - its options
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="Number of the step whose input is changed.",
+    help="Number of the step to change.",
 )
 @click.option(
     "--set", "change", required=True, help="The change: answer=TEXT, answer=@FILE, model=NAME, or skills=FOLDER."

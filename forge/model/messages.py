@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 from pitlake.errors import BadInput, PitlakeError
 
 Finish = Literal["stop", "tools", "length", "refused", "budget", "too_long"]
-"""budget: the model was not called because a budget is exceeded; too_long: it takes no request of that length. The
+"""budget: the model was not called because a budget is exceeded; too_long: the request is too long for it. The
 answer's text says which budget, and what the provider said.
 """
 

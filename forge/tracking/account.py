@@ -34,7 +34,7 @@ from pitlake.exchange import session
 BASIS_POINT = 1e-4
 PERCENT = 100
 WHOLE = 1e-9
-"""What a quotient of floats may miss a whole share by."""
+"""The rounding error of a quotient of floats."""
 
 
 class Due(NamedTuple):

@@ -17,7 +17,7 @@ from forge.web.desk import DeskPages
 from pitlake.errors import BadInput
 from pitlake.web.app import form
 
-CHANGED = "what it says, its review or the book changed since this page was read; here is how it stands now"
+CHANGED = "its text, its review or the book has changed since this page was loaded; this is the current state"
 
 
 class Approvals:

@@ -88,7 +88,7 @@ class Day:
         path = KINDS[kind].path(name)
         rows = self.remembered.all(path) if KINDS[kind].names(name) else []
         if not rows:
-            raise BadInput(kind, f"there was no {name[:20]!r} as of {iso(self.at)}", "the desk lists those there were")
+            raise BadInput(kind, f"there was no {name[:20]!r} as of {iso(self.at)}", "the desk lists all")
         return [Text(self.remembered.written_at(row), self.remembered.record(row)) for row in rows]
 
     def all(self, kind: str) -> list[list[Text]]:

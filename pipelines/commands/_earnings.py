@@ -22,7 +22,7 @@ from resources.lake import LakeResource
 
 HOME = "DAGSTER_HOME"
 ASKED = "pitlake/asked"
-"""The tag that tells what was typed."""
+"""The tag with the typed command."""
 # Dagster tells of a failed step in scores of lines; what is said instead is `_failures`.
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
@@ -85,7 +85,7 @@ def backfill(root: str | None, choice: Wanted, say: Callable[[str], None]) -> di
         raise BadInput("--tickers", f"the lake knows no release of {', '.join(sorted(absent))}", "leave them out")
     if not chosen:
         raise BadInput(
-            "--from, --to", "no release lies between them", "materialise earnings_events, or widen the range"
+            "--from, --to", "there is no release between them", "materialise earnings_events, or widen the range"
         )
     with ExitStack() as running:
         instance = running.enter_context(_instance(running))

@@ -22,34 +22,34 @@ LIVE_VARIABLE = "PITLAKE_FETCH_LIVE"
 FLAGS = {
     "source": "Which source: benzinga, perplexity, alphavantage, yahoo, polygon, earningscall, alfred, sec_full_text.",
     "pit": "The cut-off instant, with its offset. Left out: open mode. Unreadable: no data at all.",
-    "known-by": "As this lake was at that instant; then nothing is fetched. Left out: the lake as it is.",
-    "op": "What to ask: search, ask, reason, research, earnings, estimates, calendar, upgrades, …",
+    "known-by": "Use the lake as it was at this instant; nothing is fetched then. Default: the lake as it is now.",
+    "op": "Operation: search, ask, reason, research, earnings, estimates, calendar, upgrades, …",
     "symbol": "Ticker, or series of ALFRED.",
     "tickers": "Comma list.",
     "channels": "Comma list.",
     "tags": "Comma list.",
-    "keywords": "Comma list, searched in texts and labels.",
-    "themes": "Comma list: macro, oil, or a word of its own.",
+    "keywords": "Words to search in texts and labels, separated by commas.",
+    "themes": "Themes, separated by commas: macro, oil, or any other word.",
     "date-from": "First New York day.",
     "date-to": "Last New York day.",
     "updated-since": "Unix seconds.",
     "lookback-minutes": "How far back without dates [default: 1440].",
-    "limit": "Items at most, after filtering [default: 50].",
-    "max-pages": "Pages at most [default: 10].",
-    "timeout": "Seconds the source may take in all, pages and repeats included [default: 20].",
-    "input-file": "A file with the source's answer; nothing is asked then.",
+    "limit": "Maximum number of items, after filtering [default: 50].",
+    "max-pages": "Maximum number of pages [default: 10].",
+    "timeout": "Seconds the source may take in all, including pages and retries [default: 20].",
+    "input-file": "A file with the source's answer; no request is sent then.",
     "horizon": "3month, 6month or 12month.",
-    "max-results": "Search results at most [default: 10].",
+    "max-results": "Maximum number of search results [default: 10].",
     "search-recency": "hour, day, week, month or year.",
-    "search-domains": "Comma list of hosts; a - before one denies it.",
+    "search-domains": "Hosts, separated by commas; a - before a host excludes it.",
     "search-mode": "web, academic or sec.",
     "search-context-size": "low, medium or high.",
     "max-tokens": "Of a chat answer.",
     "max-tokens-per-page": "Of a search.",
     "quarters": "Fiscal quarters of transcripts and slides, such as 2024Q1,2024Q2.",
-    "forms": "Comma list of EDGAR forms a full-text search is narrowed to.",
-    "ciks": "Comma list of the companies it is narrowed to.",
-    "headers": "all: fetch the header of every filing that was hit, which dates those the lake does not know.",
+    "forms": "EDGAR forms to limit a full-text search to, separated by commas.",
+    "ciks": "Companies to limit it to, separated by commas.",
+    "headers": "all: fetch the header of every filing found, which dates filings that are not in the lake.",
 }
 
 
@@ -108,7 +108,7 @@ def _in_time(lake: str | None, words: tuple[str, ...], options: dict[str, Any]) 
     asking.join(_patience(options) + OWN_SECONDS)
     if answers:
         return answers[0]
-    return {"data": [], "gaps": [_gap("the question took too long and was given up")]}, {"given_up": True}
+    return {"data": [], "gaps": [_gap("the question took too long and was stopped")]}, {"given_up": True}
 
 
 def _patience(options: dict[str, Any]) -> float:

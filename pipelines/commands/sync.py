@@ -22,7 +22,7 @@ HEADERS = ("none", "earnings", "undecided", "all")
 @click.option("--tickers", metavar="A,B", help="Companies to watch from now on, by ticker.")
 @click.option("--ciks", metavar="A,B", help="Companies to watch from now on, by CIK.")
 @click.option("--series", metavar="A,B", help="FRED series to watch from now on.")
-@click.option("--all", "everything", is_flag=True, help="Every company of the bulk files that --from names.")
+@click.option("--all", "everything", is_flag=True, help="Load every company of the bulk files named by --from.")
 @click.option("--from", "files", metavar="A,B", help="EDGAR's companyfacts.zip and submissions.zip, as paths.")
 @click.option("--prices", metavar="FILE", help="Your own daily bars, CSV or Parquet; needs --split-basis.")
 @click.option(
@@ -30,14 +30,14 @@ HEADERS = ("none", "earnings", "undecided", "all")
     type=click.Choice(("traded", "adjusted")),
     help="Whether the prices are as traded, or adjusted for later splits, which is refused.",
 )
-@click.option("--since", metavar="DAY", help="First day whose filings and facts are wanted: 2015 or 2015-06-30.")
-@click.option("--sources", metavar="A,B", help="Ask these sources alone [default: all that are configured].")
+@click.option("--since", metavar="DAY", help="First day of filings and facts to load: 2015 or 2015-06-30.")
+@click.option("--sources", metavar="A,B", help="Use only these sources [default: all that are configured].")
 @click.option(
     "--headers",
     type=click.Choice(HEADERS),
     default="none",
     show_default=True,
-    help="For which filings EDGAR's header is fetched too: one request each, dates them to the second.",
+    help="Filings whose EDGAR header is fetched too, which dates them to the second; one request each.",
 )
 @lake_option
 def command(everything: bool, headers: str, split_basis: str | None, lake: str | None, **texts: str | None) -> None:
@@ -80,7 +80,7 @@ def command(everything: bool, headers: str, split_basis: str | None, lake: str |
 
 
 def _alert(failures: Sequence[str]) -> None:
-    """Send failures to the alert channels, if any is configured, because nobody may be watching the terminal."""
+    """Send failures to the alert channels, if any is configured, because the terminal may be unattended."""
     from resources.notifier import VARIABLE, Notifier
 
     if os.environ.get(VARIABLE):
@@ -98,7 +98,7 @@ def _prices(text: str | None, split_basis: str | None) -> Path | None:
     if split_basis is None:
         raise BadInput("--split-basis", "is missing", "say --split-basis traded if the prices are as they were traded")
     if split_basis == "adjusted":
-        problem = "adjusted prices know of later splits, so no past instant could be asked about them"
+        problem = "adjusted prices depend on later splits, so they can't be shown as of a past instant"
         raise BadInput("--split-basis", problem, "export the prices as traded, and give --split-basis traded")
     return Path(text)
 

@@ -33,8 +33,8 @@ SHOWN_AS_OF = frozenset({"upstream_error", "unverifiable"})
 NOTHING = "nothing that matches is public by the cut-off"
 NOTHING_OPEN = "nothing matches"
 NOT_HERE = "neither the lake nor a capture answers it, and the network is not allowed; pass --live"
-BLOCKED = "what would be answered did not pass the gate, so nothing is"
-UNEXPECTED = "the question could not be answered, so nothing is"
+BLOCKED = "the answer did not pass the gate and is withheld"
+UNEXPECTED = "the question could not be answered"
 
 Gaps = dict[tuple[str, str], dict[str, str]]
 

@@ -24,7 +24,7 @@ from resources.http.client import HttpClient
 
 VARIABLE = "PITLAKE_PROVIDER_DATES"
 FEEDS = {"perplexity": web_results.CLAIMED}
-"""The sources that it can be set for, each with its feed as the provider dates it."""
+"""The sources it can be set for, each with its feed dated by the provider."""
 MARK = {"dated_by": "provider_claim"}
 
 

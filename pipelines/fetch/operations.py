@@ -28,10 +28,10 @@ SPELLED = {
     },
     "yahoo": {"consensus": "earnings"},
 }
-"""Operations as the sources' own pages call them; Yahoo tells the consensus with each event."""
+"""Operations by the sources' own names; Yahoo states the consensus with each event."""
 ADJUSTED = (
-    "adjusted prices restate the past by splits and dividends that came later, and the answer does not say which; "
-    "ask TIME_SERIES_DAILY, WEEKLY or MONTHLY, which are as traded, and the splits and dividends of polygon"
+    "adjusted prices include later splits and dividends, and the answer does not say which; "
+    "use TIME_SERIES_DAILY, WEEKLY or MONTHLY, which are as traded, and the splits and dividends of polygon"
 )
 CASED = {"polygon"}  # BACpK is a preferred share; no ticker is all in small letters, which is how people type them
 NEWEST = "available_at DESC"
@@ -220,8 +220,8 @@ EPS = {
     "report_date": "reportDate",
     "time_of_day": "timeOfTheDay",
 }
-AS_CAPTURED = "a text read today may have been written today: only what was captured by the cut-off is shown"
-AS_OF_DOWNLOAD = "the source states it as of the download alone: only what was fetched by the cut-off is shown"
+AS_CAPTURED = "a text read today may have been written today: only texts captured by the cut-off are shown"
+AS_OF_DOWNLOAD = "the source states it only as of the download: only data fetched by the cut-off is shown"
 
 
 def _market(dataset: str, record_type: str | Callable[[Row], str] = "", **more: Any) -> Operation:

@@ -57,13 +57,13 @@ class BulkSync:
         archives_by_kind = {archive.kind: archive for archive in (archives.keep(self._store, path) for path in paths)}
         submissions, facts = archives_by_kind.get("submissions"), archives_by_kind.get("companyfacts")
         if submissions is None:
-            raise BadInput("--from", "submissions.zip is missing", "name it too: it dates what companyfacts.zip holds")
+            raise BadInput("--from", "submissions.zip is missing", "name it too: it dates the facts")
         ciks = {member.cik for member in facts.members()} if facts else None
         published = self._load("sec_filings", (submissions,), bulk_worker.filings, ciks)
         if facts is not None:
             published |= self._load("sec_facts", (facts, submissions), bulk_worker.facts, None)
         if published:
-            self._progress.say("names: deriving who was called what")
+            self._progress.say("names: deriving the names of companies")
             mains = _mains(submissions, ciks)
             self._progress.add(names.derive(self._lake, run_id=_run_id(), beside=mains))
         upkeep = Upkeep(self._lake, ("sec_filings", "universe_events", "sec_facts", "names"))

@@ -33,7 +33,7 @@ from resources.http.providers.sec_edgar import PROVIDER
 COMPANIES_AT_ONCE = 25
 DATASETS = ("sec_filings", "sec_facts", "universe_events")
 FACTS_FOLLOW = timedelta(days=1)
-"""How long the facts of a filing may come to EDGAR's company facts after the filing itself."""
+"""How much later than a filing its facts may appear in EDGAR's company facts."""
 
 
 class EdgarSync:

@@ -118,7 +118,7 @@ def _plan(lake: Lake, watched: WatchList, due: Sequence[sources.Step]) -> list[s
     for path in watched.archives:
         size = Path(path).stat().st_size
         minutes = size / BULK_BYTES_A_MINUTE
-        lines.append(f"  {path}: {size / 1e6:,.0f} MB, about {max(minutes, 1):,.0f} minutes where all of it is new")
+        lines.append(f"  {path}: {size / 1e6:,.0f} MB, about {max(minutes, 1):,.0f} minutes if all of it is new")
     if watched.companies and sources.uses(watched, sources.EDGAR):
         new = [cik for cik in watched.companies if cik not in lake.watch_list().companies]
         existing = len(watched.companies) - len(new)

@@ -15,7 +15,7 @@ from resources.http.secrets import setting
 
 EDGAR = "sec_edgar"
 FIRST_DAY = date(2009, 1, 1)
-"""Since when news and calls are asked for where no first day is given."""
+"""The first day of news and calls if none is given."""
 FIRST_PANEL = date(2015, 1, 1)
 """Since when FRED-MD has a file a month."""
 DAY = timedelta(hours=20)
@@ -90,9 +90,9 @@ STEPS = (
     ),
 )
 BY_NAME_ALONE = frozenset({"fred_md"})
-"""Sources without a key that are asked only where they are named: they answer with much that few need."""
+"""Sources without a key that must be named, because they send much data that few need."""
 DEFAULT_SERIES = ("GDP", "CPIAUCSL", "UNRATE", "PAYEMS", "FEDFUNDS", "DGS10")
-"""The series that are watched where FRED's key is set and none are named."""
+"""The series to watch if FRED's key is set and no series are named."""
 
 
 def names() -> tuple[str, ...]:

@@ -22,8 +22,8 @@ from pitlake.extensions import entries
 RECORD = ".claude/pitlake-kit.json"
 PYTHON = ".claude/pitlake-python"
 WITHOUT_A_CHECKOUT = (
-    "the agents of outside sources (alphavantage, benzinga, perplexity, yahoo) ask through `pitlake fetch`, which a "
-    "checkout alone has: without one they answer with a gap"
+    "the agents of outside sources (alphavantage, benzinga, perplexity, yahoo) use `pitlake fetch`, which needs a "
+    "checkout; without one they answer with a gap"
 )
 WRITES = {"tool_name": "mcp__neo4j-cypher__write_neo4j_cypher", "tool_input": {"query": "CREATE (n)"}}
 
@@ -157,7 +157,7 @@ def _settings(project: Path, name: str) -> dict[str, Any]:
     except ValueError:
         content = None
     if not isinstance(content, dict):
-        raise BadInput("--dir", f"{name} is not a JSON object", "mend it first; nothing was written")
+        raise BadInput("--dir", f"{name} is not a JSON object", "correct it first; nothing was written")
     return content
 
 

@@ -9,7 +9,7 @@ from pitlake.gate import rules
 
 SETTINGS, SERVERS = ".claude/settings.json", ".mcp.json"
 JOINED = (SETTINGS, SERVERS)
-"""Files that a project may have of its own, which the kit's are joined with."""
+"""Files that a project may already have, into which the kit's are merged."""
 RULES = ".claude/hooks/pit_rules.py"
 _START = ["${CLAUDE_PROJECT_DIR:-.}/.claude/lake-server"]
 SERVER = {"mcpServers": {"pitlake": {"type": "stdio", "command": "sh", "args": _START, "env": {}}}}

@@ -57,7 +57,7 @@ def rows_of(table: pa.Table, max_bytes: int | None = None) -> Iterator[dict[str,
     """
     names = table.column_names
     if len(set(names)) != len(names):
-        raise BadInput("columns", "two columns have the same name", "name them apart with AS")
+        raise BadInput("columns", "two columns have the same name", "give them different names with AS")
     for batch in table.to_batches():
         for row in range(batch.num_rows):
             if max_bytes is not None and _is_larger(batch.slice(row, 1), max_bytes):
@@ -107,7 +107,7 @@ def clean_gap(kind: str, reason: str, query: str | None = None) -> dict[str, str
     if kind not in ANSWER_GAPS:
         raise BadInput("gaps", f"{kind!r} is not a type of gap", f"choose from {', '.join(ANSWER_GAPS)}")
     if not reason.strip():
-        raise BadInput("gaps", "a gap has no reason", "say in a sentence what is missing and why")
+        raise BadInput("gaps", "a gap has no reason", "state in a sentence what is missing and why")
     return {"type": kind, "reason": reason} | ({} if query is None else {"query": query})
 
 
@@ -150,7 +150,7 @@ def _object(pairs: Iterable[tuple[Any, Any]], field: str, place: str, depth: int
     for key, value in pairs:
         name = _key(key, field, place)
         if name in members:
-            raise BadInput(field, f"{place or 'a row'} holds a key twice", "JSON keeps one; name them apart")
+            raise BadInput(field, f"{place or 'a row'} holds a key twice", "JSON keeps one; give them different names")
         members[name] = strict(value, field, place or name, depth + 1)
     return members
 
@@ -167,7 +167,7 @@ def _text(text: str, field: str, place: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise BadInput(field, f"{place} is not Unicode text", "mend it at its source") from None
+        raise BadInput(field, f"{place} is not Unicode text", "correct it at its source") from None
     return text
 
 

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _AROUND = len(to_json({"data": [], "gaps": []})) - len(",")  # what an item alone has and an item of a page has not
-_AS_IT_IS = "select available_at as it is, or leave it out and the rows say that they are computed"
+_AS_IT_IS = "select available_at unchanged, or leave it out, and the rows are marked as computed"
 _HINTS = {
     "PIT_INVALID_AVAILABLE_AT_SOURCE": "select available_at_source with available_at, or leave both out",
     "PIT_MISSING_AVAILABLE_AT": _AS_IT_IS,
     "PIT_INVALID_AVAILABLE_AT_FORMAT": _AS_IT_IS,
     "PIT_MISSING_TZ": _AS_IT_IS,
-    "PIT_FORBIDDEN_FIELD": "name the column otherwise: forward returns are shown in open mode alone",
+    "PIT_FORBIDDEN_FIELD": "rename the column: forward returns are shown in open mode only",
 }
 
 
@@ -101,4 +101,4 @@ def _gated(rows: list[dict[str, Any]], gaps: list[dict[str, Any]], as_of: dateti
 
 
 def _nothing(as_of: datetime | None) -> dict[str, str]:
-    return clean_gap("no_data", f"nothing that matches is public as of {iso(as_of)}" if as_of else "nothing matches")
+    return clean_gap("no_data", f"nothing that matches was public as of {iso(as_of)}" if as_of else "nothing matches")

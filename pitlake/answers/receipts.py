@@ -182,8 +182,8 @@ def _why(then: Question, now: Question) -> str:
     if then.engine != now.engine:
         return f"it was answered by {then.engine}, this is {now.engine}"
     if then.threads != 1:
-        return f"it was answered with {then.threads} threads, which promises no order; ask with one"
-    return "the lake is not the one it was asked of, or the SQL does not fix its answer"
+        return f"it was answered with {then.threads} threads, whose order may vary; use one thread"
+    return "the lake is another one, or the SQL has no fixed answer"
 
 
 def values(parameters: str) -> Any:
@@ -226,7 +226,7 @@ def _id(store: Store, reference: str) -> str:
     if len(matching) > 1:
         raise BadInput(
             "RECEIPT",
-            f"{reference!r} begins the ids of several: {', '.join(matching)}",
+            f"{reference!r} is the start of several ids: {', '.join(matching)}",
             "give more characters of the one you mean",
         )
     return matching[0]

@@ -29,10 +29,10 @@ from pitlake.lake.lake import Lake
 from pitlake.lake.storage.manifest import Snapshot
 
 STEPS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1), "month": timedelta(days=30)}
-"""How far apart the instants may lie."""
+"""The intervals between instants."""
 TRIALS = 10
 LOOKS = 4
-"""Of a history, how many of the trials ask as of an instant between the two ends."""
+"""The number of a history's trials as of an instant between the two ends."""
 _CLOCK = timedelta(days=400)
 _CUT, _ALTERED, _LATE = (
     "on a lake that ends at {}",
@@ -268,7 +268,7 @@ class _Checking:
         if reply.answer is None:
             raise BadInput("function", f"{self.check.function} fails: {reply.error}", "make it run on the lake first")
         if not reply.answer.rows:
-            step = "ask for a time, or datasets, that the lake has rows of"
+            step = "choose times or datasets with rows in the lake"
             raise BadInput("function", f"{self.check.function} returned no rows as of --to", step)
         return reply.answer
 

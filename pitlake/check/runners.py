@@ -45,7 +45,7 @@ class Runners:
             child.write(process.stdin, task)
             replies: list[TaskReply] = child.read(process.stdout)
         except (EOFError, BrokenPipeError):
-            raise PitlakeError("the process that runs the function is gone; its output above says why") from None
+            raise PitlakeError("the process that runs the function ended; its output above says why") from None
         finally:
             self._idle.put(process)
         return replies

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FORMS = ("table", "json", "csv", "parquet", "envelope")
 
 receipt_option = click.option(
-    "--receipt", is_flag=True, help="Keep the receipt in the lake, so that `pitlake replay` can repeat the answer."
+    "--receipt", is_flag=True, help="Store the receipt in the lake, so that `pitlake replay` can repeat the answer."
 )
 
 
@@ -58,7 +58,7 @@ def deliver_answer(
     for note in result.notes:
         render.say(note)
     for dataset, columns in result.hindsight.items():
-        render.say(f"known with hindsight alone: {', '.join(columns)} of {dataset}")
+        render.say(f"known only with hindsight: {', '.join(columns)} of {dataset}")
     if receipt:
         render.say(f"receipt {result.keep()}")
     return len(result)

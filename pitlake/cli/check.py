@@ -11,17 +11,23 @@ from pitlake.cli.sessions import working
 
 @click.command("check")
 @click.argument("function")
-@click.option("--from", "since", metavar="T", required=True, help="First time to ask as of; a date counts at its end.")
-@click.option("--to", "until", metavar="T", required=True, help="Last time to ask as of.")
+@click.option("--from", "since", metavar="T", required=True, help="First time of the check; a date counts at its end.")
+@click.option("--to", "until", metavar="T", required=True, help="Last time of the check.")
 @click.option(
     "--every",
     type=click.Choice(("hour", "day", "week", "month")),
     default="day",
     show_default=True,
-    help="How far apart the times lie.",
+    help="Interval between the times.",
 )
-@click.option("--trials", type=int, default=10, show_default=True, metavar="N", help="How many of the times to try.")
-@click.option("--dataset", "datasets", multiple=True, metavar="NAME", help="Bind only this; repeatable [default: all].")
+@click.option("--trials", type=int, default=10, show_default=True, metavar="N", help="Number of times to try.")
+@click.option(
+    "--dataset",
+    "datasets",
+    multiple=True,
+    metavar="NAME",
+    help="Use only this one; repeatable [default: all].",
+)
 @click.option(
     "--time", metavar="COLUMN", help="The column that dates the rows [default: an index of dates, or `date`]."
 )

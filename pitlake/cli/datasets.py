@@ -55,4 +55,4 @@ def _contracts(every: "Collection[Dataset]", form: str) -> None:
         return
     rows = [(dataset.name, dataset.title, ", ".join(dataset.key), shown(dataset)) for dataset in every]
     render.deliver(render.grid(("dataset", "what", "one row per", "shown"), rows), None)
-    render.say("add --as-of T or --open to see what the lake holds of each")
+    render.say("add --as-of T or --open to see each dataset's contents")

@@ -74,7 +74,7 @@ def libraries() -> Diagnosis:
 def filling() -> Diagnosis:
     """Check the libraries that fill the lake, which querying does not need."""
     missing = [name for name in PLATFORM if find_spec(name) is None]
-    says = f"not installed: {', '.join(missing)}; asking needs none, to fill a lake set up a checkout with `make demo`"
+    says = f"not installed: {', '.join(missing)}; querying needs none; to fill a lake, run `make demo` in a checkout"
     return Diagnosis("platform", not missing, says if missing else _versions(PLATFORM), required=False)
 
 
@@ -87,7 +87,7 @@ def sealed_sessions() -> Diagnosis:
     from pitlake.session.sealed.sandbox import lacking
 
     problem = lacking()
-    advice = '; trusted code may ask for isolation="in_process" by name'
+    advice = '; for trusted code use isolation="in_process"'
     return Diagnosis("sealed sessions", not problem, problem + advice if problem else "the kernel can seal a session")
 
 
@@ -128,7 +128,7 @@ def _disk(name: str, path: Path, room: "DiskSpace") -> Diagnosis:
         says += ", but no more files"
     full = room.free < FULL_BYTES or not room.files
     near = room.free < max(NEAR_BYTES, room.size // NEAR_SHARE)
-    advice = "; make room there, `pitlake vacuum --apply` gives back what no version of the lake needs"
+    advice = "; free space there: `pitlake vacuum --apply` removes what no version of the lake needs"
     sentence = f"{'full' if full else 'nearly full'}: {says}{advice}" if full or near else says
     return Diagnosis(f"disk of the {name}", passed=not (full or near), says=sentence, required=full)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="Accept requests to this host name; required if other machines can reach the server. Can be repeated.",
 )
-@click.option("--receipts", is_flag=True, help="Keep the receipt of every answer in the lake [default: none].")
+@click.option("--receipts", is_flag=True, help="Store the receipt of every answer in the lake [default: none].")
 def command(
     viewpoint: "Viewpoint", http: bool, host: str, port: int, allowed_hosts: tuple[str, ...], receipts: bool
 ) -> None:

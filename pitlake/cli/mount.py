@@ -18,12 +18,12 @@ OPTIONS = frozenset({"name", "key", "available_at", "valid_at", "timezone", "lag
 @click.command("mount")
 @lake_option
 @click.argument("table", metavar="TABLE")
-@click.option("--name", required=True, help="What to call the dataset.")
-@click.option("--key", metavar="COLUMNS", help="Columns that say what a row is about, separated by commas.")
+@click.option("--name", required=True, help="Name of the dataset.")
+@click.option("--key", metavar="COLUMNS", help="Columns that identify what a row is about, separated by commas.")
 @click.option(
     "--available-at",
     metavar="COLUMN",
-    help="Column that says when a row became known [default: none, rows are known since now].",
+    help="Column with the time a row became known [default: none, rows are known from now on].",
 )
 @click.option("--valid-at", metavar="COLUMN", help="Column with the business date of a row.")
 @click.option(
@@ -31,12 +31,12 @@ OPTIONS = frozenset({"name", "key", "available_at", "valid_at", "timezone", "lag
     metavar="ZONE",
     help="Zone of timestamps without one, and of dates, which count at their end [default: dates are New York's].",
 )
-@click.option("--lag", metavar="TIME", help='How much later a row became known, such as "1 day" [default: none].')
+@click.option("--lag", metavar="TIME", help='Delay after which a row became known, such as "1 day" [default: none].')
 @click.option(
     "--partial",
     is_flag=True,
     default=None,
-    help="The table is a part of what there is: rows that it lacks were not deleted.",
+    help="The table has only a part of the data: missing rows were not deleted.",
 )
 @format_option(("table", "json"))
 def command(table: str, lake: str | None, form: str, key: str | None, **options: Any) -> None:
@@ -89,13 +89,13 @@ def _sentences(done: "Mounted") -> list[str]:
     counts = f"{done.rows:,} rows read, {done.published:,} new, {done.unchanged:,} unchanged, {gaps:,} gaps"
     lines = [f"{name}: {counts}; version {done.version}"]
     if not done.mount.available_at:
-        lines.append(f"{name} does not say when its rows became known: each is known since it was first mounted")
+        lines.append(f"{name} does not say when its rows became known, so each is known from its first mount on")
     if done.revisions:
-        since = "were not there, or not so, at an earlier mount: they are known since this one"
+        since = "were missing or different at an earlier mount, so they are known from this mount on"
         lines.append(f"{done.revisions:,} of the new rows {since}")
     lines += [f"{count:,} rows are gaps: {reason}" for reason, count in done.gaps.items()]
     if done.deleted:
-        lines.append(f"{done.deleted:,} rows are no longer in the table; what they were stays, and gaps say so")
+        lines.append(f"{done.deleted:,} rows are no longer in the table; the lake keeps them and records gaps")
     if done.left_out:
         lines.append(f"left out, since the contract does not list them: {', '.join(done.left_out)}")
     if done.is_new:

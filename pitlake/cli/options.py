@@ -23,7 +23,7 @@ as_of_option = click.option(
     "--as-of", metavar="T", help="Show only what was public at this time, such as 2024-02-15T16:00:00-05:00."
 )
 open_option = click.option(
-    "--open", "open_mode", is_flag=True, help="Ask without a cut-off, which shows everything, outcomes included."
+    "--open", "open_mode", is_flag=True, help="Query without a cut-off; shows everything, including outcomes."
 )
 isolation_option = click.option(
     "--isolation",

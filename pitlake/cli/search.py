@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     metavar=f"[{'|'.join(get_args(searches.Within))}]",
     default="news",
     show_default=True,
-    help="Which texts to search: one of these, or the name of a dataset.",
+    help="Texts to search: one of these, or the name of a dataset.",
 )
 @click.option("--ticker", metavar="TICKER", help="Limit to one company [default: all].")
 @click.option(
@@ -76,7 +76,7 @@ def _nothing(session: "Session", query: "Query", ticker: str | None, by: str) ->
     counted = {name: session.sql(f"SELECT count(*) FROM {name}").rows()[0][0] for name in query.searches or query.reads}
     of = f"{sum(counted.values()):,} texts of {' and '.join(counted)}"
     if not any(counted.values()):
-        return f"there was nothing to search, {of}; `pitlake datasets --as-of T` says what there was"
+        return f"there was nothing to search, {of}; `pitlake datasets --as-of T` lists the contents"
     wider = ["without --ticker"] if ticker else []
     other = ["other words", "--by meaning"] if by == "words" else ["--by words"]
     return f"none of {of} matches{f' for {ticker}' if ticker else ''}; try {', '.join(other + wider)}, or another --in"

@@ -25,9 +25,9 @@ Asked = TypeVar("Asked")
 QUICK, SLOW = 4, 2
 """Sessions at once in each lane."""
 PATIENCE, PRESSED = 1.0, 0.3
-"""Seconds of its process that a question may take in the quick lane, and while others wait for it."""
+"""CPU seconds of a question in the quick lane, and while others wait for it."""
 LATEST, GRACE, LOOK = 5.0, 0.5, 0.1
-"""Seconds by the clock that it may take there, may take to stop, and between two looks at it."""
+"""Wall-clock seconds that it may run there, that it may take to stop, and between two checks."""
 WAITING, WAITING_IN_ALL, LONGEST_WAIT = 6, 24, 180.0
 """Slow questions that wait for their turn, of one client and of all, and for how many seconds."""
 HURRYING, HURRYING_IN_ALL = 64, 128

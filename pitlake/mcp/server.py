@@ -34,7 +34,7 @@ def server(service: QueryService) -> MCPServer[None]:
         title="Point-in-time data lake",
         version=__version__,
         instructions=(
-            f"Answers {cut_off}. What was not public then is not there, whatever you ask. Items say when they became "
+            f"Answers {cut_off}. Data that was not public then is absent, whatever you ask. Items say when they became "
             "public (available_at) or that they are computed. Call describe first, prefer run_query to SQL, and page "
             "on with next_cursor while truncated is true."
         ),

@@ -50,9 +50,9 @@ class ReceiptModel(BaseModel):
     as_of: str | None
     known_by: str | None = Field(default=None, description="Only data ingested by this time was used; null: all data.")
     sql_sha256: str
-    result_sha256: str = Field(description="Also finds a receipt that is kept: `pitlake replay SHA256`.")
+    result_sha256: str = Field(description="Also finds a stored receipt: `pitlake replay SHA256`.")
     rows: int = Field(description="Rows of the whole answer, over all pages.")
-    note: str | None = Field(description="What was settled outside of the session: a ticker read as a CIK, and how.")
+    note: str | None = Field(description="What was resolved outside the session: a ticker read as a CIK, and how.")
     hindsight: str | None = Field(
         description="dataset.column, of datasets the question names, that could not be known then: today's tickers."
     )
@@ -138,7 +138,7 @@ class Toolbox:
         within: Annotated[
             searches.Within, BeforeValidator(_texts), Field(description="Which texts to search.")
         ] = "news",
-        ticker: Annotated[str | None, Field(description="One company; left out: all. concepts need it.")] = None,
+        ticker: Annotated[str | None, Field(description="Limit to one company (concepts: required).")] = None,
         by: Annotated[searches.By, Field(description="Match words, or meaning in other words.")] = "words",
         limit: Annotated[int | None, Field(description="Return at most this many, best first.")] = None,
         pit: Pit = None,
@@ -177,7 +177,7 @@ class Toolbox:
         return _answered(ask)
 
     def describe(
-        self, name: Annotated[str | None, Field(description="A dataset or a query; left out: what there is.")] = None
+        self, name: Annotated[str | None, Field(description="A dataset or a query. Default: a list of all.")] = None
     ) -> Described:
         """Describe datasets and queries, and what the lake holds of each dataset at the server's instant.
 
@@ -187,7 +187,7 @@ class Toolbox:
 
 
 UNGATED = frozenset(("describe",))
-"""Tools whose answers hold no rows, so no gate judges them. `make docs` writes all names into the agents' wiring."""
+"""Tools whose answers have no rows, so no gate checks them. `make docs` writes all names into the agents' wiring."""
 
 
 def tools(service: QueryService) -> list[Tool]:

@@ -19,10 +19,10 @@ from pitlake.questions.sql_files import sql_file, sql_files
 
 SYSTEM_COLUMNS = ("available_at", "available_at_source")
 COMPANY = "company"
-"""What a query writes for the company of its `ticker`: the parent resolves it, outside of the session."""
+"""The placeholder of a query for the company of its `ticker`, which the parent resolves."""
 
 EVIDENCE = ("evidence", "evidence_ids")
-"""One of them is a column of every answer: what the row is taken from, or everything that it was made from."""
+"""Every answer has one of these columns: the row's source, or everything it was made from."""
 
 COUNTS = frozenset(
     (
@@ -176,7 +176,7 @@ def parse(name: str, text: str) -> Query:
     facts: dict[str, str] = {}
     parameters: list[Parameter] = []
     columns = [Field("available_at", "When the row became public; never after the as of.")]
-    columns += [Field("available_at_source", "What dates the row.")]
+    columns += [Field("available_at_source", "The clock that dates the row.")]
     for line in header:
         kind, _, rest = line.partition(" ")
         if kind == "param":

@@ -19,7 +19,7 @@ from pitlake.questions.parameters import spell
 VARIABLE = "PITLAKE_EMBEDDER"
 NEXT_STEP = f"set ${VARIABLE} to package.module:function of the model of the graph's vectors, or leave it unset"
 MODEL = "wordllama-l2-supercat-256"
-"""The name of the model that comes along, as `text_vectors.model` has it."""
+"""The name of the bundled model in `text_vectors.model`."""
 
 Embedder = Callable[[str], Sequence[float]]
 

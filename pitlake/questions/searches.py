@@ -28,7 +28,7 @@ TEXTS_OF = {
     "report_sections": "sections",
     "xbrl_facts": "concepts",
 }
-"""Which texts are searched for a dataset that is named in their place."""
+"""The texts to search if a dataset is named instead."""
 BY_MEANING = {"news": "vector_news", "calls": "vector_qa", "everything": "vector_combined"}
 
 

@@ -19,7 +19,7 @@ from pitlake.lake.tables.query import columns, quoted, reading
 from pitlake.report.clocks import NEW_YORK_DAY
 
 MOST_ROWS = 250_000
-"""So many are asked about at once: what DuckDB holds meanwhile is a matter of rows."""
+"""The number of rows per query, which limits DuckDB's memory."""
 PARTS = np.arange(1, 16, dtype=np.uint64) << np.uint64(60)
 """Hashes are compared a sixteenth at a time; here each but the first begins."""
 

@@ -12,7 +12,7 @@ from typing import Any
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 HEADER_SECONDS, BODY_SECONDS, READ_SECONDS = 10.0, 20.0, 30.0
-"""How long a request's head may take to arrive, its body, and a client to take up what it was sent."""
+"""The seconds for a request's head to arrive, for its body, and for a client to receive its answer."""
 MOST, MOST_OF_CLIENT = 256, 128
 """Connections in all, and from one address."""
 LONGEST_HEAD = 32 << 10

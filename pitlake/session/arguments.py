@@ -38,10 +38,10 @@ _MISSING_MACRO = re.compile(r"Table Function with name \w+_of does not exist")
 _MISSING_TABLE = re.compile(r"Table with name (\w+) does not exist")
 
 LONGEST_QUERY, LONGEST_PARAMETERS = 128 << 10, 16 << 20
-"""Bytes of a query's text, and of its values as they travel."""
+"""The largest query text and parameters, in bytes."""
 
 LEFT_OUT = (
-    "it is known with hindsight alone, which this session leaves out: join by CIK, take names from `names`, or run a "
+    "it is known only with hindsight, which this session leaves out: join by CIK, take names from `names`, or run a "
     "named query"
 )
 NEXT_STEP = {
@@ -50,7 +50,7 @@ NEXT_STEP = {
     "seconds": "filter on a key or an interval of time, or open the session with Limits(seconds=...)",
     "memory": "aggregate earlier or select less, or open the session with Limits(memory=...)",
 }
-"""What to do about each limit."""
+"""The next step for each limit."""
 
 
 def bounds(limits: Any) -> Limits:
@@ -164,7 +164,7 @@ def hint(
     missing = _MISSING_TABLE.search(failure.message)
     name = missing.group(1).removesuffix("_revisions") if missing else ""
     if name in open_only and name not in bound:
-        return f"{name} tells outcomes; it is shown in open mode only (open_mode=True, --open)"
+        return f"{name} contains outcomes and is shown in open mode only (open_mode=True, --open)"
     if name in contracts and name not in bound:
         return f"this session was opened without {name}; open one with it in datasets"
     if meant(name) in bound:

@@ -266,7 +266,7 @@ class Session:
             problem = f"{query.name} reads {', '.join(missing)}, which is not bound"
             raise BadInput("datasets", problem, "open with it, or with all")
         if self._omits and "*" in query.hindsight:
-            problem = f"{query.name} needs columns that are known with hindsight alone"
+            problem = f"{query.name} needs columns that are known only with hindsight"
             raise BadInput("hindsight", problem, 'open a session with hindsight="show"')
 
     def _run(

@@ -53,9 +53,7 @@ class Study:
     def seal(self, plan: str) -> None:
         """Record the plan for the holdout, once. Raises BadInput for a second plan and for an empty one."""
         if not plan.strip():
-            raise BadInput(
-                "plan", "is empty", "write what will be asked of the holdout, and what would refute the idea"
-            )
+            raise BadInput("plan", "is empty", "write the question for the holdout, and what would refute the idea")
         if not self._ledger.add(ledger.SEALED, once=True, plan=plan):
             problem = f"the plan of study {self.name} is sealed already"
             raise BadInput("plan", problem, "follow it, or begin a study under another name")
@@ -69,9 +67,9 @@ class Study:
         if not any(record.kind == ledger.SEALED for record in records):
             raise BadInput("holdout", f"the plan of study {self.name} is not sealed", "seal it with study.seal(plan)")
         if not self._ledger.add(ledger.HOLDOUT, once=True):
-            problem = f"that of study {self.name} was asked already"
+            problem = f"the holdout of study {self.name} was used already"
             raise BadInput(
-                "holdout", problem, f"`pitlake study report {self.name}` says when; hold out later data anew"
+                "holdout", problem, f"`pitlake study report {self.name}` says when; start a study with a later holdout"
             )
         self._in_holdout = True
         try:
@@ -107,7 +105,7 @@ class Study:
     def _way_to_holdout(self) -> str:
         kinds = {record.kind for record in self._ledger.records()}
         if ledger.HOLDOUT in kinds:
-            return "begin a study that holds out later data: this holdout was asked already"
+            return "start a study with a later holdout: this one was used already"
         return "ask it with study.holdout()" if ledger.SEALED in kinds else "seal the plan with study.seal(plan) first"
 
     def _count(self, result: Result) -> None:

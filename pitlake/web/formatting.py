@@ -80,7 +80,7 @@ class Sheet:
     def when(self, at: datetime, page: str = "/at") -> Markup:
         """Return an instant up to T as a link."""
         if at > self._address.as_of:
-            raise ValueError("an instant after T has no place on its page")
+            raise ValueError("an instant after T must not be on its page")
         url = escape(self._address.at(at).url(page))
         return Markup(f'<a class="w" href="{url}" title="Go to this instant">{stamp(at)}</a>')  # noqa: S704 - escaped
 

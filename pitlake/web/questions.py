@@ -48,7 +48,7 @@ def all_questions() -> dict[str, PageQuestion]:
         text = path.read_text(encoding="utf-8")
         header = _HEADER.match(text)
         if header is None:
-            raise ValueError(f"sql/pages/{path.name}: the header must be a title and what it reads")
+            raise ValueError(f"sql/pages/{path.name}: the header must be a title and the datasets it reads")
         reads = tuple(header["reads"].split(", "))
         questions[path.stem] = PageQuestion(path.stem, header["title"], reads, text[header.end() :].strip())
     return questions

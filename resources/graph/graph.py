@@ -132,7 +132,7 @@ class _Cursor:
         summary = self._result.consume()
         counters = summary.counters
         if summary.query_type in {"w", "rw"} or counters.contains_updates or counters.contains_system_updates:
-            raise GraphRefused("the statement writes; this door only reads, and nothing of it was kept")
+            raise GraphRefused("the statement writes; this connection only reads, and it was rolled back")
 
     def __enter__(self) -> Self:
         return self

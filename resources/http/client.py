@@ -163,7 +163,7 @@ class HttpClient:
 
     def _asked(self, request: Request) -> Capture:
         if self._silent >= self.provider.attempts and time.monotonic() < self._asks_again:
-            reason = f"not asked: {self._silent} times in a row there was no answer"
+            reason = f"no request sent: {self._silent} attempts in a row had no answer"
             raise AnswerRefused("upstream_error", reason, self._location(request))
         try:
             return self._retrying(self._once, request)
@@ -236,7 +236,7 @@ class HttpClient:
         return self._ends - time.monotonic()
 
     def _late(self, request: Request) -> AnswerRefused:
-        reason = f"no answer within the {self._seconds:g} seconds that all questions may take; what came is kept"
+        reason = f"no complete answer within the {self._seconds:g} seconds for all requests"
         return AnswerRefused("upstream_error", reason, self._location(request))
 
     def _location(self, request: Request) -> str:

@@ -20,7 +20,7 @@ SERVER_ERRORS = 500
 SUCCESS = range(200, 300)
 
 NO_DATA = "no_data"
-"""The gap type of an answer by which the provider has nothing; all others say nothing of what it has."""
+"""The gap type of an answer that the provider has no data; all other types say nothing about its data."""
 
 Outcome = Literal["ok", "retry", "refused"]
 

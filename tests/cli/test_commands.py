@@ -94,7 +94,7 @@ def cut_one_off(root):
         (break_one("gaps/news/**/*.parquet"), "is missing; restore it"),
         (break_one("superseded/news/**/*.parquet"), "is missing; restore it"),
         (cut_one_off, "is damaged; restore it"),
-        (break_one("_lake/log/*.json"), "is shown by no version"),
+        (break_one("_lake/log/*.json"), "belongs to no version"),
     ],
     ids=["rows", "gaps", "tombstones", "cut off", "log entry"],
 )

@@ -66,7 +66,7 @@ def test_the_rows_are_those_of_a_session_that_shows_it(session, lake):
 
 @pytest.mark.parametrize("sql", ["SELECT ticker FROM news", "SELECT symbol FROM prices", "FROM news_of('NOG')"])
 def test_asking_for_it_is_an_error_that_says_what_to_do(session, sql):
-    with pytest.raises(QueryFailed, match="known with hindsight alone, which this session leaves out"):
+    with pytest.raises(QueryFailed, match="known only with hindsight, which this session leaves out"):
         session.sql(sql)
 
 
@@ -87,7 +87,7 @@ def test_named_queries_answer_all_the_same_without_its_columns(session, lake):
 
 
 def test_what_rests_on_nothing_else_is_refused(session):
-    with pytest.raises(BadInput, match="hindsight: vector_news needs columns that are known with hindsight alone"):
+    with pytest.raises(BadInput, match="hindsight: vector_news needs columns that are known only with hindsight"):
         session.run("vector_news", embedding=[1.0], ticker="NOG")
 
 
@@ -140,6 +140,6 @@ def test_a_gap_names_no_record_by_its_source_s_word_of_today(session):
 def test_the_command_line_leaves_it_out_too(lake, capfdbinary):
     asked = ["--as-of", T, "--lake", str(lake.location), "--hindsight", "omit"]
     assert invoke(["query", "SELECT ticker FROM news", *asked]) == 2
-    assert b"known with hindsight alone" in capfdbinary.readouterr().err
+    assert b"known only with hindsight" in capfdbinary.readouterr().err
     assert invoke(["run", "news_latest", "--ticker", "NOG", "--format", "json", *asked]) == 0
     assert json.loads(capfdbinary.readouterr().out)

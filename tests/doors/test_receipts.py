@@ -197,7 +197,7 @@ def test_what_only_looks_like_loaded_rows_is_asked_again(own_lake, sql, params):
     [
         ({"engine": "duckdb 0", "threads": 2}, "answered by duckdb 0, this is duckdb"),
         ({"threads": 2}, "answered with 2 threads"),
-        ({}, "the lake is not the one"),
+        ({}, "the lake is another one"),
     ],
 )
 def test_an_answer_that_differs_says_why_it_may(own_lake, then, reason):

@@ -130,7 +130,7 @@ def test_the_receipt_names_what_the_decision_stood_on(desk):
 def test_without_a_market_lake_it_is_said_in_one_sentence(desk):
     told = []
     assert ask(desk([say("fine")]), on_progress=told.append).receipt.market is None
-    assert told[1] == "there is no market lake, so fetch finds nothing; give one with --lake or PITLAKE_LAKE"
+    assert told[1] == "there is no market lake, so fetch finds nothing; name one with --lake or PITLAKE_LAKE"
 
 
 def test_a_cut_off_is_the_registrys_or_the_tables_and_unknown_where_neither_says(tmp_path, monkeypatch):

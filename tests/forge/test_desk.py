@@ -94,7 +94,7 @@ def test_a_decision_shows_what_it_rests_on_and_is_replayed(desk):
     client, (view, *_), decision = desk
     page = client.get(f"/desk/d/{decision}").text
     assert re.search(rf"<code>{decision}</code>.*?<code>V-001</code></td><td class=\"small\">wrote", page)
-    assert "exposed: its model may have read" in page
+    assert "exposed: its model may know later events" in page
     assert re.search(r'id="h-a".*?<pre[^>]*>(.*?)</pre>', page)[1] == "It slows."
     refused = client.post(f"/desk/d/{decision}/replay", headers={"origin": BASE})
     assert refused.status_code == 403

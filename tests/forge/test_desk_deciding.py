@@ -127,7 +127,7 @@ def test_what_changed_since_the_page_was_read_is_shown_again_and_not_approved(de
     for decision in ("approve", "reject"):
         answer = client.post(f"/desk/e/E-001/{decision}", data={"sha256": before, "reason": "x"}, headers=UNLOCKED)
         assert answer.status_code == 409
-        assert "changed since this page was read" in answer.text
+        assert "has changed since this page was loaded" in answer.text
         assert content_hash(read(memory, "E-001")) in answer.text
     assert read(memory, "E-001").status == "proposed"
 

@@ -161,7 +161,7 @@ def test_the_installed_wheel_asks_a_lake_as_of_an_instant(installed, tmp_path):
     assert (named.returncode, named.stdout.count("\n")) == (0, 1), named
     checked = pitlake(installed, "doctor", "--lake", str(lake.root))
     assert checked.returncode == 0, checked
-    assert "asking needs none" in checked.stdout
+    assert "querying needs none" in checked.stdout
 
 
 def test_the_installed_wheel_mounts_a_table_and_answers_in_two_commands(installed, tmp_path):
@@ -230,7 +230,7 @@ def test_the_agent_kit_of_the_wheel_works_in_an_empty_project_of_an_empty_home(i
     command.chmod(0o755)
     told = pitlake(home, "agents", "install", "--dir", str(project))
     assert told.returncode == 0, told.stderr
-    assert "which a checkout alone has" in told.stderr
+    assert "which needs a checkout" in told.stderr
     env = {"PATH": os.defpath, "HOME": str(tmp_path), "PITLAKE_LAKE": str(lake.root), "PITLAKE_AS_OF": AFTER}
     env |= {"CLAUDE_PROJECT_DIR": str(project)}
     server = json.loads((project / ".mcp.json").read_text())["mcpServers"]["pitlake"]

@@ -99,7 +99,7 @@ def test_what_counts_the_machines_time_or_questions_is_refused(ask):
     with pytest.raises(QueryFailed, match="reads the machine's clock"):
         session.sql("SELECT uuidv7()")
     for name in ("txid_current", "current_transaction_id", "current_query_id"):
-        with pytest.raises(QueryFailed, match="what this session was asked before"):
+        with pytest.raises(QueryFailed, match="earlier statements of this session"):
             session.sql(f"SELECT {name}()")
 
 

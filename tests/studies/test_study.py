@@ -50,7 +50,7 @@ def test_the_holdout_is_asked_once_after_the_plan_is_sealed(own_lake):
         assert session.sql(COUNT).rows() == [(2,)]
     again = begin(own_lake)
     for late in (study, again):
-        with pytest.raises(BadInput, match=r"asked already.*pitlake study report drift"), late.holdout():
+        with pytest.raises(BadInput, match=r"used already.*pitlake study report drift"), late.holdout():
             pass
         with pytest.raises(BadInput, match="hold"):
             late.connect(AFTER)
@@ -71,7 +71,7 @@ def test_a_block_that_fails_has_asked_the_holdout(own_lake):
     study.seal("one look")
     with pytest.raises(ZeroDivisionError), study.holdout():
         _ = 1 / 0
-    with pytest.raises(BadInput, match="asked already"), study.holdout():
+    with pytest.raises(BadInput, match="used already"), study.holdout():
         pass
 
 

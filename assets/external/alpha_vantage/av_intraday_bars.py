@@ -38,9 +38,7 @@ def units(scope: Scope) -> list[Unit]:
             "options.interval", f"there are no bars of {interval!r}", f"choose one of {', '.join(INTERVALS)}"
         )
     if (scope.date_from is None) != (scope.date_to is None):
-        raise BadInput(
-            "date_from", "months are asked for from a day to a day", "give date_from and date_to, or neither"
-        )
+        raise BadInput("date_from", "a range of months needs two days", "give date_from and date_to, or neither")
     return list(_bars.listed_in_new_york(scope))
 
 

@@ -146,4 +146,4 @@ FEED = Feed(
     as_fetched=True,
 )
 CLAIMED = replace(FEED, locate=locate_by_claim, as_fetched=False)
-"""The feed as the provider dates it, which proves nothing: for answers outside of the lake."""
+"""The feed dated by the provider, which proves nothing: for answers outside of the lake."""

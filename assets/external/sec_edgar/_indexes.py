@@ -24,7 +24,7 @@ _FILE = re.compile(r"(\d{10}-\d{2}-\d{6})\.txt$", re.ASCII)
 
 
 class IndexEntry(NamedTuple):
-    """One line of an index. `filed` is EDGAR's filing date, which is no publication date."""
+    """One line of an index. `filed` is EDGAR's filing date, not a publication date."""
 
     form_type: str
     company: str

@@ -22,10 +22,10 @@ from pitlake.lake.storage.store import Store
 
 FOLDER = "_lake/mounts"
 STATED = "source_available_at"
-"""What a knowledge column is called in the lake if its own name is one of the lake's columns."""
+"""The lake's name for a knowledge column whose own name is taken."""
 DEFAULT_ZONE = "America/New_York"
 TAKEN = frozenset({"gaps", "lake_info", "as_of", "now", "main", "lake", "system", "temp", "receipt"})
-"""Names that sessions and copies use for something else."""
+"""Names reserved by sessions and copies."""
 SUFFIXES = ("_revisions", "_words", "_unindexed", "_files", "_size")
 NO_KEY = GapRule(type="unverifiable", reason="a key column is null", when="a column of the key is null")
 NO_TIME = GapRule(type="unverifiable", reason="no knowledge time", when="the knowledge column is null")
@@ -36,7 +36,9 @@ BAD_TIME = GapRule(
 )
 UNREADABLE = "{} is unreadable"
 DELETED = GapRule(
-    type="no_data", reason="no longer in the table", when="a later mount lacks a row; what it was stays in the lake"
+    type="no_data",
+    reason="no longer in the table",
+    when="a later mount lacks the row; earlier revisions stay",
 )
 _MEANINGS = {False: "As the table has it.", True: "The business date of the row."}
 _LAG = re.compile(r"(\d{1,6}) ?(second|minute|hour|day|week)s?")
@@ -88,7 +90,7 @@ class Mount:
                 raise BadInput("key", f"there is no column {column!r}", f"the columns are {', '.join(names)}")
         if not self.key or self.available_at in self.key:
             problem = "is the time of a statement, which a key does not contain" if self.key else "names no column"
-            raise BadInput("key", problem, "name the columns that say what a row is about")
+            raise BadInput("key", problem, "name the columns that identify what a row is about")
         self.zone  # noqa: B018 - raises
         self.delay  # noqa: B018 - raises
         self.dataset  # noqa: B018 - raises
@@ -148,7 +150,7 @@ class Mount:
         lag = f" and {self.lag}" if self.lag else ""
         return (
             f"`{self.available_at}`{lag}; a date counts at its end in {self.zone}. "
-            "What a mount reads for the first time, although an earlier one would have read it, counts since then."
+            "A row that an earlier mount would have contained counts from the mount that first read it."
         )
 
     def _gap_rules(self) -> tuple[GapRule, ...]:

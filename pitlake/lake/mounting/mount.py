@@ -131,12 +131,12 @@ def _inferred(reader: Source, wish: Wish) -> Mount:
         if its_name in RESERVED and instant_column in (name, its_name):
             its_name = contract.STATED
         if its_name in RESERVED or is_forbidden_key(its_name):
-            problem = f"{name} is a name that the lake does not let rows have"
+            problem = f"{name} is a reserved column name"
             raise BadInput("columns", problem, "rename it in the table")
         names[name] = its_name
     columns = {flag: _column(names, flag, getattr(wish, flag) or "") for flag in ("available_at", "valid_at")}
     if wish.key is None:
-        raise BadInput("key", "missing", f"name the columns that say what a row is about, out of {', '.join(names)}")
+        raise BadInput("key", "missing", f"name the columns that identify a row's subject, out of {', '.join(names)}")
     types = {name: _type(reader, name, is_stated=own == columns["available_at"]) for name, own in names.items()}
     its = [MountedColumn(Column(name=own, type=types[name], meaning=""), name) for name, own in names.items()]
     return Mount(

@@ -29,7 +29,7 @@ READERS = {
     "union_by_name = true{types})",
 }
 TYPES_OF = {".csv": "types", ".jsonl": "columns"}
-"""What a reader of text calls the option with the columns' types."""
+"""The name of a text reader's option for the columns' types."""
 ENDINGS = {".pq": ".parquet", ".tsv": ".csv", ".ndjson": ".jsonl"}
 _WHOLE = re.compile(r"(TINY|SMALL|BIG|U|UTINY|USMALL|UBIG|HUGE|UHUGE)?(INT|INTEGER)")
 _NO_ZONE = re.compile(r"TIMESTAMP(_S|_MS|_NS)?")
@@ -106,7 +106,7 @@ def opened(table: Any, *, with_names: bool = False) -> Iterator[Source]:
 def _with_names(source: Source) -> Source:
     """Name each row by a hash of its content, and equal rows by their number. A name does not depend on other rows."""
     if ROW in source.types:
-        raise BadInput("columns", f"{ROW} is what rows are told apart by", "rename the column, or give a key")
+        raise BadInput("columns", f"{ROW} identifies rows", "rename the column, or give a key")
     content = f"ROW({', '.join(map(quoted, source.types))})"
     number = f"row_number() OVER (PARTITION BY {content})"
     source.connection.execute(

@@ -26,7 +26,7 @@ from pitlake.errors import (
 )
 
 FOLDERS = ("_lake", "tables", "gaps", "superseded")
-"""What is needed to read a lake. Stages are their runs' own and closed to others."""
+"""The files needed to read a lake. Stages are their runs' own and closed to others."""
 DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
 _DENIED_SAID = ("Permission denied", "os error 13", "os error 1)", "Read-only file system")
 _FAULTY = (OSError, DeltaError, BaseError, pa.ArrowException, LakeError)

@@ -22,7 +22,7 @@ LOG = "_lake/log"
 VACUUMS = "_lake/vacuums"
 READ_AHEAD = 32
 SKEW = timedelta(seconds=5)
-"""How far the clocks of machines that write to one lake may lie apart."""
+"""The allowed difference between the clocks of machines that write to one lake."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,7 +173,7 @@ class LakeLog:
                 if isinstance(unread, LakeFault) and unread.cause == "missing":
                     raise problem from None  # nothing was put
                 unknown = (
-                    f"whether version {entry.version} was published is not known; running again is safe either way"
+                    f"it is unknown whether version {entry.version} was published; running again is safe in both cases"
                 )
                 raise LakeError(f"{problem}; {unknown}") from None
         return self._read(entry.version).nonce == entry.nonce

@@ -11,7 +11,7 @@ from pitlake.lake.storage.store import Store
 
 RECEIPTS = "_lake/receipts"
 ID_LENGTH = 16
-REMEDY = "restore it from a copy, or let go of it with `pitlake receipts --forget`"
+REMEDY = "restore it from a copy, or remove it with `pitlake receipts --forget`"
 
 
 def receipt_id(content: bytes) -> str:

@@ -149,7 +149,7 @@ class RemoteStore(Store):
             temporary.replace(path)
             self.forget_time(path)
         except FileNotFoundError:
-            raise LakeError(f"{self.location}/{key} is gone; ask a newer version, or restore it from a copy") from None
+            raise LakeError(f"{self.location}/{key} is missing; use a newer version, or restore the file") from None
         finally:
             temporary.unlink(missing_ok=True)
 

@@ -86,7 +86,7 @@ class Zygote:
             answer, descriptors = b"", []
         if len(answer) != ANSWER.size or not descriptors:
             ours.close()
-            raise SessionLost("the process sessions are forked from is gone; try again")
+            raise SessionLost("the process that forks sessions ended; try again")
         return Forked(ours, ANSWER.unpack(answer)[0], descriptors[0])
 
     def close(self) -> None:

@@ -81,7 +81,7 @@ def decode_end(payload: bytes | bytearray) -> OrderEnd:
         kind, message, limit = str(failed["kind"]), str(failed["message"]), str(failed["limit"])
         failure = Failure(kind, message, limit, fatal=failed["fatal"] is True)
     except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
-        raise ProtocolError("the session's last word on a query can't be read") from None
+        raise ProtocolError("the session's report on a query can't be read") from None
     if limit not in LIMITS:
         raise ProtocolError("the session names an unknown limit")
     return OrderEnd(order, truncated, stateless, failure)

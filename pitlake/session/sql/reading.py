@@ -35,7 +35,7 @@ _PLAIN = {
 """The fields of a part of the parse that may hold something where rows are shown as they are."""
 _ABOUT_ALL = frozenset({"gaps", "lake_info", "show", "describe", "information_schema", "sqlite_master"})
 _CATALOGS = ("duckdb_", "pragma", "pg_", "sqlite_")
-"""Words of a text that lists what a session has, and how others begin."""
+"""Words that list a session's contents, and prefixes of such words."""
 _CHOOSING = {"ORDER_MODIFIER", "LIMIT_MODIFIER", "LIMIT_PERCENT_MODIFIER", "DISTINCT_MODIFIER"}
 
 
@@ -50,7 +50,7 @@ class Reading:
 
 
 UNPROVEN = Reading()
-"""That of a statement of which nothing is known."""
+"""The reading of an unknown statement."""
 
 
 def read(connection: "duckdb.DuckDBPyConnection", sql: str, views: Collection[str]) -> Reading:

@@ -52,7 +52,7 @@ _CLOCK = {
     "current_localtime": f"{_NAIVE}::TIME",
     "uuidv7": "error('uuidv7() reads the machine''s clock; use uuid()')",
     **{
-        name: f"error('{name}() counts what this session was asked before; no answer may depend on it')"
+        name: f"error('{name}() counts earlier statements of this session; no answer may depend on it')"
         for name in ("txid_current", "current_transaction_id", "current_query_id")
     },
 }

@@ -58,7 +58,7 @@ def prove(footer: Footer, table: str, cut: int | None, schema: pa.Schema, rows: 
     `cut` is T in microseconds since the epoch, None in open mode.
     """
     if footer.fault:
-        raise SessionRefused(table, f"a file's footer proves nothing: {footer.fault}")
+        raise SessionRefused(table, f"a file's footer does not prove its rows: {footer.fault}")
     if unknown := footer.columns.difference(schema.names):
         raise SessionRefused(table, f"a file has columns the contract does not know: {', '.join(sorted(unknown))}")
     if missing := {field.name for field in schema if not field.nullable}.difference(footer.columns):

@@ -34,7 +34,7 @@ def judge(capture: Capture) -> Assessment:
     if text[0] == "{":
         return _judge_object(capture)
     if text[0] in "<[":
-        return retry("the answer is not JSON object")
+        return retry("the answer is not a JSON object")
     return _judge_lines(capture)
 
 

@@ -22,7 +22,7 @@ def judge(capture: Capture) -> Assessment:
         return judge_json(capture)
     verdict = judge_status(capture)
     if verdict.outcome == "ok" and not capture.body.startswith(PDF):
-        return retry("the answer is no PDF")
+        return retry("the answer is not a PDF")
     return verdict
 
 

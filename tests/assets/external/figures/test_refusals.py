@@ -26,7 +26,7 @@ PREMIUM = "You may subscribe to any of the premium plans at https://example.com/
         ({"symbol": "AAPL", "annualEarnings": [], "quarterlyEarnings": []}, "retry", "no_data", "no data"),
         ({"symbol": "AAPL", "annualEarnings": [], "quarters": []},
          "refused", "upstream_error", "answer has another shape"),
-        ("<html>Sorry</html>", "retry", "upstream_error", "the answer is not JSON object"),
+        ("<html>Sorry</html>", "retry", "upstream_error", "the answer is not a JSON object"),
         ('{"symbol": "AAPL", "annualEar', "retry", "upstream_error", "the answer is not JSON"),
         (" ", "retry", "upstream_error", "the answer is blank"),
     ],
