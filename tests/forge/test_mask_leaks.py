@@ -124,4 +124,4 @@ def test_the_report_shows_the_noise_of_an_unchanged_repetition(tmp_path):
     text = page(walks, ground)
     assert "plain beside plain-again" in text
     assert "1 Views of the same day and scope differ in confidence by 0.000 on average" in text
-    assert "this is the noise that a masked run is compared with" in text
+    assert "this difference is the noise to compare a masked run with" in text
