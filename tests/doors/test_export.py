@@ -191,7 +191,7 @@ def test_the_command_says_what_it_wrote_and_what_it_lacks(lake, tmp_path, capsys
     asked = ("export", "--lake", str(lake.root), "--dataset", "news", "--to", str(tmp_path / "copy"))
     assert invoke([*asked, "--as-of", AS_OF]) == 0
     said = capsys.readouterr()
-    assert (said.out, "the table receipt says what was asked" in said.err) == ("", True)
+    assert (said.out, "the table receipt records the question" in said.err) == ("", True)
     assert Path(tmp_path / "copy" / "news" / "_delta_log").is_dir()
     assert invoke(asked) == 2
     assert "--as-of: missing" in capsys.readouterr().err

@@ -149,8 +149,8 @@ def test_calibration_is_shown_where_any_was_measured(desk):
     assert '<td class="num" data-l="Came true">0.90</td><td class="num" data-l="By chance">0.40 to 0.70</td>' in page
     assert "above what chance explains" in page
     assert page.count('class="k-band"') == 2  # for a wide and for a narrow window
-    assert "1 of them outside of what chance alone would show" in page
-    assert "Log score 0.610 nats. Of the Brier score, 0.030 is due to" in page
+    assert "1 of them outside the range of chance" in page
+    assert "Log score 0.610 nats. Of the Brier score, 0.030 comes from" in page
     rows = [re.findall(r">([^<>]+)</t[hd]>", row) for row in page.split("by horizon, who wrote")[1].split("<tr>")[2:]]
     assert [row[:6] for row in rows] == [
         ["to 1 month", "agent", "clean", "40", "0.210", "0.250"],

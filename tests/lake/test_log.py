@@ -114,5 +114,5 @@ def test_what_is_not_known_of_an_entry_is_said(log, store, monkeypatch):
     monkeypatch.setattr(log, "head", lambda: base)
     monkeypatch.setattr(store, "put_new", gone)
     monkeypatch.setattr(store, "read", gone)
-    with pytest.raises(LakeError, match="whether version 1 was published is not known"):
+    with pytest.raises(LakeError, match="it is unknown whether version 1 was published"):
         log.append(base, {"toys": 0}, **FACTS)

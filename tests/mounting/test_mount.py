@@ -181,7 +181,7 @@ WRONG = [
     ({"table": estimates(ticker=["A"] * 3, period=["q"] * 3, published_at=[LATE] * 3)}, "estimates#A/q"),
     ({"table": estimates(published_at=["2024-02-15T16:00:00"] * 3)}, "timezone: published_at has timestamps without"),
     ({"table": estimates(at=pa.array([AT_FOUR] * 3))}, "timezone: at has timestamps without"),
-    ({"table": estimates(evidence=["x"] * 3)}, "columns: evidence is a name that the lake does not let rows have"),
+    ({"table": estimates(evidence=["x"] * 3)}, "columns: evidence is a reserved column name"),
     ({"table": estimates(**{"e ps": [1.0] * 3, "e-ps": [1.0] * 3})}, "columns: two columns would be called e_ps"),
     ({"table": estimates(raw=[b"x"] * 3)}, "columns: raw is BLOB"),
     ({"table": estimates().slice(0, 0)}, "the table: has no rows"),

@@ -82,7 +82,7 @@ def test_hostile_sql_gets_nothing_of_the_future(tmp_path, kind):
         ({"as_of": "2024-02-12"}, "as_of: date_only"),
         (
             {"tables": {"own": pa.table({"row": [1], "at": ["2024-01-01"]})}},
-            "columns: row is what rows are told apart by",
+            "columns: row identifies rows",
         ),
     ],
 )

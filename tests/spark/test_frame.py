@@ -69,7 +69,7 @@ SAID = [
         "spark: its session knows no Delta tables; make it",
     ),
     ("pyspark", "[PATH_NOT_FOUND] no x\nmore", LakeError, r"Spark could not read news of .*: \[PATH_NOT_FOUND\] no x$"),
-    ("sqlglot", "MEDIAN", BadInput, "dataset: Spark has no words for the view of news; `pitlake export"),
+    ("sqlglot", "MEDIAN", BadInput, "dataset: the view of news can't be expressed in Spark SQL; `pitlake export"),
 ]
 
 

@@ -44,7 +44,10 @@ def test_the_same_file_again_adds_nothing_and_a_corrected_bar_is_a_revision(sync
     ("arguments", "said"),
     [
         (("--prices", "bars.csv"), "--split-basis: is missing"),
-        (("--prices", "bars.csv", "--split-basis", "adjusted"), "--split-basis: adjusted prices know of later splits"),
+        (
+            ("--prices", "bars.csv", "--split-basis", "adjusted"),
+            "--split-basis: adjusted prices depend on later splits",
+        ),
         (("--prices", "none.csv", "--split-basis", "traded"), "--prices: there is no file 'none.csv'"),
         (("--prices", "other.csv", "--split-basis", "traded"), "--prices: 'other.csv' has no column open, high, low"),
     ],
