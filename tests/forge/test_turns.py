@@ -1,4 +1,7 @@
-"""Every answer belongs to its question: after failed, killed and concurrent turns, and in the same session."""
+"""Every answer belongs to its question: after failed, killed and concurrent turns, and in the same session.
+
+`python -m tests.forge.test_turns 1000` asks so many questions from processes side by side, a third of which are killed.
+"""
 
 import asyncio
 import os
@@ -6,8 +9,10 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -124,6 +129,19 @@ def test_killed_and_concurrent_processes_answer_their_own_questions(memory, tmp_
     assert asyncio.run(agent(memory, tmp_path).ask("last", T)).answer == "answer to last"
 
 
+def campaign(count, processes=8, questions=25):
+    """Ask at least `count` questions in crowds. Return how many were asked, answered, and answered for another."""
+    asked, answered, wrong = 0, 0, 0
+    while asked < count:
+        with tempfile.TemporaryDirectory(prefix="turns-") as name:
+            folder = Path(name)
+            lines = crowd(folder, processes, questions, seed=asked)
+            recorded = Tape(folder / "tape.sqlite").decisions()
+            asked, answered = asked + len(recorded), answered + len(lines)
+            wrong += sum(line.split("|")[1] != f"answer to {line.split('|')[0]}" for line in lines)
+    return asked, answered, wrong
+
+
 def called(*calls):
     made = tuple(Call(name, arguments, f"id{number}") for number, (name, arguments) in enumerate(calls))
     return Answer("", made, "tools", "scripted-1", 10, 10)
@@ -202,3 +220,9 @@ def test_a_review_of_an_expression_that_does_not_exist_says_so(memory, tmp_path)
 )
 def test_a_tools_failure_is_marked_as_one(text, failed):
     assert Returned(Call("read", {}, "1"), text).failed is failed
+
+
+if __name__ == "__main__":
+    asked, answered, wrong = campaign(int(sys.argv[1]))
+    print(f"{asked} questions asked, {answered} answered, {wrong} of them with the answer to another")
+    sys.exit(wrong > 0)

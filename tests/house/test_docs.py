@@ -128,7 +128,7 @@ def only_lake_commands(block: Block) -> bool:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_command_named_in_a_sentence_exists_with_its_options(page):
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
     for words in map(shlex.split, BACKTICKED.findall((DOCS / page).read_text())):
         if words[0] == "make":
             assert words[1] in targets, words
