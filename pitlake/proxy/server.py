@@ -25,6 +25,7 @@ from pitlake.proxy.tape import Tape, call_key
 
 CURSOR = "cursor"
 LONGEST_COMPLAINT = 300
+BROKEN = "the proxy could not read the tool's answer, so nothing of it is passed on"
 _CURSOR_SCHEMA = {"type": "string", "description": "`next_cursor` of the last page; repeat the other arguments."}
 _ENVELOPE = {
     "type": "object",
@@ -171,6 +172,8 @@ def server(proxy: Proxy, tape: Tape) -> Server[Any]:
             answer = await proxy.call(params.name, params.arguments or {})
         except BadInput as problem:
             return types.CallToolResult(content=[types.TextContent(type="text", text=str(problem))], is_error=True)
+        except Exception:  # noqa: BLE001  The boundary: the SDK would pass on what an error says of an answer.
+            return types.CallToolResult(content=[types.TextContent(type="text", text=BROKEN)], is_error=True)
         text = json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=answer)
 

@@ -215,6 +215,22 @@ def test_a_failure_is_a_fixed_gap_and_may_be_tried_again(world, tape_file):
     assert anyio.run(again) == [failed, answered, answered]
 
 
+@pytest.mark.parametrize("strange", [10**5000, float("inf"), float("nan")], ids=["huge", "infinite", "not a number"])
+def test_a_strange_answer_is_not_passed_on_by_an_error(world, tape_file, strange, monkeypatch):
+    async def answered(link, tool, arguments):
+        return {"structuredContent": {"results": [world.results[0] | {"title": strange, "note": "FUTURE"}]}}
+
+    monkeypatch.setattr(pitlake.proxy.link.Link, "call", answered)
+
+    async def asked():
+        async with proxied(world.server, parse(POLICY), tape_file) as (client, reader):
+            await ask(client, reader, "search", {"query": "oil"})
+            return "".join(reader.texts)
+
+    texts = anyio.run(asked)
+    assert "FUTURE" not in texts
+
+
 def test_a_tape_is_of_one_run_and_survives_a_torn_line(world, tape_file):
     talk(world, tape_file, {"query": "oil"})
     whole = tape_file.read_bytes()

@@ -1,0 +1,118 @@
+"""`cut_off` on Python functions, and as tools of frameworks that make a schema of a function."""
+
+import inspect
+from datetime import datetime, timezone
+
+import anyio
+import pytest
+
+import pitlake
+from pitlake.errors import BadInput
+from pitlake.gate.rules import check_answer
+from pitlake.proxy.policy import load, parse
+from tests.proxy.worlds import AS_OF
+
+MEMBERS = {"items": "[]", "published": "at", "fields": ["title"], "bind": {"until": "{date}"}, "timezone": "UTC"}
+OLD = {"title": "old", "at": "2024-02-14T10:00:00Z"}
+LATER = {"title": "FUTURE", "at": "2024-02-16T10:00:00Z"}
+
+
+def test_a_function_answers_with_the_envelope_and_is_asked_up_to_the_cut_off():
+    asked = []
+
+    @pitlake.cut_off(AS_OF, **MEMBERS)
+    def search(query: str, until: str, limit: int = 3) -> list:
+        """Search."""
+        asked.append((query, until, limit))
+        return [OLD, LATER]
+
+    answer = search("oil", limit=2)
+    assert asked == [("oil", "2024-02-15", 2)]
+    assert [row["title"] for row in answer["data"]] == ["old"]
+    assert check_answer(answer, AS_OF) is None
+    assert list(inspect.signature(search).parameters) == ["query", "limit"]
+    assert (search.__name__, search.__doc__) == ("search", "Search.")
+    with pytest.raises(TypeError):
+        search("oil", until="2026-01-01")
+
+
+def test_an_async_function_and_one_that_raises():
+    @pitlake.cut_off(AS_OF, **MEMBERS)
+    async def search(until: str) -> list:
+        return [OLD]
+
+    @pitlake.cut_off(AS_OF, **MEMBERS)
+    def broken(until: str) -> list:
+        raise ValueError("FUTURE")
+
+    assert [row["title"] for row in anyio.run(search)["data"]] == ["old"]
+    assert broken()["gaps"][0]["type"] == "upstream_error"
+    assert "FUTURE" not in str(broken())
+
+
+@pytest.mark.parametrize(
+    "answer", [None, 7, "FUTURE", b"FUTURE", {"FUTURE": 1}, [object()], iter([LATER]), [["FUTURE"]]]
+)
+def test_what_is_not_a_list_of_dated_items_is_a_gap(answer):
+    search = pitlake.cut_off(AS_OF, **MEMBERS)(lambda until: answer)
+    assert search()["data"] == []
+    assert len(search()["gaps"]) == 1
+    assert "FUTURE" not in str(search())
+
+
+def test_a_function_may_answer_with_datetimes():
+    later = datetime(2024, 2, 16, tzinfo=timezone.utc)
+    rows = [{"title": "old", "at": datetime(2024, 2, 14, 10, tzinfo=timezone.utc)}, {"title": "x", "at": later}]
+    assert len(pitlake.cut_off(AS_OF, **MEMBERS)(lambda until: rows)()["data"]) == 1
+
+
+def test_a_policy_file_serves_a_function_of_a_tool_s_name():
+    text = 'server = "own"\nreviewed = true\n[tools.search]\nitems = "[]"\npublished = "at"\nfields = ["title"]\n'
+
+    def search() -> list:
+        return [OLD, LATER]
+
+    assert len(pitlake.cut_off(AS_OF, parse(text))(search)()["data"]) == 1
+    with pytest.raises(BadInput, match=r"has no tools\.search"):
+        pitlake.cut_off(AS_OF, load("alpaca"))(search)
+
+
+@pytest.mark.parametrize(
+    ("function", "complaint"),
+    [
+        (lambda query: [], "binds 'until'"),
+        (lambda until, **more: [], "without names"),
+        (lambda *until: [], "without names"),
+    ],
+)
+def test_a_function_that_could_be_widened_is_refused(function, complaint):
+    with pytest.raises(BadInput, match=complaint):
+        pitlake.cut_off(AS_OF, **MEMBERS)(function)
+
+
+def test_wrong_use_is_refused():
+    with pytest.raises(BadInput, match="twice or not at all"):
+        pitlake.cut_off(AS_OF)
+    with pytest.raises(BadInput, match="future"):
+        pitlake.cut_off("2099-01-01T00:00:00Z", **MEMBERS)
+
+
+def test_frameworks_see_a_tool_without_what_bounds_time():
+    from agents import function_tool
+    from langchain_core.tools import tool
+    from pydantic_ai import Tool
+
+    @pitlake.cut_off(AS_OF, **MEMBERS)
+    def search(query: str, until: str = "") -> list:
+        """Search the news.
+
+        Args:
+            query: What to search for.
+        """
+        return [OLD, LATER]
+
+    assert list(Tool(search).function_schema.json_schema["properties"]) == ["query"]
+    made = tool(search)
+    assert list(made.args) == ["query"]
+    assert [row["title"] for row in made.invoke({"query": "oil"})["data"]] == ["old"]
+    assert list(function_tool(search).params_json_schema["properties"]) == ["query"]

@@ -1,0 +1,85 @@
+"""`--learn`: a draft that a person reviews, made of the tools and of what sample calls answered."""
+
+import json
+import tomllib
+
+import pytest
+
+from pitlake.cli import invoke
+from pitlake.clock import instant
+from pitlake.errors import BadInput
+from pitlake.proxy.cutting import cut_answer
+from pitlake.proxy.learn import draft
+from pitlake.proxy.policy import parse
+from tests.proxy.test_policies import RECORDED
+from tests.proxy.worlds import AS_OF, hostile
+
+TEXT = {"type": "string"}
+
+
+def tool(name, **properties):
+    return {"name": name, "title": None, "description": "", "schema": {"type": "object", "properties": properties}}
+
+
+def text_answer(document):
+    return {"content": [{"type": "text", "text": json.dumps(document)}]}
+
+
+def test_a_draft_is_refused_until_it_is_reviewed_and_then_cuts():
+    answer = text_answer({"total": 2, "results": [
+        {"id": 1, "title": "old", "created_at": "2024-02-14T10:00:00Z"},
+        {"id": 2, "title": "FUTURE", "created_at": "2024-02-16T10:00:00Z"}]})  # fmt: skip
+    text = draft([tool("search", query=TEXT, end_date=TEXT), tool("delete")], [("search", answer)])
+    with pytest.raises(BadInput, match="is a draft"):
+        parse(text)
+    policy = parse(text.replace("reviewed = false", "reviewed = true"))
+    own = policy.tools["search"]
+    assert [*policy.tools] == ["search"]
+    assert (own.arguments, own.bind, own.items) == (("query",), {"end_date": "{date}"}, "results[]")
+    assert (own.published, own.key) == (("created_at",), ("id",))
+    rows = cut_answer(answer, own, instant(AS_OF), name="n").payload["data"]
+    assert [row["title"] for row in rows] == ["old"]
+    assert "FUTURE" not in text
+    assert "# delete" in text
+
+
+@pytest.mark.parametrize(
+    ("spelled", "form"),
+    [
+        ("2024-02-14", "iso"),
+        (1708000000, "epoch"),
+        (1708000000000, "epoch_ms"),
+        ("Thu, 15 Feb 2024 10:00:00 GMT", "rfc2822"),
+    ],
+)
+def test_the_format_of_times_is_found(spelled, form):
+    text = draft([tool("search")], [("search", text_answer([{"date": spelled, "name": "x"}]))])
+    members = tomllib.loads(text)["tools"]["search"]
+    assert members.get("format", "iso") == form
+    assert members["published"] == ["date"]
+
+
+@pytest.mark.parametrize("answer", [None, {"isError": True}, {"content": [{"type": "text", "text": "prose"}]}])
+def test_what_can_not_be_read_is_not_drafted(answer):
+    text = draft([tool("search", query=TEXT)], [("search", answer)])
+    assert "published" not in tomllib.loads(text).get("tools", {}).get("search", {})
+
+
+def test_a_recorded_answer_is_drafted_like_its_ready_policy():
+    text = draft(
+        [tool("brave_news_search", query=TEXT)], [("brave_news_search", RECORDED["brave-search"]["brave_news_search"])]
+    )
+    members = tomllib.loads(text)["tools"]["brave_news_search"]
+    assert (members["answer"], members["items"], members["key"]) == ("json_blocks", "[]", ["url"])
+
+
+def test_the_command_writes_a_draft(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    line = ["proxy", "--learn", "draft.toml", "--call", "get_recent_filings", '{"identifier": "AAPL"}']
+    assert invoke([*line, "--", *hostile("sec-edgar", 3)]) == 0
+    assert "reviewed = false" in (tmp_path / "draft.toml").read_text()
+    assert "is a draft" in capsys.readouterr().err
+    assert invoke([*line, "--", *hostile("sec-edgar", 3)]) == 2
+    assert "is there already" in capsys.readouterr().err
+    assert invoke(["proxy", "--learn", "b.toml", "--call", "no", "{}", "--", *hostile("sec-edgar", 3)]) == 2
+    assert "the server has no tool 'no'" in capsys.readouterr().err
