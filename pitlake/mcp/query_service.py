@@ -1,8 +1,8 @@
-"""Answers the MCP server's questions: one sealed session per question, and the answer page by page.
+"""Answers the MCP server's questions in sealed sessions, page by page.
 
-Each call has its own session and sees nothing of another call. A cursor continues the same answer, or says that the
-answer differs. It is signed and names no lake version, because a version counts what came after the instant. The
-service remembers the version of each answer. `tools` puts the answers into MCP results.
+A call sees nothing of another call; `kept` decides which sessions answer more than one. A cursor continues the same
+answer, or says that the answer differs. It is signed and names no lake version, because a version counts what came
+after the instant. The service remembers the version of each answer. `tools` puts the answers into MCP results.
 """
 
 import base64
@@ -25,12 +25,15 @@ from pitlake.answers.provenance import Provenance
 from pitlake.clock import instant, iso
 from pitlake.contract import Dataset
 from pitlake.errors import BadInput
+from pitlake.mcp.kept import KeptSessions
 from pitlake.mcp.lanes import Lanes
 from pitlake.questions.catalogue import Query
-from pitlake.session import Limits, Viewpoint, open_session
+from pitlake.session import Limits, Viewpoint
 from pitlake.session.arguments import query_text
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from pitlake.session import Result, Session
 
 ROWS, MOST_ROWS = 100, 1000
@@ -131,6 +134,11 @@ class QueryService:
     cursor_key: bytes = field(default_factory=cursor_key, repr=False)
     _versions: Versions = field(default_factory=Versions, repr=False)
     _lanes: Lanes = field(default_factory=Lanes, repr=False)
+    _sessions: KeptSessions = field(default_factory=lambda: KeptSessions(LIMITS), repr=False)
+
+    def __post_init__(self) -> None:
+        # One lake for all calls, which remembers what it has read of its log.
+        object.__setattr__(self, "viewpoint", replace(self.viewpoint, lake=self.viewpoint.open_lake()))
 
     def viewpoint_of(self, pit: str | None, known_by: str | None) -> Viewpoint:
         """Return the viewpoint of a call.
@@ -165,8 +173,10 @@ class QueryService:
         datasets = self._lanes.ask(self._opening(self.viewpoint, None if name is None else [name]), holdings)
         return {holding.dataset: holding.plain() for holding in datasets}
 
-    def _opening(self, viewpoint: Viewpoint, datasets: Collection[str] | None) -> "Callable[[], Session]":
-        return partial(open_session, viewpoint, datasets=datasets, limits=LIMITS)
+    def _opening(
+        self, viewpoint: Viewpoint, datasets: Collection[str] | None
+    ) -> "Callable[[], AbstractContextManager[Session]]":
+        return partial(self._sessions.session, viewpoint, datasets)
 
     def ask(
         self,

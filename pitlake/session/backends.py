@@ -19,6 +19,13 @@ class Backend(Protocol):
 
     own_root: bool
 
+    @property
+    def alive(self) -> bool:
+        """Whether it is there to be asked."""
+
+    def resident_bytes(self) -> int:
+        """Return how much memory its process has now."""
+
     def run(self, sql: str, parameters: object, caps: Caps, views: Collection[str] = ()) -> Reply:
         """Run one query. views: names of the views whose use the reply reports; empty for no report."""
 

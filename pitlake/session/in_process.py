@@ -31,6 +31,7 @@ class InProcess:
     """One in-process session. Only `interrupt` may be called from other threads."""
 
     own_root = False
+    alive = True
 
     def __init__(self, binding: Binding, cut_cache: CutCache, limits: Limits, opening: Opening) -> None:
         self._files: list[ds.Fragment] = []
@@ -83,6 +84,10 @@ class InProcess:
     def interrupt(self) -> None:
         """Stop the running query, if there is one. From any thread."""
         self._connection.interrupt()
+
+    def resident_bytes(self) -> int:
+        """Return 0: the session has no process of its own."""
+        return 0
 
     def cpu_seconds(self) -> float:
         """Return the processor time of this process, which includes the session."""

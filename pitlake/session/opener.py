@@ -61,6 +61,7 @@ class Opener:
         """
         binding = Binding(self.snapshot, as_of, self.datasets, self.omit)
         before.close_queries()
+        self.cut_cache.keep_months()
         try:
             with machine.working_in("a session of the lake", "."):
                 opening = Opening(binding, self.catalogue.views)

@@ -238,6 +238,15 @@ class Session:
         for processes in filter(None, (self._index, self._with_hindsight)):
             processes.interrupt()
 
+    @property
+    def is_as_opened(self) -> bool:
+        """Return whether it can be asked, and nothing was made or changed in it that a later answer could depend on."""
+        return not self._closed and not self._prelude and self._backend.alive
+
+    def resident_bytes(self) -> int:
+        """Return how much memory the session's own process has now."""
+        return self._backend.resident_bytes()
+
     def cpu_seconds(self) -> float:
         """Return the processor time that the session has used, in seconds."""
         return self._backend.cpu_seconds()

@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Self
 
 import pyarrow as pa
@@ -141,6 +142,23 @@ class SealedProcess:
         """Stop the running query, if there is one. From any thread."""
         if self._running:
             self._send_interrupt()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process runs."""
+        if not self._end.alive:
+            return False
+        gone = select.poll()
+        gone.register(self._pidfd, select.POLLIN)
+        return not gone.poll(0)
+
+    def resident_bytes(self) -> int:
+        """Return how much memory the process has now; 0 once it is gone."""
+        try:
+            _, resident, *_ = Path(f"/proc/{self.pid}/statm").read_text(encoding="ascii").split()
+        except OSError:
+            return 0
+        return int(resident) * os.sysconf("SC_PAGE_SIZE")
 
     def cpu_seconds(self) -> float:
         """Return the processor time of the process, in seconds; 0 once it is gone."""

@@ -39,6 +39,7 @@ LEAST_BYTES = 2 << 30
 _SWEEPS = 64  # the whole directory is looked through once per this part of what may be kept, and once an hour
 _TALLIED = 4096  # bytes written that one byte of a tally stands for
 _MOST_REMEMBERED = 50_000
+_LARGEST_MONTH = 32 << 20  # compressed bytes of a month that may be kept in memory
 _RUNS = (8, 4, 2, 1)  # how many days may become one file
 
 
@@ -71,6 +72,8 @@ class CutCache:
         self.few = few
         self._usable: bool | None = None
         self._lock = threading.Lock()
+        self._keeps_months = False
+        self._months: dict[tuple[object, ...], AlreadyRead] = {}
 
     def open(self, cut: Cut, at_once: int = 1) -> list[int]:
         """Return descriptors of the cut's files, open for reading, cached or newly written.
@@ -88,6 +91,21 @@ class CutCache:
                 _remembered.clear()
             _remembered[self._remembered_by(cut)] = cut.file_schema, before, paths
         return [file.descriptor for file in files]
+
+    def keep_months(self) -> None:
+        """Keep in memory the month of each table that was read last, for a session that moves day by day."""
+        self._keeps_months = True
+
+    def _month_of(self, cut: Cut) -> AlreadyRead | None:
+        """Return the kept rows of the month in which a cut ends; None if months are not kept, or it is too large."""
+        size = sum(file.size / (12 if file.of_year else 1) for file in cut.files)
+        if not self._keeps_months or size > _LARGEST_MONTH:
+            return None
+        of_table = (cut.table, cut.form.order, *cut.form.schema.names)
+        starts, month = cut.parts[1:], self._months.get(of_table)
+        if month is None or (month.starts, month.since) != (starts, cut.since):
+            month = self._months[of_table] = AlreadyRead(starts, cut.since, cut.periods[0].until)
+        return month
 
     def open_again(self, cut: Cut) -> list[int] | None:
         """Return the result of `open` for a cut that this process opened before.
@@ -138,33 +156,37 @@ class CutCache:
             rows = self._open_days(replace(cut, indexes=()), at_once)
             _close(file.descriptor for file in rows)
             return self._open_together([replace(file.cut, indexes=cut.indexes) for file in rows[:-1]], starts)
+        already = self._month_of(cut)
         first = (cut.since, *starts[1:])  # rows before the first day, if a file is misplaced, are the first day's
         runs = [
             cut.between(first[day], starts[after] - 1, starts[day:after] if after > day + 1 else ())
             for day, after in _runs(len(starts) - 1)
         ]
-        if len(starts) < 2 or _count(cut.between(cut.since, starts[-1] - 1)) <= self.few:
-            return [self._open_one(cut.between(cut.since, until))]
+        if len(starts) < 2 or _count(cut.between(cut.since, starts[-1] - 1), already) <= self.few:
+            return [self._open_one(cut.between(cut.since, until), already)]
         days = [*(run for run in runs if run.rows), cut.between(first[-1], until)]
-        files = self._open_together(days, starts, at_once)
+        files = self._open_together(days, starts, at_once, already)
         counted = [(file, footer.read(file.descriptor).rows) for file in files[:-1]]
         _close(file.descriptor for file, rows in counted if not rows)
         return [*(file for file, rows in counted if rows), files[-1]]
 
-    def _open_together(self, days: list[Cut], starts: tuple[int, ...], at_once: int = 1) -> list[_Opened]:
+    def _open_together(
+        self, days: list[Cut], starts: tuple[int, ...], at_once: int = 1, already: AlreadyRead | None = None
+    ) -> list[_Opened]:
         """Open the cuts of these days, oldest first. The sources of the missing ones are read once, and only where
-        needed.
+        needed, or are taken from what was read already.
         """
         cached = _each(self._open_cached, days)
         missing = [day for day, file in zip(days, cached, strict=True) if file is None]
         if missing:
-            make = partial(self._make, already=AlreadyRead(starts[1:], missing[0].since, missing[0].bound))
+            already = already or AlreadyRead(starts[1:], missing[0].since, missing[0].bound)
+            make = partial(self._make, already=already)
             new_files = iter(_each(make, missing, (file for file in cached if file), at_once))
             return [file or next(new_files) for file in cached]
         return [file for file in cached if file]
 
-    def _open_one(self, cut: Cut) -> _Opened:
-        return self._open_cached(cut) or self._make(cut)
+    def _open_one(self, cut: Cut, already: AlreadyRead | None = None) -> _Opened:
+        return self._open_cached(cut) or self._make(cut, already)
 
     def _open_cached(self, cut: Cut) -> _Opened | None:
         """Return the cut if it need not be made; None if it must."""
@@ -295,11 +317,11 @@ def _each(
         raise
 
 
-def _count(cut: Cut) -> int:
+def _count(cut: Cut, already: AlreadyRead | None = None) -> int:
     """Count the rows of a cut from its files' facts, or by reading if the files contain rows of other periods."""
     if cut.keeps_all:
         return cut.rows
-    with Sources(cut) as sources:
+    with Sources(cut, already) as sources:
         return sources.count()
 
 

@@ -118,19 +118,32 @@ class RowsByDay:
         in_order = form.positions(rows).to_numpy()
         by_day = in_order[np.argsort(days[in_order], kind="stable")]
         self._rows, self._days = take_rows(rows, by_day), days[by_day]
+        self._instants = as_micros(self._rows[AVAILABLE_AT])
 
     def between(self, since: Bound, until: Bound) -> pa.Table:
-        """Return the rows of the days from that of `since` to that of `until`."""
+        """Return the rows of the days from that of `since` to that of `until`, none of which is after `until`."""
+        first, after = self._places(since, until)
+        rows, instants = self._rows.slice(first, after - first), self._instants[first:after]
+        if until is None or not len(instants) or instants.max() <= until:
+            return rows
+        return take_rows(rows, np.flatnonzero(instants <= until))
+
+    def count(self, since: Bound, until: Bound) -> int:
+        """Return how many rows `between` returns."""
+        first, after = self._places(since, until)
+        return after - first if until is None else int((self._instants[first:after] <= until).sum())
+
+    def _places(self, since: Bound, until: Bound) -> tuple[int, int]:
         first = 0 if since is None else np.searchsorted(self._days, self._day(since), "left")
         after = len(self._days) if until is None else np.searchsorted(self._days, self._day(until), "right")
-        return self._rows.slice(first, after - first)
+        return int(first), int(after)
 
     def _day(self, moment: int) -> int:
         return bisect_right(self._starts, moment)
 
 
 class AlreadyRead:
-    """Rows that were read for several cuts made at the same time, for whole days between `since` and `until`.
+    """Rows that were read for several cuts of days between `since` and `until`.
 
     starts: the starts of the days after the first, in microseconds since the epoch like the bounds. A day that contains
     a bound is cut there.
@@ -138,15 +151,20 @@ class AlreadyRead:
 
     def __init__(self, starts: tuple[int, ...], since: Bound, until: Bound) -> None:
         self.starts, self.since, self.until = starts, since, until
-        self._rows: dict[str, RowsByDay] = {}
+        self._rows: dict[tuple[str, FileFacts], RowsByDay] = {}
         self._lock = threading.Lock()
 
-    def of(self, path: str, form: Form, read: Callable[[Bound, Bound], pa.Table]) -> RowsByDay:
-        """Return the rows of the file at a path, read by `read` the first time."""
+    def is_one_day(self, since: Bound, until: Bound) -> bool:
+        """Return whether the two lie in one of the days."""
+        first = 0 if since is None else bisect_right(self.starts, since)
+        return first == (len(self.starts) if until is None else bisect_right(self.starts, until))
+
+    def of(self, file: tuple[str, FileFacts], form: Form, read: Callable[[Bound, Bound], pa.Table]) -> RowsByDay:
+        """Return the rows of a file, read by `read` the first time."""
         with self._lock:
-            if path not in self._rows:
-                self._rows[path] = RowsByDay(read(self.since, self.until), form, self.starts)
-            return self._rows[path]
+            if file not in self._rows:
+                self._rows[file] = RowsByDay(read(self.since, self.until), form, self.starts)
+            return self._rows[file]
 
 
 class Sources:
@@ -185,6 +203,10 @@ class Sources:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     @property
+    def _opened(self) -> Iterator[tuple[DataFile, int]]:
+        return zip(self._cut.files, self._descriptors, strict=True)
+
+    @property
     def suffix(self) -> str:
         """Return the suffix of its file's name."""
         return ".arrow" if self._cut.mapped else ".parquet"
@@ -194,8 +216,10 @@ class Sources:
         cut = self._cut
         if cut.keeps_all:
             return cut.rows
+        if self._already is not None:
+            return sum(self._by_day(self._already, file, at).count(cut.since, cut.until) for file, at in self._opened)
         count = partial(compacted.count, since=cut.since, until=cut.until)
-        return sum(self._read_with(file, at, count) for file, at in zip(cut.files, self._descriptors, strict=True))
+        return sum(self._read_with(file, at, count) for file, at in self._opened)
 
     def write_to(self, file: object) -> None:
         """Write the cut as Parquet or Arrow, or its index."""
@@ -220,20 +244,22 @@ class Sources:
             yield cut.form.schema.empty_table()
 
     def _sorted(self, since: Bound, until: Bound) -> pa.Table:
-        descriptors = dict(zip(self._cut.files, self._descriptors, strict=True))
+        descriptors = dict(self._opened)
         reaching = compacted.reaching(self._cut.files, since, until)
         tables = [self._read(file, descriptors[file], since, until) for file in reaching]
         form = self._cut.form
-        if self._already is not None and len(tables) == 1:
+        if self._already is not None and len(tables) == 1 and self._already.is_one_day(since, until):
             return tables[0].combine_chunks()
         return form.arranged(pa.concat_tables(tables) if tables else form.schema.empty_table())
 
     def _read(self, file: DataFile, descriptor: int, since: Bound, until: Bound) -> pa.Table:
-        form = self._cut.form
         if self._already is None:
             return self._stored(file, descriptor, since, until)
+        return self._by_day(self._already, file, descriptor).between(since, until)
+
+    def _by_day(self, already: AlreadyRead, file: DataFile, descriptor: int) -> RowsByDay:
         read = partial(self._stored, file, descriptor)
-        return self._already.of(file.path, form, read).between(since, until)
+        return already.of((file.path, _facts(os.fstat(descriptor))), self._cut.form, read)
 
     def _stored(self, file: DataFile, descriptor: int, since: Bound, until: Bound) -> pa.Table:
         """Return a file's rows from `since` to `until`; columns that an older file lacks are null."""

@@ -1,0 +1,89 @@
+"""Sessions that stay open between the calls of a client, so that the next call need not wait for an opening.
+
+A session in which a call changed anything is closed after the call, so a call sees nothing of another. A session is
+lent only to the client for which it was opened.
+"""
+
+import time
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Lock
+
+from pitlake.serving.turns import client
+from pitlake.session import Limits, Session, Viewpoint, open_session
+
+OF_CLIENT, IN_ALL, IDLE_SECONDS = 4, 12, 120.0
+"""How many idle sessions are kept per client and in all, and for how many seconds."""
+MOST_BYTES = 256 << 20
+"""The most memory that the process of an idle session may have."""
+
+_Key = tuple[str, Viewpoint, int, tuple[str, ...] | None]
+
+
+@dataclass(frozen=True)
+class _Idle:
+    key: _Key
+    session: Session
+    since: float
+
+
+class KeptSessions:
+    """Sessions by client, viewpoint, lake version and datasets. Safe for threads.
+
+    idle: seconds after which the next call closes an idle session.
+    """
+
+    def __init__(self, limits: Limits, idle: float = IDLE_SECONDS) -> None:
+        self._limits, self._idle_seconds = limits, idle
+        self._lock, self._idle = Lock(), list[_Idle]()  # the least recently used first
+
+    @contextmanager
+    def session(self, viewpoint: Viewpoint, datasets: Collection[str] | None) -> Iterator[Session]:
+        """Lend an unchanged session to this thread's client. Raises what opening a session raises."""
+        names = None if datasets is None else tuple(sorted(set(datasets)))
+        session = self._taken((client.get(), viewpoint, viewpoint.snapshot().version, names))
+        session = session or open_session(viewpoint, datasets=names, limits=self._limits)
+        try:
+            yield session
+        finally:
+            self._give_back((client.get(), viewpoint, session.version, names), session)
+
+    def close(self) -> None:
+        """End all that are kept."""
+        with self._lock:
+            ended, self._idle = self._idle, []
+        for each in ended:
+            each.session.close()
+
+    def __len__(self) -> int:
+        return len(self._idle)
+
+    def _taken(self, key: _Key) -> Session | None:
+        with self._lock:
+            idle = next((each for each in reversed(self._idle) if each.key == key), None)
+            if idle is None:
+                return None
+            self._idle.remove(idle)
+        if idle.session.is_as_opened:
+            return idle.session
+        idle.session.close()
+        return None
+
+    def _give_back(self, key: _Key, session: Session) -> None:
+        keep = session.is_as_opened and session.resident_bytes() <= MOST_BYTES
+        now = time.monotonic()
+        with self._lock:
+            if keep:
+                self._idle.append(_Idle(key, session, now))
+            of_client = [each for each in self._idle if each.key[0] == key[0]]
+            ended = [
+                *(each for each in self._idle if each.since < now - self._idle_seconds),
+                *of_client[: max(0, len(of_client) - OF_CLIENT)],
+                *self._idle[: max(0, len(self._idle) - IN_ALL)],
+            ]
+            self._idle = [each for each in self._idle if each not in ended]
+        for each in ended:
+            each.session.close()
+        if not keep:
+            session.close()

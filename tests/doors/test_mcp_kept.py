@@ -1,0 +1,129 @@
+"""Which sessions an MCP server keeps for a client's next question, and that nobody sees what another call did."""
+
+import shutil
+
+import psutil
+import pytest
+
+from pitlake.clock import instant
+from pitlake.lake import Lake
+from pitlake.mcp import kept
+from pitlake.mcp.kept import KeptSessions
+from pitlake.mcp.query_service import LIMITS, ServiceQuestion
+from pitlake.serving import turns
+from pitlake.session import Viewpoint
+from tests.doors.conftest import AS_OF, news, publish, small
+from tests.doors.mcp_client import ALL_NEWS, server, service, talk
+from tests.processes import wait_for_end
+
+COUNT = "SELECT count(*) AS articles FROM news"
+
+
+@pytest.fixture(scope="module")
+def small_lake(tmp_path_factory):
+    return small(tmp_path_factory.mktemp("small") / "lake")
+
+
+@pytest.fixture
+def sessions():
+    pool = KeptSessions(LIMITS)
+    yield pool
+    pool.close()
+
+
+@pytest.fixture
+def asked(small_lake, sessions):
+    """Asks as a client and returns the process that answered."""
+
+    def ask(who="", sql=COUNT, as_of=AS_OF, datasets=("news",), lake=small_lake):
+        token = turns.client.set(who)
+        try:
+            with sessions.session(Viewpoint(as_of=instant(as_of), lake=lake), datasets) as session:
+                session.sql(sql)
+                return psutil.Process(session._backend.pid)
+        finally:
+            turns.client.reset(token)
+
+    return ask
+
+
+def test_a_client_s_next_question_at_the_same_instant_goes_to_the_same_session(asked):
+    first = asked()
+    assert asked(sql=ALL_NEWS) == first
+    others = [asked(as_of="2024-04-01T00:00:00Z"), asked(datasets=None), asked("another")]
+    assert first not in others
+    assert asked() == first
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "CREATE TABLE mine AS SELECT 1 AS x",
+        "CREATE OR REPLACE VIEW news AS SELECT 1 AS id",
+        "CREATE MACRO f() AS 1",
+        "SET VARIABLE x = 1",
+        "PREPARE p AS SELECT 1",
+        "BEGIN",
+    ],
+)
+def test_a_session_that_a_call_has_changed_answers_no_other(asked, sessions, change):
+    changed = asked(sql=change)
+    assert len(sessions) == 0
+    wait_for_end([changed])
+    assert asked() != changed
+
+
+def test_nothing_one_call_does_is_seen_by_another(lake):
+    calls = [
+        ("query", {"sql": "CREATE OR REPLACE VIEW news AS SELECT 'forged' AS id"}),
+        ("query", {"sql": ALL_NEWS}),
+        ("query", {"sql": ALL_NEWS}),
+    ]
+    _, first, again = talk(server(service(lake)), *calls)
+    (alone,) = talk(server(service(lake)), calls[-1])
+    assert first.structured_content == again.structured_content == alone.structured_content
+    assert "forged" not in str(first)
+
+
+def test_a_new_version_of_the_lake_is_asked_in_a_new_session(small_lake, tmp_path):
+    lake = Lake(shutil.copytree(small_lake.root, tmp_path / "lake"))
+    serving = service(lake)
+
+    def ask():
+        return serving.ask(ServiceQuestion(COUNT), pit=None, max_rows=None, cursor=None).result.rows()
+
+    before = ask()
+    late = [row | {name: f"{row[name]}9" for name in ("id", "evidence")} for row in news()]
+    publish(lake, "news", late, "more")
+    assert ask() > before
+    assert len(serving._sessions) == 2
+    serving._sessions.close()
+
+
+def test_an_idle_session_whose_process_died_is_not_asked(asked):
+    dead = asked()
+    dead.kill()
+    wait_for_end([dead])
+    assert asked() != dead
+
+
+def test_few_are_kept_of_a_client_and_of_all_and_none_for_long(asked, sessions, monkeypatch):
+    monkeypatch.setattr(kept, "OF_CLIENT", 2)
+    monkeypatch.setattr(kept, "IN_ALL", 3)
+    days = [f"2024-04-0{day}T00:00:00Z" for day in (1, 2, 3)]
+    processes = [asked("one", as_of=day) for day in days]
+    assert len(sessions) == 2
+    wait_for_end(processes[:1])
+    for who in ("two", "three"):
+        asked(who)
+    assert len(sessions) == 3
+    assert [asked("one", as_of=day) in processes for day in reversed(days)] == [True, False, False]
+    monkeypatch.setattr(sessions, "_idle_seconds", -1.0)
+    asked("four")
+    assert len(sessions) == 0
+
+
+def test_one_that_takes_much_memory_is_not_kept(asked, sessions, monkeypatch):
+    monkeypatch.setattr(kept, "MOST_BYTES", 1 << 20)
+    asked()
+    assert len(sessions) == 0
