@@ -37,9 +37,14 @@ def render(
     **frame: Any,
 ) -> Response:
     """Return a page, or the JSON of its facts if the request asks for that. frame: what the template alone needs."""
-    if request.headers.get("accept", "").split(",")[0].strip() == JSON:
+    if wants_json(request):
         return Response(indented(_data(facts)), status, media_type=JSON)
     return HTMLResponse(templates.get_template(template).render({**frame, **facts}), status)
+
+
+def wants_json(request: Request) -> bool:
+    """Return whether a request asks for JSON."""
+    return bool(request.headers.get("accept", "").split(",")[0].strip() == JSON)
 
 
 class JsonAddresses:

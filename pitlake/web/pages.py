@@ -5,8 +5,12 @@ Sessions decide what is visible.
 
 import json
 import re
-from collections.abc import Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from functools import partial
+from http import HTTPStatus
+from threading import Lock
 from typing import Any
 
 import jinja2
@@ -24,13 +28,15 @@ from pitlake.web import address as addresses
 from pitlake.web import compare, formatting, questions
 from pitlake.web import history as histories
 from pitlake.web.address import Address
-from pitlake.web.as_data import render
+from pitlake.web.as_data import render, wants_json
 from pitlake.web.company import QUARTER, CompanyView, read_company, span
 from pitlake.web.formatting import Sheet
 from pitlake.web.pool import Pool
 
 _RECEIPT = re.compile(r"[0-9a-f]{16}")
 MOST_ROWS = 200
+MOST_PAGES, LONGEST_PAGE = 32, 512 << 10
+"""How many pages a server remembers, and the bytes of the largest."""
 WEEKS = 1
 
 
@@ -39,15 +45,16 @@ class TimeMachine:
 
     def __init__(self, pool: Pool, templates: jinja2.Environment, home: Address) -> None:
         self._pool, self._templates, self._home = pool, templates, home
+        self._pages, self._lock = OrderedDict[tuple[object, ...], Response](), Lock()
 
     def routes(self) -> list[Route]:
         """Return the routes of these pages."""
         return [
             Route("/", self.start),
-            Route("/at", self.at),
-            Route("/compare", self.compare),
-            Route("/history", self.history),
-            Route("/ask", self.ask),
+            Route("/at", partial(self._once, self.at)),
+            Route("/compare", partial(self._once, self.compare)),
+            Route("/history", partial(self._once, self.history)),
+            Route("/ask", partial(self._once, self.ask)),
             Route("/ask.{form}", self.download),
             Route("/r/{receipt}", self.receipt),
         ]
@@ -159,6 +166,22 @@ class TimeMachine:
             "parameters": json.loads(receipt.question.parameters),
         }
         return render(self._templates, request, "receipt.html", context)
+
+    def _once(self, make: Callable[[Request], Response], request: Request) -> Response:
+        """Return a page that was made before: the same address on the same lake version is the same page."""
+        key = (request.url.path, str(request.query_params), wants_json(request), self._pool.lake.head())
+        with self._lock:
+            page = self._pages.pop(key, None)
+            if page is not None:
+                self._pages[key] = page
+                return Response(page.body, media_type=page.media_type)
+        page = make(request)
+        if page.status_code == HTTPStatus.OK and len(page.body) <= LONGEST_PAGE:
+            with self._lock:
+                self._pages[key] = page
+                while len(self._pages) > MOST_PAGES:
+                    self._pages.popitem(last=False)
+        return page
 
     def _other(self, request: Request, view: Address) -> Address:
         if "with" in request.query_params:

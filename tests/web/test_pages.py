@@ -3,6 +3,7 @@
 import random
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from datetime import date, datetime, timedelta, timezone
@@ -13,7 +14,8 @@ from pitlake import clock
 from pitlake.clock import instant, iso
 from pitlake.datasets import all_datasets
 from pitlake.lake import Lake
-from pitlake.session import connect
+from pitlake.session import Session, connect
+from pitlake.web import pages
 from pitlake.web.address import Address, forward, parse_address
 from pitlake.web.questions import all_questions, get
 from tests.doors.conftest import AS_OF, START, build, facts, filings, news, prices, publish
@@ -75,6 +77,27 @@ def test_every_number_of_a_page_is_what_sql_tells(client, root):
         assert not wrong
         shown += count
     assert shown > PAGES * 10
+
+
+def test_the_same_page_again_is_remembered_until_the_lake_has_another_version(root, tmp_path, monkeypatch):
+    lake = Lake(shutil.copytree(root, tmp_path / "lake"))
+    answers, ask = [], Session.ask
+    monkeypatch.setattr(Session, "ask", lambda *given, **options: [answers.append(given), ask(*given, **options)][1])
+    monkeypatch.setattr(pages, "MOST_PAGES", 2)
+    with browsing(lake.root) as client:
+        first, again = (client.get(Address(T, "NOG").url()) for _ in range(2))
+        asked = len(answers)
+        assert (first.status_code, first.text, first.headers) == (200, again.text, again.headers)
+        as_json = client.get(Address(T, "NOG").url(), headers={"accept": "application/json"})
+        assert as_json.json()["company"]
+        assert client.get(Address(T, "NOG").url("/at.json")).text == as_json.text != first.text
+        assert len({client.get(Address(T, name).url()).text for name in ("NOG", "XOM", "NVDA")}) == 3
+        assert client.get(Address(T, "NOG").url()).text == first.text  # forgotten, and made again
+        assert len(answers) > asked
+        more = next(news()) | {"id": "bzNews_777", "title": "Said since", "evidence": "n:777", "available_at": T}
+        publish(lake, "news", [*news(), more], "more")
+        assert "Said since" in client.get(Address(T, "NOG").url()).text
+        assert client.get(Address(T, "NOG").url() + "&as_of=2999-01-01T00:00:00Z").status_code == 400
 
 
 def test_a_page_shows_what_was_known_and_nothing_after(client):
