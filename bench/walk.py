@@ -28,6 +28,8 @@ from pitlake.session.visible.cut_cache import CutCache
 
 HOME = Path(".pitlake") / "bench"
 FULL = {"size": biglake.FULL, "days": 250}
+AIMS = {"first": "≤ 9 s", "again": "≤ 7 s"}
+"""Of one session that moves, at full size."""
 THREE = ("xbrl_facts", "news", "prices")
 FIRST = date(2023, 6, 1)
 QUESTIONS = (
@@ -127,9 +129,10 @@ def _figures(lake: Lake, moments: list[datetime], files: dict[str, Path], scratc
         other = taken["DuckDB, sorted files"][1]
         for name, (_, cpu, wall) in taken.items():
             what = f"walk {len(moments)} days, {name}, {time_of}"
-            figures.append(
-                figure(what, cpu, "s of CPU", baseline=f"DuckDB over sorted files, {other:.1f} s", ratio=cpu / other)
-            )
+            is_aim = name == "one that moves" and len(moments) == FULL["days"]
+            aim = AIMS[time_of] if is_aim else ""
+            against = f"DuckDB over sorted files, {other:.1f} s"
+            figures.append(figure(what, cpu, "s of CPU", baseline=against, ratio=cpu / other, aim=aim))
             figures.append(figure(f"{what}, by the clock", wall, "s"))
     return figures
 

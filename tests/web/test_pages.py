@@ -282,5 +282,5 @@ def test_a_lost_session_is_not_kept(root):
         client.get(Address(T, "NOG").url())
         with client.pool.session(T) as session:
             session.close()
-        assert client.get(Address(T, "NOG").url()).status_code == 500
-        assert client.get(Address(T, "NOG").url()).status_code == 200
+        assert client.get(Address(T, "XOM").url()).status_code == 500
+        assert client.get(Address(T, "XOM").url()).status_code == 200
