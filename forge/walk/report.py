@@ -3,24 +3,60 @@
 Built from their memories and tapes, as one self-contained HTML page.
 """
 
+import json
 from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass
 from importlib.resources import files
+from math import prod
 from pathlib import Path
 from typing import Any, cast
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from forge.core.tape import MAIN, Tape
+from forge.memory import Remembered
+from forge.memory.fills import fills
 from forge.model.budget import total_spent
+from forge.providers.base import At
 from forge.records import KINDS, Calibration, Outcome, Portfolio, Settlement, View
+from forge.tracking.bars import NotFollowable, daily_prices
+from forge.tracking.ledger import Account
 from forge.tracking.settlement import ANSWERED, settlements, whole_memory
+from forge.tracking.valuation import value
 from forge.walk.plan import Walk
-from forge.walk.run import Ground, receipts
+from forge.walk.run import Ground, pinned_version, receipts
+from pitlake.charts import FULL_WIDTH, Level, Svg, line_chart
 from pitlake.clock import new_york_day
+from pitlake.errors import BadInput
 
 EXPOSURES = ("clean", "partial", "exposed")
+BENCHMARK, PERCENT = "SPY", 100.0
+CAPITAL = Level("capital", PERCENT, "axis")
+
+
+@dataclass(frozen=True)
+class DecisionText:
+    """A decision's question and answer, to read. receipt: its fields."""
+
+    receipt: dict[str, Any]
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True)
+class Money:
+    """The account of a run. drawn: its net asset value by day in percent of the capital, for wide and narrow windows;
+    worst: the deepest drawdown in percent; benchmark: SPY's return in percent over the same days, None where the lake
+    lacks it; gaps: why some of it is not valued.
+    """
+
+    account: Account
+    drawn: list[Svg]
+    worst: float
+    benchmark: float | None
+    gaps: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -33,7 +69,7 @@ class RunReport:
     """
 
     walk: Walk
-    decisions: list[dict[str, Any]]
+    decisions: list[DecisionText]
     exposures: Counter[str]
     pnl: list[tuple[Outcome, float]]
     gross: float
@@ -42,6 +78,7 @@ class RunReport:
     marks: list[Calibration]
     views: dict[str, float]
     spent: str
+    money: Money | str
 
 
 @dataclass(frozen=True)
@@ -100,7 +137,7 @@ def _run_report(walk: Walk, ground: Ground) -> RunReport:
     by = {name: [settlement for settlement in judged if settlement.exposure == name] for name in EXPOSURES}
     return RunReport(
         walk=walk,
-        decisions=decided,
+        decisions=[DecisionText(receipt, *_asked_and_answered(tape, receipt["decision"])) for receipt in decided],
         exposures=Counter(receipt["exposure"] for receipt in decided),
         pnl=pnl,
         gross=max((book.gross or 0.0 for book in books), default=0.0),
@@ -113,7 +150,42 @@ def _run_report(walk: Walk, ground: Ground) -> RunReport:
             if view.updated
         },
         spent=total_spent(tape, ground.config).describe(),
+        money=_money(remembered, walk, ground),
     )
+
+
+def _asked_and_answered(tape: Tape, decision: str) -> tuple[str, str]:
+    answers = [step.answer for step in tape.steps(decision) if (step.lane, step.kind) == (MAIN, "model")]
+    return str(tape.inputs(decision)["text"]), str(json.loads(answers[-1])["text"]) if answers else ""
+
+
+def _money(remembered: Remembered, walk: Walk, ground: Ground) -> Money | str:
+    """Return the run's account as of its end; the reason where there is none."""
+    settings, at = ground.config.account, At(as_of=walk.ends, lake=ground.lake, version=pinned_version(walk, ground))
+    if settings.capital is None:
+        return "No account was kept: the settings name no capital."
+    valued = value(fills(remembered), settings, at)
+    curve = [(day, nav / settings.capital * PERCENT) for day, nav in valued.account.curve]
+    highest, worst = PERCENT, 0.0
+    for _, level in curve:
+        highest = max(highest, level)
+        worst = max(worst, (1 - level / highest) * PERCENT)
+    drawn = line_chart(curve, walk.ends, FULL_WIDTH, "Net asset value in percent of the capital", levels=[CAPITAL])
+    return Money(valued.account, drawn, worst, _benchmark(walk, at), valued.gaps)
+
+
+def _benchmark(walk: Walk, at: At) -> float | None:
+    """Return what the benchmark made over the run's days, in percent of its close before them, without dividends."""
+    try:
+        prices = daily_prices(BENCHMARK, walk.since, at)
+    except (NotFollowable, BadInput):
+        return None
+    days = [day for day in sorted(prices.closes) if day <= walk.until]
+    first = max((day for day in days if day < walk.since), default=next(iter(days), None))
+    if first is None or days[-1] == first:
+        return None
+    shares = prod(ratio for day, ratio in prices.splits.items() if first < day <= days[-1])
+    return (prices.closes[days[-1]] * shares / prices.closes[first] - 1) * PERCENT
 
 
 def _brier(judged: list[Settlement]) -> float | None:

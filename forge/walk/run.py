@@ -103,7 +103,7 @@ def run_all(
 
 async def _run(walk: Walk, ground: Ground, on_progress: Callable[[str], None]) -> Walked:
     steps, tape = walk.occasions(), ground.tape(walk)
-    version = _pinned_version(walk, ground)
+    version = pinned_version(walk, ground)
     models = mask_models(ground.models, mask_of(ground.lake, version)) if walk.masked else ground.models
     with closing(ground.memory(walk, steps[0][0])) as memory:
         agent = Agent(
@@ -160,7 +160,7 @@ def _advance(agent: Agent, at: datetime, version: int) -> None:
         agent.tape.add_receipt(name, json.dumps(done, sort_keys=True))
 
 
-def _pinned_version(walk: Walk, ground: Ground) -> int:
+def pinned_version(walk: Walk, ground: Ground) -> int:
     """Return the lake's version of the first start. The run's settings are stored and may not change."""
     place = ground.place(walk) / "run.json"
     settings = {**asdict(walk), "since": str(walk.since), "until": str(walk.until), "triggers": list(walk.triggers)}

@@ -113,7 +113,7 @@ def crowd(folder, processes, questions, seed):
     for process in doomed:
         time.sleep(rng.uniform(0, 2.0 / len(doomed)))
         os.kill(process.pid, signal.SIGKILL)
-    printed = [process.communicate(timeout=240) for process in running]
+    printed = [process.communicate(timeout=1800) for process in running]
     problems = [err for process, (_, err) in zip(running, printed, strict=True) if process.returncode not in (0, -9)]
     assert problems == []
     return [line for out, _ in printed for line in out.splitlines()]

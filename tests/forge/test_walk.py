@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 from datetime import date
 
@@ -14,9 +15,13 @@ from click.testing import CliRunner
 
 from forge import cli
 from forge.cli import walk as cli_walk
+from forge.core.config import from_mapping
 from forge.desk import desk
+from forge.memory.fills import fills
+from forge.providers.base import At
 from forge.records import KINDS
 from forge.tracking.settlement import settlements, whole_memory
+from forge.tracking.valuation import value
 from forge.walk.plan import Walk
 from forge.walk.report import EXPOSURES, page
 from forge.walk.run import Ground, run, run_all
@@ -87,6 +92,29 @@ def test_a_walk_decides_settles_and_trades_on_a_memory_of_its_own(walked):
     first = [one for one in settlements(known) if not one.restates]
     assert (kinds["views"], len(first), kinds["expressions"], kinds["approvals"]) == (3, 3, 3, 1)
     assert (kinds["outcomes"], {one.status for one in first}) == (1, {"came_true", "failed"})
+
+
+def test_the_page_shows_the_account_the_benchmark_and_each_decision_with_its_replay(lake, tmp_path):
+    settings = from_mapping({"account": {"capital": 100_000, "costs_bp": 10}})
+    ground = Ground(tmp_path, lake, scripted, settings)
+    run(DAYS, ground)
+    text = page([DAYS], ground)
+    figures = dict(re.findall(r"<dt>([^<]+)</dt><dd>([^<]*)</dd>", text))
+    with closing(ground.memory(DAYS, DAYS.ends)) as memory:
+        known = whole_memory(memory, DAYS.ends)
+        valued = value(fills(known), settings.account, At(as_of=DAYS.ends, lake=lake)).account
+    assert figures["Net asset value"].startswith(f"{valued.nav:,.2f} USD")
+    assert figures["Costs"] == f"{sum(holding.fees for holding in valued.holdings):,.2f} USD"
+    highest = worst = 0.0
+    for _, nav in [(None, 100_000), *valued.curve]:
+        highest = max(highest, nav)
+        worst = max(worst, 100 * (1 - nav / highest))
+    assert figures["Deepest drawdown"] == f"{worst:.3f} %"
+    assert figures["Benchmark (SPY, without dividends)"] == "not in the lake"
+    assert text.count("<svg") == 2
+    assert "pitlake forge replay D-end_of_day-20140508T203000Z --run days" in text
+    assert "Morning review — 2014-05-07." in text
+    assert "Done after 3 steps" in text
 
 
 def test_a_walk_reads_no_canary_from_after_its_instant(walked):
