@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SETTINGS_VARIABLE = "FORGE_CONFIG"
 SKILLS_VARIABLE = "FORGE_SKILLS"
 WALKS = "-walks"
-"""What the folder of a desk's backtests is called after its memory."""
+"""The suffix of the folder with a desk's backtests."""
 
 
 @dataclass(frozen=True)

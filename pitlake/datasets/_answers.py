@@ -10,5 +10,5 @@ OTHER_SHAPE = GapRule(
 REPEATED = GapRule(
     type="no_data",
     reason="seen again in the same run",
-    when="another item of the run tells the same thing, and more of it; that one is kept",
+    when="another item of the run has the same content and more; that one is used",
 )

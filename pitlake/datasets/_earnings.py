@@ -33,7 +33,7 @@ FILE_MODIFIED = Column(
     meaning="When the provider last wrote the file, by its header.",
     proof=True,
 )
-START = Column(name="call_start", type="instant", meaning="When the call starts or started; its availability never.")
+START = Column(name="call_start", type="instant", meaning="The start of the call, which is not its availability.")
 
 RULES = (
     answers.REPEATED,
@@ -64,4 +64,4 @@ def publication_lag(minutes: str | None = None, field: str = LAG_VARIABLE) -> ti
     return timedelta(minutes=int(text))
 
 
-FETCHED = "When it was fetched: the list is as of the download and moves without a trace."
+FETCHED = "When it was fetched: the list is as of the download and changes without a trace."

@@ -9,7 +9,7 @@ BAR_RULES = (
     *(f"low <= {price}" for price in PRICES if price not in {"low", "high"}),
     "volume >= 0",
 )
-"""What holds of every bar of a share, a fund or an index. A volume of 0 is real."""
+"""The rules of every bar of a share, a fund or an index. A volume of 0 is real."""
 
 ACCESSION = Column(
     name="accession_no",
@@ -73,7 +73,7 @@ WITHHELD = GapRule(
     "nothing says until when",
 )
 NO_FILING = GapRule(
-    type="unverifiable", reason="no parent filing", when="the content node hangs on no Report, so nothing dates it"
+    type="unverifiable", reason="no parent filing", when="the content node is linked to no Report, so nothing dates it"
 )
 NO_CLOSE = GapRule(
     type="unverifiable",
@@ -85,7 +85,7 @@ STRAY_CLOSE = GapRule(
     reason="market close lies on another day",
     when="the close of the linked Date is not on the New York day the Date names",
 )
-NO_DATE = GapRule(type="unverifiable", reason="no date node", when="the record hangs on no Date, so nothing dates it")
+NO_DATE = GapRule(type="unverifiable", reason="no date node", when="no Date is linked, so nothing dates it")
 NO_TICKER = GapRule(type="unverifiable", reason="no ticker", when="the node's ticker is blank")
 FUTURE = GapRule(
     type="pit_excluded", reason="not public yet", when="the availability lies after the run's own observation"
@@ -101,7 +101,7 @@ def unreadable(*columns: str) -> tuple[GapRule, ...]:
         GapRule(
             type="unverifiable",
             reason=f"{column} is unreadable",
-            when=f"the source field behind `{column}` is required and absent, or holds what it can't",
+            when=f"the source field behind `{column}` is required and absent, or has an invalid value",
         )
         for column in columns
     )

@@ -73,7 +73,7 @@ DATASET = Dataset(
             name="estimated_eps",
             type="float",
             unit="USD per share",
-            meaning="Consensus the report met, restated by the splits until the fetch.",
+            meaning="Consensus before the report, restated by the splits until the fetch.",
         ),
         Column(name="surprise", type="float", unit="USD per share", meaning="Reported less estimated, as stated."),
         Column(name="surprise_percentage", type="float", unit="percent", meaning="The surprise, as stated."),

@@ -17,7 +17,7 @@ FIGURES = (
     Column(name="eps_estimate_average", type="float", unit=EPS, meaning="Mean estimate."),
     Column(name="eps_estimate_high", type="float", unit=EPS, meaning="Highest estimate."),
     Column(name="eps_estimate_low", type="float", unit=EPS, meaning="Lowest estimate."),
-    Column(name="eps_estimate_analyst_count", type="float", unit=COUNT, meaning="How many estimate it.", minimum=0),
+    Column(name="eps_estimate_analyst_count", type="float", unit=COUNT, meaning="Number of analysts.", minimum=0),
     Column(name="eps_estimate_average_7_days_ago", type="float", unit=EPS, meaning="Mean 7 days before the fetch."),
     Column(name="eps_estimate_average_30_days_ago", type="float", unit=EPS, meaning="Mean 30 days before the fetch."),
     Column(name="eps_estimate_average_60_days_ago", type="float", unit=EPS, meaning="Mean 60 days before the fetch."),
@@ -53,9 +53,7 @@ FIGURES = (
     Column(name="revenue_estimate_average", type="float", unit=REVENUE, meaning="Mean estimate of revenue.", minimum=0),
     Column(name="revenue_estimate_high", type="float", unit=REVENUE, meaning="Highest estimate of revenue.", minimum=0),
     Column(name="revenue_estimate_low", type="float", unit=REVENUE, meaning="Lowest estimate of revenue.", minimum=0),
-    Column(
-        name="revenue_estimate_analyst_count", type="float", unit=COUNT, meaning="How many estimate revenue.", minimum=0
-    ),
+    Column(name="revenue_estimate_analyst_count", type="float", unit=COUNT, meaning="Analysts for revenue.", minimum=0),
 )
 
 DATASET = Dataset(

@@ -39,7 +39,7 @@ DATASET = Dataset(
             type="json",
             meaning="Turns in order: speaker code, name and title where known, text.",
         ),
-        Column(name="turn_count", type="int", required=True, meaning="How many turns; 0 if they are not separated."),
+        Column(name="turn_count", type="int", required=True, meaning="Number of turns; 0 if they are not separated."),
     ),
     key=earnings.KEY,
     entity="ticker",

@@ -3,7 +3,7 @@
 from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _shared as shared
 
-NO_IDENTITY = GapRule(type="unverifiable", reason="no CIK or ticker", when="the node lacks what identifies it")
+NO_IDENTITY = GapRule(type="unverifiable", reason="no CIK or ticker", when="the node has no identifier")
 
 DATASET = Dataset(
     name="companies",

@@ -14,7 +14,7 @@ DATASET = Dataset(
     ),
     availability="When it was measured.",
     columns=(
-        Column(name="source", type="string", required=True, meaning="Provider that was asked again."),
+        Column(name="source", type="string", required=True, meaning="Provider that was queried again."),
         Column(name="dataset", type="string", required=True, meaning="Dataset of its records."),
         Column(
             name="field",
@@ -22,13 +22,11 @@ DATASET = Dataset(
             required=True,
             meaning=f"Column that was compared; `{WHOLE_RECORD}` counts records that no longer become rows.",
         ),
-        Column(name="measured_at", type="instant", required=True, meaning="When the provider was asked again."),
+        Column(name="measured_at", type="instant", required=True, meaning="When the provider was queried again."),
         Column(
             name="compared", type="int", required=True, minimum=1, strict=True, meaning="Values that could be compared."
         ),
-        Column(
-            name="changed", type="int", required=True, minimum=0, strict=True, meaning="Those that are others today."
-        ),
+        Column(name="changed", type="int", required=True, minimum=0, strict=True, meaning="Values that differ today."),
         Column(
             name="share", type="float", required=True, minimum=0, maximum=1, strict=True, meaning="Changed / compared."
         ),

@@ -44,7 +44,7 @@ DATASET = Dataset(
         Column(name="call_start", type="instant", meaning="Start of the earnings call."),
         Column(name="transcript_at", type="instant", meaning="When a transcript of the call was first available."),
         Column(name="source", type="string", required=True, meaning="Dataset whose statement came last."),
-        Column(name="statement", type="string", required=True, meaning="What names the statement in its source."),
+        Column(name="statement", type="string", required=True, meaning="Name of the statement in its source."),
     ),
     key=("accession_no",),
     identity=("accession_no", "source", "statement"),

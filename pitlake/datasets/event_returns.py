@@ -3,7 +3,7 @@
 from pitlake.contract import Column, Dataset, GapRule
 
 NOT_NEWS = GapRule(
-    type="unverifiable", reason="not a news id", when="the article is a filing gone astray, so its edges are too"
+    type="unverifiable", reason="not a news id", when="the article is a misplaced filing, as are its edges"
 )
 NO_EVENT = GapRule(type="unverifiable", reason="event is undated", when="the event's own instant cannot be read")
 NO_WINDOW = GapRule(

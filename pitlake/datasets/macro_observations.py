@@ -10,7 +10,7 @@ NO_VINTAGE = GapRule(type="unverifiable", reason="vintage date is missing", when
 CLIPPED = GapRule(
     type="unverifiable",
     reason="vintage is clipped by the request",
-    when="realtime_start is where the question began: the value may be older",
+    when="realtime_start is the start of the request: the value may be older",
 )
 FEWER = GapRule(
     type="upstream_error",

@@ -23,23 +23,21 @@ DATASET = Dataset(
     availability=drops.RECEIVED,
     columns=(
         Column(name="kind", type="string", required=True, values=KINDS, strict=True, meaning="What is quoted."),
-        Column(
-            name="instrument", type="string", required=True, meaning="What it is called, such as USD-SOFR or EURUSD."
-        ),
+        Column(name="instrument", type="string", required=True, meaning="Its name, such as USD-SOFR or EURUSD."),
         Column(
             name="tenor",
             type="string",
             required=True,
-            meaning="How far ahead, such as 10Y, 2024-12, or spot where not.",
+            meaning="Maturity, such as 10Y or 2024-12; otherwise spot.",
         ),
         Column(
             name="point",
             type="string",
             required=True,
-            meaning="Which point of a surface: a strike, or a delta such as 25P; outright where there is none.",
+            meaning="Point of a surface: a strike, or a delta such as 25P; otherwise outright.",
         ),
-        Column(name="measure", type="string", required=True, meaning="What the number is, such as par_rate or mid."),
-        Column(name="quoted_on", type="date", required=True, meaning="Business day of the quote, no availability."),
+        Column(name="measure", type="string", required=True, meaning="Kind of the number, such as par_rate or mid."),
+        Column(name="quoted_on", type="date", required=True, meaning="Business day, not the availability."),
         Column(name="value", type="float", required=True, unit="as `unit` says", meaning="The number."),
         Column(name="unit", type="string", meaning="Unit of the number, such as percent, as the file says."),
     ),

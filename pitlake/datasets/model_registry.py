@@ -14,13 +14,13 @@ DATASET = Dataset(
     ),
     availability=drops.RECEIVED,
     columns=(
-        Column(name="model", type="string", required=True, meaning="Id by which the model is asked."),
+        Column(name="model", type="string", required=True, meaning="Id of the model in requests."),
         Column(name="provider", type="string", meaning="Who makes it."),
         Column(name="released", type="date", meaning="Day it was released."),
         Column(
             name="knowledge_cutoff",
             type="date",
-            meaning="Last day it was trained on; a month counts as its last day. Null where its maker does not say.",
+            meaning="Last day it was trained on; a month counts as its last day. Null if its maker does not state it.",
         ),
         Column(name="source", type="string", required=True, meaning="Address of the page that says so."),
     ),

@@ -14,7 +14,7 @@ BAD_UPDATED = GapRule(
 NOT_NEWS = GapRule(
     type="unverifiable",
     reason="not a news id",
-    when="the id is blank, or a filing's accession number (a filing gone astray)",
+    when="the id is blank, or a filing's accession number (a misplaced filing)",
 )
 NO_TEXT = GapRule(type="no_data", reason="no text", when="title, teaser and body are all blank")
 

@@ -25,7 +25,7 @@ DATASET = Dataset(
     ),
     columns=(
         Column(name="ticker", type="string", required=True, meaning="Ticker of the paying company."),
-        Column(name="ex_dividend_date", type="date", required=True, meaning="First day without the right to it."),
+        Column(name="ex_dividend_date", type="date", required=True, meaning="First day without the dividend."),
         Column(
             name="dividend_type",
             type="string",

@@ -28,7 +28,7 @@ DATASET = Dataset(
             name="ordinal",
             type="int",
             required=True,
-            meaning="Number among the splits of the ticker, by day when first seen, and kept whatever is corrected.",
+            meaning="Number among the splits of the ticker, by day when first seen. It never changes.",
             minimum=0,
             strict=True,
         ),

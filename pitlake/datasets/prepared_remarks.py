@@ -8,7 +8,7 @@ DATASET = Dataset(
     name="prepared_remarks",
     title="Prepared remarks of earnings calls",
     summary="What management read out before the questions, one row per call.",
-    availability="As its call in `transcripts`.",
+    availability="As for its call in `transcripts`.",
     columns=(
         Column(name="transcript_id", type="string", required=True, meaning="The call, as in `transcripts`."),
         Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),

@@ -17,7 +17,7 @@ STRAY_STAMP = GapRule(
 NO_BASIS = GapRule(
     type="unverifiable",
     reason="split basis is not proven",
-    when="splits followed the bar before it was first seen, and nothing proves which of them its prices know",
+    when="splits followed the bar before it was first seen, and nothing proves which of them adjusted its prices",
 )
 NO_PRICE = GapRule(type="no_data", reason="no price", when="open, high, low and close are all absent or NaN")
 
@@ -56,7 +56,7 @@ DATASET = Dataset(
             name="volume",
             type="float",
             unit="shares",
-            meaning="Traded shares; fractional where brought back from split-adjusted ones.",
+            meaning="Traded shares; fractional if converted from split-adjusted ones.",
         ),
         Column(name="transactions", type="float", meaning="Number of trades."),
     ),

@@ -12,7 +12,7 @@ DATASET = Dataset(
     columns=(
         Column(name="transcript_id", type="string", required=True, meaning="The call, as in `transcripts`."),
         Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),
-        Column(name="sequence", type="int", required=True, meaning="Place in the call, from 0.", minimum=0),
+        Column(name="sequence", type="int", required=True, meaning="Position in the call, from 0.", minimum=0),
         Column(name="questioner", type="string", meaning="Who asked."),
         Column(name="questioner_title", type="string", meaning="Whom the questioner works for."),
         Column(name="responders", type="string", meaning="Who answered, joined by commas."),

@@ -8,7 +8,7 @@ FORMATS = ("pdf", "html", "markdown")
 NO_TEXT = GapRule(type="no_data", reason="no text", when="the file shows no text: a scan, or an empty page")
 LOCKED = GapRule(type="upstream_error", reason="the file is encrypted", when="a PDF needs a password to be read")
 UNREADABLE = GapRule(
-    type="upstream_error", reason="the file can't be read", when="a file is not what its name's ending says"
+    type="upstream_error", reason="the file can't be read", when="a file's content does not match its suffix"
 )
 
 DATASET = Dataset(

@@ -29,7 +29,7 @@ DATASET = Dataset(
         "of today's names, tickers and scores is not kept."
     ),
     columns=(
-        Column(name="query", type="string", required=True, meaning="What was searched for."),
+        Column(name="query", type="string", required=True, meaning="The search text."),
         shared.ACCESSION,
         Column(name="document", type="string", required=True, meaning="File name of the document that matched."),
         shared.FORM_TYPE,
@@ -39,7 +39,7 @@ DATASET = Dataset(
         Column(name="root_forms", type="strings", meaning="Forms without amendment marks."),
         Column(name="file_type", type="string", meaning="Type of the document, such as EX-99.1."),
         Column(name="file_description", type="string", meaning="Description of the document."),
-        Column(name="sequence", type="int", meaning="Place of the document in the filing."),
+        Column(name="sequence", type="int", meaning="Position of the document in the filing."),
         Column(name="items", type="strings", meaning="Items of an 8-K, such as 2.02."),
         Column(name="filing_date", type="date", meaning="EDGAR's filing date: never the availability."),
         Column(name="period_ending", type="date", meaning="Period the filing covers."),

@@ -9,7 +9,7 @@ OTHER_DATE = GapRule(type="unverifiable", reason="execution date differs from it
 TWO_RATIOS = GapRule(
     type="unverifiable",
     reason="two ratios for one day",
-    when="another node of the company and day tells another ratio; that of the greater id is kept",
+    when="another node of the company and day has another ratio; the node with the greater id is used",
 )
 
 DATASET = Dataset(

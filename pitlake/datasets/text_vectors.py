@@ -19,9 +19,7 @@ DATASET = Dataset(
         "the language since."
     ),
     columns=(
-        Column(
-            name="kind", type="string", required=True, values=KINDS, strict=True, meaning="Which dataset has the text."
-        ),
+        Column(name="kind", type="string", required=True, values=KINDS, strict=True, meaning="Dataset of the text."),
         Column(
             name="id",
             type="string",

@@ -6,7 +6,7 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _shared as shared
 from pitlake.datasets._earnings import DEFAULT_LAG
 
-NO_CALL = GapRule(type="unverifiable", reason="no parent transcript", when="the part hangs on no Transcript")
+NO_CALL = GapRule(type="unverifiable", reason="no parent transcript", when="the part is linked to no Transcript")
 NO_START = GapRule(
     type="unverifiable",
     reason="conference_datetime is missing or unreadable",
@@ -16,7 +16,7 @@ NO_TICKER = GapRule(type="unverifiable", reason="no ticker", when="Transcript.sy
 DUPLICATE_CALL = GapRule(
     type="unverifiable",
     reason="duplicate of another call",
-    when="two nodes tell one call with other content: the one with more exchanges, then the newer id shape, wins",
+    when="two nodes of one call have different content: the one with more exchanges, then the newer id shape, wins",
 )
 PART_GAPS = (NO_CALL, NO_START, NO_TICKER, DUPLICATE_CALL, shared.FUTURE)
 

@@ -13,7 +13,7 @@ NO_CLAIM = GapRule(
 IMPLAUSIBLE = GapRule(
     type="unverifiable",
     reason="claims of publication are implausible",
-    when="the page claims to be younger than its own download, or older than the web",
+    when="the page claims a date after its own download, or before the web",
 )
 NO_TEXT = GapRule(type="no_data", reason="no text", when="the page shows neither title nor text")
 
@@ -35,7 +35,7 @@ DATASET = Dataset(
         Column(
             name="dated_at",
             type="instant",
-            meaning="The latest claim, which dates this text; null where the page was only seen to be there.",
+            meaning="The latest claim, which dates this text; null if the page has no claim and only existed.",
         ),
         Column(
             name="claim_method",

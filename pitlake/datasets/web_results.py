@@ -10,7 +10,7 @@ BAD_DATE = GapRule(
     reason="date is unreadable",
     when="date or last_updated is text but no date, or lies before 1990",
 )
-NO_URL = GapRule(type="unverifiable", reason="no address", when="the result has no url, so nothing tells it apart")
+NO_URL = GapRule(type="unverifiable", reason="no address", when="the result has no url, so nothing identifies it")
 LOCATOR = GapRule(
     type="unverifiable",
     reason="locator only",

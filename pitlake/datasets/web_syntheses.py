@@ -4,7 +4,7 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _answers as answers
 from pitlake.datasets import _shared as shared
 
-NO_ANSWER = GapRule(type="no_data", reason="no prose", when="nothing is left of the answer without its <think> blocks")
+NO_ANSWER = GapRule(type="no_data", reason="no prose", when="the answer is empty without its <think> blocks")
 
 DATASET = Dataset(
     name="web_syntheses",
@@ -28,7 +28,7 @@ DATASET = Dataset(
         Column(name="model", type="string", meaning="The model that answered."),
         Column(name="answer", type="string", required=True, meaning="The prose, <think> blocks taken out."),
         Column(name="citations", type="strings", required=True, meaning="Addresses the prose cites, in their order."),
-        Column(name="thoughts_removed", type="int", required=True, meaning="How many <think> blocks were taken out."),
+        Column(name="thoughts_removed", type="int", required=True, meaning="Number of removed <think> blocks."),
     ),
     key=("answer_id",),
     entity="operation",

@@ -14,19 +14,19 @@ INCOMPLETE = GapRule(
 NO_COMPANY = GapRule(
     type="unverifiable", reason="no company", when="the filing has no primary filer, so the key is incomplete"
 )
-NO_CONCEPT = GapRule(type="unverifiable", reason="no concept", when="the fact hangs on no Concept")
-NO_PERIOD = GapRule(type="unverifiable", reason="no period", when="the fact hangs on no Period")
-TWO_PERIODS = GapRule(type="unverifiable", reason="several periods", when="the fact hangs on Periods that differ")
+NO_CONCEPT = GapRule(type="unverifiable", reason="no concept", when="the fact is linked to no Concept")
+NO_PERIOD = GapRule(type="unverifiable", reason="no period", when="the fact is linked to no Period")
+TWO_PERIODS = GapRule(type="unverifiable", reason="several periods", when="the fact is linked to different Periods")
 BAD_PERIOD = GapRule(
     type="unverifiable",
     reason="period is impossible",
     when="the Period is not an instant, duration or forever, lacks a date, or ends before it starts",
 )
 NO_CONTEXT = GapRule(
-    type="unverifiable", reason="no context", when="the fact hangs on no Context, so its qualifiers are unknown"
+    type="unverifiable", reason="no context", when="the fact is linked to no Context, so its qualifiers are unknown"
 )
 TWO_CONTEXTS = GapRule(
-    type="unverifiable", reason="contexts disagree", when="the fact hangs on Contexts with other axes"
+    type="unverifiable", reason="contexts disagree", when="the fact is linked to Contexts with different axes"
 )
 TYPED_DIMENSION = GapRule(
     type="unverifiable",
@@ -98,7 +98,7 @@ DATASET = Dataset(
             name="member_count",
             type="int",
             required=True,
-            meaning="How many members qualify the fact; 0 is the total.",
+            meaning="Number of members that qualify the fact; 0 is the total.",
             minimum=0,
             strict=True,
         ),

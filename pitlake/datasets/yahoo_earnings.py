@@ -35,7 +35,7 @@ DATASET = Dataset(
             name="first_stated",
             type="date",
             required=True,
-            meaning="Day first stated for the event, which names it when the source moves it to another one.",
+            meaning="Day first stated for the event, which identifies it if the source changes its day.",
         ),
         Column(
             name="event_date", type="date", required=True, meaning="Day of the event that availability counts from."

@@ -29,7 +29,7 @@ DATASET = Dataset(
             name="first_stated",
             type="instant",
             required=True,
-            meaning="Instant first stated for the rating, which names it when the source corrects it.",
+            meaning="Instant first stated for the rating, which identifies it if the source corrects it.",
         ),
         Column(name="graded_at", type="instant", required=True, meaning="The rating's instant as stated; not proven."),
         Column(name="to_grade", type="string", meaning="The new rating, in the firm's words."),

@@ -350,7 +350,7 @@ def _check_data(item: dict[str, Any], cutoff: datetime, place: str) -> Verdict |
     if item.get(COMPUTED) is not True:
         return check_clock(item.get("available_at"), item.get("available_at_source"), cutoff, place)
     if any(item.get(name) is not None for name in PROOF):
-        return Verdict("PIT_INVALID_AVAILABLE_AT_SOURCE", f"{place} is computed and bears proof of its own")
+        return Verdict("PIT_INVALID_AVAILABLE_AT_SOURCE", f"{place} is computed but has proof")
     return _check_moment(item.get(NEWEST_INPUT), cutoff, place, NEWEST_INPUT)
 
 
