@@ -258,7 +258,7 @@ def test_h1_a_turn_is_as_of_its_instant_and_a_run_tried_again_goes_on_from_its_t
     assert len(provider.asked) == 3
     assert provider.asked[2]["messages"][0] == provider.asked[0]["messages"][0]
     (told,) = (event.step_output_data.metadata for event in done.all_events if event.is_successful_output)
-    assert told["spent"].value.startswith("2 requests, ")
+    assert told["spent"].value.startswith("3 requests, ")
     assert (
         told["gaps"].value == "- economic series (series=NONE): the lake has no row of macro_panels as of this instant"
     )
