@@ -73,9 +73,9 @@ class Day:
     lake: Lake
 
     @classmethod
-    def of(cls, at: datetime, lake: Lake) -> "Day":
-        """Open the memory, tape and settings that the environment variables name."""
-        own = desk()
+    def of(cls, at: datetime, lake: Lake, root: str | None = None) -> "Day":
+        """Open the memory at a root, else the one that the environment variables name, with its tape and settings."""
+        own = desk(root)
         return cls(at, own, own.memory(), own.tape, lake)
 
     @cached_property

@@ -10,18 +10,20 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import jinja2
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from forge.desk import memories
 from forge.web.charts import calibration_charts, counterfactual_sparkline, trade_charts
 from forge.web.day import Day
 from pitlake import clock
 from pitlake.charts import HALF_WIDTH, Svg, line_chart, sparkline
 from pitlake.clock import iso
-from pitlake.errors import PitlakeError, for_agents
+from pitlake.errors import BadInput, PitlakeError, choice, for_agents
 from pitlake.lake.lake import Lake
 from pitlake.web.as_data import render
 
@@ -33,6 +35,7 @@ LINKS = (
     ("/desk/skills", "Skills"),
 )
 DAY = timedelta(days=1)
+MEMORY = "memory"
 TEMPLATES = Path(__file__).with_name("templates")
 
 
@@ -159,10 +162,12 @@ class DeskPages:
 
     @contextmanager
     def day(self, request: Request) -> Iterator[Day]:
-        """Open the desk as of the instant of a request. Raises BadInput if it is in the future."""
+        """Open the desk as of the instant of a request. Raises BadInput if it is in the future, or for an unknown
+        memory.
+        """
         now = clock.now()
         at = clock.past(request.query_params["as_of"]) if "as_of" in request.query_params else now
-        day = Day.of(at, self._lake)
+        day = Day.of(at, self._lake, _root(request.query_params.get(MEMORY)))
         try:
             yield day
         finally:
@@ -170,15 +175,32 @@ class DeskPages:
 
     def page(self, request: Request, template: str, day: Day, status: int = 200, **more: Any) -> Response:
         """Render a page of a day."""
-        pinned = "as_of" in request.query_params
-        own = request.url.path if request.url.path in dict(LINKS) else "/desk"
-        facts = {"page": own, "as_of": day.at, "path": request.url.path} | more
-        at = f"?as_of={iso(day.at)}" if pinned else ""
-        return render(self._templates, request, template, facts, status=status, day=day, pinned=pinned, at=at)
+        memory, path = request.query_params.get(MEMORY), request.url.path
+        moment = {"as_of": iso(day.at)} if "as_of" in request.query_params else {}
+        facts = {"page": path if path in dict(LINKS) else "/desk", "as_of": day.at, "path": path, MEMORY: memory} | more
+        frame = {
+            "day": day,
+            "pinned": bool(moment or memory),
+            "at": _query(moment | ({MEMORY: memory} if memory else {})),
+            "memories": {name: _query(moment | {MEMORY: name}) for name in memories()},
+        }
+        return render(self._templates, request, template, facts, status=status, **frame)
 
     def _decision(self, request: Request, day: Day, replayed: str) -> Response:
         decision = day.decision(request.path_params["name"])
         return self.page(request, "decision.html", day, decision=decision, replayed=replayed)
+
+
+def _root(memory: str | None) -> str | None:
+    """Return the root of a memory by its name; None for the one that the environment names."""
+    roots = memories() if memory else {}
+    if memory and memory not in roots:
+        raise BadInput(MEMORY, f"there is no memory {memory[:40]!r}", choice(memory, list(roots)))
+    return roots[memory] if memory else None
+
+
+def _query(parts: dict[str, str]) -> str:
+    return f"?{urlencode(parts)}" if parts else ""
 
 
 def _sparkline(texts: Sequence[Any]) -> Svg:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from forge.agent.agent import Agent
+from forge.core.clock import Simulated
 from forge.core.tape import Step, Tape
 from forge.memory import Memory
 from forge.model import Answer, Call
@@ -16,7 +17,7 @@ from forge.records import Band, Calibration, Cell, Scenario, render
 from forge.tracking.scores import wilson
 from forge.web import room
 from forge.web.decisions import Decision
-from pitlake.clock import from_micros, iso
+from pitlake.clock import from_micros, instant, iso
 from tests.doors.conftest import small
 from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, turn, wrote
 from tests.web.browsing import BASE, TOKEN, browsing
@@ -170,3 +171,21 @@ def test_the_whole_of_a_long_answer_opens_and_a_short_one_stands_as_it_is():
     assert (first.whole, len(first.answer) < len(long)) == (long, True)
     assert (second.answer, second.whole) == (short, "")
     assert third.whole == "I will look. " * 40
+
+
+def test_another_memory_is_chosen_at_the_desk_and_only_shown(desk, tmp_path, monkeypatch):
+    client, _, _ = desk
+    monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
+    for clock, confidence in ((None, 0.31), (Simulated("april", instant("2024-04-10T12:00:00Z")), 0.87)):
+        memory = Memory(clock=clock)
+        wrote(turn(memory, "s"), "/memory/views/new.md", replace(NEW_VIEW, confidence=confidence), "view")
+        memory.flush()
+        memory.close()
+    live, april = client.get("/desk").text, client.get("/desk?memory=april").text
+    assert ("0.31" in live, "0.87" in live) == (True, False)
+    assert ("0.31" in april, "0.87" in april) == (False, True)
+    assert "backtest april, only shown" in april
+    assert '<a href="/desk?memory=april">april</a>' in live
+    assert 'href="/desk/v/V-001?memory=april"' in april
+    assert "0.87" in client.get("/desk/v/V-001?memory=april").text
+    assert "there is no memory &#39;aprill&#39;; did you mean april?" in client.get("/desk?memory=aprill").text

@@ -122,6 +122,6 @@ def test_the_report_shows_the_noise_of_an_unchanged_repetition(tmp_path):
     for walk in walks:
         run(walk, ground)
     text = page(walks, ground)
-    assert "plain beside plain-again" in text
+    assert "plain and plain-again" in text
     assert "1 Views of the same day and scope differ in confidence by 0.000 on average" in text
     assert "this difference is the noise to compare a masked run with" in text
