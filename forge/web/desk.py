@@ -200,7 +200,7 @@ def _root(memory: str | None) -> str | None:
 
 
 def _query(parts: dict[str, str]) -> str:
-    return f"?{urlencode(parts)}" if parts else ""
+    return "?" + urlencode(parts, safe=":") if parts else ""
 
 
 def _sparkline(texts: Sequence[Any]) -> Svg:
