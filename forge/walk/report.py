@@ -82,7 +82,7 @@ class RunReport:
 
 
 @dataclass(frozen=True)
-class Pair:
+class RunPair:
     """A run beside its masked one or its repetition.
 
     moved: the mean difference in confidence of the Views in both, None without any; both, lone: the number of Views in
@@ -196,7 +196,7 @@ def _brier(judged: list[Settlement]) -> float | None:
     )
 
 
-def _pairs(run_reports: list[RunReport]) -> list[Pair]:
+def _pairs(run_reports: list[RunReport]) -> list[RunPair]:
     """Return each plain run beside its masked one and its repetition."""
     plain = {
         (report.walk.since, report.walk.until): report
@@ -210,5 +210,5 @@ def _pairs(run_reports: list[RunReport]) -> list[Pair]:
             both = report.views.keys() & other.views.keys()
             moved = [abs(report.views[name] - other.views[name]) for name in both]
             lone = len(report.views.keys() ^ other.views.keys())
-            pairs.append(Pair(other, report, sum(moved) / len(moved) if moved else None, len(both), lone))
+            pairs.append(RunPair(other, report, sum(moved) / len(moved) if moved else None, len(both), lone))
     return pairs

@@ -43,7 +43,7 @@ class Unusable(ValueError):
 
 
 @dataclass(frozen=True)
-class Cut:
+class CutAnswer:
     """An answer as it is passed on, what became of its items, and what leads to the next page."""
 
     payload: Envelope
@@ -81,7 +81,7 @@ def cut_answer(
     name: str,
     sightings: Sightings | None = None,
     observed_at: datetime | None = None,
-) -> Cut:
+) -> CutAnswer:
     """Return an MCP tool's answer, as it came over the wire, cut at T.
 
     Args:
@@ -96,11 +96,11 @@ def cut_answer(
         document, has_more = _document(answer, policy.answer)
         cut = cut_document(document, policy, as_of, name=name, sightings=sightings, observed_at=observed_at)
     except Unusable as problem:
-        return Cut(_gated([], [problem.gap], as_of), {problem.gap["type"]: 1})
+        return CutAnswer(_gated([], [problem.gap], as_of), {problem.gap["type"]: 1})
     if not has_more:
         return cut
     gaps = [NO_DATES, *(gap for gap in cut.payload["gaps"] if gap["type"] != "no_data")]
-    return Cut(_gated(cut.payload["data"], gaps, as_of), {**cut.counts, OPAQUE: 1}, cut.following)
+    return CutAnswer(_gated(cut.payload["data"], gaps, as_of), {**cut.counts, OPAQUE: 1}, cut.following)
 
 
 def cut_document(
@@ -111,7 +111,7 @@ def cut_document(
     name: str,
     sightings: Sightings | None = None,
     observed_at: datetime | None = None,
-) -> Cut:
+) -> CutAnswer:
     """Return a JSON answer cut at T. Arguments are those of `cut_answer`. Raises Unusable."""
     try:
         items = list(policy.item_place.items(document))
@@ -127,7 +127,7 @@ def cut_document(
     gaps = [NO_PROOF] if counts[UNDATED] else []
     if not rows and not gaps:
         gaps = [clean_gap("no_data", f"nothing that matches is public as of {iso(as_of)}")]
-    return Cut(_gated(rows, gaps, as_of), dict(counts), policy.pages and policy.pages.place.first(document))
+    return CutAnswer(_gated(rows, gaps, as_of), dict(counts), policy.pages and policy.pages.place.first(document))
 
 
 class _Cutter:

@@ -18,7 +18,7 @@ from referencing import Registry
 from pitlake import __version__, clock
 from pitlake.clock import iso
 from pitlake.errors import BadInput, choice
-from pitlake.proxy.cutting import NOT_ON_TAPE, Cut, receipt
+from pitlake.proxy.cutting import NOT_ON_TAPE, CutAnswer, receipt
 from pitlake.proxy.link import Link
 from pitlake.proxy.policy import ToolPolicy
 from pitlake.proxy.tape import Tape, call_key
@@ -137,13 +137,13 @@ class Proxy:
             cut = await self._ask(name, sent)
         return self._envelope(cut, call_key(name, own), page)
 
-    async def _ask(self, name: str, sent: Mapping[str, Any]) -> Cut:
+    async def _ask(self, name: str, sent: Mapping[str, Any]) -> CutAnswer:
         if self._link is None:
-            return Cut({"data": [], "gaps": [NOT_ON_TAPE]})
+            return CutAnswer({"data": [], "gaps": [NOT_ON_TAPE]})
         asked_at = clock.now()
         return self._tape.add(name, sent, asked_at, await self._link.call(name, sent))
 
-    def _envelope(self, cut: Cut, call: str, page: int) -> dict[str, Any]:
+    def _envelope(self, cut: CutAnswer, call: str, page: int) -> dict[str, Any]:
         cursor = None
         if isinstance(cut.following, str | int) and cut.following not in ("", False):
             cursor = _cursor(page, call, self._tape.policy.sha256, call_key(iso(self._tape.as_of), {}))

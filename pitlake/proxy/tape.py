@@ -17,14 +17,14 @@ from typing import Any, Self
 
 from pitlake import clock
 from pitlake.errors import BadInput
-from pitlake.proxy.cutting import SILENT, Cut, Sightings, cut_answer
+from pitlake.proxy.cutting import SILENT, CutAnswer, Sightings, cut_answer
 from pitlake.proxy.policy import Policy, parse
 
 FORM = 1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class TapedCall:
     """One call. `arguments` are those that were sent, `answer` came back and is None where nothing did."""
 
     tool: str
@@ -54,7 +54,7 @@ class Tape:
         self.tools: list[dict[str, Any]] | None = None
         self._handle = handle
         self._sightings = Sightings()
-        self._cuts: dict[str, list[tuple[Entry, Cut]]] = defaultdict(list)
+        self._cuts: dict[str, list[tuple[TapedCall, CutAnswer]]] = defaultdict(list)
         self._asked: Counter[str] = Counter()
 
     @property
@@ -121,7 +121,7 @@ class Tape:
             self.tools = tools
             self._write({"tools": tools, "listed_at": clock.iso(clock.now())})
 
-    def again(self, tool: str, arguments: Mapping[str, Any]) -> Cut | None:
+    def again(self, tool: str, arguments: Mapping[str, Any]) -> CutAnswer | None:
         """Return what this call was answered with, None where it has to be asked.
 
         A call that was asked several times, since it had failed, fails as often again.
@@ -136,11 +136,13 @@ class Tape:
             return entries[-1][1]
         return None
 
-    def add(self, tool: str, arguments: Mapping[str, Any], asked_at: datetime, answer: Mapping[str, Any] | None) -> Cut:
+    def add(
+        self, tool: str, arguments: Mapping[str, Any], asked_at: datetime, answer: Mapping[str, Any] | None
+    ) -> CutAnswer:
         """Keep an answer that has just come, and return it cut at T. It is on disk when this returns."""
         now = clock.now()
         cut = self._cut(tool, answer, now)
-        entry = Entry(
+        entry = TapedCall(
             tool=tool,
             arguments=arguments,
             asked_at=clock.iso(asked_at),
@@ -153,11 +155,11 @@ class Tape:
         self._asked[entry.key] = len(self._cuts[entry.key])
         return cut
 
-    def _cut(self, tool: str, answer: Mapping[str, Any] | None, observed_at: datetime) -> Cut:
+    def _cut(self, tool: str, answer: Mapping[str, Any] | None, observed_at: datetime) -> CutAnswer:
         if answer is None:
             answer = {"isError": True}
             cut = cut_answer(answer, self.policy.tools[tool], self.as_of, name=self._name(tool))
-            return Cut({**cut.payload, "gaps": [SILENT]}, cut.counts)
+            return CutAnswer({**cut.payload, "gaps": [SILENT]}, cut.counts)
         return cut_answer(
             answer,
             self.policy.tools[tool],
@@ -185,14 +187,14 @@ class Tape:
                 if "tools" in members:
                     self.tools = members["tools"]
                     continue
-                entry = Entry(**members)
+                entry = TapedCall(**members)
                 cut = self._cut(entry.tool, entry.answer, clock.instant(entry.fetched_at))
             except (ValueError, TypeError, KeyError, AttributeError, BadInput):
                 raise BadInput("--tape", f"{self.path} is damaged", "restore it from a copy") from None
             self._cuts[entry.key].append((entry, cut))
 
 
-def _is_good(entry: Entry) -> bool:
+def _is_good(entry: TapedCall) -> bool:
     return entry.answer is not None and not entry.answer.get("isError")
 
 
