@@ -240,7 +240,10 @@ def _sql(dataset: Dataset) -> str:
     columns = ", ".join(("available_at", "available_at_source", "evidence", *names))
     sql = f"SELECT {columns} FROM {dataset.name}{where} ORDER BY {order}"
     call = {"sql": sql, **extra, "max_rows": 20} | ({} if dataset.open_only else {"pit": PIT})
-    gaps = "".join(f"\n- gap `{rule.type}`: {rule.reason}" for rule in dataset.gap_rules)
+    reasons: dict[str, list[str]] = {}
+    for rule in dataset.gap_rules:
+        reasons.setdefault(rule.type, []).append(rule.reason)
+    gaps = "".join(f"\n- gap `{kind}`: {'; '.join(texts)}" for kind, texts in reasons.items())
     return (
         f"### {dataset.name}\n\n{dataset.summary} Tag `{dataset.source_tag}`; shown {shown(dataset)}; "
         f"cited by {dataset.citation}; named by {', '.join(dataset.key)}.\n"
