@@ -198,4 +198,4 @@ def test_where_a_seal_is_impossible_a_session_says_so_and_names_the_alternative(
     with pytest.raises(IsolationUnavailable, match=told) as caught:
         ask()
     assert 'isolation="in_process"' in str(caught.value)
-    assert "gives up" in str(caught.value)
+    assert "no wall around" in str(caught.value)
