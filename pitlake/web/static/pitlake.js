@@ -15,6 +15,7 @@ async function show(address, push) {
     document.title = page.title;
     document.body.replaceWith(page.body);
     if (push) history.pushState(null, "", answer.url);
+    shown = location.pathname + location.search;
     dress();
   } catch {
     location.href = address;
@@ -76,6 +77,10 @@ async function follow() {
   follow();
 }
 
-window.addEventListener("popstate", () => show(location.href, false));
+/* A link to a part of the page fires popstate too: the page stays then, or what the link has unfolded would fold again. */
+let shown = location.pathname + location.search;
+window.addEventListener("popstate", () => {
+  if (location.pathname + location.search !== shown) show(location.href, false);
+});
 dress();
 follow();
