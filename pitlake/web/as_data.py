@@ -13,14 +13,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import jinja2
+import pyarrow as pa
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pitlake.answers.formats import indented
+from pitlake.answers.formats import MEDIA_TYPES, WRITERS, indented
 from pitlake.charts import Svg
 from pitlake.clock import iso
+from pitlake.errors import BadInput
 
 SUFFIX = ".json"
 JSON = "application/json"
@@ -45,6 +47,18 @@ def render(
 def wants_json(request: Request) -> bool:
     """Return whether a request asks for JSON."""
     return bool(request.headers.get("accept", "").split(",")[0].strip() == JSON)
+
+
+def check_form(form: str) -> None:
+    """Refuse a form of file other than CSV and Parquet. Raises BadInput."""
+    if form not in MEDIA_TYPES:
+        raise BadInput("format", f"rows can't be downloaded as {form!r}", f"use {' or '.join(MEDIA_TYPES)}, or .json")
+
+
+def download(table: pa.Table, name: str, form: str) -> Response:
+    """Return rows as a file to download."""
+    headers = {"content-disposition": f'attachment; filename="{name}.{form}"'}
+    return Response(WRITERS[form](table), media_type=MEDIA_TYPES[form], headers=headers)
 
 
 class JsonAddresses:

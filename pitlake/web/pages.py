@@ -20,7 +20,6 @@ from starlette.routing import Route
 
 from pitlake import charts
 from pitlake.answers import receipts
-from pitlake.answers.formats import MEDIA_TYPES, WRITERS
 from pitlake.charts import Svg
 from pitlake.clock import NEW_YORK, iso
 from pitlake.errors import BadInput
@@ -28,7 +27,7 @@ from pitlake.web import address as addresses
 from pitlake.web import compare, formatting, questions
 from pitlake.web import history as histories
 from pitlake.web.address import Address
-from pitlake.web.as_data import render, wants_json
+from pitlake.web.as_data import check_form, download, render, wants_json
 from pitlake.web.company import QUARTER, CompanyView, read_company, span
 from pitlake.web.formatting import Sheet
 from pitlake.web.pool import Pool
@@ -131,16 +130,12 @@ class TimeMachine:
 
     def download(self, request: Request) -> Response:
         """Return every row of a page question as a CSV or Parquet file."""
-        form, media_type = request.path_params["form"], MEDIA_TYPES.get(request.path_params["form"])
-        if media_type is None:
-            raise BadInput("format", f"no page is written as {form!r}", f"use {' or '.join(MEDIA_TYPES)}, or .json")
+        check_form(form := request.path_params["form"])
         view = addresses.parse_address(request.query_params)
         question = questions.get(request.query_params.get("question", ""))
         with self._pool.session(view.as_of) as session:
             result = question.ask(session, session.company(view.ticker).company)
-        name = f"{view.ticker}-{question.name}.{form}"
-        headers = {"content-disposition": f'attachment; filename="{name}"'}
-        return Response(WRITERS[form](result.arrow()), media_type=media_type, headers=headers)
+        return download(result.arrow(), f"{view.ticker}-{question.name}", form)
 
     def keep(self, fields: dict[str, str]) -> str:
         """Store a question's receipt and return its id. Raises the errors of `ask`."""
@@ -190,7 +185,8 @@ class TimeMachine:
 
     def _page(self, request: Request, template: str, view: Address, facts: Mapping[str, Any], **frame: Any) -> Response:
         facts = {"page": template.removesuffix(".html"), "address": view, **facts}
-        return render(self._templates, request, template, facts, **{"sheet": Sheet(view)} | frame)
+        own: dict[str, Any] = {"sheet": Sheet(view), "moment": view.as_of}
+        return render(self._templates, request, template, facts, **own | frame)
 
 
 def _controls(company: CompanyView) -> dict[str, Any]:

@@ -13,13 +13,12 @@ from starlette.routing import Route
 
 from pitlake import charts, clock
 from pitlake.answers import contents
-from pitlake.answers.formats import MEDIA_TYPES, WRITERS
 from pitlake.clock import AVAILABLE_AT, iso
 from pitlake.contract import Dataset
 from pitlake.errors import BadInput, choice
 from pitlake.lake.tables.query import columns
 from pitlake.lake.tables.query import quoted as identifier
-from pitlake.web.as_data import render
+from pitlake.web.as_data import check_form, download, render
 from pitlake.web.pool import Pool
 
 if TYPE_CHECKING:
@@ -95,9 +94,9 @@ class Tables:
         as_of = _as_of(request.query_params)
         with self._pool.session(as_of, None) as session:
             holdings = [holding for holding in contents.holdings(session) if holding.rows]
-            titles = {name: contract.title for name, contract in session.contracts.items()}
+            titles = {holding.dataset: session.contracts[holding.dataset].title for holding in holdings}
         facts = {"page": "tables", "as_of": as_of, "holdings": holdings, "titles": titles}
-        return render(self._templates, request, "tables.html", facts)
+        return render(self._templates, request, "tables.html", facts, moment=as_of)
 
     def table(self, request: Request) -> Response:
         """Show the newest rows of a dataset at T, and a chart of one column of one entity."""
@@ -109,7 +108,7 @@ class Tables:
         rows = [dict(zip(result.columns, row, strict=True)) for row in result.rows()]
         facts = {
             "page": "table",
-            "address_of_table": address,
+            "table": address,
             "columns": _in_order(address.contract, result.columns),
             "rows": rows,
             "count": count,
@@ -121,14 +120,11 @@ class Tables:
 
     def download(self, request: Request) -> Response:
         """Return every row of the page as a CSV or Parquet file."""
-        form = request.path_params["form"]
-        if form not in MEDIA_TYPES:
-            raise BadInput("format", f"no table is written as {form!r}", f"use {' or '.join(MEDIA_TYPES)}, or .json")
+        check_form(form := request.path_params["form"])
         with self._session(request) as session:
             address = _address(session, request.query_params)
             table = session.sql(*address.sql()).arrow()
-        headers = {"content-disposition": f'attachment; filename="{address.contract.name}.{form}"'}
-        return Response(WRITERS[form](table), media_type=MEDIA_TYPES[form], headers=headers)
+        return download(table, address.contract.name, form)
 
     def row(self, request: Request) -> Response:
         """Show every revision of a row that was public at T, newest first."""
@@ -142,9 +138,9 @@ class Tables:
             sql = f"SELECT * FROM {view} WHERE {same} ORDER BY {AVAILABLE_AT} DESC LIMIT {MOST_ROWS}"
             result = session.sql(sql, list(key.values()))
         rows = [dict(zip(result.columns, row, strict=True)) for row in result.rows()]
-        facts = {"page": "row", "address_of_table": address, "key": key, "rows": rows}
+        facts = {"page": "row", "table": address, "key": key, "rows": rows}
         facts["columns"] = _in_order(contract, result.columns)
-        return render(self._templates, request, "row.html", facts, cell=_cell)
+        return render(self._templates, request, "row.html", facts, cell=_cell, moment=address.as_of, most=MOST_ROWS)
 
     def _session(self, request: Request) -> Any:
         name = request.query_params.get("dataset", "")

@@ -93,7 +93,7 @@ def test_every_row_of_a_question_comes_as_a_file(client, root, form):
 def test_a_file_of_another_kind_is_refused(client):
     answer = client.get(HERE.url("/ask.xlsx", question="filings"))
     assert answer.status_code == 400
-    assert "no page is written as &#39;xlsx&#39;; use csv or parquet" in answer.text
+    assert "rows can&#39;t be downloaded as &#39;xlsx&#39;; use csv or parquet" in answer.text
 
 
 def test_pages_of_the_desk_are_json_without_what_runs_it(client, tmp_path, monkeypatch):

@@ -46,6 +46,7 @@ def test_the_tables_of_t_are_listed_and_no_other(client):
     assert {"estimates", "news"} <= names
     before = client.get("/tables.json", params={"as_of": "2024-01-01T00:00:00Z"}).json()["holdings"]
     assert "estimates" not in {holding["dataset"] for holding in before}
+    assert "estimates" not in client.get("/tables.json", params={"as_of": "2024-01-01T00:00:00Z"}).text
 
 
 def test_a_mounted_table_shows_the_newest_rows_of_t_and_nothing_later(client):
