@@ -135,7 +135,7 @@ def concluded(
         outcome = refusal
     notes: list[str] = []
 
-    def told(what: str, problem: Exception) -> None:
+    def report_problem(what: str, problem: Exception) -> None:
         version = None if isinstance(outcome, CheckFailed) else outcome.version
         stands = "nothing is published" if version is None else f"version {version} is published"
         notes.append(f"{stage.dataset.name}: {stands}, but {what}: {type(problem).__name__}: {problem}")
@@ -144,14 +144,14 @@ def concluded(
     try:
         report = _reported(stage, outcome, read_clock, audits)
     except Exception as problem:  # noqa: BLE001 - see above
-        told("not all of it can be reported", problem)
+        report_problem("not all of it can be reported", problem)
         checks = () if isinstance(outcome, CheckFailed) else outcome.checks
         empty = staged_schema(stage.dataset).empty_table()
         report = RunReport(dataset=stage.dataset.name, outcome=outcome, checks=checks, gaps={}, preview=empty)
     try:
         lake.keep_check_report(check_report(report, stage.run_id))
     except Exception as problem:  # noqa: BLE001 - see above
-        told("its check results can't be stored", problem)
+        report_problem("its check results can't be stored", problem)
     return replace(report, notes=tuple(notes))
 
 

@@ -64,7 +64,7 @@ def run(size: dict[str, int] = biglake.SMALL, days: int = 40, root: Path | None 
 
 
 def trading_closes(days: int) -> Iterator[datetime]:
-    """Half an hour after the exchange's close, on so many of its sessions."""
+    """Return instants half an hour after the close of the exchange, one for each session."""
     day, left = FIRST, days
     while left:
         if (session := exchange_session(day)) is not None:

@@ -33,8 +33,11 @@ OURS = frozenset(
 def evidence_of(run: RunFacts, record: Record, *parts: Any, content: Any = None) -> str:
     """Return the evidence of a record: the address of the request, the hash of its content, and its name.
 
-    It does not depend on the rest of the answer or on the time of the request. parts: the name, complete in its
-    dataset. told: its content, if that is not all of the record but OURS.
+    It does not depend on the rest of the answer or on the time of the request.
+
+    Args:
+        parts: The name, which must be unique in its dataset.
+        content: What is hashed (default: the record without the fields in OURS).
     """
     again = (f"again-{record[TWICE]}",) if TWICE in record else ()
     name = "/".join("" if part is None else str(part) for part in (*parts, *again))
