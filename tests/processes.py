@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from pkgutil import resolve_name
@@ -66,6 +67,16 @@ def ended(process: psutil.Process) -> bool:
 def running(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
     """Those that still run."""
     return [process for process in processes if not ended(process)]
+
+
+def children_with(word: str, pid: int | None = None) -> list[psutil.Process]:
+    """Return the running children of a process, this one unless said otherwise, whose command line holds a word."""
+    children = []
+    for child in psutil.Process(pid).children():
+        with suppress(psutil.NoSuchProcess):
+            if word in " ".join(child.cmdline()):
+                children.append(child)
+    return children
 
 
 def wait_for_end(processes: Iterable[psutil.Process]) -> None:

@@ -9,7 +9,6 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 
-import psutil
 import pytest
 import requests
 
@@ -18,6 +17,7 @@ from pitlake.mcp import lanes
 from pitlake.mcp.query_service import LIMITS, ServiceQuestion
 from tests.doors.conftest import AS_OF
 from tests.doors.mcp_client import ALL_NEWS, COMMAND, EVERY_TOOL, ROOT, ask, http, service, stdio, talk
+from tests.processes import children_with
 
 pytestmark = pytest.mark.slow
 
@@ -132,9 +132,8 @@ def test_hostile_clients_over_http_hold_up_no_quick_one(lake):
         assert max(waits) < 5 + 10 * alone
         assert not all(one.done() for one in slow)
         opened.close()
-        for one in psutil.process_iter():
-            if one.ppid() == os.getpid() and str(port) in one.cmdline():
-                one.kill()
+        for server in children_with(str(port)):
+            server.kill()
 
 
 def test_a_question_that_is_slow_at_first_is_answered_in_the_slow_lane(lake, monkeypatch):

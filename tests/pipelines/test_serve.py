@@ -25,6 +25,7 @@ from pitlake.lake.lake import Lake
 from resources.lake import LakeResource
 from resources.postgres import Postgres, postgres, programs
 from resources.settings import ExtractionSettings
+from tests.processes import children_with
 from tests.toys import TOY, ToyResource, between, stored
 
 pytestmark = [
@@ -131,7 +132,7 @@ def test_forge_s_journal_is_in_postgres_unless_it_was_begun_elsewhere(monkeypatc
 
 def dagsters(pid):
     """The processes that stay: webserver and daemon."""
-    return [child for child in psutil.Process(pid).children() if "dagster" in " ".join(child.cmdline())]
+    return children_with("dagster", pid)
 
 
 def wait_for_daemons(url, running):

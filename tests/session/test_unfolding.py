@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 
 import anyio
-import psutil
 import pytest
 from mcp import Client, StdioServerParameters
 
@@ -13,6 +12,7 @@ from pitlake.errors import LimitExceeded, QueryFailed
 from pitlake.lake import Lake
 from pitlake.session import Limits
 from tests.doors.conftest import AS_OF, news, publish
+from tests.processes import children_with
 
 ROOT = Path(__file__).resolve().parents[2]
 MIB = 1 << 20
@@ -113,7 +113,7 @@ def test_no_answer_takes_the_server_s_memory(tmp_path, names):
     async def conversation():
         async with Client(StdioServerParameters(command=sys.executable, args=order, env=environment)) as client:
             await client.call_tool("query", {"sql": "SELECT count(*) AS n FROM news"})
-            (server,) = (one for one in psutil.Process().children() if AS_OF in one.cmdline())
+            (server,) = children_with(AS_OF)
             start, most = high_water(server.pid), {}
             for name in names:
                 told = await client.call_tool("query", {"sql": HOSTILE[name], "max_rows": 1000})
