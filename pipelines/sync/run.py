@@ -18,6 +18,7 @@ from pipelines.sync.edgar import EdgarSync
 from pipelines.sync.progress import Progress
 from pipelines.sync.upkeep import Upkeep
 from pitlake import clock
+from pitlake.cli import render
 from pitlake.errors import BadInput, LakeNotFound, SourceError
 from pitlake.lake.lake import Lake
 from pitlake.lake.storage.watch_list import WatchList
@@ -114,7 +115,9 @@ def _watched(lake: Lake, choice: Asked) -> WatchList:
 def _plan(lake: Lake, watched: WatchList, due: Sequence[sources.Step]) -> list[str]:
     names = ", ".join(watched.tickers[:8]) + (", …" if len(watched.tickers) > len(watched.tickers[:8]) else "")
     since = f" since {watched.since}" if watched.since else ""
-    lines = [f"plan: {len(watched.companies)} companies{f' ({names})' if names else ''}{since}"]
+    lines = [
+        f"plan: {render.count(len(watched.companies), 'company', 'companies')}{f' ({names})' if names else ''}{since}"
+    ]
     for path in watched.archives:
         size = Path(path).stat().st_size
         minutes = size / BULK_BYTES_A_MINUTE

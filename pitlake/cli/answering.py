@@ -54,7 +54,7 @@ def deliver_answer(
         render.deliver(text(result.arrow(), Provenance.of(session, result, query), session.as_of), output)
     else:
         render.write(result.arrow(), form, output)
-    render.say(f"{door(session)}, {len(result)} rows")
+    render.say(f"{door(session)}, {render.count(len(result), 'row')}")
     for note in result.notes:
         render.say(note)
     for dataset, columns in result.hindsight.items():

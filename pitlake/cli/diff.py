@@ -68,4 +68,4 @@ def command(
     render.write(pa.Table.from_pylist([count.plain() for count in counts], schema=SCHEMA), form, output)
     for note in notes:
         render.say(note)
-    render.say(f"public after {since} and by {as_of}, {len(counts)} datasets")
+    render.say(f"public after {since} and by {as_of}, {render.count(len(counts), 'dataset')}")

@@ -35,4 +35,5 @@ def command(viewpoint: "Viewpoint", target: str, datasets: tuple[str, ...], revi
     with opened(viewpoint, datasets) as session, working("writing"):
         tables = export(session, target, revisions=revisions)
     rows = sum(table.rows for table in tables)
-    render.say(f"{rows:,} rows in {len(tables)} tables below {target}; the table {RECEIPT} records the question")
+    counts = f"{render.count(rows, 'row')} in {render.count(len(tables), 'table')}"
+    render.say(f"{counts} below {target}; the table {RECEIPT} records the question")

@@ -86,16 +86,18 @@ def _role(done: "Mounted", column: str) -> str:
 
 def _sentences(done: "Mounted") -> list[str]:
     name, gaps = done.mount.name, sum(done.gaps.values())
-    counts = f"{done.rows:,} rows read, {done.published:,} new, {done.unchanged:,} unchanged, {gaps:,} gaps"
+    read, missing = render.count(done.rows, "row"), render.count(gaps, "gap")
+    counts = f"{read} read, {done.published:,} new, {done.unchanged:,} unchanged, {missing}"
     lines = [f"{name}: {counts}; version {done.version}"]
     if not done.mount.available_at:
         lines.append(f"{name} does not say when its rows became known, so each is known from its first mount on")
     if done.revisions:
-        since = "were missing or different at an earlier mount, so they are known from this mount on"
-        lines.append(f"{done.revisions:,} of the new rows {since}")
-    lines += [f"{count:,} rows are gaps: {reason}" for reason, count in done.gaps.items()]
+        revisions = render.count(done.revisions, "new row")
+        lines.append(f"{revisions}: missing or different at an earlier mount, so known from this mount on")
+    lines += [f"{render.count(rows, 'gap')}: {reason}" for reason, rows in done.gaps.items()]
     if done.deleted:
-        lines.append(f"{done.deleted:,} rows are no longer in the table; the lake keeps them and records gaps")
+        deleted = render.count(done.deleted, "row")
+        lines.append(f"{deleted} gone from the table since an earlier mount: kept in the lake, and recorded as gaps")
     if done.left_out:
         lines.append(f"left out, since the contract does not list them: {', '.join(done.left_out)}")
     if done.is_new:

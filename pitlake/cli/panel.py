@@ -89,7 +89,8 @@ def command(
     render.write(panel.arrow(), form, output)
     table = panel.arrow()
     values = sum(len(table) - table[name].null_count for name in question.fields)
-    render.say(f"{len(panel)} rows, {values} of {len(panel) * len(question.fields)} values were public")
+    cells = len(panel) * len(question.fields)
+    render.say(f"{render.count(len(panel), 'row')}, {values:,} of {render.count(cells, 'value')} public")
     for note in panel.notes:
         render.say(note)
 

@@ -27,6 +27,11 @@ GUTTER = 3  # between two columns
 PROOF = ("id", "available_at_source", "evidence")
 
 
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun, such as "1 row" or "1,200 rows"."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
 def check_target(form: str, target: Path | None) -> None:
     """Refuse a target that can't be written, before any work is done."""
     if form == "parquet" and target is None and sys.stdout.isatty():
@@ -53,7 +58,7 @@ def write(table: "pa.Table", form: str, target: Path | None) -> None:
         raise BadInput("--format", f"{form} can't hold this result ({problem})", next_step) from None
     deliver(content, target)
     if form == "table" and table.num_rows > ROWS_IN_TABLE:
-        say(f"shown: {ROWS_IN_TABLE} of {table.num_rows} rows; --format csv or json writes them all")
+        say(f"shown: {ROWS_IN_TABLE} of {table.num_rows:,} rows; --format csv or json writes them all")
 
 
 def deliver(content: bytes, target: Path | None) -> None:

@@ -30,4 +30,4 @@ def command(receipt: str, lake: str | None, isolation: Any, form: str, output: P
     with working("asking again"):
         result = receipts.replay(found_receipt, lake, isolation=isolation)
     render.write(result.arrow(), form, output)
-    render.say(f"the same answer: {len(result)} rows, sha256 {found_receipt.result_sha256}")
+    render.say(f"the same answer: {render.count(len(result), 'row')}, sha256 {found_receipt.result_sha256}")

@@ -39,7 +39,7 @@ def test_a_sync_fills_a_lake_that_is_asked_as_of_any_instant(sync, edgar, lake):
 def test_the_plan_comes_first_and_says_what_is_skipped_and_why(sync, edgar):
     done = sync("--tickers", "TKA", "--since", "2016")
     lines = done.err.splitlines()
-    assert lines[0] == "plan: 1 companies (TKA) since 2016-01-01"
+    assert lines[0] == "plan: 1 company (TKA) since 2016-01-01"
     assert "requests" in lines[1]
     assert "minutes" in lines[1]
     assert any("alfred: skipped; set FRED_API_KEY to use it" in line for line in lines)
