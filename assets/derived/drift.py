@@ -59,10 +59,11 @@ def measure(feed: Feed, scope: Scope, client: HttpClient, lake: Lake) -> list[Fi
         captures, refusal = collect_unit(feed, unit, client.fetch)
         if refusal is None:
             polled |= {capture.location for capture in captures}
+        observed_at = clock.now()
         run = RunFacts(
-            observed_at=clock.now(),
+            observed_at=observed_at,
             as_accepted=lake.filings_count_from == ACCEPTANCE,
-            releases=releases,
+            releases=releases.at(observed_at),
             statements=statements,
             splits=splits,
         )

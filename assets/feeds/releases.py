@@ -1,7 +1,8 @@
 """The releases of filings that the lake knows, which date facts, search hits and earnings.
 
-They are read lazily from the lake's reports and sec_filings, for one company or ticker at a time. The earliest revision
-counts, because every one is dated by a rule that is never early. Nothing is written here.
+They are read lazily from the lake's reports and sec_filings, for one company or ticker at a time. Of the statements
+that the lake had observed by then the earliest counts, because every one is dated by a rule that is never early.
+Nothing is written here.
 """
 
 from collections import defaultdict
@@ -35,12 +36,15 @@ OF_TICKER = "{company} AND form_type = '8-K' AND len(list_filter(items, lambda x
 
 
 class Filing(NamedTuple):
-    """A filing in the lake: its acceptance, and further facts about its release."""
+    """A statement of the lake about a filing: its acceptance, further facts about its release, and when it was first
+    observed.
+    """
 
     accepted: Dated
     form_type: str | None
     filing_date: date | None
     as_accepted: bool
+    observed_at: datetime
 
     def release(self, filing_date: date | None) -> Release:
         """Return the filing's release, by its own filing date, otherwise by the given one."""
@@ -54,40 +58,26 @@ class LakeReleases:
     def __init__(self, lake: Lake) -> None:
         self._lake = lake
         self._snapshot: Snapshot | None = None
-        self._of_cik = lru_cache(COMPANIES_REMEMBERED)(lambda cik: self._filings(OF_CIK, cik))
-        self._earnings = lru_cache(COMPANIES_REMEMBERED)(self._releases)
+        self.of_cik = lru_cache(COMPANIES_REMEMBERED)(lambda cik: self._filings(OF_CIK, cik))
+        self.of_ticker = lru_cache(COMPANIES_REMEMBERED)(lambda ticker: self._filings(OF_TICKER, ticker))
 
-    def release(self, accession_no: str, cik: str, filing_date: date | None = None) -> Release | None:
-        """Return when EDGAR released a filing of that CIK (10 digits); None if the lake does not know it.
+    def at(self, observed_at: datetime) -> "ReleasesAt":
+        """Return the releases as the lake knew them at an observation."""
+        return ReleasesAt(self, observed_at)
 
-        filing_date: the caller's, used if the lake has none.
-        """
-        filing = self._of_cik(cik).get(accession_no)
-        return filing and filing.release(filing_date)
+    def of_companies(self, ciks: Sequence[str], observed_at: datetime) -> "KnownReleases":
+        """Return the releases of all filings of many companies, as known at an observation and read at once."""
+        filings_of_ciks = self._statements(OF_CIKS, {"ciks": list(ciks)}, by="cik")
+        return KnownReleases(
+            {
+                cik: {number: _known_at(filings, observed_at) for number, filings in numbers.items()}
+                for cik, numbers in filings_of_ciks.items()
+            }
+        )
 
-    def of_companies(self, ciks: Sequence[str]) -> "KnownReleases":
-        """Return the releases of all filings of many companies, read at once."""
-        return KnownReleases({cik: dict(filings) for cik, filings in self._of_ciks(ciks).items()})
-
-    def __call__(self, ticker: str, day: date) -> datetime | None:
-        """Return the release of the ticker's 8-K with item 2.02 accepted on that New York day; the last one if there
-        are several.
-        """
-        return self._earnings(ticker).get(day)
-
-    def _releases(self, ticker: str) -> Mapping[date, datetime]:
-        last: dict[date, datetime] = {}
-        for filing in self._filings(OF_TICKER, ticker).values():
-            day, at = new_york_day(filing.accepted.instant), filing.release(None).at
-            last[day] = max(at, last.get(day, at))
-        return last
-
-    def _filings(self, question: str, cik: str) -> dict[str, Filing]:
+    def _filings(self, question: str, cik: str) -> Mapping[str, Sequence[Filing]]:
         ciks = Tickers(self._lake_version()).resolve(cik, None).ciks if question is OF_TICKER else ()
-        return self._known(question, {"asked": cik, "ciks": list(ciks)}).get("", {})
-
-    def _of_ciks(self, ciks: Sequence[str]) -> dict[str, dict[str, Filing]]:
-        return self._known(OF_CIKS, {"ciks": list(ciks)}, by="cik")
+        return self._statements(question, {"asked": cik, "ciks": list(ciks)}).get("", {})
 
     def _lake_version(self) -> Snapshot:
         if self._snapshot is None:
@@ -97,12 +87,12 @@ class LakeReleases:
                 self._snapshot = Snapshot(0)
         return self._snapshot
 
-    def _known(self, question: str, values: Mapping[str, Any], by: str = "''") -> dict[str, dict[str, Filing]]:
-        """Return filings by a column and accession number, from every dataset with acceptances: per filing the
-        statement with a filing date, otherwise the earliest.
-        """
+    def _statements(
+        self, question: str, values: Mapping[str, Any], by: str = "''"
+    ) -> Mapping[str, Mapping[str, Sequence[Filing]]]:
+        """Return statements by a column and accession number, from every dataset with acceptances."""
         snapshot = self._lake_version()
-        filings: defaultdict[str, dict[str, Filing]] = defaultdict(dict)
+        filings: defaultdict[str, defaultdict[str, list[Filing]]] = defaultdict(lambda: defaultdict(list))
         for dataset, (facts, earnings) in FILED.items():
             files = snapshot.files(dataset)
             if not files:
@@ -111,18 +101,47 @@ class LakeReleases:
             accepted, rule, filing_date = facts.split(", ")
             whose = question.format(earnings=earnings, company=COMPANY[dataset])
             sql = f"""
-                SELECT DISTINCT {by}, accession_no, epoch_us({accepted}), {rule}, form_type, {filing_date}, release_rule
-                FROM {reading(files)} WHERE {whose}"""
+                SELECT {by}, accession_no, epoch_us({accepted}), {rule}, form_type, {filing_date}, release_rule,
+                    epoch_us(min(observed_at))
+                FROM {reading(files)} WHERE {whose} GROUP BY ALL"""
             params = {name: value for name, value in values.items() if f"${name}" in sql}
             with calculator() as connection:
-                for group, number, at, acceptance_rule, form_type, day, released_by in connection.sql(
+                for group, number, at, acceptance_rule, form_type, day, released_by, observed in connection.sql(
                     sql, params=params
                 ).fetchall():
                     accepted_at = Dated(from_micros(at), acceptance_rule)
-                    filing = Filing(accepted_at, form_type, day, released_by == BY_ACCEPTANCE)
-                    of_group = filings[group]
-                    of_group[number] = min(filing, of_group.get(number, filing), key=_order)
+                    filings[group][number].append(
+                        Filing(accepted_at, form_type, day, released_by == BY_ACCEPTANCE, from_micros(observed))
+                    )
         return filings
+
+
+class ReleasesAt:
+    """The releases of a lake as they were known at an observation.
+
+    A lake that is filled from captures has observed more by then than the one that took them.
+    """
+
+    def __init__(self, releases: LakeReleases, observed_at: datetime) -> None:
+        self._releases, self._observed_at = releases, observed_at
+
+    def release(self, accession_no: str, cik: str, filing_date: date | None = None) -> Release | None:
+        """Return when EDGAR released a filing of that CIK (10 digits); None if the lake does not know it, or if that
+        lies after the observation.
+
+        filing_date: the caller's, used if the lake has none.
+        """
+        filings = self._releases.of_cik(cik).get(accession_no)
+        release = _known_at(filings, self._observed_at).release(filing_date) if filings else None
+        return None if release is None or release.at > self._observed_at else release
+
+    def __call__(self, ticker: str, day: date) -> datetime | None:
+        """Return the release of the ticker's 8-K with item 2.02 accepted on that New York day; the last one if there
+        are several.
+        """
+        filings = (_known_at(filings, self._observed_at) for filings in self._releases.of_ticker(ticker).values())
+        released = (filing.release(None).at for filing in filings if new_york_day(filing.accepted.instant) == day)
+        return max((at for at in released if at <= self._observed_at), default=None)
 
 
 @dataclass(frozen=True)
@@ -145,5 +164,15 @@ class KnownReleases:
         return None
 
 
-def _order(filing: Filing) -> tuple[bool, datetime]:
-    return filing.filing_date is None, filing.release(None).at
+def _known_at(filings: Sequence[Filing], observed_at: datetime) -> Filing:
+    """Return the statement with a filing date, otherwise the earliest, of those observed by then; if there are none,
+    of those observed first.
+    """
+    return min(
+        filings,
+        key=lambda filing: (
+            max(filing.observed_at, observed_at),
+            filing.filing_date is None,
+            filing.release(None).at,
+        ),
+    )

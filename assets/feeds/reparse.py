@@ -57,7 +57,7 @@ def reparse(feed: Feed, run_id: str, lake: Lake, store: CaptureStore) -> Differe
         run = RunFacts(
             observed_at=until,
             as_accepted=lake.filings_count_from == ACCEPTANCE,
-            releases=LakeReleases(lake),
+            releases=LakeReleases(lake).at(until),
             statements=LakeStatements(lake),
             splits=LakeSplits(lake),
             earlier=earlier_captures(feed.provider, store),

@@ -61,7 +61,12 @@ def run_feed(
     read = read_by(lake, dataset.name, client.store)
     rounds, newest = unread_rounds(feed, units, client.store, read)
     last = max(map(taken_at, newest.values()), default=0) if client.mode == "replay" else FOREVER
-    run = _Run(feed, scope, client.store, lake, run_id, releases or LakeReleases(lake), audits)
+    lake_releases = LakeReleases(lake)
+
+    def releases_at(observed_at: datetime) -> Releases:
+        return lake_releases.at(observed_at) if releases is None else releases
+
+    run = _Run(feed, scope, client.store, lake, run_id, releases_at, audits)
     reports = [run.replayed(states) for states in _but_the_last(rounds, last)]
     reports.append(run.publish(units, client.fetch, client.mode, observed_at))
     run.read |= set(newest.values()) - read
@@ -77,7 +82,7 @@ def run_once(
 
     Raises the errors of `run_feed`.
     """
-    run = _Run(feed, scope, client.store, lake, run_id, LakeReleases(lake), audits)
+    run = _Run(feed, scope, client.store, lake, run_id, LakeReleases(lake).at, audits)
     return run.publish(feed.units(scope), client.fetch, client.mode, None)
 
 
@@ -106,11 +111,11 @@ class _Run:
         store: CaptureStore,
         lake: Lake,
         run_id: str,
-        releases: Releases,
+        releases_at: Callable[[datetime], Releases],
         audits: Sequence[Audit],
     ) -> None:
         self._feed, self._scope, self._store, self._lake, self._run_id = feed, scope, store, lake, run_id
-        self._releases, self._audits = releases, audits
+        self._releases_at, self._audits = releases_at, audits
         self._facts: dict[str, Any] = {}
         self.read: set[str] = set()
 
@@ -157,10 +162,11 @@ class _Run:
                     elif refusal is not None and mode != "replay":
                         seen.at(read_clock())
                     seen.at(*(capture.fetched_at for capture in captures))
+                    observed = read_clock() if at or mode != "replay" else _answered(captures, read_clock())
                     run = RunFacts(
-                        observed_at=read_clock() if at or mode != "replay" else _answered(captures, read_clock()),
+                        observed_at=observed,
                         as_accepted=lake.filings_count_from == ACCEPTANCE,
-                        releases=self._releases,
+                        releases=self._releases_at(observed),
                         statements=statements,
                         splits=splits,
                         earlier=earlier_captures(feed.provider, store),

@@ -124,7 +124,7 @@ class BulkSync:
         """Give a batch to the processes."""
         ciks, observed_at = list(batch), self._lake.now()
         facts = archive.kind == "companyfacts"
-        releases = LakeReleases(self._lake).of_companies(ciks) if facts else None
+        releases = LakeReleases(self._lake).of_companies(ciks, observed_at) if facts else None
         statements: defaultdict[str, list[dict[str, object]]] = defaultdict(list)
         if not facts:
             for statement in LakeStatements(self._lake)(get("sec_filings"), "cik", ciks):

@@ -71,6 +71,10 @@ def claims_count_after_the_last_revision(patch):
     patch.setattr(RowFindings, "apply_polls", lambda self, observations: None)
 
 
+def earlier_observations_are_forgotten(patch):
+    patch.setattr(EarlierObservations, "of_rows", lambda self, *_: np.full(self._staged.rows.num_rows, polls.NEVER))
+
+
 def gaps_keep_their_records_dates(patch):
     patch.setattr(EarlierObservations, "of_gaps", lambda self, positions: np.zeros(len(positions), bool))
 
@@ -94,6 +98,7 @@ def vectors_are_dated_by_their_article(patch):
 
 MUTANTS = {
     claims_count_after_the_last_revision: ("a text appears", "a text claims to be older than a look"),
+    earlier_observations_are_forgotten: ("a text appears", "and than one that found nothing new"),
     gaps_keep_their_records_dates: ("an article is blanked",),
     polls_are_not_written: ("and than one that found nothing new",),
     the_key_holds_the_amount: ("a dividend's amount is corrected",),
@@ -144,6 +149,17 @@ def test_a_lake_that_is_filled_from_captures_shows_no_more_than_the_live_one(tmp
 def test_a_weaker_rule_of_replays_is_caught(tmp_path, monkeypatch, mutant):
     mutant(monkeypatch)
     assert outside_answers(tmp_path).mismatches != []
+
+
+@pytest.mark.parametrize(
+    ("seed", "number"),
+    [
+        pytest.param(1, 1156, id="an acceptance is stated earlier later on"),
+        pytest.param(3, 1157, id="an acceptance lies after the look at its facts"),
+    ],
+)
+def test_a_replay_dates_facts_by_the_acceptances_of_their_time(tmp_path, seed, number):
+    assert judge.judged(lived(seed, frozenset({("edgar", number)})), tmp_path / "lake", NEVER).mismatches == []
 
 
 def test_histories_are_a_function_of_their_seed_and_of_nothing_else_that_lives():

@@ -3,9 +3,11 @@
 import json
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timezone
+from datetime import date, datetime, timedelta, timezone
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assets.derived import names
 from assets.edgar import Release
@@ -16,9 +18,11 @@ from assets.external.sec_edgar.sec_filings import PARSERS as FILING_PARSERS
 from assets.external.sec_edgar.sec_fulltext_hits import FEED as HITS
 from assets.external.sec_edgar.sec_fulltext_hits import PARSERS as HIT_PARSERS
 from assets.extraction import Gap, Row, RunFacts
+from assets.feeds.dating import Dated
 from assets.feeds.feed import Scope
-from assets.feeds.releases import LakeReleases
+from assets.feeds.releases import Filing, LakeReleases, _known_at
 from assets.feeds.runs import collect_unit, outcomes, run_feed
+from pitlake import clock
 from pitlake.errors import BadInput, Unreadable
 from pitlake.lake.lake import Lake
 from pitlake.session import connect
@@ -424,7 +428,7 @@ def test_a_restatement_is_seen_from_its_acceptance_on_and_not_before(lake):
 
 
 def test_the_lake_knows_acceptances_and_releases_of_earnings(lake):
-    known = LakeReleases(lake)
+    known = LakeReleases(lake).at(clock.now())
     assert known.release(TEN_K, CIK) == (at("2024-02-23T13:05:41"), "filing_date", at("2024-02-23T13:05:41"))
     assert known.release(TEN_K, "0000000001") is None
     assert known("NOG", date(2024, 2, 22)) == at("2024-02-22T21:15:03")
@@ -432,4 +436,27 @@ def test_the_lake_knows_acceptances_and_releases_of_earnings(lake):
 
 
 def test_a_lake_that_is_not_there_knows_nothing(tmp_path):
-    assert LakeReleases(Lake(tmp_path / "none")).release(TEN_K, CIK) is None
+    assert LakeReleases(Lake(tmp_path / "none")).at(FETCHED).release(TEN_K, CIK) is None
+
+
+def test_a_release_after_the_observation_is_not_known_at_it(lake):
+    accepted, microsecond = at("2024-02-23T13:05:41"), timedelta(microseconds=1)
+    before, at_release = (LakeReleases(lake).at(moment) for moment in (accepted - microsecond, accepted))
+    assert before.release(TEN_K, CIK) is None
+    assert at_release.release(TEN_K, CIK).at == accepted
+    evening = at("2024-02-22T21:15:03")
+    assert LakeReleases(lake).at(evening - microsecond)("NOG", date(2024, 2, 22)) is None
+    assert LakeReleases(lake).at(evening)("NOG", date(2024, 2, 22)) == evening
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, unique=True), st.integers(0, 5))
+def test_a_filing_is_dated_by_what_was_observed_by_then(statements, now):
+    start = at("2024-02-23T13:05:41")
+    instants = [start + timedelta(days=day) for day in range(6)]
+    filings = [
+        Filing(Dated(instants[accepted], "sgml"), "8-K", None, as_accepted=True, observed_at=instants[observed])
+        for accepted, observed in statements
+    ]
+    first = min(observed for _, observed in statements)
+    accepted = min(accepted for accepted, observed in statements if observed <= max(now, first))
+    assert _known_at(filings, instants[now]).accepted.instant == instants[accepted]
