@@ -1,8 +1,8 @@
 """The releases of filings that the lake knows, which date facts, search hits and earnings.
 
-They are read lazily from the lake's reports and sec_filings, for one company or ticker at a time. Of the statements
-that the lake had observed by then the earliest counts, because every one is dated by a rule that is never early.
-Nothing is written here.
+They are read lazily from the lake's reports and sec_filings, for one company or ticker at a time. The earliest statement
+observed before the question's instant counts, because every statement is dated by a rule that is never early. Nothing
+is written here.
 """
 
 from collections import defaultdict
@@ -119,7 +119,7 @@ class LakeReleases:
 class ReleasesAt:
     """The releases of a lake as they were known at an observation.
 
-    A lake that is filled from captures has observed more by then than the one that took them.
+    A lake that is filled from captures has statements that were observed later than the record to be dated.
     """
 
     def __init__(self, releases: LakeReleases, observed_at: datetime) -> None:
@@ -165,8 +165,8 @@ class KnownReleases:
 
 
 def _known_at(filings: Sequence[Filing], observed_at: datetime) -> Filing:
-    """Return the statement with a filing date, otherwise the earliest, of those observed by then; if there are none,
-    of those observed first.
+    """Return the statement with a filing date, otherwise the earliest, among those observed up to an instant, or else
+    among those observed first.
     """
     return min(
         filings,

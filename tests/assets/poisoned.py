@@ -31,7 +31,13 @@ from tests.toys import OBSERVED, stored
 Record = dict[str, Any]
 DAYS = [date(2024, 5, day) for day in (1, 2, 3)]
 SECRET = "daily_stock"
-HIDDEN = ['{"daily_stock": 5.1}', '[{"a": {"Session_Macro": "x"}}]', "[" * 300, '{"a": "{\\"daily_return\\": 1}"}']
+# Each is written with a number, so that two of them are no two contents of one record.
+HIDDEN = [
+    '{"daily_stock": %d}',
+    '[{"a": {"Session_Macro": %d}}]',
+    "[" * 300 + "%d",
+    '{"a": "{\\"daily_return\\": %d}"}',
+]
 
 
 def closed(day: date) -> str:
@@ -125,13 +131,15 @@ def spoilt(kind: Kind, record: Record, rng: random.Random) -> tuple[str, list[Re
         ("odd shape", lambda: [record | dict.fromkeys(("tickers", "filers", "concepts", "date_nodes", "label"), 7)]),
     ]
     if kind.texts:
-        ways.append(("forbidden key", lambda: [record | {rng.choice(kind.texts): rng.choice(HIDDEN)}]))
+        ways.append(
+            ("forbidden key", lambda: [record | {rng.choice(kind.texts): rng.choice(HIDDEN) % rng.randrange(10**9)}])
+        )
     if kind.impossible:
         ways.append(("impossible value", lambda: [record | dict(rng.choice(kind.impossible))]))
     if kind.other:
         ways.append(("two contents", lambda: [record, record | dict(kind.other)]))
     if kind.name == "news":
-        ways.append(("poisoned id", lambda: [record | {"id": HIDDEN[0]}]))
+        ways.append(("poisoned id", lambda: [record | {"id": HIDDEN[0] % 5}]))
     name, make = rng.choice(ways)
     return name, [{key: value for key, value in one.items() if key in record} for one in make()]
 
