@@ -1,7 +1,7 @@
 """The releases of filings that the lake knows, which date facts, search hits and earnings.
 
-They are read lazily from the lake's reports and sec_filings, for one company or ticker at a time. The earliest statement
-observed before the question's instant counts, because every statement is dated by a rule that is never early. Nothing
+They are read lazily from the lake's reports and sec_filings, for one company or ticker at a time. Of the statements
+observed before an instant the earliest counts, because every statement is dated by a rule that is never early. Nothing
 is written here.
 """
 
