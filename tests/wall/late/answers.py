@@ -14,7 +14,7 @@ from resources.http.capture import Request
 from tests.wall.late.documents import Edit, Kind, State, weekday
 from tests.wall.late.found import Thing
 
-Answer = tuple[Any, dict[str, str]]
+Answer = tuple[Any, dict[str, str]]  # a body, None for "404 Not Found", and headers
 Marks = Callable[[State], Iterator[tuple[Thing, tuple[str, ...]]]]
 SPRING = date(2024, 3, 4)
 DAYS = [weekday(SPRING + timedelta(days=7 * n)) for n in range(4)]

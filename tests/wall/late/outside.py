@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from http import HTTPStatus
 from typing import Any
 from unittest.mock import patch
 from urllib.parse import unquote
@@ -72,7 +73,9 @@ def ask(name: str, held: list[State], lake: Lake, run_id: str, at: datetime) -> 
     def fetch(request: Request) -> Any:
         body, headers = told.answer(request, held)
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        answer = store.put(captured(feed.provider, request, content, headers=JSON | headers, fetched_at=at))
+        status = HTTPStatus.NOT_FOUND if body is None else HTTPStatus.OK
+        headers = JSON | headers
+        answer = store.put(captured(feed.provider, request, content, status=status, headers=headers, fetched_at=at))
         answers.append(answer)
         verdict = feed.provider.judge(answer)
         if verdict != OK:

@@ -63,7 +63,7 @@ def _listed(request: Request, held: list[State]) -> Answer:
     quarter = int(dict(request.query)["quarter"])
     one = state["items"].get(quarter - 1)
     if one is None:
-        return {}, {}
+        return (None if request.path == "slides" else {}), {}
     modified = {"last-modified": format_datetime(one["modified"], usegmt=True)} if one["modified"] else {}
     if request.path == "slides":
         return f"%PDF-1.7 {one['said']}".encode(), {"content-type": "application/pdf", **modified}
