@@ -65,15 +65,9 @@ class LakeReleases:
         """Return the releases as the lake knew them at an observation."""
         return ReleasesAt(self, observed_at)
 
-    def of_companies(self, ciks: Sequence[str], observed_at: datetime) -> "KnownReleases":
-        """Return the releases of all filings of many companies, as known at an observation and read at once."""
-        filings_of_ciks = self._statements(OF_CIKS, {"ciks": list(ciks)}, by="cik")
-        return KnownReleases(
-            {
-                cik: {number: _known_at(filings, observed_at) for number, filings in numbers.items()}
-                for cik, numbers in filings_of_ciks.items()
-            }
-        )
+    def of_ciks(self, ciks: Sequence[str]) -> Mapping[str, Mapping[str, Sequence[Filing]]]:
+        """Return the statements about all filings of many companies, by CIK and accession number, read at once."""
+        return self._statements(OF_CIKS, {"ciks": list(ciks)}, by="cik")
 
     def _filings(self, question: str, cik: str) -> Mapping[str, Sequence[Filing]]:
         ciks = Tickers(self._lake_version()).resolve(cik, None).ciks if question is OF_TICKER else ()
@@ -124,6 +118,8 @@ class ReleasesAt:
 
     def __init__(self, releases: LakeReleases, observed_at: datetime) -> None:
         self._releases, self._observed_at = releases, observed_at
+        self._of_cik = lru_cache(COMPANIES_REMEMBERED)(lambda cik: self._filings(releases.of_cik(cik)))
+        self._earnings = lru_cache(COMPANIES_REMEMBERED)(self._earnings_of)
 
     def release(self, accession_no: str, cik: str, filing_date: date | None = None) -> Release | None:
         """Return when EDGAR released a filing of that CIK (10 digits); None if the lake does not know it, or if that
@@ -131,17 +127,31 @@ class ReleasesAt:
 
         filing_date: the caller's, used if the lake has none.
         """
-        filings = self._releases.of_cik(cik).get(accession_no)
-        release = _known_at(filings, self._observed_at).release(filing_date) if filings else None
-        return None if release is None or release.at > self._observed_at else release
+        filing = self._of_cik(cik).get(accession_no)
+        release = filing and filing.release(filing_date)
+        return release if release is not None and release.at <= self._observed_at else None
+
+    def of_companies(self, ciks: Sequence[str]) -> "KnownReleases":
+        """Return the releases of all filings of many companies, read at once."""
+        filings_of_ciks = self._releases.of_ciks(ciks)
+        return KnownReleases({cik: self._filings(statements) for cik, statements in filings_of_ciks.items()})
 
     def __call__(self, ticker: str, day: date) -> datetime | None:
         """Return the release of the ticker's 8-K with item 2.02 accepted on that New York day; the last one if there
         are several.
         """
-        filings = (_known_at(filings, self._observed_at) for filings in self._releases.of_ticker(ticker).values())
-        released = (filing.release(None).at for filing in filings if new_york_day(filing.accepted.instant) == day)
-        return max((at for at in released if at <= self._observed_at), default=None)
+        return self._earnings(ticker).get(day)
+
+    def _earnings_of(self, ticker: str) -> Mapping[date, datetime]:
+        last: dict[date, datetime] = {}
+        for filing in self._filings(self._releases.of_ticker(ticker)).values():
+            day, at = new_york_day(filing.accepted.instant), filing.release(None).at
+            if at <= self._observed_at:
+                last[day] = max(at, last.get(day, at))
+        return last
+
+    def _filings(self, statements: Mapping[str, Sequence[Filing]]) -> dict[str, Filing]:
+        return {number: _known_at(filings, self._observed_at) for number, filings in statements.items()}
 
 
 @dataclass(frozen=True)
@@ -170,9 +180,5 @@ def _known_at(filings: Sequence[Filing], observed_at: datetime) -> Filing:
     """
     return min(
         filings,
-        key=lambda filing: (
-            max(filing.observed_at, observed_at),
-            filing.filing_date is None,
-            filing.release(None).at,
-        ),
+        key=lambda filing: (max(filing.observed_at, observed_at), filing.filing_date is None, filing.release(None).at),
     )

@@ -24,6 +24,7 @@ from pipelines.sync import bulk_worker
 from pipelines.sync.bulk_worker import Made, Task
 from pipelines.sync.progress import Progress
 from pipelines.sync.upkeep import Upkeep
+from pitlake.cli import render
 from pitlake.datasets import get
 from pitlake.errors import BadInput, MachineExhausted
 from pitlake.lake.lake import Lake
@@ -79,7 +80,8 @@ class BulkSync:
         changed = self._changed(used, load.before)
         companies = _companies(used[0], ciks if changed is None else changed if ciks is None else ciks & changed)
         batches = list(_batches(companies))
-        self._progress.say(f"{used[0].kind}.zip: {len(companies):,} companies in {len(batches)} batches")
+        companies_text = render.count(len(companies), "company", "companies")
+        self._progress.say(f"{used[0].kind}.zip: {companies_text} in {render.count(len(batches), 'batch', 'batches')}")
         upkeep = Upkeep(self._lake, ("sec_filings", "universe_events", "sec_facts"), most_new_files=MOST_NEW_FILES)
         with _processes() as pool:
             waiting = self._begin(pool, used[0], batches[load.done], work) if load.done < len(batches) else []
@@ -124,7 +126,7 @@ class BulkSync:
         """Give a batch to the processes."""
         ciks, observed_at = list(batch), self._lake.now()
         facts = archive.kind == "companyfacts"
-        releases = LakeReleases(self._lake).of_companies(ciks, observed_at) if facts else None
+        releases = LakeReleases(self._lake).at(observed_at).of_companies(ciks) if facts else None
         statements: defaultdict[str, list[dict[str, object]]] = defaultdict(list)
         if not facts:
             for statement in LakeStatements(self._lake)(get("sec_filings"), "cik", ciks):

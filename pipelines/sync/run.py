@@ -120,8 +120,8 @@ def _plan(lake: Lake, watched: WatchList, due: Sequence[sources.Step]) -> list[s
     ]
     for path in watched.archives:
         size = Path(path).stat().st_size
-        minutes = size / BULK_BYTES_A_MINUTE
-        lines.append(f"  {path}: {size / 1e6:,.0f} MB, about {max(minutes, 1):,.0f} minutes if all of it is new")
+        time_text = render.count(max(round(size / BULK_BYTES_A_MINUTE), 1), "minute")
+        lines.append(f"  {path}: {size / 1e6:,.0f} MB, about {time_text} if all of it is new")
     if watched.companies and sources.uses(watched, sources.EDGAR):
         new = [cik for cik in watched.companies if cik not in lake.watch_list().companies]
         existing = len(watched.companies) - len(new)
@@ -140,13 +140,16 @@ def _estimate(source: str, requests: int, megabytes: float, what: str) -> str:
         source
     ]
     minutes = (requests * seconds / count + megabytes * SECONDS_A_MEGABYTE) / 60
-    return f"  {source}: {what}; about {requests:,} requests, {megabytes:,.0f} MB, {max(minutes, 1):,.0f} minutes"
+    time_text = render.count(max(round(minutes), 1), "minute")
+    return f"  {source}: {what}; about {render.count(requests, 'request')}, {megabytes:,.0f} MB, {time_text}"
 
 
 def _step_plan(lake: Lake, step: sources.Step, watched: WatchList) -> str:
     source = feed(step.dataset)
     stale = _stale(lake, step, source, step.scope(watched, sources.today()))
-    return _estimate(source.provider.name, len(stale), len(stale) * 0.5, f"{step.dataset}, {len(stale)} questions")
+    return _estimate(
+        source.provider.name, len(stale), len(stale) * 0.5, f"{step.dataset}, {render.count(len(stale), 'question')}"
+    )
 
 
 def _run_step(lake: Lake, step: sources.Step, watched: WatchList, progress: Progress) -> None:

@@ -73,7 +73,7 @@ def test_of_a_changed_archive_the_changed_companies_are_loaded(lake, archives):
     zipped(archives, companies)
     said.clear()
     load()
-    assert "companyfacts.zip: 1 companies in 1 batches" in said
+    assert "companyfacts.zip: 1 company in 1 batch" in said
     assert rows(lake, "SELECT count(*), count(DISTINCT accession_no) FROM sec_facts_revisions") == [(75, 25)]
 
 

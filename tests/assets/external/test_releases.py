@@ -1,0 +1,98 @@
+"""The releases of filings that a lake knows, as of an observation, and what they date."""
+
+from datetime import date, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assets.derived import names
+from assets.external.sec_edgar.sec_facts import FEED as FACTS
+from assets.external.sec_edgar.sec_filings import FEED as FILINGS
+from assets.feeds.dating import Dated
+from assets.feeds.feed import Scope
+from assets.feeds.releases import Filing, LakeReleases, _known_at
+from assets.feeds.runs import collect_unit, run_feed
+from pitlake import clock
+from pitlake.lake.lake import Lake
+from pitlake.session import connect
+from resources.http.capture import CaptureStore
+from resources.http.client import HttpClient
+from resources.http.providers.sec_edgar import PROVIDER
+from tests.answers import FETCHED, Played
+
+CIK, TEN_K = "0001104485", "0001104485-24-000011"
+COMPANY = Scope(ciks=("1104485",))
+
+
+def at(text):
+    return datetime.fromisoformat(text).replace(tzinfo=timezone.utc)
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    """Filings and then facts of the company, replayed into one lake."""
+    lake = Lake(tmp_path_factory.mktemp("edgar") / "lake")
+    store = CaptureStore.of(lake.root)
+    played = Played(PROVIDER)
+    for feed in (FILINGS, FACTS):
+        for unit in feed.units(COMPANY):
+            collect_unit(feed, unit, played.fetch)
+    played.keep(store)
+    for feed in (FILINGS, FACTS):
+        with HttpClient(PROVIDER, store) as client:
+            report = run_feed(feed, COMPANY, client, lake, run_id="edgar")
+        assert report.outcome.total.extracted == report.outcome.total.published + sum(report.gaps.values()) + (
+            report.outcome.total.unchanged
+        )
+    names.derive(lake, run_id="names")
+    return lake
+
+
+def test_a_restatement_is_seen_from_its_acceptance_on_and_not_before(lake):
+    ask = "SELECT value FROM sec_facts WHERE concept = 'us-gaap:Revenues'"
+    seen = {}
+    for moment in (
+        "2024-02-23T08:05:40-05:00",
+        "2024-02-23T08:05:41-05:00",
+        "2024-06-03T20:30:59-04:00",
+        "2024-06-03T20:31:00-04:00",
+    ):
+        with connect(moment, lake=lake.root, datasets=["sec_facts"]) as session:
+            seen[moment] = [row[0] for row in session.sql(ask).arrow().to_pandas().itertuples(index=False)]
+    assert list(seen.values()) == [[], ["2166256000"], ["2166256000"], ["2160100000"]]
+
+
+def test_the_lake_knows_acceptances_and_releases_of_earnings(lake):
+    known = LakeReleases(lake).at(clock.now())
+    assert known.release(TEN_K, CIK) == (at("2024-02-23T13:05:41"), "filing_date", at("2024-02-23T13:05:41"))
+    assert known.release(TEN_K, "0000000001") is None
+    assert known("NOG", date(2024, 2, 22)) == at("2024-02-22T21:15:03")
+    assert known("NOG", date(2024, 2, 23)) is None
+
+
+def test_a_lake_that_is_not_there_knows_nothing(tmp_path):
+    assert LakeReleases(Lake(tmp_path / "none")).at(FETCHED).release(TEN_K, CIK) is None
+
+
+def test_a_release_after_the_observation_is_not_known_at_it(lake):
+    accepted, microsecond = at("2024-02-23T13:05:41"), timedelta(microseconds=1)
+    before, at_release = (LakeReleases(lake).at(moment) for moment in (accepted - microsecond, accepted))
+    assert before.release(TEN_K, CIK) is None
+    assert at_release.release(TEN_K, CIK).at == accepted
+    evening = at("2024-02-22T21:15:03")
+    assert LakeReleases(lake).at(evening - microsecond)("NOG", date(2024, 2, 22)) is None
+    assert LakeReleases(lake).at(evening)("NOG", date(2024, 2, 22)) == evening
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, unique=True), st.integers(0, 5))
+def test_a_filing_is_dated_by_what_was_observed_by_then(statements, now):
+    start = at("2024-02-23T13:05:41")
+    instants = [start + timedelta(days=day) for day in range(6)]
+    filings = [
+        Filing(Dated(instants[accepted], "sgml"), "8-K", None, as_accepted=True, observed_at=instants[observed])
+        for accepted, observed in statements
+    ]
+    first = min(observed for _, observed in statements)
+    accepted = min(accepted for accepted, observed in statements if observed <= max(now, first))
+    assert _known_at(filings, instants[now]).accepted.instant == instants[accepted]
