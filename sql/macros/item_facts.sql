@@ -2,13 +2,17 @@
 -- Every statement of a line item of companies, as company.sql reads them, by filings other than proxy statements, which
 -- repeat a year's figures in whatever scale and may state another company's.
 --
--- precedence: of the statements of a period the greatest counts. It is that of a periodic report, by the first concept of
--- the item that the filing states for periods of that length, and the newest. A filing's currency is the one it states most in: sums in another one are translations for the reader's convenience. scale:
--- the weighted number of shares of the filing's newest period, which tells what its figures per share are of. What a filing says counts by the facts
--- of it that became public at one instant, so that what comes later changes nothing.
+-- leads: whether the concept is the first that the filing states of the item for its newest period and, of those that end
+-- then, its longest: what the statements say, rather than a table of the notes. precedence: of the statements of a period
+-- the greatest counts. It is that of a periodic report, by the concept that leads, the newest, and of a figure that the
+-- filing also states rounded the one with more digits. A filing's currency is
+-- the one it states most in: sums in another one are translations for the reader's convenience. scale: how many shares a
+-- figure per share is of: as the filing weighs them in that period, else in its newest one, else what its net income
+-- makes of the figure. What a filing says counts by the facts of it that became public at one instant, so that what comes
+-- later changes nothing.
 CREATE MACRO item_facts(companies) AS TABLE
 WITH
-    stated AS MATERIALIZED (
+    mapped AS MATERIALIZED (
         SELECT
             company, item, kind, place, concept, coalesce(unit, '') AS unit, value_number AS value,
             period_start, period_end, period_months(period_start, period_end) AS months,
@@ -24,34 +28,69 @@ WITH
             AND period_end <= timezone('America/New_York', available_at)::DATE
             AND NOT regexp_matches(coalesce(form_type, ''), '14[AC]')
     ),
+    totals AS MATERIALIZED (
+        SELECT mapped.*
+        FROM mapped
+        ANTI JOIN (
+            SELECT DISTINCT company, accession_no, available_at, parts.concept
+            FROM mapped
+            JOIN line_item_parts() AS parts ON parts.beside = mapped.item
+        ) AS partial
+            ON partial.company = mapped.company
+            AND partial.accession_no = mapped.accession_no
+            AND partial.available_at = mapped.available_at
+            AND partial.concept = mapped.concept
+    ),
     currencies AS (
         SELECT company, accession_no, available_at, unit AS currency
-        FROM stated
+        FROM totals
         WHERE starts_with(unit, 'iso4217:') AND kind IN ('flow', 'balance')
         GROUP BY company, accession_no, available_at, unit
         QUALIFY row_number() OVER (PARTITION BY company, accession_no, available_at ORDER BY count(*) DESC, unit) = 1
     ),
+    stated AS MATERIALIZED (
+        SELECT *
+        FROM totals
+        LEFT JOIN currencies USING (company, accession_no, available_at)
+        WHERE currency IS NULL OR NOT starts_with(unit, 'iso4217:') OR starts_with(unit, currency)
+    ),
     weighted AS (
-        SELECT company, accession_no, available_at, arg_max(value, (period_end, -months, value)) AS scale
+        SELECT company, accession_no, available_at, period_start, period_end, max(value) AS shares
         FROM stated
         WHERE kind = 'average'
         GROUP BY ALL
+    ),
+    weighted_last AS (
+        SELECT company, accession_no, available_at, arg_max(shares, (period_end, period_start)) AS last_shares
+        FROM weighted
+        GROUP BY ALL
+    ),
+    earned AS (
+        SELECT company, accession_no, available_at, period_start, period_end, arg_min(value, place) AS net_income
+        FROM stated
+        WHERE item = 'net_income'
+        GROUP BY ALL
     )
 SELECT
-    company, item, kind, unit, value, period_start, period_end, months, available_at, available_at_source, scale,
+    company, item, kind, unit, value, period_start, period_end, months, available_at, available_at_source, leads,
+    CASE WHEN kind = 'per_share' THEN coalesce(shares, last_shares, net_income / nullif(value, 0)) END AS scale,
     [struct_pack(
         item, concept, value, unit, period_start, period_end, form_type, accession_no, source, available_at, evidence
     )] AS inputs,
     row_number() OVER (
         PARTITION BY company, item, months, period_end
         ORDER BY
-            is_periodic(form_type), leads, available_at, accepted_at NULLS FIRST, accession_no, place DESC, evidence,
-            content_hash
+            is_periodic(form_type), leads, available_at, accepted_at NULLS FIRST, accession_no, place DESC,
+            length(rtrim(value::VARCHAR, '0.')), evidence, content_hash
     ) AS precedence
 FROM (
-    SELECT *, place = min(place) OVER (PARTITION BY company, accession_no, available_at, item, months) AS leads
+    SELECT
+        *,
+        place = first_value(place) OVER (
+            PARTITION BY company, accession_no, available_at, item ORDER BY period_end DESC, months DESC, place
+        ) AS leads
     FROM stated
-    LEFT JOIN currencies USING (company, accession_no, available_at)
-    LEFT JOIN weighted USING (company, accession_no, available_at)
-    WHERE currency IS NULL OR NOT starts_with(unit, 'iso4217:') OR starts_with(unit, currency)
+    LEFT JOIN weighted USING (company, accession_no, available_at, period_start, period_end)
+    LEFT JOIN weighted_last USING (company, accession_no, available_at)
+    LEFT JOIN earned USING (company, accession_no, available_at, period_start, period_end)
 );

@@ -35,18 +35,28 @@ WITH
             AND statements.period_end = first.period_end
             AND statements.precedence = first.precedence
     ),
-    summed AS (
-        SELECT
-            known_at, any_value(newest_end) AS newest_end, company, sums.item, sums.kind, unit, sum(factor * value) AS value,
-            min(period_start) AS period_start, period_end, months, max(available_at) AS available_at,
-            max(available_at_source) AS available_at_source, NULL::DOUBLE AS scale, 'summed' AS method,
-            flatten(list(inputs ORDER BY term)) AS inputs, sums.place
+    -- Some state one debt both as the current part of a long-term one and as a short-term one.
+    terms AS (
+        SELECT stated.* REPLACE (sums.item AS item, sums.kind AS kind), place, term, factor, is_needed
         FROM stated
         JOIN line_item_sums() AS sums ON sums.term = stated.item
-        GROUP BY company, known_at, sums.item, sums.kind, sums.place, unit, months, period_end
+        QUALIFY
+            is_needed
+            OR row_number() OVER (
+                PARTITION BY company, known_at, sums.item, place, unit, months, period_end, is_needed, value ORDER BY term
+            ) = 1
+    ),
+    summed AS (
+        SELECT
+            known_at, any_value(newest_end) AS newest_end, company, item, kind, unit, sum(factor * value) AS value,
+            min(period_start) AS period_start, period_end, months, max(available_at) AS available_at,
+            max(available_at_source) AS available_at_source, bool_and(leads) AS leads, NULL::DOUBLE AS scale,
+            'summed' AS method, flatten(list(inputs ORDER BY term)) AS inputs, place
+        FROM terms
+        GROUP BY company, known_at, item, kind, place, unit, months, period_end
         HAVING count(*) FILTER (is_needed) = (
-            SELECT count(*) FROM line_item_sums() AS terms
-            WHERE terms.item = sums.item AND terms.place = sums.place AND terms.is_needed
+            SELECT count(*) FROM line_item_sums() AS sums
+            WHERE sums.item = terms.item AND sums.place = terms.place AND sums.is_needed
         )
     )
 FROM stated
@@ -64,12 +74,14 @@ QUALIFY row_number() OVER (
 ) = 1;
 
 -- Whether figures of one kind can be taken together: those per share only where the number of shares stayed about the
--- same, since a split or an issue between them would be taken for a gain or a loss.
-CREATE MACRO go_together(kind, scales) AS
+-- same, since a split or an issue between them would be taken for a gain or a loss. apart: how many times the fewest the
+-- most may be. For sums 1.24, since 5:4 is the smallest split that is common. For differences 1.06: a year's earnings a
+-- share less nine months' are far from the quarter's where the last quarter had many more shares.
+CREATE MACRO go_together(kind, scales, apart) AS
     kind <> 'per_share'
     OR (
         len(list_filter(scales, lambda scale: scale > 0)) = len(scales)
-        AND list_max(scales) < 1.4 * list_min(scales)
+        AND list_max(scales) < apart * list_min(scales)
     );
 
 -- What a value is made of, a text each.
@@ -98,6 +110,7 @@ WITH
                 whole.value - part.value AS value,
                 'difference' AS method,
                 greatest(whole.available_at, part.available_at) AS available_at,
+                whole.leads AND part.leads AS leads,
                 list_concat(whole.inputs, part.inputs) AS inputs,
                 list_concat(whole.scales, part.scales) AS scales
             )
@@ -111,10 +124,10 @@ WITH
             AND abs(part.period_start - whole.period_start) <= 7
         WHERE
             period_months(part.period_end + 1, whole.period_end) = 3
-            AND go_together(whole.kind, list_concat(whole.scales, part.scales))
+            AND go_together(whole.kind, list_concat(whole.scales, part.scales), 1.06)
         QUALIFY row_number() OVER (
             PARTITION BY whole.company, whole.known_at, whole.item, whole.period_end
-            ORDER BY whole.months DESC, part.period_end DESC
+            ORDER BY whole.leads AND part.leads DESC, whole.months DESC, part.period_end DESC
         ) = 1
     ),
     candidates AS (
@@ -135,13 +148,14 @@ WITH
             sum(begins::INTEGER) OVER (PARTITION BY company, known_at, item ORDER BY period_end, method) AS place
         FROM gaps
     ),
-    -- Filings may give the last day of one quarter as two days, some days apart: it stays one quarter.
+    -- Filings may give the last day of one quarter as two days, some days apart: it stays one quarter. What is left by the
+    -- concept of the statements counts before what a note states by another.
     quarters AS MATERIALIZED (
         SELECT * EXCLUDE (place)
         FROM places
         QUALIFY row_number() OVER (
             PARTITION BY company, known_at, item, place
-            ORDER BY method = 'difference', available_at DESC, period_end DESC
+            ORDER BY leads DESC, method = 'difference', available_at DESC, period_end DESC
         ) = 1
     ),
     windows AS (
@@ -152,6 +166,7 @@ WITH
                 sum(value) OVER year AS value,
                 'four quarters' AS method,
                 max(available_at) OVER year AS available_at,
+                bool_and(leads) OVER year AS leads,
                 flatten(list(inputs) OVER year) AS inputs,
                 flatten(list(scales) OVER year) AS scales
             ),
@@ -171,7 +186,7 @@ WITH
             AND of_unit
             AND period_end - period_start + 1 BETWEEN 355 AND 380
             AND abs(days - (period_end - period_start + 1)) <= 7
-            AND go_together(kind, scales)
+            AND go_together(kind, scales, 1.24)
     ),
     bridges AS (
         SELECT
@@ -180,6 +195,7 @@ WITH
                 whole.value + part.value - before.value AS value,
                 'year and part of the next' AS method,
                 greatest(whole.available_at, part.available_at, before.available_at) AS available_at,
+                whole.leads AND part.leads AND before.leads AS leads,
                 list_concat(list_concat(whole.inputs, part.inputs), before.inputs) AS inputs,
                 list_concat(list_concat(whole.scales, part.scales), before.scales) AS scales
             )
@@ -201,7 +217,7 @@ WITH
         WHERE
             part.months < 12
             AND part.period_end - before.period_end BETWEEN 355 AND 380
-            AND go_together(part.kind, list_concat(list_concat(whole.scales, part.scales), before.scales))
+            AND go_together(part.kind, list_concat(list_concat(whole.scales, part.scales), before.scales), 1.24)
     ),
     twelves AS (
         SELECT *, 1 AS place FROM lengths WHERE months = 12
@@ -217,13 +233,13 @@ WITH
         UNION ALL BY NAME
         SELECT 'ttm' AS span, * EXCLUDE (place)
         FROM twelves
-        QUALIFY row_number() OVER (PARTITION BY company, known_at, item, period_end ORDER BY place, period_start) = 1
+        QUALIFY row_number() OVER (PARTITION BY company, known_at, item, period_end ORDER BY leads DESC, place, period_start) = 1
     )
-SELECT * EXCLUDE (scales) REPLACE (CASE WHEN kind = 'per_share' THEN round(value, 6) ELSE value END AS value)
+SELECT * EXCLUDE (scales, leads) REPLACE (CASE WHEN kind = 'per_share' THEN round(value, 6) ELSE value END AS value)
 FROM durations
 UNION ALL BY NAME
 SELECT
     CASE WHEN months IS NULL THEN 'balance' WHEN months = 3 THEN 'quarter' ELSE 'year' END AS span,
-    * EXCLUDE (scale)
+    * EXCLUDE (scale, leads)
 FROM query_table(known)
 WHERE kind = 'balance' OR (kind = 'average' AND months IN (3, 12));

@@ -1,5 +1,5 @@
--- The line items of companies: for each the concepts that state it. Of the concepts that a filing states for periods of
--- one length, the first counts.
+-- The line items of companies: for each the concepts that state it, totals before parts. Of the concepts that a filing
+-- states for its newest period, the first counts.
 --
 -- kind: flow adds up over time, per_share is a flow a share, average is over a period and does not add up, balance is of
 -- a day. What is paid is above zero.
@@ -7,12 +7,21 @@ CREATE MACRO line_item_concepts() AS TABLE
 SELECT item, kind, unnest(concepts) AS concept, generate_subscripts(concepts, 1) AS place
 FROM (
     VALUES
+    -- Banks' and brokers' revenue is net of interest, where they state it before interest too. What utilities and landlords
+    -- earn by contracts with customers is a part of their operating revenue.
     ('revenue', 'flow', [
-        'us-gaap:Revenues', 'us-gaap:RevenueFromContractWithCustomerExcludingAssessedTax', 'us-gaap:SalesRevenueNet',
-        'us-gaap:RevenueFromContractWithCustomerIncludingAssessedTax', 'us-gaap:RevenuesNetOfInterestExpense',
-        'us-gaap:SalesRevenueGoodsNet', 'us-gaap:SalesRevenueServicesNet', 'us-gaap:RegulatedAndUnregulatedOperatingRevenue',
-        'us-gaap:OperatingLeasesIncomeStatementLeaseRevenue',
+        'us-gaap:RevenuesNetOfInterestExpense', 'us-gaap:Revenues', 'us-gaap:RegulatedAndUnregulatedOperatingRevenue',
+        'us-gaap:RealEstateRevenueNet', 'us-gaap:HealthCareOrganizationRevenue',
+        'us-gaap:RevenueFromContractWithCustomerExcludingAssessedTax', 'us-gaap:SalesRevenueNet',
+        'us-gaap:RevenueFromContractWithCustomerIncludingAssessedTax', 'us-gaap:SalesRevenueGoodsNet',
+        'us-gaap:SalesRevenueServicesNet', 'us-gaap:ElectricUtilityRevenue', 'us-gaap:OilAndGasRevenue',
+        'us-gaap:ContractsRevenue', 'us-gaap:OperatingLeasesIncomeStatementLeaseRevenue', 'us-gaap:OperatingLeaseLeaseIncome',
         'ifrs-full:Revenue', 'ifrs-full:RevenueFromContractsWithCustomers'
+    ]),
+    ('net_interest_income', 'flow', ['us-gaap:InterestIncomeExpenseNet']),
+    ('noninterest_income', 'flow', ['us-gaap:NoninterestIncome']),
+    ('policy_benefits', 'flow', [
+        'us-gaap:PolicyholderBenefitsAndClaimsIncurredNet', 'us-gaap:PolicyholderBenefitsAndClaimsIncurredHealthCare'
     ]),
     ('cost_of_revenue', 'flow', [
         'us-gaap:CostOfRevenue', 'us-gaap:CostOfGoodsAndServicesSold', 'us-gaap:CostOfGoodsSold',
@@ -20,12 +29,22 @@ FROM (
         'ifrs-full:CostOfSales'
     ]),
     ('gross_profit', 'flow', ['us-gaap:GrossProfit', 'ifrs-full:GrossProfit']),
+    -- Where a filing states both of the first two, the second is of acquired projects alone.
     ('research_and_development', 'flow', [
-        'us-gaap:ResearchAndDevelopmentExpense', 'us-gaap:ResearchAndDevelopmentExpenseExcludingAcquiredInProcessCost',
+        'us-gaap:ResearchAndDevelopmentExpenseExcludingAcquiredInProcessCost', 'us-gaap:ResearchAndDevelopmentExpense',
+        'us-gaap:ResearchAndDevelopmentExpenseSoftwareExcludingAcquiredInProcessCost',
         'ifrs-full:ResearchAndDevelopmentExpense'
     ]),
     ('selling_general_and_administrative', 'flow', [
         'us-gaap:SellingGeneralAndAdministrativeExpense', 'ifrs-full:SellingGeneralAndAdministrativeExpense'
+    ]),
+    ('selling_and_marketing', 'flow', [
+        'us-gaap:SellingAndMarketingExpense', 'us-gaap:SellingExpense', 'us-gaap:MarketingExpense',
+        'ifrs-full:SellingExpense', 'ifrs-full:DistributionCosts'
+    ]),
+    ('general_and_administrative', 'flow', [
+        'us-gaap:GeneralAndAdministrativeExpense', 'ifrs-full:GeneralAndAdministrativeExpense',
+        'ifrs-full:AdministrativeExpense'
     ]),
     ('operating_expenses', 'flow', ['us-gaap:OperatingExpenses', 'ifrs-full:OperatingExpense']),
     ('operating_income', 'flow', ['us-gaap:OperatingIncomeLoss', 'ifrs-full:ProfitLossFromOperatingActivities']),
@@ -44,11 +63,12 @@ FROM (
         'ifrs-full:ProfitLossAttributableToOwnersOfParent', 'ifrs-full:ProfitLoss'
     ]),
     ('eps_basic', 'per_share', [
-        'us-gaap:EarningsPerShareBasic', 'us-gaap:EarningsPerShareBasicAndDiluted', 'ifrs-full:BasicEarningsLossPerShare'
+        'us-gaap:EarningsPerShareBasic', 'us-gaap:EarningsPerShareBasicAndDiluted', 'ifrs-full:BasicEarningsLossPerShare',
+        'ifrs-full:BasicAndDilutedEarningsLossPerShare'
     ]),
     ('eps_diluted', 'per_share', [
         'us-gaap:EarningsPerShareDiluted', 'us-gaap:EarningsPerShareBasicAndDiluted',
-        'ifrs-full:DilutedEarningsLossPerShare'
+        'ifrs-full:DilutedEarningsLossPerShare', 'ifrs-full:BasicAndDilutedEarningsLossPerShare'
     ]),
     ('dividends_per_share', 'per_share', [
         'us-gaap:CommonStockDividendsPerShareDeclared', 'us-gaap:CommonStockDividendsPerShareCashPaid'
@@ -79,18 +99,21 @@ FROM (
     ('capital_expenditure', 'flow', [
         'us-gaap:PaymentsToAcquirePropertyPlantAndEquipment', 'us-gaap:PaymentsToAcquireProductiveAssets',
         'us-gaap:PaymentsForCapitalImprovements', 'us-gaap:PaymentsToAcquireOtherPropertyPlantAndEquipment',
-        'ifrs-full:PurchaseOfPropertyPlantAndEquipmentClassifiedAsInvestingActivities'
+        'us-gaap:PaymentsToAcquireMachineryAndEquipment', 'us-gaap:PaymentsToAcquireOtherProductiveAssets',
+        'ifrs-full:PurchaseOfPropertyPlantAndEquipmentClassifiedAsInvestingActivities',
+        'ifrs-full:PurchaseOfPropertyPlantAndEquipmentIntangibleAssetsOtherThanGoodwillInvestmentPropertyAndOtherNoncurrentAssets'
     ]),
     ('depreciation_and_amortization', 'flow', [
         'us-gaap:DepreciationDepletionAndAmortization', 'us-gaap:DepreciationAmortizationAndAccretionNet',
-        'us-gaap:DepreciationAndAmortization', 'ifrs-full:AdjustmentsForDepreciationAndAmortisationExpense'
+        'us-gaap:DepreciationAndAmortization', 'ifrs-full:AdjustmentsForDepreciationAndAmortisationExpense',
+        'ifrs-full:DepreciationAndAmortisationExpense'
     ]),
     ('stock_compensation', 'flow', [
         'us-gaap:ShareBasedCompensation', 'us-gaap:AllocatedShareBasedCompensationExpense',
         'ifrs-full:AdjustmentsForSharebasedPayments'
     ]),
     ('dividends_paid', 'flow', [
-        'us-gaap:PaymentsOfDividends', 'us-gaap:PaymentsOfDividendsCommonStock',
+        'us-gaap:PaymentsOfDividends', 'us-gaap:PaymentsOfDividendsCommonStock', 'us-gaap:PaymentsOfOrdinaryDividends',
         'ifrs-full:DividendsPaidClassifiedAsFinancingActivities'
     ]),
     ('shares_repurchased', 'flow', [
@@ -99,6 +122,12 @@ FROM (
     ('assets', 'balance', ['us-gaap:Assets', 'ifrs-full:Assets']),
     ('current_assets', 'balance', ['us-gaap:AssetsCurrent', 'ifrs-full:CurrentAssets']),
     ('liabilities', 'balance', ['us-gaap:Liabilities', 'ifrs-full:Liabilities']),
+    -- Between liabilities and equity, and neither.
+    ('temporary_equity', 'balance', [
+        'us-gaap:TemporaryEquityCarryingAmountIncludingPortionAttributableToNoncontrollingInterests',
+        'us-gaap:RedeemableNoncontrollingInterestEquityCarryingAmount',
+        'us-gaap:TemporaryEquityCarryingAmountAttributableToParent'
+    ]),
     ('current_liabilities', 'balance', ['us-gaap:LiabilitiesCurrent', 'ifrs-full:CurrentLiabilities']),
     ('equity', 'balance', [
         'us-gaap:StockholdersEquity', 'us-gaap:StockholdersEquityIncludingPortionAttributableToNoncontrollingInterest',
@@ -108,9 +137,12 @@ FROM (
         'us-gaap:StockholdersEquityIncludingPortionAttributableToNoncontrollingInterest', 'us-gaap:StockholdersEquity',
         'ifrs-full:Equity'
     ]),
+    -- Some state their cash by the concept of the cash flow statement, which may hold restricted cash too; what is left is
+    -- a part of a bank's.
     ('cash', 'balance', [
-        'us-gaap:CashAndCashEquivalentsAtCarryingValue', 'us-gaap:Cash',
-        'us-gaap:CashCashEquivalentsRestrictedCashAndRestrictedCashEquivalents', 'ifrs-full:CashAndCashEquivalents'
+        'us-gaap:CashAndCashEquivalentsAtCarryingValue',
+        'us-gaap:CashCashEquivalentsRestrictedCashAndRestrictedCashEquivalents', 'us-gaap:Cash',
+        'us-gaap:CashAndDueFromBanks', 'ifrs-full:CashAndCashEquivalents'
     ]),
     ('short_term_investments', 'balance', [
         'us-gaap:MarketableSecuritiesCurrent', 'us-gaap:ShortTermInvestments', 'us-gaap:AvailableForSaleSecuritiesCurrent',
@@ -120,43 +152,77 @@ FROM (
         'us-gaap:AccountsReceivableNetCurrent', 'us-gaap:ReceivablesNetCurrent',
         'ifrs-full:TradeAndOtherCurrentReceivables'
     ]),
-    ('inventory', 'balance', ['us-gaap:InventoryNet', 'ifrs-full:Inventories']),
+    ('inventory', 'balance', [
+        'us-gaap:InventoryNet', 'us-gaap:InventoryNetOfAllowancesCustomerAdvancesAndProgressBillings',
+        'us-gaap:InventoryFinishedGoodsNetOfReserves', 'ifrs-full:Inventories'
+    ]),
     ('goodwill', 'balance', ['us-gaap:Goodwill', 'ifrs-full:Goodwill']),
-    ('debt', 'balance', ['us-gaap:DebtLongtermAndShorttermCombinedAmount', 'ifrs-full:Borrowings']),
+    ('debt', 'balance', ['ifrs-full:Borrowings']),
+    -- Of the notes, at times rounded.
+    ('combined_debt', 'balance', ['us-gaap:DebtLongtermAndShorttermCombinedAmount']),
     ('long_term_debt', 'balance', [
         'us-gaap:LongTermDebtNoncurrent', 'us-gaap:LongTermDebtAndCapitalLeaseObligations', 'us-gaap:LongTermNotesPayable',
-        'us-gaap:ConvertibleLongTermNotesPayable', 'us-gaap:ConvertibleDebtNoncurrent', 'ifrs-full:LongtermBorrowings'
+        'us-gaap:ConvertibleLongTermNotesPayable', 'us-gaap:ConvertibleDebtNoncurrent', 'ifrs-full:LongtermBorrowings',
+        'ifrs-full:NoncurrentPortionOfNoncurrentBorrowings'
     ]),
-    ('long_term_debt_with_current_part', 'balance', ['us-gaap:LongTermDebt']),
-    ('current_debt', 'balance', ['us-gaap:DebtCurrent', 'ifrs-full:ShorttermBorrowings']),
+    ('long_term_debt_with_current_part', 'balance', [
+        'us-gaap:LongTermDebt', 'us-gaap:LongTermDebtAndCapitalLeaseObligationsIncludingCurrentMaturities'
+    ]),
+    ('current_debt', 'balance', [
+        'us-gaap:DebtCurrent', 'ifrs-full:CurrentBorrowingsAndCurrentPortionOfNoncurrentBorrowings'
+    ]),
     ('current_part_of_long_term_debt', 'balance', [
         'us-gaap:LongTermDebtCurrent', 'us-gaap:LongTermDebtAndCapitalLeaseObligationsCurrent',
         'us-gaap:ConvertibleNotesPayableCurrent', 'us-gaap:ConvertibleDebtCurrent',
-        'ifrs-full:CurrentPortionOfLongtermBorrowings'
+        'ifrs-full:CurrentPortionOfLongtermBorrowings', 'ifrs-full:CurrentPortionOfNoncurrentBorrowings'
     ]),
-    ('short_term_borrowings', 'balance', ['us-gaap:ShortTermBorrowings', 'us-gaap:CommercialPaper']),
+    ('short_term_borrowings', 'balance', [
+        'us-gaap:ShortTermBorrowings', 'us-gaap:CommercialPaper', 'ifrs-full:ShorttermBorrowings'
+    ]),
     ('shares', 'balance', [
-        'dei:EntityCommonStockSharesOutstanding', 'us-gaap:CommonStockSharesOutstanding',
+        'dei:EntityCommonStockSharesOutstanding', 'us-gaap:CommonStockSharesOutstanding', 'us-gaap:SharesOutstanding',
         'ifrs-full:NumberOfSharesOutstanding'
     ])
 ) AS items (item, kind, concepts);
 
+-- Concepts that state only a part of the item in filings that state another item too: what banks earn by contracts with
+-- customers, and what the goods cost that insurers sell beside.
+CREATE MACRO line_item_parts() AS TABLE
+FROM (
+    VALUES
+    ('us-gaap:RevenueFromContractWithCustomerExcludingAssessedTax', 'noninterest_income'),
+    ('us-gaap:RevenueFromContractWithCustomerIncludingAssessedTax', 'noninterest_income'),
+    ('us-gaap:CostOfGoodsAndServicesSold', 'policy_benefits'),
+    ('us-gaap:CostOfGoodsSold', 'policy_benefits'),
+    ('us-gaap:CostOfServices', 'policy_benefits')
+) AS parts (concept, beside);
+
 -- What an item is made of where no filing states it, of several sums the first that can be made. A term that is not
--- needed counts where it is stated.
+-- needed counts where it is stated, once where two such terms are the same figure. Where no filing states the long-term
+-- part of debt, us-gaap:LongTermDebt is the line of the balance sheet, without the current part.
 CREATE MACRO line_item_sums() AS TABLE
 FROM (
     VALUES
+    ('revenue', 'flow', 1, 'net_interest_income', 1, true),
+    ('revenue', 'flow', 1, 'noninterest_income', 1, true),
     ('gross_profit', 'flow', 1, 'revenue', 1, true),
     ('gross_profit', 'flow', 1, 'cost_of_revenue', -1, true),
+    ('selling_general_and_administrative', 'flow', 1, 'selling_and_marketing', 1, true),
+    ('selling_general_and_administrative', 'flow', 1, 'general_and_administrative', 1, true),
     ('free_cash_flow', 'flow', 1, 'operating_cash_flow', 1, true),
     ('free_cash_flow', 'flow', 1, 'capital_expenditure', -1, true),
     ('liabilities', 'balance', 1, 'assets', 1, true),
     ('liabilities', 'balance', 1, 'total_equity', -1, true),
+    ('liabilities', 'balance', 1, 'temporary_equity', -1, false),
     ('debt', 'balance', 1, 'long_term_debt', 1, true),
     ('debt', 'balance', 1, 'current_debt', 1, true),
     ('debt', 'balance', 2, 'long_term_debt', 1, true),
     ('debt', 'balance', 2, 'current_part_of_long_term_debt', 1, false),
     ('debt', 'balance', 2, 'short_term_borrowings', 1, false),
     ('debt', 'balance', 3, 'long_term_debt_with_current_part', 1, true),
-    ('debt', 'balance', 3, 'short_term_borrowings', 1, false)
+    ('debt', 'balance', 3, 'current_debt', 1, true),
+    ('debt', 'balance', 4, 'long_term_debt_with_current_part', 1, true),
+    ('debt', 'balance', 4, 'current_part_of_long_term_debt', 1, false),
+    ('debt', 'balance', 4, 'short_term_borrowings', 1, false),
+    ('debt', 'balance', 5, 'combined_debt', 1, true)
 ) AS sums (item, kind, place, term, factor, is_needed);

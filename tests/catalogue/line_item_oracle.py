@@ -27,6 +27,7 @@ class Figure:
     public: datetime
     filings: tuple[str, ...]
     scales: tuple[float | None, ...] = (None,)
+    leads: bool = True
 
     @property
     def months(self) -> int | None:
@@ -62,9 +63,10 @@ class Oracle:
         answer: Mapping[str, Any],
         concepts: Iterable[tuple[str, str, str, int]],
         sums: Iterable[tuple[str, str, int, str, int, bool]],
+        parts: Iterable[tuple[str, str]] = (),
     ) -> None:
         self.sums = list(sums)
-        self.statements = list(_statements(answer, list(concepts)))
+        self.statements = list(_statements(answer, list(concepts), list(parts)))
 
     def known(self, at: datetime) -> list[Figure]:
         """Every item and period as it was stated last by then, and the sums."""
@@ -131,53 +133,69 @@ def periods(known: list[Figure]) -> dict[tuple[str, str, date], Figure]:
         found |= {(item, "quarter", one.end): one for one in quarters}
         found |= {(item, "year", end): one for end, one in years.items()}
         twelves = list(_bridges(mine)) + list(_fours(quarters)) + list(years.values())
+        twelves.sort(key=lambda one: one.leads)
         found |= {(item, "ttm", one.end): one for one in twelves}
     return found
 
 
-def _statements(answer: Mapping[str, Any], concepts: list[tuple[str, str, str, int]]) -> Iterator[Statement]:
-    facts = [
-        (f"{taxonomy}:{name}", unit, fact)
-        for taxonomy, names in answer["facts"].items()
-        for name, concept in names.items()
-        for unit, listed in concept["units"].items()
-        for fact in listed
+def _statements(
+    answer: Mapping[str, Any], concepts: list[tuple[str, str, str, int]], parts: list[tuple[str, str]]
+) -> Iterator[Statement]:
+    filings: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    names = {name for _, _, name, _ in concepts}
+    for taxonomy, stated in answer["facts"].items():
+        for name, concept in stated.items():
+            for unit, listed in concept["units"].items():
+                for fact in listed:
+                    start = date.fromisoformat(fact["start"]) if fact.get("start") else None
+                    end, filed = date.fromisoformat(fact["end"]), date.fromisoformat(fact["filed"])
+                    if f"{taxonomy}:{name}" in names and "14A" not in fact["form"] and end <= filed:
+                        filings[fact["accn"]].append((f"{taxonomy}:{name}", unit, start, end, fact))
+    for facts in filings.values():
+        yield from _of_filing(facts, concepts, parts)
+
+
+def _of_filing(
+    facts: list[tuple[Any, ...]], concepts: list[tuple[str, str, str, int]], parts: list[tuple[str, str]]
+) -> Iterator[Statement]:
+    rows = [
+        (item, kind, place, *fact)
+        for item, kind, name, place in concepts
+        for fact in facts
+        if fact[0] == name and (fact[2] is None) == (kind == "balance")
     ]
-    money: dict[str, Counter[str]] = defaultdict(Counter)
-    weights: dict[str, tuple[Any, ...]] = {}
-    rows = []
-    for item, kind, name, place in concepts:
-        for concept, unit, fact in facts:
-            start = date.fromisoformat(fact["start"]) if fact.get("start") else None
-            end, filed = date.fromisoformat(fact["end"]), date.fromisoformat(fact["filed"])
-            if concept != name or "14A" in fact["form"] or end > filed or (start is None) != (kind == "balance"):
-                continue
-            if kind in ("flow", "balance") and len(unit) == 3:
-                money[fact["accn"]][unit] += 1
-            if kind == "average":
-                weight = (end, -months(start, end) if start else 0, float(fact["val"]))
-                weights[fact["accn"]] = max(weights.get(fact["accn"], weight), weight)
-            rows.append((item, kind, place, unit, start, end, fact))
-    for item, kind, place, unit, start, end, fact in rows:
-        accession = fact["accn"]
-        most = min(money[accession], key=lambda code: (-money[accession][code], code), default="")
-        if most and re.match("[A-Z]{3}(/|$)", unit) and not unit.startswith(most):
-            continue
-        scale = weights[accession][-1] if accession in weights else None
+    items = {row[0] for row in rows}
+    rows = [row for row in rows if not any(row[3] == concept and beside in items for concept, beside in parts)]
+    money = Counter(row[4] for row in rows if row[1] in ("flow", "balance") and len(row[4]) == 3)
+    most = min(money, key=lambda code: (-money[code], code), default="")
+    rows = [row for row in rows if not (most and re.match("[A-Z]{3}(/|$)", row[4]) and not row[4].startswith(most))]
+    for item, kind, place, _, unit, start, end, fact in rows:
+        newest = [row for row in rows if row[0] == item and row[6] == max(r[6] for r in rows if r[0] == item)]
+        longest = max(months(row[5], row[6]) if row[5] else 0 for row in newest)
+        lead = min(row[2] for row in newest if not row[5] or months(row[5], row[6]) == longest)
         public = datetime.fromisoformat(fact["filed"] + "T22:00:00+00:00")
-        figure = Figure(item, kind, unit, start, end, float(fact["val"]), public, (accession,), (scale,))
-        yield Statement(figure, place, fact["form"], accession)
+        scale = _shares_of(rows, start, end, float(fact["val"])) if kind == "per_share" else None
+        figure = Figure(
+            item, kind, unit, start, end, float(fact["val"]), public, (fact["accn"],), (scale,), place == lead
+        )
+        yield Statement(figure, place, fact["form"], fact["accn"])
+
+
+def _shares_of(rows: list[tuple[Any, ...]], start: date, end: date, value: float) -> float | None:
+    """The shares that a figure per share is of: weighted in its period, weighted last, or by the net income."""
+    weighted = [(row[6], row[5], float(row[7]["val"])) for row in rows if row[1] == "average"]
+    if own := [shares for last, first, shares in weighted if (first, last) == (start, end)]:
+        return max(own)
+    if weighted:
+        return max(weighted)[2]
+    earned = [(row[2], row[7]["val"]) for row in rows if row[0] == "net_income" and row[5:7] == (start, end)]
+    return min(earned)[1] / value if earned and value else None
 
 
 def _ranked(statements: list[Statement]) -> Iterator[tuple[Statement, tuple[Any, ...]]]:
-    first: dict[Any, int] = {}
     for one in statements:
-        key = (one.accession, one.figure.item, one.figure.months)
-        first[key] = min(one.place, first.get(key, one.place))
-    for one in statements:
-        leads = one.place == first[one.accession, one.figure.item, one.figure.months]
         periodic = bool(PERIODIC.fullmatch(one.form))
-        yield one, (periodic, leads, one.figure.public, one.accession, -one.place)
+        yield one, (periodic, one.figure.leads, one.figure.public, one.accession, -one.place)
 
 
 def sum_of(
@@ -185,12 +203,15 @@ def sum_of(
 ) -> Figure | None:
     """The sum of the terms of one period, or nothing where a needed one is missing."""
     parts = []
-    for item, kind, _, term, factor, needed in terms:
+    extra = set()
+    for item, kind, _, term, factor, needed in sorted(terms, key=lambda one: one[3]):
         part = by_period.get((term, *key))
         if part is None and needed:
             return None
-        if part is not None:
+        if part is not None and (needed or part.value not in extra):
             parts.append(replace(part, item=item, kind=kind, value=factor * part.value))
+        if part is not None and not needed:
+            extra.add(part.value)
     return _joined(parts, parts[0].start and min(one.start for one in parts if one.start))
 
 
@@ -203,17 +224,18 @@ def _joined(parts: list[Figure], start: date | None) -> Figure:
         public=max(one.public for one in parts),
         filings=tuple(filing for one in parts for filing in one.filings),
         scales=tuple(scale for one in parts for scale in one.scales),
+        leads=all(one.leads for one in parts),
     )
 
 
-def _fit(parts: list[Figure]) -> bool:
+def _fit(parts: list[Figure], apart: float = 1.24) -> bool:
     """Whether figures can be taken together: of one unit, and a share with about as many shares."""
     scales = [scale for one in parts for scale in one.scales]
     if len({one.unit for one in parts}) > 1:
         return False
     if parts[0].kind != "per_share":
         return True
-    return None not in scales and max(scales) < 1.4 * min(scales)  # type: ignore[type-var, operator]
+    return None not in scales and min(scales) > 0 and max(scales) < apart * min(scales)  # type: ignore[type-var, operator]
 
 
 def _near(one: date | None, other: date | None, days: int = 7) -> bool:
@@ -224,11 +246,11 @@ def _quarters(figures: list[Figure]) -> list[Figure]:
     differences: dict[date, tuple[Any, Figure]] = {}
     for whole in figures:
         for part in figures:
-            if part.months == whole.months - 3 and _near(part.start, whole.start) and _fit([whole, part]):  # type: ignore[operator]
+            if part.months == whole.months - 3 and _near(part.start, whole.start) and _fit([whole, part], 1.06):  # type: ignore[operator]
                 start = part.end + A_DAY
                 if start <= whole.end and months(start, whole.end) == 3:
                     rest = replace(_joined([whole, replace(part, value=-part.value)], start), end=whole.end)
-                    rank = (whole.months, part.end)
+                    rank = (rest.leads, whole.months, part.end)
                     if whole.end not in differences or rank > differences[whole.end][0]:
                         differences[whole.end] = (rank, rest)
     candidates = [(True, one) for one in figures if one.months == 3]
@@ -240,7 +262,7 @@ def _quarters(figures: list[Figure]) -> list[Figure]:
             groups[-1].append(one)
         else:
             groups.append([one])
-    return [max(group, key=lambda one: (one[0], one[1].public, one[1].end))[1] for group in groups]
+    return [max(group, key=lambda one: (one[1].leads, one[0], one[1].public, one[1].end))[1] for group in groups]
 
 
 def _fours(quarters: list[Figure]) -> Iterator[Figure]:

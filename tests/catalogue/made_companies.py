@@ -9,11 +9,17 @@ from typing import Any
 WEEKS = {"weeks": (13, 13, 13, 13), "last is long": (12, 12, 12, 16), "first is long": (16, 12, 12, 12)}
 CALENDARS = (*WEEKS, "months", "half-years")
 INCOME = ("Revenues", "CostOfRevenue", "NetIncomeLoss")
-CASH = ("NetCashProvidedByUsedInOperatingActivities", "PaymentsToAcquirePropertyPlantAndEquipment")
-BALANCES = ("Assets", "StockholdersEquity", "LongTermDebtNoncurrent", "DebtCurrent", "CommercialPaper")
+NOTED = "ShareBasedCompensation"
+CASH = ("NetCashProvidedByUsedInOperatingActivities", "PaymentsToAcquirePropertyPlantAndEquipment", NOTED)
+OF_THE_NOTES = "AllocatedShareBasedCompensationExpense"
+BALANCES = {
+    "Assets": 500, "StockholdersEquity": 500, "LongTermDebtNoncurrent": 500, "LongTermDebt": 500, "DebtCurrent": 500,
+    "LongTermDebtCurrent": 3, "ShortTermBorrowings": 3, "RedeemableNoncontrollingInterestEquityCarryingAmount": 20,
+}  # fmt: skip
 SHARES = "WeightedAverageNumberOfDilutedSharesOutstanding"
 LATER_REVENUE = "RevenueFromContractWithCustomerExcludingAssessedTax"
 YEARS = 4
+GROWTHS = (0.0, 0.02, 0.05, 0.13)
 
 
 class Made:
@@ -74,25 +80,39 @@ class Made:
                 ends, about = self.ends[year - before], slice(first, quarter + 1)
                 span = {"start": (ends[first] + timedelta(days=1)).isoformat(), "end": ends[quarter + 1].isoformat()}
                 sums = {name: sum(by_year[year - before][about]) for name, by_year in self.figures.items()}
-                self._state(filing | span, year, factor, sums if first == 0 else {name: sums[name] for name in INCOME})
+                shares = self._shares(year, [4 * (year - before) + place for place in range(first, quarter + 1)])
+                stated = sums if first == 0 else {name: sums[name] for name in INCOME}
+                self._state(filing | span, year, shares, factor, stated)
+                if first == quarter:
+                    self._add(OF_THE_NOTES, "USD", filing | span, factor * (sums[NOTED] + 7))
+                if first > 0 and self.random.random() < 0.2:
+                    self._add("RevenuesNetOfInterestExpense", "USD", filing | span, factor)
         for end in (self.ends[year][quarter + 1], self.ends[year][0]):
-            for name in BALANCES:
-                if self.random.random() < 0.8:
-                    self._add(name, "USD", filing | {"end": end.isoformat()}, factor * self.random.randrange(500))
+            for name, most in BALANCES.items():
+                if self.random.random() < 0.6:
+                    self._add(name, "USD", filing | {"end": end.isoformat()}, factor * self.random.randrange(most))
 
     def _beginnings(self, quarter: int) -> list[int]:
         """The quarters that the periods of a filing begin with: the year's, and its own where that is stated."""
         alone = quarter > 0 and self.calendar != "half-years" and (quarter < 3 or self.random.random() < 0.1)
         return [0, quarter] if alone else [0]
 
-    def _state(self, fact: dict[str, Any], year: int, factor: int, sums: dict[str, int]) -> None:
-        shares = 1000 * (4 if year >= self.split_year else 1)
+    def _shares(self, year: int, places: list[int]) -> int:
+        """The weighted shares of quarters, as a filing of a year states them."""
+        growth = GROWTHS[self.seed % len(GROWTHS)]
+        weighted = sum((1 + growth) ** place for place in places) / len(places)
+        return round(1000 * (4 if year >= self.split_year else 1) * weighted)
+
+    def _state(self, fact: dict[str, Any], year: int, shares: int, factor: int, sums: dict[str, int]) -> None:
         for name, figure in sums.items():
             renamed = LATER_REVENUE if name == "Revenues" and year >= self.concept_year else name
             self._add(renamed, "USD", fact, factor * figure)
         self._add("EarningsPerShareDiluted", "USD/shares", fact, round(sums["NetIncomeLoss"] / shares, 2))
-        if self.random.random() < 0.95:
+        if self.seed % 3 and self.random.random() < 0.95:
             self._add(SHARES, "shares", fact, shares)
+        if self.seed == 4:
+            self._add("NoninterestIncome", "USD", fact, factor * sums["Revenues"] // 3)
+            self._add("InterestIncomeExpenseNet", "USD", fact, factor * sums["Revenues"] // 2)
         if self.random.random() < 0.1:
             self._add("Revenues", "EUR", fact, 7 * factor * sums["Revenues"])
 

@@ -40,7 +40,11 @@ class Companies:
         concepts = self.world.connection.execute(
             "FROM line_item_concepts() SELECT item, kind, concept, place"
         ).fetchall()
-        return Oracle(self.answers[cik], concepts, self.world.connection.execute("FROM line_item_sums()").fetchall())
+        sums, parts = (
+            self.world.connection.execute(f"FROM {macro}()").fetchall()
+            for macro in ("line_item_sums", "line_item_parts")
+        )
+        return Oracle(self.answers[cik], concepts, sums, parts)
 
     def at(self, pairs, fields):
         """What is known of (CIK, instant) pairs, by CIK, instant and field."""
@@ -234,7 +238,7 @@ def table(name):
 
 
 def test_known_figures_of_real_companies():
-    """The facts are as EDGAR states them; the figures as the companies' reports and releases give them."""
+    """The facts are as EDGAR states them; the figures as the companies' reports and releases give them, or none."""
     answers = {}
     for row in table("real_facts.csv"):
         taxonomy, name = row.pop("concept").split(":")
@@ -243,7 +247,7 @@ def test_known_figures_of_real_companies():
         units[row.pop("unit")].append(row | {"val": float(row["val"])})
     companies = Companies(answers.values())
     expected = {
-        (row["cik"], row["item"], row["span"], row["period_end"]): float(row["value"])
+        (row["cik"], row["item"], row["span"], row["period_end"]): float(row["value"]) if row["value"] else None
         for row in table("real_figures.csv")
     }
     found = {

@@ -1,0 +1,151 @@
+"""The concepts of line items as real companies use them: the figures are of their annual reports."""
+
+import pytest
+
+from tests.catalogue.test_line_items import Companies
+
+YEAR, DAY = ("2024-01-01", "2024-12-31"), (None, "2024-12-31")
+
+TESLA = """
+DebtCurrent               2343000000
+LongTermDebt              5535000000
+Assets                  122070000000
+Liabilities              48390000000
+"""
+ADOBE = """
+Revenues                 21505000000 year
+RevenueFromContractWithCustomerExcludingAssessedTax 21505000000 year
+DebtCurrent               1499000000
+LongTermDebt              4129000000
+"""
+JOHNSON = """
+ResearchAndDevelopmentExpenseExcludingAcquiredInProcessCost 17232000000 year
+ResearchAndDevelopmentExpense 1841000000 year
+PaymentsOfOrdinaryDividends 11823000000 year
+"""
+WALMART = """
+Revenues                680985000000 year
+RevenueFromContractWithCustomerExcludingAssessedTax 674538000000 year
+DepreciationAmortizationAndAccretionNet 12973000000 year
+DepreciationAmortizationAndAccretionNet 13000000000 year
+ShortTermBorrowings       3100000000
+ShortTermBorrowings       3068000000
+Assets                  260823000000
+StockholdersEquity       91013000000
+StockholdersEquityIncludingPortionAttributableToNoncontrollingInterest 97421000000
+RedeemableNoncontrollingInterestEquityCarryingAmount 271000000
+"""
+UNITED_HEALTH = """
+Revenues                400278000000 year
+CostOfGoodsAndServicesSold 46694000000 year
+PolicyholderBenefitsAndClaimsIncurredNet 264185000000 year
+DebtLongtermAndShorttermCombinedAmount 76180000000
+DebtCurrent               4545000000
+LongTermDebtNoncurrent   72359000000
+"""
+PROCTER = """
+CashCashEquivalentsRestrictedCashAndRestrictedCashEquivalents 9556000000
+Cash                      1000000000
+"""
+A_BANK = """
+InterestAndDividendIncomeOperating 900 year
+InterestIncomeExpenseNet   600 year
+NoninterestIncome          250 year
+RevenueFromContractWithCustomerExcludingAssessedTax 90 year
+LongTermDebt               400
+ShortTermBorrowings         50
+"""
+A_BROKER = """
+Revenues                 1200 year
+RevenuesNetOfInterestExpense 1000 year
+"""
+A_UTILITY = """
+RegulatedAndUnregulatedOperatingRevenue 500 year
+RevenueFromContractWithCustomerExcludingAssessedTax 470 year
+"""
+A_FOREIGN_FILER = """
+ifrs-full:Revenue          900 year TWD
+ifrs-full:Revenue           30 year USD
+ifrs-full:CostOfSales      400 year TWD
+ifrs-full:ProfitLoss       110 year TWD
+ifrs-full:ProfitLoss         3 year USD
+ifrs-full:ProfitLossAttributableToOwnersOfParent 100 year TWD
+ifrs-full:BasicAndDilutedEarningsLossPerShare 2.5 year TWD/shares
+ifrs-full:BasicAndDilutedEarningsLossPerShare 0.08 year USD/shares
+ifrs-full:Assets          5000 day TWD
+ifrs-full:LongtermBorrowings 300 day TWD
+ifrs-full:CurrentPortionOfLongtermBorrowings 40 day TWD
+ifrs-full:ShorttermBorrowings 25 day TWD
+ifrs-full:SellingExpense    60 year TWD
+ifrs-full:AdministrativeExpense 30 year TWD
+"""
+
+
+def year_of(table):
+    """A company that states these facts of one year in its annual report: concept, value, year or day, unit."""
+    facts = {}
+    for place, line in enumerate(table.strip().splitlines()):
+        concept, value, *more = line.split()
+        taxonomy, _, name = concept.rpartition(":")
+        start, end = YEAR if more and more[0] == "year" else DAY
+        fact = {"start": start, "end": end, "val": float(value), "accn": "k-1", "form": "10-K", "filed": "2025-02-20"}
+        units = facts.setdefault(taxonomy or "us-gaap", {}).setdefault(name, {"units": {}})["units"]
+        units.setdefault(more[1] if len(more) > 1 else "USD", []).append(fact | {"place": place})
+    companies = Companies([{"cik": 7, "facts": facts}])
+    rows = companies.world.run("line_items", ticker="0000000007")
+    companies.world.connection.close()
+    return {row["item"]: row for row in rows}
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        (TESLA, {"debt": 7_878_000_000, "liabilities": 48_390_000_000}),
+        (ADOBE, {"revenue": 21_505_000_000, "debt": 5_628_000_000}),
+        (JOHNSON, {"research_and_development": 17_232_000_000, "dividends_paid": 11_823_000_000}),
+        (
+            WALMART,
+            {
+                "revenue": 680_985_000_000,
+                "equity": 91_013_000_000,
+                "liabilities": 163_131_000_000,
+                "depreciation_and_amortization": 12_973_000_000,
+                "short_term_borrowings": 3_068_000_000,
+            },
+        ),
+        (UNITED_HEALTH, {"revenue": 400_278_000_000, "debt": 76_904_000_000, "cost_of_revenue": None}),
+        (UNITED_HEALTH, {"gross_profit": None}),
+        (PROCTER, {"cash": 9_556_000_000}),
+        (A_BANK, {"revenue": 850, "debt": 450}),
+        (A_BROKER, {"revenue": 1000}),
+        (A_UTILITY, {"revenue": 500}),
+        (A_FOREIGN_FILER, {"revenue": 900, "net_income": 100, "eps_diluted": 2.5, "gross_profit": 500}),
+        (A_FOREIGN_FILER, {"assets": 5000, "debt": 365, "selling_general_and_administrative": 90}),
+    ],
+)
+def test_a_year_of_a_company_is_what_its_statements_say(table, expected):
+    rows = year_of(table)
+    assert {item: rows[item]["value"] if item in rows else None for item in expected} == expected
+
+
+def test_a_filing_in_two_currencies_counts_in_its_own():
+    units = {row["unit"] for row in year_of(A_FOREIGN_FILER).values()}
+    assert units == {"iso4217:TWD", "iso4217:TWDshares"}
+
+
+@pytest.mark.parametrize(("last", "expected"), [(1.0, 4.0), (0.8, None)])
+def test_twelve_months_a_share_end_at_a_split_of_five_for_four(last, expected):
+    """No filing weighs its shares: net income and earnings a share tell how many there are."""
+    quarters = [("01-01", "03-31"), ("04-01", "06-30"), ("07-01", "09-30"), ("10-01", "12-31")]
+    facts = {"NetIncomeLoss": ("USD", []), "EarningsPerShareDiluted": ("USD/shares", [])}
+    for place, (start, end) in enumerate(quarters):
+        filing = {"start": f"2024-{start}", "end": f"2024-{end}", "accn": f"q-{place}", "form": "10-Q"}
+        filed = {"filed": f"2025-0{place + 1}-20"}
+        facts["NetIncomeLoss"][1].append(filing | filed | {"val": 100.0})
+        facts["EarningsPerShareDiluted"][1].append(filing | filed | {"val": 1.0 if place < 2 else last})
+    concepts = {name: {"units": {unit: stated}} for name, (unit, stated) in facts.items()}
+    companies = Companies([{"cik": 7, "facts": {"us-gaap": concepts}}])
+    rows = companies.world.run("quarters", ticker="0000000007", spans=["ttm"])
+    companies.world.connection.close()
+    assert {row["item"]: row["value"] for row in rows}.get("net_income") == 400
+    assert {row["item"]: row["value"] for row in rows}.get("eps_diluted") == expected
