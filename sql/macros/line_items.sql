@@ -16,6 +16,7 @@ FROM (
         'us-gaap:RevenueFromContractWithCustomerIncludingAssessedTax', 'us-gaap:SalesRevenueGoodsNet',
         'us-gaap:SalesRevenueServicesNet', 'us-gaap:ElectricUtilityRevenue', 'us-gaap:OilAndGasRevenue',
         'us-gaap:ContractsRevenue', 'us-gaap:OperatingLeasesIncomeStatementLeaseRevenue', 'us-gaap:OperatingLeaseLeaseIncome',
+        'us-gaap:GrossInvestmentIncomeOperating',
         'ifrs-full:Revenue', 'ifrs-full:RevenueFromContractsWithCustomers'
     ]),
     ('net_interest_income', 'flow', ['us-gaap:InterestIncomeExpenseNet']),
@@ -62,16 +63,21 @@ FROM (
         'us-gaap:NetIncomeLoss', 'us-gaap:ProfitLoss', 'us-gaap:NetIncomeLossAvailableToCommonStockholdersBasic',
         'ifrs-full:ProfitLossAttributableToOwnersOfParent', 'ifrs-full:ProfitLoss'
     ]),
+    -- Partnerships state theirs a unit.
     ('eps_basic', 'per_share', [
-        'us-gaap:EarningsPerShareBasic', 'us-gaap:EarningsPerShareBasicAndDiluted', 'ifrs-full:BasicEarningsLossPerShare',
+        'us-gaap:EarningsPerShareBasic', 'us-gaap:EarningsPerShareBasicAndDiluted',
+        'us-gaap:NetIncomeLossPerOutstandingLimitedPartnershipUnitBasicNetOfTax',
+        'us-gaap:NetIncomeLossPerOutstandingLimitedPartnershipUnit', 'ifrs-full:BasicEarningsLossPerShare',
         'ifrs-full:BasicAndDilutedEarningsLossPerShare'
     ]),
     ('eps_diluted', 'per_share', [
         'us-gaap:EarningsPerShareDiluted', 'us-gaap:EarningsPerShareBasicAndDiluted',
+        'us-gaap:NetIncomeLossNetOfTaxPerOutstandingLimitedPartnershipUnitDiluted',
         'ifrs-full:DilutedEarningsLossPerShare', 'ifrs-full:BasicAndDilutedEarningsLossPerShare'
     ]),
     ('dividends_per_share', 'per_share', [
-        'us-gaap:CommonStockDividendsPerShareDeclared', 'us-gaap:CommonStockDividendsPerShareCashPaid'
+        'us-gaap:CommonStockDividendsPerShareDeclared', 'us-gaap:CommonStockDividendsPerShareCashPaid',
+        'ifrs-full:DividendsRecognisedAsDistributionsToOwnersOfParentPerShare'
     ]),
     ('shares_basic', 'average', [
         'us-gaap:WeightedAverageNumberOfSharesOutstandingBasic',
@@ -84,7 +90,8 @@ FROM (
     ('operating_cash_flow', 'flow', [
         'us-gaap:NetCashProvidedByUsedInOperatingActivities',
         'us-gaap:NetCashProvidedByUsedInOperatingActivitiesContinuingOperations',
-        'ifrs-full:CashFlowsFromUsedInOperatingActivities', 'ifrs-full:CashFlowsFromUsedInOperations'
+        'ifrs-full:CashFlowsFromUsedInOperatingActivities',
+        'ifrs-full:CashFlowsFromUsedInOperatingActivitiesContinuingOperations', 'ifrs-full:CashFlowsFromUsedInOperations'
     ]),
     ('investing_cash_flow', 'flow', [
         'us-gaap:NetCashProvidedByUsedInInvestingActivities',
@@ -117,7 +124,8 @@ FROM (
         'ifrs-full:DividendsPaidClassifiedAsFinancingActivities'
     ]),
     ('shares_repurchased', 'flow', [
-        'us-gaap:PaymentsForRepurchaseOfCommonStock', 'ifrs-full:PaymentsToAcquireOrRedeemEntitysShares'
+        'us-gaap:PaymentsForRepurchaseOfCommonStock', 'us-gaap:PaymentsForRepurchaseOfEquity',
+        'ifrs-full:PaymentsToAcquireOrRedeemEntitysShares', 'ifrs-full:PurchaseOfTreasuryShares'
     ]),
     ('assets', 'balance', ['us-gaap:Assets', 'ifrs-full:Assets']),
     ('current_assets', 'balance', ['us-gaap:AssetsCurrent', 'ifrs-full:CurrentAssets']),
@@ -131,11 +139,13 @@ FROM (
     ('current_liabilities', 'balance', ['us-gaap:LiabilitiesCurrent', 'ifrs-full:CurrentLiabilities']),
     ('equity', 'balance', [
         'us-gaap:StockholdersEquity', 'us-gaap:StockholdersEquityIncludingPortionAttributableToNoncontrollingInterest',
+        'us-gaap:PartnersCapital', 'us-gaap:MembersEquity', 'us-gaap:AssetsNet',
         'ifrs-full:EquityAttributableToOwnersOfParent', 'ifrs-full:Equity'
     ]),
     ('total_equity', 'balance', [
         'us-gaap:StockholdersEquityIncludingPortionAttributableToNoncontrollingInterest', 'us-gaap:StockholdersEquity',
-        'ifrs-full:Equity'
+        'us-gaap:PartnersCapitalIncludingPortionAttributableToNoncontrollingInterest', 'us-gaap:PartnersCapital',
+        'us-gaap:MembersEquity', 'us-gaap:AssetsNet', 'ifrs-full:Equity'
     ]),
     -- Some state their cash by the concept of the cash flow statement, which may hold restricted cash too; what is left is
     -- a part of a bank's.
@@ -150,7 +160,7 @@ FROM (
     ]),
     ('receivables', 'balance', [
         'us-gaap:AccountsReceivableNetCurrent', 'us-gaap:ReceivablesNetCurrent',
-        'ifrs-full:TradeAndOtherCurrentReceivables'
+        'ifrs-full:TradeAndOtherCurrentReceivables', 'ifrs-full:CurrentTradeReceivables'
     ]),
     ('inventory', 'balance', [
         'us-gaap:InventoryNet', 'us-gaap:InventoryNetOfAllowancesCustomerAdvancesAndProgressBillings',

@@ -1,5 +1,7 @@
 """The concepts of line items as real companies use them: the figures are of their annual reports."""
 
+from datetime import date, timedelta
+
 import pytest
 
 from tests.catalogue.test_line_items import Companies
@@ -63,6 +65,13 @@ A_UTILITY = """
 RegulatedAndUnregulatedOperatingRevenue 500 year
 RevenueFromContractWithCustomerExcludingAssessedTax 470 year
 """
+A_PARTNERSHIP = """
+Assets                     900
+PartnersCapitalIncludingPortionAttributableToNoncontrollingInterest 400
+PartnersCapital            350
+NetIncomeLossNetOfTaxPerOutstandingLimitedPartnershipUnitDiluted 2.1 year USD/shares
+PaymentsForRepurchaseOfEquity 30 year
+"""
 A_FOREIGN_FILER = """
 ifrs-full:Revenue          900 year TWD
 ifrs-full:Revenue           30 year USD
@@ -119,6 +128,7 @@ def year_of(table):
         (A_BANK, {"revenue": 850, "debt": 450}),
         (A_BROKER, {"revenue": 1000}),
         (A_UTILITY, {"revenue": 500}),
+        (A_PARTNERSHIP, {"equity": 350, "liabilities": 500, "eps_diluted": 2.1, "shares_repurchased": 30}),
         (A_FOREIGN_FILER, {"revenue": 900, "net_income": 100, "eps_diluted": 2.5, "gross_profit": 500}),
         (A_FOREIGN_FILER, {"assets": 5000, "debt": 365, "selling_general_and_administrative": 90}),
     ],
@@ -149,3 +159,38 @@ def test_twelve_months_a_share_end_at_a_split_of_five_for_four(last, expected):
     companies.world.connection.close()
     assert {row["item"]: row["value"] for row in rows}.get("net_income") == 400
     assert {row["item"]: row["value"] for row in rows}.get("eps_diluted") == expected
+
+
+TRANSITION = """
+2018-07-01 2018-09-30 10 10-Q
+2018-07-01 2018-12-31 21 10-Q
+2018-07-01 2019-03-31 33 10-Q
+2018-07-01 2019-06-30 46 10-K
+2019-07-01 2019-09-30 14 10-Q
+2019-07-01 2019-12-31 29 10-KT
+2020-01-01 2020-03-31 16 10-Q
+"""
+
+
+def test_a_change_of_the_fiscal_year_loses_no_quarter():
+    """The year ends in June, then in December: six months between them are of a transition report."""
+    stated = []
+    for place, line in enumerate(TRANSITION.split("\n")[1:-1]):
+        start, end, value, form = line.split()
+        filed = (date.fromisoformat(end) + timedelta(days=40)).isoformat()
+        stated.append(
+            {"start": start, "end": end, "val": float(value), "accn": f"a-{place}", "form": form, "filed": filed}
+        )
+    companies = Companies([{"cik": 7, "facts": {"us-gaap": {"Revenues": {"units": {"USD": stated}}}}}])
+    rows = companies.world.run("quarters", ticker="0000000007", spans=["quarter", "year", "ttm"])
+    companies.world.connection.close()
+    found = {(row["span"], str(row["period_end"])): row["value"] for row in rows}
+    quarters = [found.pop(("quarter", end)) for end in sorted(end for span, end in found if span == "quarter")]
+    assert quarters == [10, 11, 12, 13, 14, 15, 16]
+    assert found == {
+        ("year", "2019-06-30"): 46,
+        ("ttm", "2019-06-30"): 46,
+        ("ttm", "2019-09-30"): 50,
+        ("ttm", "2019-12-31"): 54,
+        ("ttm", "2020-03-31"): 58,
+    }
