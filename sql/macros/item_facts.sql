@@ -32,7 +32,8 @@ WITH
         SELECT mapped.*
         FROM mapped
         ANTI JOIN (
-            SELECT DISTINCT company, accession_no, available_at, parts.concept
+            SELECT
+                company, accession_no, available_at, parts.concept, if_less, period_start, period_end, mapped.value
             FROM mapped
             JOIN line_item_parts() AS parts ON parts.beside = mapped.item
         ) AS partial
@@ -40,6 +41,14 @@ WITH
             AND partial.accession_no = mapped.accession_no
             AND partial.available_at = mapped.available_at
             AND partial.concept = mapped.concept
+            AND (
+                NOT partial.if_less
+                OR (
+                    partial.period_start = mapped.period_start
+                    AND partial.period_end = mapped.period_end
+                    AND partial.value > mapped.value
+                )
+            )
     ),
     currencies AS (
         SELECT company, accession_no, available_at, unit AS currency

@@ -19,6 +19,9 @@ FROM (
         'us-gaap:GrossInvestmentIncomeOperating',
         'ifrs-full:Revenue', 'ifrs-full:RevenueFromContractsWithCustomers'
     ]),
+    ('lease_income', 'flow', [
+        'us-gaap:OperatingLeaseLeaseIncome', 'us-gaap:OperatingLeasesIncomeStatementLeaseRevenue'
+    ]),
     ('net_interest_income', 'flow', ['us-gaap:InterestIncomeExpenseNet']),
     ('noninterest_income', 'flow', ['us-gaap:NoninterestIncome']),
     ('policy_benefits', 'flow', [
@@ -196,16 +199,21 @@ FROM (
 ) AS items (item, kind, concepts);
 
 -- Concepts that state only a part of the item in filings that state another item too: what banks earn by contracts with
--- customers, and what the goods cost that insurers sell beside.
+-- customers, and what the goods cost that insurers sell beside. Others are a part where they are less than that item in the
+-- same period: a note's revenue of a landlord who earns rents, or of a bank.
 CREATE MACRO line_item_parts() AS TABLE
 FROM (
     VALUES
-    ('us-gaap:RevenueFromContractWithCustomerExcludingAssessedTax', 'noninterest_income'),
-    ('us-gaap:RevenueFromContractWithCustomerIncludingAssessedTax', 'noninterest_income'),
-    ('us-gaap:CostOfGoodsAndServicesSold', 'policy_benefits'),
-    ('us-gaap:CostOfGoodsSold', 'policy_benefits'),
-    ('us-gaap:CostOfServices', 'policy_benefits')
-) AS parts (concept, beside);
+    ('us-gaap:RevenueFromContractWithCustomerExcludingAssessedTax', 'noninterest_income', false),
+    ('us-gaap:RevenueFromContractWithCustomerIncludingAssessedTax', 'noninterest_income', false),
+    ('us-gaap:CostOfGoodsAndServicesSold', 'policy_benefits', false),
+    ('us-gaap:CostOfGoodsSold', 'policy_benefits', false),
+    ('us-gaap:CostOfServices', 'policy_benefits', false),
+    ('us-gaap:Revenues', 'lease_income', true),
+    ('us-gaap:RevenueFromContractWithCustomerExcludingAssessedTax', 'lease_income', true),
+    ('us-gaap:RevenueFromContractWithCustomerIncludingAssessedTax', 'lease_income', true),
+    ('us-gaap:Revenues', 'net_interest_income', true)
+) AS parts (concept, beside, if_less);
 
 -- What an item is made of where no filing states it, of several sums the first that can be made. A term that is not
 -- needed counts where it is stated, once where two such terms are the same figure. Where no filing states the long-term

@@ -63,7 +63,7 @@ class Oracle:
         answer: Mapping[str, Any],
         concepts: Iterable[tuple[str, str, str, int]],
         sums: Iterable[tuple[str, str, int, str, int, bool]],
-        parts: Iterable[tuple[str, str]] = (),
+        parts: Iterable[tuple[str, str, bool]] = (),
     ) -> None:
         self.sums = list(sums)
         self.statements = list(_statements(answer, list(concepts), list(parts)))
@@ -139,7 +139,7 @@ def periods(known: list[Figure]) -> dict[tuple[str, str, date], Figure]:
 
 
 def _statements(
-    answer: Mapping[str, Any], concepts: list[tuple[str, str, str, int]], parts: list[tuple[str, str]]
+    answer: Mapping[str, Any], concepts: list[tuple[str, str, str, int]], parts: list[tuple[str, str, bool]]
 ) -> Iterator[Statement]:
     filings: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
     names = {name for _, _, name, _ in concepts}
@@ -156,7 +156,7 @@ def _statements(
 
 
 def _of_filing(
-    facts: list[tuple[Any, ...]], concepts: list[tuple[str, str, str, int]], parts: list[tuple[str, str]]
+    facts: list[tuple[Any, ...]], concepts: list[tuple[str, str, str, int]], parts: list[tuple[str, str, bool]]
 ) -> Iterator[Statement]:
     rows = [
         (item, kind, place, *fact)
@@ -164,8 +164,7 @@ def _of_filing(
         for fact in facts
         if fact[0] == name and (fact[2] is None) == (kind == "balance")
     ]
-    items = {row[0] for row in rows}
-    rows = [row for row in rows if not any(row[3] == concept and beside in items for concept, beside in parts)]
+    rows = [row for row in rows if not _is_part(row, rows, parts)]
     money = Counter(row[4] for row in rows if row[1] in ("flow", "balance") and len(row[4]) == 3)
     most = min(money, key=lambda code: (-money[code], code), default="")
     rows = [row for row in rows if not (most and re.match("[A-Z]{3}(/|$)", row[4]) and not row[4].startswith(most))]
@@ -179,6 +178,17 @@ def _of_filing(
             item, kind, unit, start, end, float(fact["val"]), public, (fact["accn"],), (scale,), place == lead
         )
         yield Statement(figure, place, fact["form"], fact["accn"])
+
+
+def _is_part(row: tuple[Any, ...], rows: list[tuple[Any, ...]], parts: list[tuple[str, str, bool]]) -> bool:
+    """Whether the concept of a row states only a part of its item, by what else the filing states."""
+    for concept, beside, if_less in parts:
+        others = [other for other in rows if row[3] == concept and other[0] == beside]
+        if if_less:
+            others = [other for other in others if other[5:7] == row[5:7] and other[7]["val"] > row[7]["val"]]
+        if others:
+            return True
+    return False
 
 
 def _shares_of(rows: list[tuple[Any, ...]], start: date, end: date, value: float) -> float | None:

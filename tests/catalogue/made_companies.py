@@ -110,9 +110,9 @@ class Made:
         self._add("EarningsPerShareDiluted", "USD/shares", fact, round(sums["NetIncomeLoss"] / shares, 2))
         if self.seed % 3 and self.random.random() < 0.95:
             self._add(SHARES, "shares", fact, shares)
-        if self.seed == 4:
+        if self.seed in (1, 3):
             self._add("NoninterestIncome", "USD", fact, factor * sums["Revenues"] // 3)
-            self._add("InterestIncomeExpenseNet", "USD", fact, factor * sums["Revenues"] // 2)
+            self._add("InterestIncomeExpenseNet", "USD", fact, factor * (sums["Revenues"] * 3 // 4 + 100))
         if self.random.random() < 0.1:
             self._add("Revenues", "EUR", fact, 7 * factor * sums["Revenues"])
 

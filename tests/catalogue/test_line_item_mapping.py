@@ -1,4 +1,4 @@
-"""The concepts of line items as real companies use them: the figures are of their annual reports."""
+"""The concepts of line items as companies use them: figures under a company's name are of its annual report."""
 
 from datetime import date, timedelta
 
@@ -16,7 +16,6 @@ Liabilities              48390000000
 """
 ADOBE = """
 Revenues                 21505000000 year
-RevenueFromContractWithCustomerExcludingAssessedTax 21505000000 year
 DebtCurrent               1499000000
 LongTermDebt              4129000000
 """
@@ -45,9 +44,9 @@ DebtLongtermAndShorttermCombinedAmount 76180000000
 DebtCurrent               4545000000
 LongTermDebtNoncurrent   72359000000
 """
-PROCTER = """
-CashCashEquivalentsRestrictedCashAndRestrictedCashEquivalents 9556000000
-Cash                      1000000000
+A_MAKER = """
+CashCashEquivalentsRestrictedCashAndRestrictedCashEquivalents 950
+Cash                       100
 """
 A_BANK = """
 InterestAndDividendIncomeOperating 900 year
@@ -56,6 +55,16 @@ NoninterestIncome          250 year
 RevenueFromContractWithCustomerExcludingAssessedTax 90 year
 LongTermDebt               400
 ShortTermBorrowings         50
+"""
+A_SMALL_BANK = """
+InterestIncomeExpenseNet   600 year
+NoninterestIncome          250 year
+Revenues                   120 year
+"""
+A_LANDLORD = """
+Revenues                    13 year
+RevenueFromContractWithCustomerExcludingAssessedTax 5 year
+OperatingLeaseLeaseIncome 1540 year
 """
 A_BROKER = """
 Revenues                 1200 year
@@ -124,8 +133,10 @@ def year_of(table):
         ),
         (UNITED_HEALTH, {"revenue": 400_278_000_000, "debt": 76_904_000_000, "cost_of_revenue": None}),
         (UNITED_HEALTH, {"gross_profit": None}),
-        (PROCTER, {"cash": 9_556_000_000}),
+        (A_MAKER, {"cash": 950}),
         (A_BANK, {"revenue": 850, "debt": 450}),
+        (A_SMALL_BANK, {"revenue": 850}),
+        (A_LANDLORD, {"revenue": 1540}),
         (A_BROKER, {"revenue": 1000}),
         (A_UTILITY, {"revenue": 500}),
         (A_PARTNERSHIP, {"equity": 350, "liabilities": 500, "eps_diluted": 2.1, "shares_repurchased": 30}),
