@@ -102,4 +102,8 @@ FROM (
     LEFT JOIN weighted USING (company, accession_no, available_at, period_start, period_end)
     LEFT JOIN weighted_last USING (company, accession_no, available_at)
     LEFT JOIN earned USING (company, accession_no, available_at, period_start, period_end)
+    -- An earlier day's balance by a later concept is of something else, such as cash with what is restricted.
+    QUALIFY
+        kind <> 'balance'
+        OR place = min(place) OVER (PARTITION BY company, accession_no, available_at, item ORDER BY period_end DESC)
 );

@@ -192,9 +192,10 @@ FROM (
     ('short_term_borrowings', 'balance', [
         'us-gaap:ShortTermBorrowings', 'us-gaap:CommercialPaper', 'ifrs-full:ShorttermBorrowings'
     ]),
+    -- The balance sheet's, and on a later day the cover's.
     ('shares', 'balance', [
-        'dei:EntityCommonStockSharesOutstanding', 'us-gaap:CommonStockSharesOutstanding', 'us-gaap:SharesOutstanding',
-        'ifrs-full:NumberOfSharesOutstanding'
+        'us-gaap:CommonStockSharesOutstanding', 'us-gaap:SharesOutstanding', 'ifrs-full:NumberOfSharesOutstanding',
+        'dei:EntityCommonStockSharesOutstanding'
     ])
 ) AS items (item, kind, concepts);
 

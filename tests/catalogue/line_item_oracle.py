@@ -169,6 +169,8 @@ def _of_filing(
     most = min(money, key=lambda code: (-money[code], code), default="")
     rows = [row for row in rows if not (most and re.match("[A-Z]{3}(/|$)", row[4]) and not row[4].startswith(most))]
     for item, kind, place, _, unit, start, end, fact in rows:
+        if kind == "balance" and any(row[0] == item and row[2] < place and row[6] >= end for row in rows):
+            continue
         newest = [row for row in rows if row[0] == item and row[6] == max(r[6] for r in rows if r[0] == item)]
         longest = max(months(row[5], row[6]) if row[5] else 0 for row in newest)
         lead = min(row[2] for row in newest if not row[5] or months(row[5], row[6]) == longest)

@@ -100,19 +100,24 @@ ifrs-full:AdministrativeExpense 30 year TWD
 
 
 def year_of(table):
-    """A company that states these facts of one year in its annual report: concept, value, year or day, unit."""
+    return {row["item"]: row for row in all_of(table)}
+
+
+def all_of(table):
+    """A company that states these facts in an annual report: concept, value, year or day (or one before), unit."""
     facts = {}
+    days = {"before": (None, "2022-12-31"), "year": YEAR}
     for place, line in enumerate(table.strip().splitlines()):
         concept, value, *more = line.split()
         taxonomy, _, name = concept.rpartition(":")
-        start, end = YEAR if more and more[0] == "year" else DAY
+        start, end = days.get(more[0] if more else "", DAY)
         fact = {"start": start, "end": end, "val": float(value), "accn": "k-1", "form": "10-K", "filed": "2025-02-20"}
         units = facts.setdefault(taxonomy or "us-gaap", {}).setdefault(name, {"units": {}})["units"]
         units.setdefault(more[1] if len(more) > 1 else "USD", []).append(fact | {"place": place})
     companies = Companies([{"cik": 7, "facts": facts}])
     rows = companies.world.run("line_items", ticker="0000000007")
     companies.world.connection.close()
-    return {row["item"]: row for row in rows}
+    return rows
 
 
 @pytest.mark.parametrize(
@@ -147,6 +152,33 @@ def year_of(table):
 def test_a_year_of_a_company_is_what_its_statements_say(table, expected):
     rows = year_of(table)
     assert {item: rows[item]["value"] if item in rows else None for item in expected} == expected
+
+
+A_COMPANY_OF_MINORITIES = """
+CashAndCashEquivalentsAtCarryingValue 90
+CashCashEquivalentsRestrictedCashAndRestrictedCashEquivalents 95
+CashCashEquivalentsRestrictedCashAndRestrictedCashEquivalents 85 before
+StockholdersEquity         400
+StockholdersEquityIncludingPortionAttributableToNoncontrollingInterest 420
+StockholdersEquityIncludingPortionAttributableToNoncontrollingInterest 410 before
+CommonStockSharesOutstanding 7 before shares
+dei:EntityCommonStockSharesOutstanding 8 day shares
+"""
+
+
+def test_a_balance_of_an_earlier_day_is_not_of_something_else():
+    """An earlier day's cash with what is restricted is not its cash, nor equity with minorities its equity."""
+    rows = [
+        row for row in all_of(A_COMPANY_OF_MINORITIES) if row["item"] in ("cash", "equity", "total_equity", "shares")
+    ]
+    assert {(row["item"], row["period_end"].year, row["value"]) for row in rows} == {
+        ("cash", 2024, 90),
+        ("equity", 2024, 400),
+        ("total_equity", 2024, 420),
+        ("total_equity", 2022, 410),
+        ("shares", 2022, 7),
+        ("shares", 2024, 8),
+    }
 
 
 def test_a_filing_in_two_currencies_counts_in_its_own():
