@@ -65,7 +65,8 @@ def working_in(place: str, path: Path | str) -> Iterator[None]:
             raise
         _let_go(problem)
         at = getattr(problem, "filename", None) or path
-        raise shortage or LakeError(f"{place} ({at}): {getattr(problem, 'strerror', None) or _line(problem)}") from None
+        says = getattr(problem, "strerror", None) or one_line(problem)
+        raise shortage or LakeError(f"{place} ({at}): {says}") from None
 
 
 class DiskSpace(NamedTuple):
@@ -131,7 +132,7 @@ def _number(problem: BaseException) -> int | None:
     return next((number for name, number in _NAMED.items() if name in text), None)
 
 
-def _line(problem: BaseException) -> str:
+def one_line(problem: BaseException) -> str:
     """Return a library's message without colours, as one line of limited length."""
     return " ".join(_COLOUR.sub("", str(problem)).split())[:LONGEST] or type(problem).__name__
 

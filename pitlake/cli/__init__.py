@@ -4,6 +4,7 @@ Each command is in a module of its own name, which is imported when it is called
 raise the errors of `pitlake.errors`; this module turns them into one line and an exit code.
 """
 
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -53,6 +54,7 @@ EXTRAS = {
         "yaml",
     ),
     "mcp": ("anyio", "jsonschema", "mcp", "mcp_types", "pydantic", "referencing", "starlette", "uvicorn"),
+    "postgres": ("psycopg2",),
     "report": ("exchange_calendars", "jinja2", "markupsafe", "pytz"),
     "web": ("anyio", "exchange_calendars", "jinja2", "markupsafe", "pytz", "starlette", "uvicorn"),
 }
@@ -60,6 +62,7 @@ EXTRAS = {
 PLATFORM = ("backfill", "fetch", "reparse", "sync")
 """Commands that only a checkout has."""
 FAILED, BAD_INPUT, INTERRUPTED, READER_GONE = 1, 2, 130, 141
+_PASSWORD = re.compile(r"(?<=://)\S*:\S*(?=@)")
 EXIT_CODES = "Exit codes: 0 success, 1 failure, 2 bad input, 130 interrupted, 141 stdout was closed."
 
 
@@ -152,5 +155,5 @@ def _usage(error: click.UsageError) -> str:
 
 
 def _complain(line: str, code: int) -> int:
-    click.echo(f"pitlake: {' '.join(line.split())}", err=True)
+    click.echo(f"pitlake: {_PASSWORD.sub('[redacted]', ' '.join(line.split()))}", err=True)
     return code

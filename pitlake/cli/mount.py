@@ -1,5 +1,7 @@
 """`pitlake mount TABLE --name NAME`: a user's own table as a dataset of the lake."""
 
+import time
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -7,18 +9,22 @@ import click
 from pitlake.cli import render
 from pitlake.cli.options import flag, format_option, lake_option
 from pitlake.cli.sessions import working
-from pitlake.errors import BadInput
+from pitlake.errors import BadInput, PitlakeError
 
 if TYPE_CHECKING:
     from pitlake.lake.mounting.mount import Mounted
 
-OPTIONS = frozenset({"name", "key", "available_at", "valid_at", "timezone", "lag", "partial"})
+FLAGS = {"table_name": "table"}
+SETTLE_SECONDS = 1
+"""How long a table has to stay as it is before it is mounted again, so that no half of a file is read."""
+OPTIONS = frozenset({"name", "table_name", "key", "available_at", "valid_at", "timezone", "lag", "partial"})
 
 
 @click.command("mount")
 @lake_option
-@click.argument("table", metavar="TABLE")
+@click.argument("place", metavar="TABLE")
 @click.option("--name", required=True, help="Name of the dataset.")
+@click.option("--table", metavar="NAME", help="Table of the DuckDB file or Postgres database.")
 @click.option("--key", metavar="COLUMNS", help="Columns that identify what a row is about, separated by commas.")
 @click.option(
     "--available-at",
@@ -38,26 +44,93 @@ OPTIONS = frozenset({"name", "key", "available_at", "valid_at", "timezone", "lag
     default=None,
     help="The table has only a part of the data: missing rows were not deleted.",
 )
+@click.option("--watch", is_flag=True, help="Mount the table again whenever it changes, until Ctrl-C.")
+@click.option(
+    "--every",
+    metavar="SECONDS",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="How often --watch looks at the table.",
+)
 @format_option(("table", "json"))
-def command(table: str, lake: str | None, form: str, key: str | None, **options: Any) -> None:
+def command(
+    place: str,
+    table: str | None,
+    lake: str | None,
+    form: str,
+    key: str | None,
+    *,
+    watch: bool,
+    every: int,
+    **options: Any,
+) -> None:
     """Make your own table a dataset of the lake.
 
-    TABLE is a Parquet, CSV or JSON lines file, or a quoted pattern of such files. Columns and types are found and kept
-    as a contract in the lake. Mount a table again to take in what has changed since: only --name is needed then.
+    TABLE is a Parquet, CSV or JSON lines file, a folder or a quoted pattern of such files, a Delta table, a DuckDB
+    file, or a URL: s3://bucket/key or postgresql://host/database. Columns and types are found and kept as a contract
+    in the lake. Mount a table again to take in what has changed since: only --name is needed then.
 
     \b
     pitlake mount estimates.parquet --name estimates --available-at published_at --key ticker,period
     """
     from pitlake.lake.lake import Lake
+    from pitlake.lake.mounting.source import find_origin
 
     columns = None if key is None else [column.strip() for column in key.split(",")]
-    try:
+    to = Lake(lake)
+
+    def mount() -> "Mounted":
         with working("mounting"):
-            done = Lake(lake).mount(table, key=columns, **options)
+            return to.mount(place if table is None else (place, table), key=columns, **options)
+
+    def state() -> Hashable:
+        return find_origin(place, table).state()
+
+    try:
+        before = state() if watch else None
+        done = mount()
     except BadInput as error:
         if error.field not in OPTIONS:
             raise
-        raise BadInput(flag(error.field), error.problem, error.next_step) from None
+        raise BadInput(flag(FLAGS.get(error.field, error.field)), error.problem, error.next_step) from None
+    _show(done, form)
+    if watch:
+        try:
+            _watch(mount, state, before, done.version, every, form)
+        except KeyboardInterrupt:
+            render.say(f"{done.mount.name} is no longer watched")
+
+
+def _watch(
+    mount: Callable[[], "Mounted"], state: Callable[[], Hashable], before: Hashable, version: int, every: int, form: str
+) -> None:
+    """Mount a table whenever its state is another one, and show what was added."""
+    problem = ""
+    render.say(f"watching: looks every {render.count(every, 'second')}; Ctrl-C ends it")
+    while True:
+        time.sleep(every)
+        try:
+            now = state()
+            if now is not None:
+                if now == before:
+                    continue
+                time.sleep(SETTLE_SECONDS)
+                if state() != now:
+                    continue
+            done = mount()
+        except (PitlakeError, OSError) as error:
+            if str(error) != problem:
+                problem = str(error)
+                render.say(f"{problem}; the table is mounted once that is over")
+            continue
+        before, problem = now, ""
+        if done.version != version:
+            version = done.version
+            _show(done, form)
+
+
+def _show(done: "Mounted", form: str) -> None:
     if form == "json":
         render.deliver(render.to_json([_facts(done)]), None)
         return
@@ -65,7 +138,8 @@ def command(table: str, lake: str | None, form: str, key: str | None, **options:
         (mounted.column.name, mounted.column.type, mounted.source, _role(done, mounted.column.name))
         for mounted in done.mount.columns
     ]
-    render.deliver(render.grid(("column", "type", "in the table", "role"), rows), None)
+    if done.is_new:
+        render.deliver(render.grid(("column", "type", "in the table", "role"), rows), None)
     for line in _sentences(done):
         render.say(line)
 

@@ -201,7 +201,9 @@ class Lake:
         """Make a table a dataset of this lake, or read a mounted table again. Creates the lake if it does not exist.
 
         Args:
-            table: A path or pattern of Parquet, CSV or JSON lines files, or a frame of Arrow, polars or pandas.
+            table: A path or pattern of Parquet, CSV or JSON lines files, the path of a Delta table, or s3://bucket/key
+                of such; a DuckDB file or postgresql://host/database with the name of a table, as a pair; or a frame
+                of Arrow, polars or pandas.
             name: The name of the dataset.
             key: The columns that identify what a row is about. Required the first time; later the lake's contract has
                 this and all options below.
@@ -407,7 +409,7 @@ def mount(table: Any, name: str, *, lake: str | Path | Lake | None = None, **opt
     """Make a table a dataset of a lake: see `Lake.mount` for the options and errors.
 
     Args:
-        table: A path or pattern, or a frame.
+        table: A path, pattern or URL, a pair, or a frame.
         name: The name of the dataset.
         lake: The lake or its root (default: $PITLAKE_LAKE, else ./.pitlake/lake).
         options: Those of `Lake.mount`.

@@ -25,7 +25,7 @@ from tests.forge.test_providers import gdp
 
 pytestmark = pytest.mark.slow
 
-MODULES = {"pyyaml": "yaml", "pydantic_ai_slim": "pydantic_ai"}
+MODULES = {"psycopg2_binary": "psycopg2", "pyyaml": "yaml", "pydantic_ai_slim": "pydantic_ai"}
 """Of distributions that are named otherwise."""
 SOON = 60
 """Seconds from a file of one's own to the first answer."""
@@ -197,17 +197,25 @@ LACKING = sorted(extra for extra in EXTRAS if extra != "forge")
 def test_a_command_that_lacks_its_libraries_names_the_extra_that_brings_them(installed, install, tmp_path, extra):
     lake = Lake(tmp_path / "lake")
     publish(lake, "run", [article(1, "Title", CREATED)])
-    rest = {
-        "mcp": ("--as-of", AFTER),
-        "report": ("--output", str(tmp_path / "report")),
-        "web": ("--host", "203.0.113.1", "--allow-host", "elsewhere"),  # no address of this machine: it comes that far
+    command, *rest = {
+        "mcp": ("mcp", "--as-of", AFTER),
+        "postgres": ("mount", "postgresql://127.0.0.1:9/own", "--table", "own", "--name", "own"),  # no server answers
+        "report": ("report", "--output", str(tmp_path / "report")),
+        "web": (
+            "web",
+            "--host",
+            "203.0.113.1",
+            "--allow-host",
+            "elsewhere",
+        ),  # no address of this machine: it comes that far
     }[extra]
-    without = pitlake(installed, extra, "--lake", str(lake.root), *rest)
+    without = pitlake(installed, command, "--lake", str(lake.root), *rest)
     assert (without.returncode, without.stdout) == (1, "")
     assert without.stderr.endswith(f"is not installed; install it with pip install 'pitlake[{extra}]'\n")
-    served = pitlake(install(extra), extra, "--lake", str(lake.root), *rest)
-    assert served.returncode == (2 if extra == "web" else 0)
-    assert extra != "web" or "can't listen" in served.stderr
+    served = pitlake(install(extra), command, "--lake", str(lake.root), *rest)
+    refusal = {"web": "can't listen", "postgres": "Connection refused"}.get(extra)
+    assert served.returncode == (2 if refusal else 0)
+    assert (refusal or "") in served.stderr
 
 
 def test_a_search_by_meaning_names_the_extra_that_brings_its_model(installed, install, tmp_path):

@@ -1,17 +1,37 @@
 """docs/mount.md: its commands and its Python, typed from the top in one folder, with what they show."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
+import urllib.request
 from pathlib import Path
 
+import obstore
+import pyarrow.parquet as pq
 import pytest
+from obstore.store import S3Store
 
 from tests.cli.conftest import ROOT
 from tests.house.test_docs import blocks
+from tests.mounting.origins import execute, needs_postgres
+from tests.mounting.test_mount import estimates
+from tests.object_store import object_store, settings
 
-SHOWN = {1: ["NOG", "0.44", "3 new"], 2: ["[('NOG', 1)]"], 3: ["0.41", "0.42", "observed", "1 new"],
-         4: ['name = "estimates"', "# estimates: Mounted table estimates"], 5: ["[('NOG', 0.41)]"]}  # fmt: skip
+SHOWN = {
+    1: ["NOG", "0.44", "3 new"],
+    2: ["[('NOG', 1)]"],
+    3: [],
+    4: ["of_duckdb: 3 rows read", "of_delta: 3 rows read"],
+    5: ["of_postgres: 3 rows read"],
+    6: ["of_s3: 3 rows read"],
+    7: ["0.41", "0.42", "observed", "1 new"],
+    8: ["3 unchanged", "watching: looks every 2 seconds", "no longer watched"],
+    9: ['name = "estimates"', "# estimates: Mounted table estimates"],
+    10: ["[('NOG', 0.41)]"],
+}
+PATIENCE_SECONDS = 120
 
 
 @pytest.fixture(scope="module")
@@ -19,16 +39,69 @@ def place(tmp_path_factory):
     return tmp_path_factory.mktemp("mount")
 
 
-@pytest.mark.parametrize("block", blocks("mount.md"), ids=str)
-def test_a_block_runs_and_shows_what_the_page_says(block, place):
+@pytest.fixture(scope="module")
+def store(place):
+    """A bucket of the page's name with its objects."""
+    pq.write_table(estimates(), place / "1.parquet")
+    with object_store() as url:
+        urllib.request.urlopen(urllib.request.Request(f"{url}/research", method="PUT")).close()
+        keys = settings(url)
+        bucket = S3Store(
+            "research", endpoint=url, client_options={"allow_http": True}, region=keys["AWS_REGION"],
+            access_key_id=keys["AWS_ACCESS_KEY_ID"], secret_access_key=keys["AWS_SECRET_ACCESS_KEY"],
+        )  # fmt: skip
+        obstore.put(bucket, "days/1.parquet", place / "1.parquet")
+        yield keys
+
+
+@pytest.fixture(scope="module")
+def database(server):
+    """A database of the page's name with its table, and what finds it."""
+    if server is None:
+        return {}
+    execute(server, "CREATE ROLE analyst LOGIN PASSWORD 'of-analyst'")
+    execute(server, "CREATE DATABASE research", alone=True)
+    execute(
+        server,
+        "CREATE TABLE estimates (ticker text, period date, eps numeric, published_at timestamptz)",
+        "INSERT INTO estimates SELECT 'NOG', '2024-03-31', n, '2024-01-30'::timestamptz + n * INTERVAL '1 day'"
+        " FROM generate_series(1, 3) n",
+        "GRANT SELECT ON estimates TO analyst",
+        database="research",
+    )
+    return {"PGPORT": str(server.port), "PGPASSWORD": "of-analyst"}
+
+
+def marked(block):
+    return pytest.param(block, marks=needs_postgres if "postgresql:" in block.text else (), id=str(block))
+
+
+@pytest.mark.parametrize("block", [marked(block) for block in blocks("mount.md")])
+def test_a_block_runs_and_shows_what_the_page_says(block, place, store, database):
     assert block.runs
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     surroundings = {"PATH": path, "PYTHONPATH": str(ROOT), "HOME": str(place), "PITLAKE_LAKE": str(place / "my-lake")}
     command = ["bash", "-euc", block.text] if block.language == "sh" else [sys.executable, "-c", block.text]
-    said = subprocess.run(
-        command, cwd=place, env=surroundings, capture_output=True, text=True, timeout=120, check=False
-    )
-    assert said.returncode == 0, said.stderr
-    shown = said.stdout + said.stderr
+    with (
+        (place / "shown").open("w+") as output,
+        subprocess.Popen(
+            command,
+            cwd=place,
+            env=surroundings | store | database,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        ) as running,
+    ):
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while "--watch" in block.text and "watching" not in Path(output.name).read_text():
+            assert running.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        if "--watch" in block.text:
+            os.killpg(running.pid, signal.SIGINT)
+        code = running.wait(PATIENCE_SECONDS)
+        shown = Path(output.name).read_text()
+    assert code == 0, shown
     assert [text for text in SHOWN[block.number] if text not in shown] == []
     assert "0.47" not in shown or block.number != 1

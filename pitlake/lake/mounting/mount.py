@@ -110,7 +110,7 @@ class Doors:
 
 
 def mount_table(doors: Doors, table: Any, wish: Wish) -> Mounted:
-    """Mount a path or a frame.
+    """Mount a path, a URL, a pair or a frame.
 
     Raises BadInput before anything is written, and the errors of publishing.
     """
@@ -202,11 +202,8 @@ class MountReading:
         if zoneless:
             problem = f"{', '.join(zoneless)} has timestamps without a time zone"
             raise BadInput("timezone", problem, "name the zone they are in, such as America/New_York or UTC")
-        counted = f"SELECT count(*), count(*) FILTER ({GAP} IS NULL) FROM ({self.sql})"
-        ((rows, readable),) = self.source.connection.sql(counted).fetchall()
-        if not rows:
-            raise BadInput("the table", "has no rows", "mount it once it has some")
-        if not readable:
+        readable = f"SELECT 1 FROM ({self.sql}) WHERE {GAP} IS NULL LIMIT 1"
+        if not self.source.connection.sql(readable).fetchall():
             reasons = "; ".join(f"{count:,} rows: {reason}" for reason, count in self._reasons())
             next_step = "name other columns for the key and the knowledge time, or write dates as 2024-02-15"
             raise BadInput("the table", f"no row can be mounted ({reasons})", next_step)

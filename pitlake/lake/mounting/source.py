@@ -1,20 +1,23 @@
-"""Sources that can be mounted, opened in DuckDB: files by their suffix, and frames. Detects columns and their types."""
+"""Sources that can be mounted, opened in DuckDB: files, tables and frames. Detects columns and their types."""
 
-import hashlib
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from glob import glob
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import duckdb
 import pyarrow as pa
 
 from pitlake import machine
 from pitlake.errors import BadInput
+from pitlake.lake.mounting import postgres
+from pitlake.lake.mounting.files import LocalFiles, RemoteFiles
+from pitlake.lake.mounting.postgres import PostgresTable
+from pitlake.lake.mounting.rows import Rows, literal, types_of
+from pitlake.lake.mounting.tables import Delta, DuckDBTable, is_duckdb
 from pitlake.lake.storage.parallel import workers
 from pitlake.lake.tables.query import CONFIG, quoted
 
@@ -22,15 +25,6 @@ ROWS = "source"
 """The name of the opened table's rows."""
 ROW = "row"
 MEMORY = "1GB"
-READERS = {
-    ".parquet": "read_parquet({files}, union_by_name = true)",
-    ".csv": "read_csv({files}, sample_size = -1, dateformat = '%Y-%m-%d', union_by_name = true{types})",
-    ".jsonl": "read_json({files}, format = 'newline_delimited', sample_size = -1, dateformat = '%Y-%m-%d', "
-    "union_by_name = true{types})",
-}
-TYPES_OF = {".csv": "types", ".jsonl": "columns"}
-"""The name of a text reader's option for the columns' types."""
-ENDINGS = {".pq": ".parquet", ".tsv": ".csv", ".ndjson": ".jsonl"}
 _WHOLE = re.compile(r"(TINY|SMALL|BIG|U|UTINY|USMALL|UBIG|HUGE|UHUGE)?(INT|INTEGER)")
 _NO_ZONE = re.compile(r"TIMESTAMP(_S|_MS|_NS)?")
 
@@ -82,18 +76,55 @@ class Source:
         return all(self.connection.sql(text).fetchall() == [(True,)] for text in (first, query))
 
 
+class Origin(Protocol):
+    """Where a table is."""
+
+    def state(self) -> Hashable:
+        """Return what changes when the table does, None if only reading it shows that. Raises BadInput, OSError."""
+        ...
+
+    def read(self, connection: duckdb.DuckDBPyConnection, scratch: Path) -> Rows:
+        """Return the table's rows, copied to `scratch` if they can't be read where they are. Raises BadInput."""
+        ...
+
+
+def find_origin(place: str, name: str | None = None) -> Origin:
+    """Return where a table is. name: of a database's table. Raises BadInput for a place that can't be mounted."""
+    scheme, is_url, rest = place.partition("://")
+    if is_url and scheme in postgres.SCHEMES:
+        return PostgresTable(place, name)
+    if is_url and (scheme != "s3" or "@" in rest or not rest.partition("/")[0]):
+        problem = "s3:// without a plain bucket" if scheme == "s3" else f"{scheme}:// can't be mounted"
+        raise BadInput("the table", problem, "give a path, s3://bucket/key or postgresql://host/database")
+    if not is_url and is_duckdb(place):
+        return DuckDBTable(place, name)
+    if name is not None:
+        raise BadInput("table", f"{Path(place).name} is not a database, so it has no table {name!r}", "leave it out")
+    if (delta := Delta(place)).exists():
+        return delta
+    return RemoteFiles(place) if is_url else LocalFiles(place)
+
+
 @contextmanager
 def opened(table: Any, *, with_names: bool = False) -> Iterator[Source]:
-    """Open a path or a frame for a block. with_names: whether each row gets a unique name, in the column ROW.
+    """Open a path, a URL, a pair of those with the name of a table, or a frame for a block.
 
-    Raises BadInput if it can't be read, MachineExhausted if there is no space.
+    with_names: whether each row gets a unique name, in the column ROW.
+    Raises BadInput if it can't be read or has no rows, MachineExhausted if there is no space.
     """
     with tempfile.TemporaryDirectory(prefix="pitlake-mount-") as scratch:
         options = {"memory_limit": MEMORY, "temp_directory": scratch, "threads": str(workers())}
         connection = duckdb.connect(":memory:", config={**CONFIG, **options})
         try:
-            is_path = isinstance(table, (str, Path))
-            source = _of_path(connection, str(table)) if is_path else _of_frame(connection, table)
+            place, name = table if isinstance(table, tuple) and len(table) == 2 else (table, None)
+            if isinstance(place, (str, Path)):
+                rows = find_origin(str(place), name).read(connection, Path(scratch))
+            else:
+                rows = _of_frame(connection, table)
+            connection.execute(f"CREATE VIEW {ROWS} AS SELECT * FROM {rows.sql}")
+            if not connection.sql(f"SELECT 1 FROM {ROWS} LIMIT 1").fetchall():
+                raise BadInput("the table", "has no rows", "mount it once it has some")
+            source = Source(connection, rows.label, rows.digest, types_of(connection, ROWS))
             yield _with_names(source) if with_names else source
         except duckdb.Error as error:
             if shortage := machine.exhausted(error, "the table", "read by DuckDB"):
@@ -115,7 +146,7 @@ def _with_names(source: Source) -> Source:
     return replace(source, types={ROW: "VARCHAR", **source.types}, rows="named")
 
 
-def _of_frame(connection: duckdb.DuckDBPyConnection, frame: Any) -> Source:
+def _of_frame(connection: duckdb.DuckDBPyConnection, frame: Any) -> Rows:
     if not hasattr(frame, "__arrow_c_stream__"):
         problem = f"a {type(frame).__name__} is not a table"
         raise BadInput("the table", problem, "give a path, or a frame of Arrow, polars or pandas")
@@ -124,52 +155,8 @@ def _of_frame(connection: duckdb.DuckDBPyConnection, frame: Any) -> Source:
     except (pa.ArrowException, TypeError, ValueError) as error:
         problem = f"is not a frame that Arrow can read: {error}"
         raise BadInput("the table", problem, "give columns of one type each") from error
-    connection.register(ROWS, rows)
-    return Source(connection, f"a frame of {type(frame).__module__.partition('.')[0]}", "", _types(connection, ROWS))
-
-
-def _of_path(connection: duckdb.DuckDBPyConnection, path: str) -> Source:
-    files = sorted(glob(path)) if not Path(path).is_file() else [path]  # noqa: PTH207 - patterns with a folder in them
-    files = [file for file in files if Path(file).is_file()]
-    if not files:
-        raise BadInput("the table", f"there is no file {path}", "give a path, or a pattern such as 'days/*.parquet'")
-    ending, spelled = _ending(files), "[" + ", ".join(map(_literal, files)) + "]"
-    types = _types(connection, READERS[ending].format(files=spelled, types=""))
-    option = ""
-    if ending in TYPES_OF:
-        # Texts of time are parsed here, each with its offset, which DuckDB drops where some of a column have none.
-        types = {name: "VARCHAR" if kind.startswith("TIME") else kind for name, kind in types.items()}
-        spelled_types = ", ".join(f"{_literal(name)}: {_literal(kind)}" for name, kind in types.items())
-        option = f", {TYPES_OF[ending]} = {{{spelled_types}}}"
-    connection.execute(f"CREATE VIEW {ROWS} AS SELECT * FROM {READERS[ending].format(files=spelled, types=option)}")
-    return Source(connection, Path(path).name, _digest(files), types)
-
-
-def _ending(files: list[str]) -> str:
-    endings = {Path(file.removesuffix(".gz")).suffix.lower() for file in files}
-    spellings = {ENDINGS.get(ending, ending) for ending in endings}
-    if len(spellings) != 1 or not spellings <= READERS.keys():
-        names = ", ".join((*READERS, *ENDINGS))
-        problem = f"files that end in {' and '.join(sorted(endings))}"
-        raise BadInput("the table", problem, f"give files that end in one of {names}")
-    return spellings.pop()
-
-
-def _types(connection: duckdb.DuckDBPyConnection, rows: str) -> dict[str, str]:
-    relation = connection.sql(f"SELECT * FROM {rows} LIMIT 0")
-    return {name: str(kind) for name, kind in zip(relation.columns, relation.types, strict=True)}
-
-
-def _digest(files: list[str]) -> str:
-    digests = []
-    for file in files:
-        with Path(file).open("rb") as content:
-            digests.append(hashlib.file_digest(content, "sha256").hexdigest())
-    return digests[0] if len(files) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+    connection.register("frame", rows)
+    return Rows("frame", f"a frame of {type(frame).__module__.partition('.')[0]}")
 
 
 def instant_of_text(text: str, zone: str) -> str:
@@ -185,7 +172,7 @@ def instant_of_text(text: str, zone: str) -> str:
         f"CASE WHEN regexp_full_match({text}, '{moment}(Z|[+-]\\d{{2}}:?\\d{{2}})') "
         f"THEN try_cast({cut} AS TIMESTAMPTZ) + {finer} "
         f"WHEN regexp_full_match({text}, '{moment}') "
-        f"THEN timezone({_literal(zone)}, try_cast({cut} AS TIMESTAMP)) + {finer} "
+        f"THEN timezone({literal(zone)}, try_cast({cut} AS TIMESTAMP)) + {finer} "
         rf"WHEN regexp_full_match({text}, '\d{{4}}-\d{{2}}-\d{{2}}') "
         f"THEN {end_of_day(f'try_cast({text} AS DATE)', zone)} END"
     )
@@ -198,7 +185,7 @@ def without_zone(text: str) -> str:
 
 def end_of_day(day: str, zone: str) -> str:
     """Return SQL for the end of a day in a zone: the start of the next one."""
-    return f"timezone({_literal(zone)}, ({day} + 1)::TIMESTAMP)"
+    return f"timezone({literal(zone)}, ({day} + 1)::TIMESTAMP)"
 
 
 def instant(source: Source, column: str, zone: str) -> str:
@@ -215,5 +202,5 @@ def instant(source: Source, column: str, zone: str) -> str:
     moment = name
     if kind == "TIMESTAMP_NS":
         moment = f"({name}::TIMESTAMP + if(epoch_ns({name}) % 1000 = 0, INTERVAL 0 SECOND, INTERVAL 1 MICROSECOND))"
-    zoned = f"timezone({_literal(zone)}, {moment}::TIMESTAMP)" if _NO_ZONE.fullmatch(kind) else moment
+    zoned = f"timezone({literal(zone)}, {moment}::TIMESTAMP)" if _NO_ZONE.fullmatch(kind) else moment
     return f"if(isfinite({name}), {zoned}, NULL)"

@@ -43,24 +43,16 @@ class RemoteStore(Store):
             raise BadInput("lake", f"{parts.scheme}:// root without a plain bucket", "give s3://bucket/prefix")
         self._bucket, self._prefix = parts.netloc, parts.path.strip("/")
         location = f"s3://{self._bucket}/{self._prefix}".rstrip("/")
-        endpoint = next((value for name in ENDPOINT_VARIABLES if (value := os.environ.get(name))), "")
+        self._endpoint = endpoint()
         super().__init__(
-            signed_cache.caches() / "mirror" / hashlib.sha256(f"{endpoint} {location}".encode()).hexdigest()[:32]
+            signed_cache.caches() / "mirror" / hashlib.sha256(f"{self._endpoint} {location}".encode()).hexdigest()[:32]
         )
         self.location = location
-        self.table_options = _table_options(endpoint)
-        self._endpoint = endpoint
+        self.table_options = table_options(self._endpoint)
 
     @cached_property
     def _remote(self) -> S3Store:
-        plain = self._endpoint.startswith("http://")
-        store: S3Store = S3Store(
-            self._bucket,
-            prefix=self._prefix or None,
-            client_options={"allow_http": plain},
-            config={"endpoint": self._endpoint} if self._endpoint else {},
-        )
-        return store
+        return open_bucket(self._bucket, self._endpoint, self._prefix)
 
     def table_uri(self, key: str) -> str:
         """Return where Delta finds the table below a key."""
@@ -165,10 +157,27 @@ def _mirrored(path: Path) -> bool:
         os.close(descriptor)
 
 
-def _table_options(endpoint: str) -> dict[str, str]:
+def endpoint() -> str:
+    """Return the address of the object store that the environment names, "" for Amazon's."""
+    return next((value for name in ENDPOINT_VARIABLES if (value := os.environ.get(name))), "")
+
+
+def open_bucket(bucket: str, address: str, prefix: str = "") -> S3Store:
+    """Return a bucket at an endpoint, with the credentials of the environment."""
+    store: S3Store = S3Store(
+        bucket,
+        prefix=prefix or None,
+        client_options={"allow_http": address.startswith("http://")},
+        config={"endpoint": address} if address else {},
+    )
+    return store
+
+
+def table_options(address: str) -> dict[str, str]:
+    """Return the options with which Delta reaches tables at an endpoint."""
     options = {"aws_conditional_put": "etag"}
-    if endpoint:
-        options["aws_endpoint_url"] = endpoint
-    if endpoint.startswith("http://"):
+    if address:
+        options["aws_endpoint_url"] = address
+    if address.startswith("http://"):
         options["aws_allow_http"] = "true"
     return options

@@ -1,0 +1,151 @@
+"""Files that can be mounted: one, a folder or a pattern of them, on this machine or in an object store."""
+
+import hashlib
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from glob import escape, glob, has_magic
+from pathlib import Path, PurePosixPath
+
+import duckdb
+import obstore
+from deltalake.exceptions import DeltaError
+from obstore.exceptions import BaseError
+from obstore.store import S3Store
+
+from pitlake import machine
+from pitlake.errors import BadInput
+from pitlake.lake.mounting.rows import Rows, literal, types_of
+from pitlake.lake.storage.remote import endpoint, open_bucket
+
+READERS = {
+    ".parquet": "read_parquet({files}, union_by_name = true)",
+    ".csv": "read_csv({files}, sample_size = -1, dateformat = '%Y-%m-%d', union_by_name = true{types})",
+    ".jsonl": "read_json({files}, format = 'newline_delimited', sample_size = -1, dateformat = '%Y-%m-%d', "
+    "union_by_name = true{types})",
+}
+TYPES_OF = {".csv": "types", ".jsonl": "columns"}
+"""The name of a text reader's option for the columns' types."""
+ENDINGS = {".pq": ".parquet", ".tsv": ".csv", ".ndjson": ".jsonl"}
+S3 = "s3://"
+
+
+@dataclass(frozen=True)
+class LocalFiles:
+    """Files on this machine. place: a path, a folder or a pattern."""
+
+    place: str
+
+    def state(self) -> Hashable:
+        """Return what changes when the files do. Raises BadInput if there are none."""
+        return tuple((file, *_stamp(file)) for file in self._files())
+
+    def read(self, connection: duckdb.DuckDBPyConnection, scratch: Path) -> Rows:
+        """Return the files' rows. Raises BadInput."""
+        return read_files(connection, self._files(), Path(self.place).name)
+
+    def _files(self) -> list[str]:
+        if Path(self.place).is_file():
+            return [self.place]
+        pattern = f"{escape(self.place)}/*" if Path(self.place).is_dir() else self.place
+        files = [file for file in sorted(glob(pattern)) if Path(file).is_file()]  # noqa: PTH207 - may have a folder in it
+        if not files:
+            raise _missing(self.place)
+        return files
+
+
+@dataclass(frozen=True)
+class RemoteFiles:
+    """Files in an object store. url: s3://bucket/ and a key, a folder or a pattern."""
+
+    url: str
+
+    def state(self) -> Hashable:
+        """Return what changes when the files do. Raises BadInput if there are none."""
+        return tuple(self._files())
+
+    def read(self, connection: duckdb.DuckDBPyConnection, scratch: Path) -> Rows:
+        """Download the files into `scratch` and return their rows. Raises BadInput."""
+        copies = []
+        for number, (key, _) in enumerate(self._files()):
+            copy = scratch / f"{number}-{PurePosixPath(key).name}"
+            with reached(self.url), copy.open("wb") as content:
+                for chunk in obstore.get(self._bucket, key).stream():
+                    content.write(chunk)
+            copies.append(str(copy))
+        return read_files(connection, copies, PurePosixPath(self.url).name)
+
+    @property
+    def _bucket(self) -> S3Store:
+        return open_bucket(self.url.removeprefix(S3).partition("/")[0], endpoint())
+
+    def _files(self) -> list[tuple[str, str]]:
+        """The keys of the files, each with what changes when its content does."""
+        with reached(self.url):
+            files = sorted((entry["path"], str(entry["e_tag"] or entry["last_modified"])) for entry in self._entries())
+        if not files:
+            raise _missing(self.url)
+        return files
+
+    def _entries(self) -> list["obstore.ObjectMeta"]:
+        key = self.url.removeprefix(S3).partition("/")[2].strip("/")
+        if key and not has_magic(key):
+            with suppress(FileNotFoundError):
+                return [obstore.head(self._bucket, key)]
+        pattern = PurePosixPath("/", key if has_magic(key) else f"{key}/*")
+        folder = next(str(parent) for parent in pattern.parents if not has_magic(str(parent)))
+        every = (entry for batch in obstore.list(self._bucket, prefix=folder.strip("/")) for entry in batch)
+        return [entry for entry in every if PurePosixPath("/", entry["path"]).match(str(pattern))]
+
+
+@contextmanager
+def reached(place: str) -> Iterator[None]:
+    """Turn errors of an object store or a Delta table into BadInput, MachineExhausted if there is no space."""
+    try:
+        yield
+    except (BaseError, DeltaError, OSError) as error:
+        if shortage := machine.exhausted(error, "the table", place):
+            raise shortage from None
+        problem = "no such bucket" if "NoSuchBucket" in str(error) else machine.one_line(error)
+        next_step = "see that it is there and complete; for s3://, see the AWS_* variables"
+        raise BadInput("the table", f"{place} can't be read: {problem}", next_step) from None
+
+
+def read_files(connection: duckdb.DuckDBPyConnection, files: list[str], label: str) -> Rows:
+    """Return the rows of files of one kind. Raises BadInput."""
+    ending, spelled = _ending(files), "[" + ", ".join(map(literal, files)) + "]"
+    option = ""
+    if ending in TYPES_OF:
+        # Texts of time are parsed here, each with its offset, which DuckDB drops where some of a column have none.
+        types = types_of(connection, READERS[ending].format(files=spelled, types=""))
+        types = {name: "VARCHAR" if kind.startswith("TIME") else kind for name, kind in types.items()}
+        spelled_types = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in types.items())
+        option = f", {TYPES_OF[ending]} = {{{spelled_types}}}"
+    return Rows(READERS[ending].format(files=spelled, types=option), label, _digest(files))
+
+
+def _missing(place: str) -> BadInput:
+    return BadInput("the table", f"there is no file {place}", "give a path, or a pattern such as 'days/*.parquet'")
+
+
+def _stamp(file: str) -> tuple[int, int, int]:
+    status = Path(file).stat()
+    return status.st_ino, status.st_mtime_ns, status.st_size
+
+
+def _ending(files: list[str]) -> str:
+    endings = {Path(file.removesuffix(".gz")).suffix.lower() for file in files}
+    spellings = {ENDINGS.get(ending, ending) for ending in endings}
+    if len(spellings) != 1 or not spellings <= READERS.keys():
+        names = ", ".join((*READERS, *ENDINGS))
+        problem = f"files that end in {' and '.join(sorted(endings))}"
+        raise BadInput("the table", problem, f"give files that end in one of {names}")
+    return spellings.pop()
+
+
+def _digest(files: list[str]) -> str:
+    digests = []
+    for file in files:
+        with Path(file).open("rb") as content:
+            digests.append(hashlib.file_digest(content, "sha256").hexdigest())
+    return digests[0] if len(files) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()

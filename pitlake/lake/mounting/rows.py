@@ -1,0 +1,27 @@
+"""Rows that DuckDB can read, and how its SQL is spelled."""
+
+from dataclasses import dataclass
+
+import duckdb
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a source. sql: a FROM expression; label: the source's name for people, without secrets; digest: of
+    the files' bytes, "" for a table.
+    """
+
+    sql: str
+    label: str
+    digest: str = ""
+
+
+def literal(text: str) -> str:
+    """Return a text as SQL spells it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def types_of(connection: duckdb.DuckDBPyConnection, rows: str) -> dict[str, str]:
+    """Return DuckDB's types of a FROM expression, by column."""
+    relation = connection.sql(f"SELECT * FROM {rows} LIMIT 0")
+    return {name: str(kind) for name, kind in zip(relation.columns, relation.types, strict=True)}

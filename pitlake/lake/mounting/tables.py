@@ -1,0 +1,104 @@
+"""Tables that can be mounted: of a DuckDB file, and Delta tables."""
+
+from collections.abc import Collection, Hashable
+from contextlib import suppress
+from dataclasses import dataclass
+from glob import has_magic
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+from deltalake import DeltaTable
+
+from pitlake.errors import BadInput
+from pitlake.lake.mounting.files import S3, LocalFiles, reached
+from pitlake.lake.mounting.rows import Rows, literal
+from pitlake.lake.storage.remote import endpoint, table_options
+from pitlake.lake.tables.query import quoted
+
+MAGIC = b"DUCK"
+MAGIC_AT = 8
+MOST_NAMES = 20
+
+
+@dataclass(frozen=True)
+class DuckDBTable:
+    """A table or view of a DuckDB file. name: with its schema, unless that is `main`."""
+
+    file: str
+    name: str | None
+
+    def state(self) -> Hashable:
+        """Return what changes when the file does. Raises BadInput if it is gone."""
+        with suppress(BadInput):  # no write-ahead log
+            return LocalFiles(self.file).state(), LocalFiles(f"{self.file}.wal").state()
+        return LocalFiles(self.file).state()
+
+    def read(self, connection: duckdb.DuckDBPyConnection, scratch: Path) -> Rows:
+        """Return the table's rows. Raises BadInput, which lists the file's tables."""
+        try:
+            connection.execute(f"ATTACH {literal(self.file)} AS own (READ_ONLY)")
+        except duckdb.Error as error:
+            problem = f"{self.file} can't be opened: {str(error).splitlines()[0]}"
+            raise BadInput("the table", problem, "close the program that writes to it, or mount a copy") from None
+        listed = connection.execute(
+            "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'own' UNION ALL "
+            "SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = 'own' AND NOT internal"
+        ).fetchall()
+        names = {table if schema == "main" else f"{schema}.{table}": (schema, table) for schema, table in listed}
+        schema, table = names[chosen(self.name, names)]
+        return Rows(f"own.{quoted(schema)}.{quoted(table)}", f"{Path(self.file).name}-{table}")
+
+
+@dataclass(frozen=True)
+class Delta:
+    """A Delta table. uri: its folder, or its address in an object store."""
+
+    uri: str
+
+    def exists(self) -> bool:
+        """Return whether there is a Delta table here."""
+        if not self.uri.startswith(S3):
+            return Path(self.uri, "_delta_log").is_dir()
+        with reached(self.uri):
+            return not has_magic(self.uri) and DeltaTable.is_deltatable(self.uri, table_options(endpoint()))
+
+    def state(self) -> Hashable:
+        """Return the table's version. Raises BadInput if it can't be read."""
+        return self._table().version()
+
+    def read(self, connection: duckdb.DuckDBPyConnection, scratch: Path) -> Rows:
+        """Copy the newest version of the table to `scratch` and return its rows. Raises BadInput."""
+        table = self._table()
+        label = f"{Path(self.uri).name}-version-{table.version()}"
+        with reached(self.uri):
+            connection.register("delta", pa.RecordBatchReader.from_stream(table.scan()))
+            return copied(connection, "delta", scratch, label)
+
+    def _table(self) -> DeltaTable:
+        with reached(self.uri):
+            return DeltaTable(self.uri, storage_options=table_options(endpoint()))
+
+
+def copied(connection: duckdb.DuckDBPyConnection, rows: str, scratch: Path, label: str) -> Rows:
+    """Copy rows that can be read only once to a file, so that each pass over them reads the same."""
+    copy = literal(str(scratch / "rows.parquet"))
+    connection.execute(f"COPY (SELECT * FROM {rows}) TO {copy} (FORMAT parquet)")
+    return Rows(f"read_parquet({copy})", label)
+
+
+def chosen(name: str | None, names: Collection[str]) -> str:
+    """Return the name of a table that exists. Raises BadInput, which lists those."""
+    if name is not None and name in names:
+        return name
+    listed = sorted(names)
+    more = f" and {len(listed) - MOST_NAMES:,} more" if len(listed) > MOST_NAMES else ""
+    tables = f"its tables are {', '.join(listed[:MOST_NAMES])}{more}" if listed else "it has no tables"
+    raise BadInput("table", "missing" if name is None else f"there is no table {name!r}", tables)
+
+
+def is_duckdb(file: str) -> bool:
+    """Return whether a file is a DuckDB database."""
+    with suppress(OSError), open(file, "rb") as content:  # noqa: PTH123
+        return content.read(MAGIC_AT + len(MAGIC))[MAGIC_AT:] == MAGIC
+    return False

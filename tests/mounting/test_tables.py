@@ -1,0 +1,154 @@
+"""Tables of DuckDB files, of Postgres, Delta tables and objects of a store: mounted like files, and like them again."""
+
+import json
+from datetime import date, datetime, timezone
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable, write_deltalake
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import pitlake
+from pitlake.errors import BadInput
+from pitlake.lake import Lake
+from tests.mounting.origins import ORIGINS, in_duckdb, in_parquet, in_postgres, needs_postgres
+from tests.mounting.test_mount import EARLY, estimates, gaps, rows
+
+KINDS = [pytest.param(made, marks=needs_postgres if made is in_postgres else ()) for made in ORIGINS]
+
+
+def nullable(values):
+    return st.none() | values
+
+
+DAYS = st.dates(date(1, 1, 1), date(9999, 12, 31))
+MOMENTS = st.datetimes(datetime(1000, 1, 1), datetime(9000, 1, 1))  # noqa: DTZ001 - of timestamps without a zone
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8) | st.sampled_from(
+    ["", "\\N", "\\.", "NULL", '"', "a,b", "a\nb", "a\r\nb", "\\", "NaN", "{}", " x "]
+)
+COLUMNS = {
+    "i": (pa.int32(), st.integers(-(2**31), 2**31 - 1)),
+    "f": (pa.float64(), st.floats()),
+    "r": (pa.float32(), st.floats(width=32)),
+    "n": (pa.decimal128(12, 3), st.decimals(-(10**9) + 1, 10**9 - 1, places=3)),
+    "t": (pa.string(), TEXTS),
+    "b": (pa.bool_(), st.booleans()),
+    "d": (pa.date32(), DAYS),
+    "z": (pa.timestamp("us", "UTC"), MOMENTS.map(lambda at: at.replace(tzinfo=timezone.utc))),
+    "w": (pa.timestamp("us"), MOMENTS),
+    "l": (pa.list_(pa.string()), st.lists(nullable(TEXTS), max_size=3)),
+    "s": (pa.struct([("q", pa.int64())]), st.fixed_dictionaries({"q": nullable(st.integers(-(2**63), 2**63 - 1))})),
+}
+SCHEMA = pa.schema(
+    [("id", pa.int64()), ("seen", pa.timestamp("us", "UTC")), *((name, kind) for name, (kind, _) in COLUMNS.items())]
+)
+SEEN = st.datetimes(datetime(2000, 1, 1), datetime(2024, 1, 1), timezones=st.just(timezone.utc))  # noqa: DTZ001
+ROWS = st.tuples(SEEN, *(nullable(values) for _, values in COLUMNS.values()))
+FRAMES = st.lists(ROWS, min_size=1, max_size=12).map(
+    lambda values: pa.Table.from_pylist(
+        [dict(zip(SCHEMA.names, (number, *row), strict=True)) for number, row in enumerate(values)], SCHEMA
+    )
+)
+
+
+@needs_postgres
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(frame=FRAMES)
+def test_one_frame_has_the_same_rows_wherever_it_is(server, tmp_path_factory, frame):
+    folder = tmp_path_factory.mktemp("same")
+    lake, answers = Lake(folder / "lake"), {}
+    for made in ORIGINS:
+        name = made.__name__
+        done = lake.mount(made(frame, folder, server), name, key=["id"], available_at="seen", timezone="UTC")
+        assert done.rows == frame.num_rows == done.published + sum(done.gaps.values())
+        types = {mounted.column.name: mounted.column.type for mounted in done.mount.columns}
+        with pitlake.connect(open_mode=True, lake=lake, isolation="in_process", datasets=[name]) as session:
+            result = session.sql(f"SELECT {', '.join(types)}, available_at FROM {name} ORDER BY id").rows()
+        at = [*types].index("s")
+        result = [(*row[:at], json.loads(row[at] or "null"), *row[at + 1 :]) for row in result]
+        answers[name] = types, done.gaps, result
+    first = answers.pop("in_parquet")
+    assert answers == dict.fromkeys(answers, first)
+
+
+@pytest.mark.parametrize("made", KINDS)
+def test_a_table_mounted_again_is_a_poll(lake, tmp_path, server, made):
+    lake.mount(made(estimates(), tmp_path, server), "estimates", key=["ticker", "period"], available_at="published_at")
+    assert rows(lake, EARLY) == [("A", "q1", 1.0), ("A", "q2", 2.0)]
+    seen = lake.now()
+    done = lake.mount(made(estimates(eps=[1.5, 2.0, 3.0]).slice(0, 2), tmp_path, server), "estimates")
+    assert (done.rows, done.published, done.revisions, done.unchanged, done.deleted) == (2, 1, 1, 1, 1)
+    assert rows(lake, seen.isoformat())[0] == ("A", "q1", 1.0)
+    assert rows(lake, None) == [("A", "q1", 1.5), ("A", "q2", 2.0), ("B", "q1", 3.0)]
+    assert [locator.partition("@")[0] for _, locator in gaps(lake)] == ["estimates#B/q1"]
+    again = lake.mount(made(estimates(eps=[1.5, 2.0, 3.0]).slice(0, 2), tmp_path, server), "estimates")
+    assert (again.version, again.published) == (done.version, 0)
+
+
+def refusal(lake, table, **options):
+    with pytest.raises(BadInput) as raised:
+        lake.mount(table, "own", **({"key": ["ticker", "period"], "available_at": "published_at"} | options))
+    assert raised.value.exit_code == 2
+    assert not lake.root.exists()
+    return str(raised.value)
+
+
+@pytest.mark.parametrize("made", [in_duckdb, pytest.param(in_postgres, marks=needs_postgres)])
+def test_a_missing_table_names_those_that_exist(lake, tmp_path, server, made):
+    place, name = made(estimates(), tmp_path, server)
+    assert refusal(lake, (place, "estimate")) == f"table: there is no table 'estimate'; its tables are {name}"
+    assert refusal(lake, place) == f"table: missing; its tables are {name}"
+
+
+def test_only_databases_have_tables(lake, tmp_path):
+    message = "table: own.parquet is not a database, so it has no table 'x'; leave it out"
+    assert refusal(lake, (in_parquet(estimates(), tmp_path, None), "x")) == message
+    duckdb.connect(tmp_path / "empty.duckdb").close()
+    assert refusal(lake, (tmp_path / "empty.duckdb", "x")).endswith("it has no tables")
+
+
+def test_a_duckdb_file_that_is_written_to_says_so(lake, tmp_path):
+    place, name = in_duckdb(estimates(), tmp_path, None)
+    with duckdb.connect(place) as database:
+        database.execute("CREATE VIEW half AS SELECT * FROM mine.own WHERE period = 'q1'")
+        assert "own.duckdb can't be opened: " in (said := refusal(lake, (place, name)))
+        assert said.endswith("close the program that writes to it, or mount a copy")
+    assert lake.mount((place, "half"), "half", key=["ticker"], available_at="published_at").rows == 2
+
+
+def test_a_delta_table_is_read_with_its_deletions(lake, tmp_path):
+    """Deletion vectors too, which readers of the files alone do not see."""
+    write_deltalake(tmp_path / "own", estimates(), configuration={"delta.enableDeletionVectors": "true"})
+    DeltaTable(tmp_path / "own").delete("ticker = 'B'")
+    done = lake.mount(tmp_path / "own", "own", key=["ticker", "period"], available_at="published_at")
+    assert done.rows == 2
+    next((tmp_path / "own" / "_delta_log").glob("*0.json")).write_text("{")
+    assert "own can't be read: " in refusal(Lake(tmp_path / "other"), tmp_path / "own")
+
+
+EMPTY = {"empty.csv": "", "header.csv": "ticker,published_at\n", "empty.jsonl": ""}
+
+
+@pytest.mark.parametrize("name", [*EMPTY, "empty.parquet", "empty.duckdb"])
+def test_an_empty_table_has_no_rows_rather_than_no_such_column(lake, tmp_path, name):
+    place = tmp_path / name
+    if name in EMPTY:
+        place.write_text(EMPTY[name])
+    elif name == "empty.parquet":
+        pq.write_table(pa.table({"other": pa.array([], pa.int64())}), place)
+    else:
+        with duckdb.connect(place) as database:
+            database.execute("CREATE TABLE own (other INTEGER)")
+        place = (place, "own")
+    assert refusal(lake, place) == "the table: has no rows; mount it once it has some"
+
+
+def test_a_folder_is_the_table_of_its_files(lake, tmp_path):
+    (tmp_path / "[days]").mkdir()
+    for number in range(3):
+        pq.write_table(estimates().slice(number, 1), tmp_path / "[days]" / f"{number}.parquet")
+    done = lake.mount(tmp_path / "[days]", "own", key=["ticker", "period"], available_at="published_at")
+    assert done.published == 3
