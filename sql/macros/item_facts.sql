@@ -1,4 +1,8 @@
 -- reads: xbrl_facts, sec_facts
+
+-- Whether a value is another one, rather than the same one rounded.
+CREATE MACRO is_other(value, previous) AS abs(value - previous) > 0.001 * greatest(abs(value), abs(previous));
+
 -- Every statement of a line item of companies, as company.sql reads them, by filings other than proxy statements, which
 -- repeat a year's figures in whatever scale and may state another company's.
 --
@@ -10,6 +14,7 @@
 -- figure per share is of: as the filing weighs them in that period, else in its newest one, else what its net income
 -- makes of the figure. What a filing says counts by the facts of it that became public at one instant, so that what comes
 -- later changes nothing.
+-- restated_at: since when the newest value counts, where like filings stated another one before; former: that one.
 CREATE MACRO item_facts(companies) AS TABLE
 WITH
     mapped AS MATERIALIZED (
@@ -79,31 +84,50 @@ WITH
         FROM stated
         WHERE item = 'net_income'
         GROUP BY ALL
+    ),
+    ranked AS (
+        SELECT
+            company, item, kind, unit, value, period_start, period_end, months, available_at, available_at_source, leads,
+            is_periodic(form_type) AS is_of_report,
+            CASE WHEN kind = 'per_share' THEN coalesce(shares, last_shares, net_income / nullif(value, 0)) END AS scale,
+            [struct_pack(
+                item, concept, value, unit, period_start, period_end, form_type, accession_no, source, available_at, evidence
+            )] AS inputs,
+            row_number() OVER (
+                PARTITION BY company, item, months, period_end
+                ORDER BY
+                    is_periodic(form_type), leads, available_at, accepted_at NULLS FIRST, accession_no, place DESC,
+                    length(rtrim(value::VARCHAR, '0.')), evidence, content_hash
+            ) AS precedence
+        FROM (
+            SELECT
+                *,
+                place = first_value(place) OVER (
+                    PARTITION BY company, accession_no, available_at, item ORDER BY period_end DESC, months DESC, place
+                ) AS leads
+            FROM stated
+            LEFT JOIN weighted USING (company, accession_no, available_at, period_start, period_end)
+            LEFT JOIN weighted_last USING (company, accession_no, available_at)
+            LEFT JOIN earned USING (company, accession_no, available_at, period_start, period_end)
+            -- An earlier day's balance by a later concept is of something else, such as cash with what is restricted.
+            QUALIFY
+                kind <> 'balance'
+                OR place = min(place) OVER (PARTITION BY company, accession_no, available_at, item ORDER BY period_end DESC)
+        )
+    ),
+    compared AS (
+        SELECT *, lag(struct_pack(value, scale, available_at, inputs)) OVER alike AS previous
+        FROM ranked
+        WINDOW alike AS (
+            PARTITION BY company, item, months, period_end, unit, is_of_report, leads ORDER BY available_at, precedence
+        )
     )
 SELECT
-    company, item, kind, unit, value, period_start, period_end, months, available_at, available_at_source, leads,
-    CASE WHEN kind = 'per_share' THEN coalesce(shares, last_shares, net_income / nullif(value, 0)) END AS scale,
-    [struct_pack(
-        item, concept, value, unit, period_start, period_end, form_type, accession_no, source, available_at, evidence
-    )] AS inputs,
-    row_number() OVER (
-        PARTITION BY company, item, months, period_end
-        ORDER BY
-            is_periodic(form_type), leads, available_at, accepted_at NULLS FIRST, accession_no, place DESC,
-            length(rtrim(value::VARCHAR, '0.')), evidence, content_hash
-    ) AS precedence
-FROM (
-    SELECT
-        *,
-        place = first_value(place) OVER (
-            PARTITION BY company, accession_no, available_at, item ORDER BY period_end DESC, months DESC, place
-        ) AS leads
-    FROM stated
-    LEFT JOIN weighted USING (company, accession_no, available_at, period_start, period_end)
-    LEFT JOIN weighted_last USING (company, accession_no, available_at)
-    LEFT JOIN earned USING (company, accession_no, available_at, period_start, period_end)
-    -- An earlier day's balance by a later concept is of something else, such as cash with what is restricted.
-    QUALIFY
-        kind <> 'balance'
-        OR place = min(place) OVER (PARTITION BY company, accession_no, available_at, item ORDER BY period_end DESC)
+    * EXCLUDE (is_of_report, previous),
+    last_value(CASE WHEN is_other(value, previous.value) THEN available_at END IGNORE NULLS) OVER alike AS restated_at,
+    last_value(CASE WHEN is_other(value, previous.value) THEN previous END IGNORE NULLS) OVER alike AS former
+FROM compared
+WINDOW alike AS (
+    PARTITION BY company, item, months, period_end, unit, is_of_report, leads ORDER BY available_at, precedence
+    ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
 );

@@ -51,6 +51,15 @@ WITH
             known_at, any_value(newest_end) AS newest_end, company, item, kind, unit, sum(factor * value) AS value,
             min(period_start) AS period_start, period_end, months, max(available_at) AS available_at,
             max(available_at_source) AS available_at_source, bool_and(leads) AS leads, NULL::DOUBLE AS scale,
+            max(restated_at) AS restated_at,
+            CASE
+                WHEN max(restated_at) IS NOT NULL THEN struct_pack(
+                    value := sum(factor * coalesce(former.value, value)),
+                    scale := NULL::DOUBLE,
+                    available_at := max(coalesce(former.available_at, available_at)),
+                    inputs := flatten(list(coalesce(former.inputs, inputs) ORDER BY term))
+                )
+            END AS former,
             'summed' AS method, flatten(list(inputs ORDER BY term)) AS inputs, place
         FROM terms
         GROUP BY company, known_at, item, kind, place, unit, months, period_end
@@ -84,6 +93,16 @@ CREATE MACRO go_together(kind, scales, apart) AS
         AND list_max(scales) < apart * list_min(scales)
     );
 
+-- Whether a figure and another one fit together: not what was restated since the other one was stated last, unless both
+-- were restated at about the same time, each by the next filing that states it. former_at: when the figure was last stated
+-- as it was before.
+CREATE MACRO fits_with(restated_at, former_at, other_restated_at, other_at) AS
+    restated_at IS NULL OR restated_at <= other_at OR coalesce(other_restated_at > former_at, false);
+
+CREATE MACRO fit_together(one_restated_at, one_former_at, one_at, restated_at, former_at, stated_at) AS
+    fits_with(one_restated_at, one_former_at, restated_at, stated_at)
+    AND fits_with(restated_at, former_at, one_restated_at, one_at);
+
 -- What a value is made of, a text each.
 CREATE MACRO made_of(inputs) AS list_transform(
     inputs,
@@ -93,14 +112,32 @@ CREATE MACRO made_of(inputs) AS list_transform(
 );
 
 -- Quarters, years, trailing twelve months (ttm) and balances, from what items_known gave. A quarter that no filing states
--- is what is left of a longer period of the year; twelve months are a year as stated, else four quarters that follow each
--- other, else a year and the part of the next one less that part of its own.
+-- is what is left of a longer period of the year; a period restated since, of which the part was not, counts as it was
+-- before. Twelve months are a year as stated, else a year and the part of the next one less that part of its own, else four
+-- quarters that follow each other; of figures per share, four quarters before.
 CREATE MACRO item_periods(known) AS TABLE
 WITH
     lengths AS MATERIALIZED (
-        SELECT * EXCLUDE (scale), [scale] AS scales
+        SELECT * EXCLUDE (scale), [scale] AS scales, former.available_at AS former_at
         FROM query_table(known)
         WHERE kind IN ('flow', 'per_share') AND months IN (3, 6, 9, 12)
+    ),
+    wholes AS (
+        SELECT *, false AS is_former FROM lengths
+        UNION ALL BY NAME
+        SELECT
+            * REPLACE (
+                former.value AS value,
+                former.available_at AS available_at,
+                former.inputs AS inputs,
+                [former.scale] AS scales,
+                NULL AS restated_at,
+                NULL AS former,
+                NULL AS former_at
+            ),
+            true AS is_former
+        FROM lengths
+        WHERE former IS NOT NULL
     ),
     rests AS (
         SELECT
@@ -114,7 +151,7 @@ WITH
                 list_concat(whole.inputs, part.inputs) AS inputs,
                 list_concat(whole.scales, part.scales) AS scales
             )
-        FROM lengths AS whole
+        FROM wholes AS whole
         JOIN lengths AS part
             ON part.company = whole.company
             AND part.known_at = whole.known_at
@@ -125,13 +162,16 @@ WITH
         WHERE
             period_months(part.period_end + 1, whole.period_end) = 3
             AND go_together(whole.kind, list_concat(whole.scales, part.scales), 1.06)
+            AND fit_together(
+                whole.restated_at, whole.former_at, whole.available_at, part.restated_at, part.former_at, part.available_at
+            )
         QUALIFY row_number() OVER (
             PARTITION BY whole.company, whole.known_at, whole.item, whole.period_end
-            ORDER BY whole.leads AND part.leads DESC, whole.months DESC, part.period_end DESC
+            ORDER BY whole.leads AND part.leads DESC, is_former, whole.months DESC, part.period_end DESC
         ) = 1
     ),
     candidates AS (
-        FROM lengths WHERE months = 3
+        SELECT *, false AS is_former FROM lengths WHERE months = 3
         UNION ALL BY NAME
         FROM rests
     ),
@@ -171,6 +211,7 @@ WITH
                 flatten(list(scales) OVER year) AS scales
             ),
             count(*) OVER year AS quarters,
+            bool_or(is_former) OVER year AS has_former,
             sum(period_end - period_start + 1) OVER year AS days,
             min(unit) OVER year = max(unit) OVER year AS of_unit
         FROM quarters
@@ -179,7 +220,7 @@ WITH
         )
     ),
     fours AS (
-        SELECT * EXCLUDE (quarters, days, of_unit)
+        SELECT * EXCLUDE (quarters, days, of_unit, has_former)
         FROM windows
         WHERE
             quarters = 4
@@ -187,6 +228,7 @@ WITH
             AND period_end - period_start + 1 BETWEEN 355 AND 380
             AND abs(days - (period_end - period_start + 1)) <= 7
             AND go_together(kind, scales, 1.24)
+            AND (kind = 'per_share' OR NOT has_former)
     ),
     bridges AS (
         SELECT
@@ -198,9 +240,10 @@ WITH
                 whole.leads AND part.leads AND before.leads AS leads,
                 list_concat(list_concat(whole.inputs, part.inputs), before.inputs) AS inputs,
                 list_concat(list_concat(whole.scales, part.scales), before.scales) AS scales
-            )
+            ),
+            whole.is_former
         FROM lengths AS part
-        JOIN lengths AS whole
+        JOIN wholes AS whole
             ON whole.company = part.company
             AND whole.known_at = part.known_at
             AND whole.item = part.item
@@ -218,13 +261,17 @@ WITH
             part.months < 12
             AND part.period_end - before.period_end BETWEEN 355 AND 380
             AND go_together(part.kind, list_concat(list_concat(whole.scales, part.scales), before.scales), 1.24)
+            AND fit_together(
+                whole.restated_at, whole.former_at, whole.available_at,
+                before.restated_at, before.former_at, before.available_at
+            )
     ),
     twelves AS (
         SELECT *, 1 AS place FROM lengths WHERE months = 12
         UNION ALL BY NAME
-        SELECT *, 2 AS place FROM fours
+        SELECT *, CASE kind WHEN 'per_share' THEN 2 ELSE 4 END AS place FROM fours
         UNION ALL BY NAME
-        SELECT * REPLACE (12 AS months), 2 + months AS place FROM bridges
+        SELECT * REPLACE (12 AS months), CASE WHEN is_former THEN 5 ELSE 3 END AS place FROM bridges
     ),
     durations AS (
         SELECT 'quarter' AS span, * FROM quarters
@@ -235,11 +282,12 @@ WITH
         FROM twelves
         QUALIFY row_number() OVER (PARTITION BY company, known_at, item, period_end ORDER BY leads DESC, place, period_start) = 1
     )
-SELECT * EXCLUDE (scales, leads) REPLACE (CASE WHEN kind = 'per_share' THEN round(value, 6) ELSE value END AS value)
+SELECT * EXCLUDE (scales, leads, restated_at, former, former_at, is_former)
+    REPLACE (CASE WHEN kind = 'per_share' THEN round(value, 6) ELSE value END AS value)
 FROM durations
 UNION ALL BY NAME
 SELECT
     CASE WHEN months IS NULL THEN 'balance' WHEN months = 3 THEN 'quarter' ELSE 'year' END AS span,
-    * EXCLUDE (scale, leads)
+    * EXCLUDE (scale, leads, restated_at, former)
 FROM query_table(known)
 WHERE kind = 'balance' OR (kind = 'average' AND months IN (3, 12));

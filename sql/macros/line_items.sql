@@ -113,8 +113,9 @@ FROM (
         'ifrs-full:PurchaseOfPropertyPlantAndEquipmentClassifiedAsInvestingActivities',
         'ifrs-full:PurchaseOfPropertyPlantAndEquipmentIntangibleAssetsOtherThanGoodwillInvestmentPropertyAndOtherNoncurrentAssets'
     ]),
+    -- Beside the first, the second is of plant and equipment alone.
     ('depreciation_and_amortization', 'flow', [
-        'us-gaap:DepreciationDepletionAndAmortization', 'us-gaap:DepreciationAmortizationAndAccretionNet',
+        'us-gaap:DepreciationAmortizationAndAccretionNet', 'us-gaap:DepreciationDepletionAndAmortization',
         'us-gaap:DepreciationAndAmortization', 'ifrs-full:AdjustmentsForDepreciationAndAmortisationExpense',
         'ifrs-full:DepreciationAndAmortisationExpense'
     ]),

@@ -28,6 +28,9 @@ class Figure:
     filings: tuple[str, ...]
     scales: tuple[float | None, ...] = (None,)
     leads: bool = True
+    former: "Figure | None" = None
+    restated: datetime | None = None
+    is_former: bool = False
 
     @property
     def months(self) -> int | None:
@@ -66,7 +69,7 @@ class Oracle:
         parts: Iterable[tuple[str, str, bool]] = (),
     ) -> None:
         self.sums = list(sums)
-        self.statements = list(_statements(answer, list(concepts), list(parts)))
+        self.statements = list(_with_former(list(_statements(answer, list(concepts), list(parts)))))
 
     def known(self, at: datetime) -> list[Figure]:
         """Every item and period as it was stated last by then, and the sums."""
@@ -132,7 +135,10 @@ def periods(known: list[Figure]) -> dict[tuple[str, str, date], Figure]:
         quarters = _quarters(mine)
         found |= {(item, "quarter", one.end): one for one in quarters}
         found |= {(item, "year", end): one for end, one in years.items()}
-        twelves = list(_bridges(mine)) + list(_fours(quarters)) + list(years.values())
+        bridges, fours = list(_bridges(mine)), list(_fours(quarters))
+        former, bridges = [one for one in bridges if one.is_former], [one for one in bridges if not one.is_former]
+        twelves = former + (bridges + fours if mine[:1] and mine[0].kind == "per_share" else fours + bridges)
+        twelves += years.values()
         twelves.sort(key=lambda one: one.leads)
         found |= {(item, "ttm", one.end): one for one in twelves}
     return found
@@ -210,11 +216,48 @@ def _ranked(statements: list[Statement]) -> Iterator[tuple[Statement, tuple[Any,
         yield one, (periodic, one.figure.leads, one.figure.public, one.accession, -one.place)
 
 
+def _with_former(statements: list[Statement]) -> Iterator[Statement]:
+    """Each statement with what like filings stated before the newest restatement, and since when it counts."""
+    alike: dict[Any, list[tuple[Any, Statement]]] = defaultdict(list)
+    for one, rank in _ranked(statements):
+        figure = one.figure
+        alike[figure.item, figure.months, figure.end, figure.unit, rank[0], figure.leads].append((rank, one))
+    for listed in alike.values():
+        former, restated, previous = None, None, None
+        for _, one in sorted(listed, key=lambda pair: (pair[1].figure.public, pair[0])):
+            figure = one.figure
+            if previous and abs(figure.value - previous.value) > 0.001 * max(abs(figure.value), abs(previous.value)):
+                former, restated = previous, figure.public
+            previous = figure
+            yield replace(one, figure=replace(figure, former=former, restated=restated))
+
+
+def _fits(one: Figure, other: Figure) -> bool:
+    """Whether a figure was not restated since another one was stated last, or both at about the same time."""
+    for first, second in ((one, other), (other, one)):
+        if first.restated is None or first.restated <= second.public:
+            continue
+        if first.former is None or second.former is None or second.restated is None:
+            return False
+        if not (second.restated > first.former.public and first.restated > second.former.public):
+            return False
+    return True
+
+
+def _wholes(figures: list[Figure]) -> Iterator[Figure]:
+    """Figures, and those that they were before."""
+    for one in figures:
+        yield one
+        if one.former:
+            yield replace(one.former, former=None, restated=None, is_former=True)
+
+
 def sum_of(
     terms: list[tuple[str, str, int, str, int, bool]], by_period: Mapping[Any, Figure], key: tuple[Any, ...]
 ) -> Figure | None:
     """The sum of the terms of one period, or nothing where a needed one is missing."""
-    parts = []
+    parts: list[Figure] = []
+    before: list[Figure] = []
     extra = set()
     for item, kind, _, term, factor, needed in sorted(terms, key=lambda one: one[3]):
         part = by_period.get((term, *key))
@@ -222,9 +265,13 @@ def sum_of(
             return None
         if part is not None and (needed or part.value not in extra):
             parts.append(replace(part, item=item, kind=kind, value=factor * part.value))
+            former = part.former or part
+            before.append(replace(former, item=item, kind=kind, value=factor * former.value))
         if part is not None and not needed:
             extra.add(part.value)
-    return _joined(parts, parts[0].start and min(one.start for one in parts if one.start))
+    start = parts[0].start and min(one.start for one in parts if one.start)
+    whole = _joined(parts, start)
+    return replace(whole, former=_joined(before, start)) if whole.restated else whole
 
 
 def _joined(parts: list[Figure], start: date | None) -> Figure:
@@ -237,6 +284,9 @@ def _joined(parts: list[Figure], start: date | None) -> Figure:
         filings=tuple(filing for one in parts for filing in one.filings),
         scales=tuple(scale for one in parts for scale in one.scales),
         leads=all(one.leads for one in parts),
+        former=None,
+        restated=max((one.restated for one in parts if one.restated), default=None),
+        is_former=any(one.is_former for one in parts),
     )
 
 
@@ -256,13 +306,15 @@ def _near(one: date | None, other: date | None, days: int = 7) -> bool:
 
 def _quarters(figures: list[Figure]) -> list[Figure]:
     differences: dict[date, tuple[Any, Figure]] = {}
-    for whole in figures:
+    for whole in _wholes(figures):
         for part in figures:
+            if not _fits(whole, part):
+                continue
             if part.months == whole.months - 3 and _near(part.start, whole.start) and _fit([whole, part], 1.06):  # type: ignore[operator]
                 start = part.end + A_DAY
                 if start <= whole.end and months(start, whole.end) == 3:
                     rest = replace(_joined([whole, replace(part, value=-part.value)], start), end=whole.end)
-                    rank = (rest.leads, whole.months, part.end)
+                    rank = (rest.leads, not whole.is_former, whole.months, part.end)
                     if whole.end not in differences or rank > differences[whole.end][0]:
                         differences[whole.end] = (rank, rest)
     candidates = [(True, one) for one in figures if one.months == 3]
@@ -283,18 +335,24 @@ def _fours(quarters: list[Figure]) -> Iterator[Figure]:
         first = min(one.start for one in four if one.start)
         days = (four[-1].end - first).days + 1
         listed = sum((one.end - one.start).days + 1 for one in four if one.start)
-        if 355 <= days <= 380 and abs(listed - days) <= 7 and _fit(four):
+        mixed = four[0].kind != "per_share" and any(one.is_former for one in four)
+        if 355 <= days <= 380 and abs(listed - days) <= 7 and _fit(four) and not mixed:
             yield _joined(four, first)
 
 
 def _bridges(figures: list[Figure]) -> Iterator[Figure]:
     """From the longest part of the next year to the shortest, so that the shortest counts."""
     for part in sorted(figures, key=lambda one: -(one.months or 0)):
-        for year in figures:
+        for year in _wholes(figures):
             if part.months == 12 or year.months != 12 or not _near(part.start, year.end + A_DAY):
                 continue
             for before in figures:
                 same = before.months == part.months and _near(before.start, year.start)
-                if same and 355 <= (part.end - before.end).days <= 380 and _fit([part, year, before]):
+                if (
+                    same
+                    and 355 <= (part.end - before.end).days <= 380
+                    and _fit([part, year, before])
+                    and _fits(year, before)
+                ):
                     parts = [year, part, replace(before, value=-before.value)]
                     yield replace(_joined(parts, before.end + A_DAY), end=part.end)

@@ -215,16 +215,21 @@ TRANSITION = """
 """
 
 
+def revenue_of(table):
+    """A company that states these revenues: first day, last day, value, form, and the day it is filed."""
+    stated = []
+    for place, line in enumerate(table.strip().splitlines()):
+        start, end, value, form, *filed = line.split()
+        public = filed[0] if filed else (date.fromisoformat(end) + timedelta(days=40)).isoformat()
+        stated.append(
+            {"start": start, "end": end, "val": float(value), "accn": f"a-{place}", "form": form, "filed": public}
+        )
+    return Companies([{"cik": 7, "facts": {"us-gaap": {"Revenues": {"units": {"USD": stated}}}}}])
+
+
 def test_a_change_of_the_fiscal_year_loses_no_quarter():
     """The year ends in June, then in December: six months between them are of a transition report."""
-    stated = []
-    for place, line in enumerate(TRANSITION.split("\n")[1:-1]):
-        start, end, value, form = line.split()
-        filed = (date.fromisoformat(end) + timedelta(days=40)).isoformat()
-        stated.append(
-            {"start": start, "end": end, "val": float(value), "accn": f"a-{place}", "form": form, "filed": filed}
-        )
-    companies = Companies([{"cik": 7, "facts": {"us-gaap": {"Revenues": {"units": {"USD": stated}}}}}])
+    companies = revenue_of(TRANSITION)
     rows = companies.world.run("quarters", ticker="0000000007", spans=["quarter", "year", "ttm"])
     companies.world.connection.close()
     found = {(row["span"], str(row["period_end"])): row["value"] for row in rows}
@@ -237,3 +242,62 @@ def test_a_change_of_the_fiscal_year_loses_no_quarter():
         ("ttm", "2019-12-31"): 54,
         ("ttm", "2020-03-31"): 58,
     }
+
+
+AFFIRMED = """
+2022-01-01 2022-09-30 70 10-Q 2022-10-25
+2022-01-01 2022-12-31 95 10-K 2023-02-16
+2022-01-01 2022-12-31 92 10-K/A 2023-05-16
+2022-01-01 2022-09-30 70 10-Q 2023-10-27
+"""
+RESTATED = """
+2022-01-01 2022-09-30 70 10-Q 2022-10-25
+2022-01-01 2022-12-31 95 10-K 2023-02-16
+2023-01-01 2023-03-31 20 10-Q 2023-04-26
+2023-04-01 2023-06-30 20 10-Q 2023-07-26
+2023-07-01 2023-09-30 21 10-Q 2023-10-26
+2022-01-01 2022-12-31 80 10-K 2024-02-16
+"""
+
+
+@pytest.mark.parametrize(("table", "last"), [(AFFIRMED, 22), (RESTATED, 25)])
+def test_a_quarter_is_left_of_the_year_that_fits(table, last):
+    """A restated year counts where the nine months were stated again since; no twelve months mix old and new."""
+    companies = revenue_of(table)
+    rows = companies.world.run("quarters", ticker="0000000007", spans=["quarter", "ttm"])
+    companies.world.connection.close()
+    found = {(row["span"], str(row["period_end"])): row["value"] for row in rows}
+    assert found["quarter", "2022-12-31"] == last
+    assert ("ttm", "2023-09-30") not in found
+
+
+SPUN_OFF = """
+2022-01-01 2022-09-30 70 10-Q 2022-10-25
+2022-07-01 2022-09-30 24 10-Q 2022-10-25
+2022-01-01 2022-12-31 95 10-K 2023-02-16
+2023-01-01 2023-09-30 64 10-Q 2023-10-27
+2022-01-01 2022-09-30 60 10-Q 2023-10-27
+2023-01-01 2023-12-31 85 10-K 2024-02-16
+2022-01-01 2022-12-31 80 10-K 2024-02-16
+2022-01-01 2022-12-31 79 10-K 2025-02-13
+"""
+
+
+@pytest.mark.parametrize(
+    ("day", "quarter", "months"),
+    [
+        ("2023-03-01", 25, 95),
+        ("2023-11-01", None, None),
+        ("2024-03-01", 20, 84),
+        ("2025-03-01", 20, 84),
+    ],
+)
+def test_what_is_restated_alone_is_not_taken_together_with_what_is_not(day, quarter, months):
+    """A part of the company leaves: nine months are restated first, the year half a year later, and once more."""
+    companies = revenue_of("\n".join(line for line in SPUN_OFF.strip().splitlines() if line.split()[-1] < day))
+    rows = companies.world.run("quarters", ticker="0000000007", spans=["quarter", "ttm"])
+    companies.world.connection.close()
+    found = {(row["span"], str(row["period_end"])): row["value"] for row in rows}
+    assert found.get(("quarter", "2022-12-31")) == quarter
+    end = "2022-12-31" if day < "2023-10" else "2023-09-30"
+    assert found.get(("ttm", end)) == months
