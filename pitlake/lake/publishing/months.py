@@ -2,7 +2,7 @@
 written.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime
 from functools import partial
 
@@ -25,23 +25,40 @@ def months_of_rows(staged: Staged, rows: NewRows, observed_at: datetime) -> list
     available_at).
     """
 
+    whole = staged.rows.append_column("content_hash", staged.content_hash)
+    if staged.dataset.captured:
+        whole = whole.set_column(whole.column_names.index(BASIS), BASIS, staged.basis)
+    batches = whole.to_batches()
+
     def build(chosen: Positions) -> pa.Table:
-        positions, available = rows.positions[chosen], rows.available[chosen]
-        start, count = int(positions[0]), int(positions[-1] - positions[0]) + 1
-        part, inside = staged.rows.slice(start, count), positions - start
-        entity = part[staged.dataset.entity]
-        order = sorted_by(entity if count == len(positions) else entity.take(pa.array(inside)), available)
-        taken = take_rows(part, inside[order])
+        available = rows.available[chosen]
+        part = _gathered(batches, whole.schema, rows.positions[chosen])
+        order = sorted_by(part[staged.dataset.entity], available)
+        taken = take_rows(part, order)
         columns = dict(zip(taken.column_names, taken.columns, strict=True))
         columns[clock.AVAILABLE_AT] = instants(available[order])
         columns[clock.OBSERVED_AT] = instants(np.full(len(order), clock.micros(observed_at)))
         if staged.dataset.captured:
-            columns[BASIS] = _named(staged.basis.take(pa.array(positions[order])), rows.basis[chosen][order])
-        columns["content_hash"] = staged.content_hash.slice(start, count).take(pa.array(inside[order]))
+            columns[BASIS] = _named(taken[BASIS], rows.basis[chosen][order])
         schema = staged.dataset.arrow_schema
         return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
 
     return [(month, partial(build, chosen)) for month, chosen in _by_month(rows.available)]
+
+
+def _gathered(batches: Sequence[pa.RecordBatch], schema: pa.Schema, positions: Positions) -> pa.Table:
+    """Return the rows at ascending positions. They are taken batch by batch, because Arrow's take from a table would
+    copy all of its rows first, for each month.
+    """
+    edges = np.searchsorted(positions, np.cumsum([0, *(batch.num_rows for batch in batches)]))
+    parts, start = [], 0
+    for batch, first, last in zip(batches, edges[:-1], edges[1:], strict=True):
+        inside = positions[first:last] - start
+        start += batch.num_rows
+        if len(inside):
+            span = int(inside[-1] - inside[0]) + 1
+            parts.append(batch.slice(int(inside[0]), span) if span == len(inside) else batch.take(pa.array(inside)))
+    return pa.Table.from_batches(parts, schema)
 
 
 def _named(staged: pa.ChunkedArray, decided: Positions) -> pa.ChunkedArray:
