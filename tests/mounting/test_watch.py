@@ -82,6 +82,20 @@ def test_a_table_that_does_not_change_is_not_mounted_again(lake, tmp_path):
     assert len(lake.polls("estimates")) == 1
 
 
+def test_a_file_is_read_once_its_writer_rests(lake, tmp_path):
+    place = tmp_path / "own.csv"
+    place.write_text("ticker,period,eps,published_at\nA,q1,1,2024-02-01\n")
+    with watching(lake, str(place)) as watched:
+        watched.until("watching")
+        for letter in "B,q1,123456,2024-02-01\n":
+            with place.open("a") as file:
+                file.write(letter)
+            time.sleep(0.2)
+        watched.until("2 rows read, 1 new, 1 unchanged, 0 gaps")
+    assert rows(lake, None) == [("A", "q1", 1), ("B", "q1", 123456)]
+    assert sum("rows read" in line for line in watched.lines) == 1
+
+
 @pytest.mark.parametrize("made", [in_delta, in_duckdb, pytest.param(in_postgres, marks=needs_postgres)])
 def test_a_table_that_grows_is_mounted_again(lake, tmp_path, server, made):
     with watching(lake, made(estimates().slice(0, 2), tmp_path, server)) as watched:
