@@ -50,7 +50,7 @@ class LocalFiles:
         pattern = f"{escape(self.place)}/*" if Path(self.place).is_dir() else self.place
         files = [file for file in sorted(glob(pattern)) if Path(file).is_file()]  # noqa: PTH207 - may have a folder in it
         if not files:
-            raise _missing(self.place)
+            raise _no_file(self.place)
         return files
 
 
@@ -69,7 +69,7 @@ class RemoteFiles:
         copies = []
         for number, (key, _) in enumerate(self._files()):
             copy = scratch / f"{number}-{PurePosixPath(key).name}"
-            with reached(self.url), copy.open("wb") as content:
+            with reading_from(self.url), copy.open("wb") as content:
                 for chunk in obstore.get(self._bucket, key).stream():
                     content.write(chunk)
             copies.append(str(copy))
@@ -81,10 +81,10 @@ class RemoteFiles:
 
     def _files(self) -> list[tuple[str, str]]:
         """The keys of the files, each with what changes when its content does."""
-        with reached(self.url):
+        with reading_from(self.url):
             files = sorted((entry["path"], str(entry["e_tag"] or entry["last_modified"])) for entry in self._entries())
         if not files:
-            raise _missing(self.url)
+            raise _no_file(self.url)
         return files
 
     def _entries(self) -> list["obstore.ObjectMeta"]:
@@ -99,7 +99,7 @@ class RemoteFiles:
 
 
 @contextmanager
-def reached(place: str) -> Iterator[None]:
+def reading_from(place: str) -> Iterator[None]:
     """Turn errors of an object store or a Delta table into BadInput, MachineExhausted if there is no space."""
     try:
         yield
@@ -124,7 +124,7 @@ def read_files(connection: duckdb.DuckDBPyConnection, files: list[str], label: s
     return Rows(READERS[ending].format(files=spelled, types=option), label, _digest(files))
 
 
-def _missing(place: str) -> BadInput:
+def _no_file(place: str) -> BadInput:
     return BadInput("the table", f"there is no file {place}", "give a path, or a pattern such as 'days/*.parquet'")
 
 

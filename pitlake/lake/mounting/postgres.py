@@ -14,7 +14,7 @@ import duckdb
 
 from pitlake.errors import BadInput
 from pitlake.lake.mounting.rows import Rows, literal
-from pitlake.lake.mounting.tables import chosen, copied
+from pitlake.lake.mounting.tables import choose_table, copy_rows
 from pitlake.lake.tables.query import quoted
 
 SCHEMES = ("postgresql", "postgres")
@@ -63,10 +63,10 @@ class PostgresTable:
     def read(self, connection: duckdb.DuckDBPyConnection, scratch: Path) -> Rows:
         """Copy the table to `scratch` and return its rows. Raises BadInput."""
         lines = scratch / "lines.csv"
-        with _connected(self.url) as database, database.cursor() as cursor, lines.open("wb") as file:
+        with _connect(self.url) as database, database.cursor() as cursor, lines.open("wb") as file:
             cursor.execute(TABLES)
             tables = dict(cursor.fetchall())
-            name = chosen(self.name, tables)
+            name = choose_table(self.name, tables)
             cursor.execute(COLUMNS, (tables[name],))
             columns = [Column.of(*facts) for facts in cursor.fetchall()]
             cursor.execute("SELECT %s::regclass::text", (tables[name],))
@@ -84,7 +84,7 @@ class PostgresTable:
             f"max_line_size = {limit}, buffer_size = {2 * limit}, columns = {{{kinds}}})"
         )
         values = ", ".join(f"{column.value} AS {quoted(column.name)}" for column in columns)
-        rows = copied(connection, f"(SELECT {values} FROM {read})", scratch, label)
+        rows = copy_rows(connection, f"(SELECT {values} FROM {read})", scratch, label)
         lines.unlink()
         return rows
 
@@ -135,7 +135,7 @@ def _decimal(modifier: int) -> str:
 
 
 @contextmanager
-def _connected(url: str) -> Iterator[Any]:
+def _connect(url: str) -> Iterator[Any]:
     """Connect for a block, in one read-only transaction. Raises BadInput, which never contains a password."""
     import psycopg2
     from psycopg2.extensions import parse_dsn

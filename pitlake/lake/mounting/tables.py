@@ -11,7 +11,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from pitlake.errors import BadInput
-from pitlake.lake.mounting.files import S3, LocalFiles, reached
+from pitlake.lake.mounting.files import S3, LocalFiles, reading_from
 from pitlake.lake.mounting.rows import Rows, literal
 from pitlake.lake.storage.remote import endpoint, table_options
 from pitlake.lake.tables.query import quoted
@@ -41,12 +41,12 @@ class DuckDBTable:
         except duckdb.Error as error:
             problem = f"{self.file} can't be opened: {str(error).splitlines()[0]}"
             raise BadInput("the table", problem, "close the program that writes to it, or mount a copy") from None
-        listed = connection.execute(
+        entries = connection.execute(
             "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'own' UNION ALL "
             "SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = 'own' AND NOT internal"
         ).fetchall()
-        names = {table if schema == "main" else f"{schema}.{table}": (schema, table) for schema, table in listed}
-        schema, table = names[chosen(self.name, names)]
+        names = {table if schema == "main" else f"{schema}.{table}": (schema, table) for schema, table in entries}
+        schema, table = names[choose_table(self.name, names)]
         return Rows(f"own.{quoted(schema)}.{quoted(table)}", f"{Path(self.file).name}-{table}")
 
 
@@ -60,7 +60,7 @@ class Delta:
         """Return whether there is a Delta table here."""
         if not self.uri.startswith(S3):
             return Path(self.uri, "_delta_log").is_dir()
-        with reached(self.uri):
+        with reading_from(self.uri):
             return not has_magic(self.uri) and DeltaTable.is_deltatable(self.uri, table_options(endpoint()))
 
     def state(self) -> Hashable:
@@ -71,29 +71,29 @@ class Delta:
         """Copy the newest version of the table to `scratch` and return its rows. Raises BadInput."""
         table = self._table()
         label = f"{Path(self.uri).name}-version-{table.version()}"
-        with reached(self.uri):
+        with reading_from(self.uri):
             connection.register("delta", pa.RecordBatchReader.from_stream(table.scan()))
-            return copied(connection, "delta", scratch, label)
+            return copy_rows(connection, "delta", scratch, label)
 
     def _table(self) -> DeltaTable:
-        with reached(self.uri):
+        with reading_from(self.uri):
             return DeltaTable(self.uri, storage_options=table_options(endpoint()))
 
 
-def copied(connection: duckdb.DuckDBPyConnection, rows: str, scratch: Path, label: str) -> Rows:
+def copy_rows(connection: duckdb.DuckDBPyConnection, rows: str, scratch: Path, label: str) -> Rows:
     """Copy rows that can be read only once to a file, so that each pass over them reads the same."""
     copy = literal(str(scratch / "rows.parquet"))
     connection.execute(f"COPY (SELECT * FROM {rows}) TO {copy} (FORMAT parquet)")
     return Rows(f"read_parquet({copy})", label)
 
 
-def chosen(name: str | None, names: Collection[str]) -> str:
+def choose_table(name: str | None, names: Collection[str]) -> str:
     """Return the name of a table that exists. Raises BadInput, which lists those."""
     if name is not None and name in names:
         return name
-    listed = sorted(names)
-    more = f" and {len(listed) - MOST_NAMES:,} more" if len(listed) > MOST_NAMES else ""
-    tables = f"its tables are {', '.join(listed[:MOST_NAMES])}{more}" if listed else "it has no tables"
+    entries = sorted(names)
+    more = f" and {len(entries) - MOST_NAMES:,} more" if len(entries) > MOST_NAMES else ""
+    tables = f"its tables are {', '.join(entries[:MOST_NAMES])}{more}" if entries else "it has no tables"
     raise BadInput("table", "missing" if name is None else f"there is no table {name!r}", tables)
 
 
