@@ -124,7 +124,7 @@ class Buckets:
         if not indexes:
             return rows, []
         members = list(zip(indexes, table.take(indexes).to_pylist(), strict=True))
-        settled = settle(members, contest.group, self._extractor.dataset.identity)
+        settled = settle(members, contest.group, self._extractor.dataset.identity, ("evidence", *contest.labels))
         row_of = dict(members)
         lost = [self._lost(row_of[index], contest.reason, day) for index in settled.losers]
         dropped = frozenset(settled.losers)

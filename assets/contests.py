@@ -2,7 +2,7 @@
 datasets.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -32,35 +32,43 @@ def contested_rows(table: pa.Table, group: Sequence[str]) -> list[int]:
     return [index for index, key in enumerate(groups) if key in contested] if contested else []
 
 
-def settle(rows: Iterable[tuple[int, dict[str, Any]]], group: Sequence[str], identity: Sequence[str]) -> Settled:
+def settle(
+    rows: Iterable[tuple[int, dict[str, Any]]],
+    group: Sequence[str],
+    identity: Sequence[str],
+    ignored: Collection[str] = frozenset({"evidence"}),
+) -> Settled:
     """Decide contests among numbered rows: the highest rank wins its group, then the greater contender id.
 
-    A loser's row that equals the winner's row of the same identity in every column is a repeat; all others lose.
+    A loser's row that equals the winner's row of the same identity in every column that is not ignored, such as the
+    ticker, is a repeat; all others lose.
     """
     groups: dict[tuple[Any, ...], list[tuple[int, dict[str, Any]]]] = {}
     for index, row in rows:
         groups.setdefault(_values(row, group), []).append((index, row))
     settled = Settled([], {})
     for members in groups.values():
-        _settle_group(members, identity, settled)
+        _settle_group(members, identity, ignored, settled)
     return settled
 
 
-def _settle_group(members: list[tuple[int, dict[str, Any]]], identity: Sequence[str], settled: Settled) -> None:
+def _settle_group(
+    members: list[tuple[int, dict[str, Any]]], identity: Sequence[str], ignored: Collection[str], settled: Settled
+) -> None:
     winner = max((row[RANK], row[SECOND_RANK], row[CONTENDER]) for _, row in members)[2]
     winning = {_values(row, identity): (index, row) for index, row in members if row[CONTENDER] == winner}
     for index, row in members:
         if row[CONTENDER] == winner:
             continue
         won_by = winning.get(_values(row, identity))
-        if won_by is not None and _content(won_by[1]) == _content(row):
+        if won_by is not None and _content(won_by[1], ignored) == _content(row, ignored):
             settled.repeats[index] = won_by[0]
         else:
             settled.losers.append(index)
 
 
-def _content(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if not name.startswith("_") and name != "evidence"}
+def _content(row: dict[str, Any], ignored: Collection[str]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if not name.startswith("_") and name not in ignored}
 
 
 def _values(row: dict[str, Any], columns: Sequence[str]) -> tuple[Any, ...]:

@@ -138,13 +138,15 @@ class Gap:
 class Contest:
     """How records about the same thing are settled: within `group` the contender with the highest rank keeps its rows.
 
-    A loser's rows with the content of a winning row count as repeats; the others become gaps.
+    A loser's rows with the content of a winning row count as repeats; the others become gaps. labels: the columns in
+    which repeats may differ, such as the ticker.
     """
 
     group: tuple[str, ...]
     contender: Callable[[Record], str]
     rank: Callable[[Record], tuple[int, int]]
     reason: str
+    labels: tuple[str, ...] = ()
 
 
 def whole_record(record: Record) -> Iterable[Record]:

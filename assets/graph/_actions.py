@@ -1,10 +1,12 @@
 """Shared code of dividends and splits: a day stated by the node, confirmed by its Date. Independent of datasets."""
 
+from collections.abc import Iterable
 from datetime import date
 from typing import Any
 
-from assets.extraction import Place, dated
+from assets.extraction import Contest, Place, dated
 from assets.graph import texts
+from pitlake.contract import Dataset, GapRule
 from pitlake.datasets import _shared as shared
 
 
@@ -24,6 +26,23 @@ def place_action(evidence: str, ticker: Any, date_text: Any, date_nodes: Any, *,
     if not texts.session_day(close_at, day):
         return Place(evidence, day=day, reason=shared.STRAY_CLOSE.reason)
     return dated(evidence, close_at)
+
+
+def company(companies: Iterable[Any]) -> str | None:
+    """Return the CIK of the company that a node hangs on; None if there is none, or more than one."""
+    ciks = {texts.readable(texts.cik, company_id) for company_id in companies}
+    return ciks.pop() if len(ciks) == 1 else None
+
+
+def contest(dataset: Dataset, rule: GapRule) -> Contest:
+    """Return how several nodes of one action are settled, such as those of a ticker before and after it was renamed."""
+    return Contest(
+        group=dataset.key,
+        contender=lambda record: str(record["node"]),
+        rank=lambda _record: (0, 0),
+        reason=rule.reason,
+        labels=("ticker",),
+    )
 
 
 def _same_day(linked: Any, date_text: Any) -> bool:

@@ -21,7 +21,7 @@ from pitlake.errors import RecordRefused
 from pitlake.lake.lake import Lake
 
 FIELDS = """
-RETURN v.id AS dividend_id, v.ticker AS ticker, v.declaration_date AS declaration_date,
+RETURN v.id AS node, v.ticker AS ticker, v.declaration_date AS declaration_date,
        v.dividend_type AS dividend_type, v.ex_dividend_date AS ex_dividend_date, v.record_date AS record_date,
        v.pay_date AS pay_date, v.cash_amount AS cash_amount, v.currency AS currency, v.frequency AS frequency,
        [(v)<-[:HAS_DIVIDEND]-(d:Date) | [d.date, d.market_close_current_day]] AS date_nodes,
@@ -32,12 +32,9 @@ WINDOW = f"MATCH (v:Dividend)\nWHERE v.declaration_date >= $lo AND v.declaration
 
 UNDATED = f"MATCH (v:Dividend)\nWHERE NOT coalesce(v.declaration_date =~ $dated, false){FIELDS}"
 
-SPLIT_NODES = f"""MATCH (v:Split){splits.FIELDS.rstrip()},
-       [(v)<-[:DECLARED_SPLIT]-(c:Company) | c.id] AS companies
-"""
+SPLIT_NODES = f"MATCH (v:Split){splits.FIELDS}"
 
 PARSERS = {
-    "dividend_id": texts.word,
     "ticker": texts.word,
     "declaration_date": texts.day,
     "ex_dividend_date": texts.day,
@@ -55,7 +52,7 @@ LastSplits = Mapping[str, datetime]
 def locate(record: Record, _run: RunFacts, last_splits: LastSplits) -> Place:
     """Return the end of the declaration day, because the time is not stated, but not before a later split."""
     place = _actions.place_action(
-        f"neo4j:Dividend:{record['dividend_id']}",
+        f"neo4j:Dividend:{record['node']}",
         record["ticker"],
         record["declaration_date"],
         record["date_nodes"],
@@ -73,7 +70,11 @@ def values(record: Record) -> dict[str, Any]:
     if not amount or amount < 0:
         raise RecordRefused(contract.NO_AMOUNT.reason)
     kind = texts.word(record["dividend_type"]) or "UNKNOWN"
-    return parsed(record, PARSERS) | {"cash_amount": amount, "dividend_type": kind}
+    cik = _actions.company(record["companies"])
+    facts = parsed(record, PARSERS) | {"cik": cik, "cash_amount": amount, "dividend_type": kind}
+    node, prefix = str(record["node"]), f"{facts['ticker']}_"
+    renamed = cik is not None and node.startswith(prefix)
+    return facts | {"dividend_id": f"{cik}_{node.removeprefix(prefix)}" if renamed else node}
 
 
 def extractor(last_splits: LastSplits) -> Extractor:
@@ -123,6 +124,7 @@ EXTRACTOR = Extractor(
     locate=partial(locate, last_splits={}),
     values=values,
     prepared=prepared,
+    contest=_actions.contest(DATASET, contract.TWO_NODES),
     margin=0,
     trail=1,
     after=SPLITS,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from assets.extraction import Contest, Extractor, Place, Record, RunFacts, dated, parsed
+from assets.extraction import Extractor, Place, Record, RunFacts, dated, parsed
 from assets.graph import _actions, texts
 from pitlake.clock import end_of_new_york_day
 from pitlake.datasets import _shared as shared
@@ -13,7 +13,8 @@ from pitlake.errors import RecordRefused
 FIELDS = """
 RETURN v.id AS node, v.ticker AS ticker, v.execution_date AS execution_date,
        v.split_from AS split_from, v.split_to AS split_to,
-       [(v)<-[:HAS_SPLIT]-(d:Date) | [d.date, d.market_close_current_day]] AS date_nodes
+       [(v)<-[:HAS_SPLIT]-(d:Date) | [d.date, d.market_close_current_day]] AS date_nodes,
+       [(v)<-[:DECLARED_SPLIT]-(c:Company) | c.id] AS companies
 """
 
 WINDOW = f"MATCH (v:Split)\nWHERE v.execution_date >= $lo AND v.execution_date < $hi{FIELDS}"
@@ -44,7 +45,9 @@ def values(record: Record) -> dict[str, Any]:
     if not shares_before or not shares_after or min(shares_before, shares_after) < 0:
         raise RecordRefused(contract.NO_RATIO.reason)
     facts = parsed(record, {"ticker": texts.word, "execution_date": texts.day})
-    return facts | {"split_from": shares_before, "split_to": shares_after}
+    cik = _actions.company(record["companies"])
+    name = f"{cik or facts['ticker']}_{facts['execution_date']}"
+    return facts | {"cik": cik, "split_from": shares_before, "split_to": shares_after, "split_id": name}
 
 
 EXTRACTOR = Extractor(
@@ -53,12 +56,7 @@ EXTRACTOR = Extractor(
     sweeps=(UNDATED,),
     locate=locate,
     values=values,
-    contest=Contest(
-        group=DATASET.key,
-        contender=lambda record: str(record["node"]),
-        rank=lambda _record: (0, 0),
-        reason=contract.TWO_RATIOS.reason,
-    ),
+    contest=_actions.contest(DATASET, contract.TWO_RATIOS),
     margin=0,
     trail=1,
 )

@@ -1,5 +1,7 @@
 """Columns that mean the same in several datasets, written once so that they stay the same. No dataset lives here."""
 
+from dataclasses import replace
+
 from pitlake.contract import Column, GapRule
 
 PRICES = ("open", "high", "low", "close")
@@ -26,6 +28,7 @@ CIK = Column(
     pattern="[0-9]{10}",
     strict=True,
 )
+LINKED_CIK = replace(CIK, meaning="Central Index Key of the linked company; null if none is, or several are.")
 TICKER = Column(name="ticker", type="string", meaning="Ticker of the company as the graph names it today.")
 
 ACCEPTANCE_RULE = Column(

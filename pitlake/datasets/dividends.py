@@ -6,6 +6,12 @@ from pitlake.datasets import _shared as shared
 NO_AMOUNT = GapRule(type="unverifiable", reason="amount is missing or zero", when="the amount failed to parse upstream")
 OTHER_DATE = GapRule(type="unverifiable", reason="declaration date differs from its date node", when="the two disagree")
 
+TWO_NODES = GapRule(
+    type="unverifiable",
+    reason="two contents of one dividend",
+    when="another node of the company, day and kind differs; the node with the greater id is used",
+)
+
 DATASET = Dataset(
     name="dividends",
     title="Cash dividends",
@@ -16,6 +22,7 @@ DATASET = Dataset(
         "that the graph or the lake holds when the dividend is first seen. Holidays and orphans become gaps."
     ),
     columns=(
+        shared.LINKED_CIK,
         Column(name="ticker", type="string", required=True, meaning="Ticker of the paying company."),
         Column(name="declaration_date", type="date", required=True, meaning="Day of declaration, New York."),
         Column(
@@ -36,11 +43,16 @@ DATASET = Dataset(
         ),
         Column(name="currency", type="string", meaning="Currency of the amount.", pattern="[A-Z]{3}"),
         Column(name="frequency", type="string", meaning="Quarterly, Monthly, Annual and so on."),
-        Column(name="dividend_id", type="string", required=True, meaning="Id of the node; omits amount and ex date."),
+        Column(
+            name="dividend_id",
+            type="string",
+            required=True,
+            meaning="Id of the node, the CIK in place of the ticker if one company is linked; omits the amount.",
+        ),
     ),
     key=("dividend_id",),
     entity="ticker",
-    follows=(("ticker", "splits", "{ticker}"), ("ticker", "polygon_splits", "{ticker}")),
+    follows=(("cik", "splits", "{cik}"), ("ticker", "splits", "{ticker}"), ("ticker", "polygon_splits", "{ticker}")),
     knowable=dict.fromkeys(("ticker", "dividend_id"), "hindsight"),
     rules=("cash_amount > 0",),
     source_tag="time_series_timestamp",
@@ -51,6 +63,7 @@ DATASET = Dataset(
         shared.NO_CLOSE,
         shared.STRAY_CLOSE,
         NO_AMOUNT,
+        TWO_NODES,
         shared.FUTURE,
         *shared.unreadable("declaration_date", "ex_dividend_date", "record_date", "pay_date"),
     ),

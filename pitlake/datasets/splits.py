@@ -21,14 +21,21 @@ DATASET = Dataset(
         "shut on it."
     ),
     columns=(
+        shared.LINKED_CIK,
         Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),
         Column(name="execution_date", type="date", required=True, meaning="Day the split takes effect, New York."),
         Column(name="split_from", type="float", required=True, unit="shares", meaning="Shares before."),
         Column(name="split_to", type="float", required=True, unit="shares", meaning="Shares after."),
+        Column(
+            name="split_id",
+            type="string",
+            required=True,
+            meaning="CIK and execution day, or the ticker and the day if no company is linked.",
+        ),
     ),
-    key=("ticker", "execution_date"),
+    key=("split_id",),
     entity="ticker",
-    knowable={"ticker": "hindsight"},
+    knowable=dict.fromkeys(("ticker", "split_id"), "hindsight"),
     rules=("split_from > 0", "split_to > 0"),
     source_tag="time_series_timestamp",
     gap_rules=(

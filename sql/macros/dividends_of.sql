@@ -1,33 +1,32 @@
 -- reads: dividends, polygon_dividends
 -- The cash dividends of a company of every source, each once: the graph's, and Polygon's of what the graph does not state
--- for that ex-date and kind. `source` names the dataset.
+-- for that ex-date and kind. `source` names the dataset; kind and frequency are spelled as the graph spells them.
 CREATE MACRO dividends_of(wanted) AS TABLE
 WITH
-    told AS MATERIALIZED (
+    stated AS MATERIALIZED (
+        SELECT *, 'dividends' AS source
+        FROM dividends
+        WHERE is_about(wanted, cik, [ticker], available_at)
+        UNION ALL BY NAME
         SELECT
-            ex_dividend_date, declaration_date, cash_amount, currency, available_at, available_at_source, evidence,
-            CASE dividend_type
-                WHEN 'CD' THEN 'Regular' WHEN 'SC' THEN 'Special'
-                WHEN 'LT' THEN 'LongTermGain' WHEN 'ST' THEN 'ShortTermGain' ELSE dividend_type
-            END AS dividend_type,
-            source
-        FROM (
-            SELECT
-                ticker, ex_dividend_date, declaration_date, cash_amount, currency, available_at, available_at_source,
-                evidence, dividend_type, 'dividends' AS source
-            FROM dividends
-            UNION ALL
-            SELECT
-                ticker, ex_dividend_date, declaration_date, cash_amount, currency, available_at, available_at_source,
-                evidence, dividend_type, 'polygon_dividends'
-            FROM polygon_dividends
-        )
+            * REPLACE (
+                CASE dividend_type
+                    WHEN 'CD' THEN 'Regular' WHEN 'SC' THEN 'Special'
+                    WHEN 'LT' THEN 'LongTermGain' WHEN 'ST' THEN 'ShortTermGain' ELSE dividend_type
+                END AS dividend_type,
+                CASE frequency
+                    WHEN 0 THEN 'OneTime' WHEN 1 THEN 'Annual' WHEN 2 THEN 'BiAnnual' WHEN 4 THEN 'Quarterly'
+                    WHEN 6 THEN 'BiMonthly' WHEN 12 THEN 'Monthly' WHEN 52 THEN 'Weekly' ELSE frequency::VARCHAR
+                END AS frequency
+            ),
+            'polygon_dividends' AS source
+        FROM polygon_dividends
         WHERE is_about(wanted, NULL, [ticker], available_at)
     )
-FROM told
+FROM stated
 WHERE source = 'dividends' OR NOT EXISTS (
-    FROM told AS graph
+    FROM stated AS graph
     WHERE graph.source = 'dividends'
-        AND graph.ex_dividend_date = told.ex_dividend_date
-        AND (graph.dividend_type = told.dividend_type OR 'UNKNOWN' IN (graph.dividend_type, told.dividend_type))
+        AND graph.ex_dividend_date = stated.ex_dividend_date
+        AND (graph.dividend_type = stated.dividend_type OR 'UNKNOWN' IN (graph.dividend_type, stated.dividend_type))
 );

@@ -1,5 +1,5 @@
 -- title: Planned for later, as was known at T
--- reads: av_earnings_calendar, dividends
+-- reads: av_earnings_calendar, dividends, polygon_dividends
 WITH
     days AS (
         SELECT
@@ -11,9 +11,8 @@ WITH
         UNION ALL
         SELECT
             unnest([ex_dividend_date, pay_date]), unnest(['goes ex dividend', 'pays the dividend']), dividend_type,
-            'dividends', ticker, NULL, dividend_id, NULL, cash_amount, available_at, available_at_source, evidence
-        FROM dividends
-        WHERE is_about($company, NULL, [ticker], available_at)
+            source, ticker, NULL, dividend_id, NULL, cash_amount, available_at, available_at_source, evidence
+        FROM dividends_of($company)
     )
 FROM days
 WHERE day > (as_of() AT TIME ZONE 'America/New_York')::DATE

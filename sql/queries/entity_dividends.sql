@@ -1,19 +1,20 @@
 -- summary: Dividends a company has declared, newest first.
 -- agent: entity
--- reads: dividends
+-- reads: dividends, polygon_dividends
 -- ids: dividend_id, ex_dividend_date
 -- hindsight: dividend_id, evidence
 -- param ticker ticker required | Ticker of the company.
 -- column date | Day the dividend hangs on: the day of declaration.
 -- column declaration_date | Day of declaration.
--- column cash_amount [unit] | Amount per share, rounded to 3 decimals upstream.
+-- column cash_amount [unit] | Amount per share; the graph rounds it to 3 decimals.
 -- column dividend_type | Regular, Special and so on.
 -- column frequency | Quarterly, Monthly, Annual and so on.
 -- column unit | Currency of the amount, per share.
 -- column ex_dividend_date | First day without the right to the dividend.
 -- column record_date | Day holders are recorded.
 -- column pay_date | Day of payment.
--- column dividend_id | Id of the node; omits amount and ex date.
+-- column dividend_id | Id that the source gives it.
+-- column source | Dataset of the row: dividends, before polygon_dividends.
 -- column evidence | What the row is taken from.
 SELECT
     available_at,
@@ -28,7 +29,7 @@ SELECT
     record_date,
     pay_date,
     dividend_id,
+    source,
     evidence
-FROM dividends
-WHERE is_about($company, NULL, [ticker], available_at)
-ORDER BY declaration_date DESC, dividend_type, ex_dividend_date, cash_amount
+FROM dividends_of($company)
+ORDER BY declaration_date DESC, dividend_type, ex_dividend_date, cash_amount, evidence

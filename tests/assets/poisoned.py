@@ -63,7 +63,7 @@ def bars(number: int, day: date) -> Record:
 
 
 def dividends(number: int, day: date) -> Record:
-    named = {"dividend_id": f"D{number}", "ticker": f"S{number}", "declaration_date": str(day)}
+    named = {"node": f"D{number}", "ticker": f"S{number}", "declaration_date": str(day), "companies": []}
     return dividend(**named, date_nodes=[[str(day), closed(day)]])
 
 

@@ -10,12 +10,14 @@ from assets.graph import dividends, splits
 from assets.runs import run_partitions
 from pitlake.clock import end_of_new_york_day
 from pitlake.lake.lake import Lake
+from pitlake.session.api import connect
 from tests.toys import OBSERVED, between, seen, stored
 
 DECLARED, EXECUTED = date(2024, 2, 20), date(2024, 2, 26)
 DAYS = between("2024-02-15", "2024-03-05")
 CLOSE = datetime(2024, 2, 26, 21, tzinfo=timezone.utc)
 CIK, OTHER = "0000104169", "0001512673"
+PAID = f"{CIK}_2024-02-20_Regular"
 
 
 class Upstream:
@@ -35,10 +37,10 @@ class Upstream:
         if found:
             yield list(map(neo4j.Record, found))
 
-    def dividend(self, ticker, day, companies=(CIK,)):
+    def dividend(self, ticker, day, companies=(CIK,), amount=0.207):
         dated = {"declaration_date": str(day), "ex_dividend_date": str(day + timedelta(days=9))}
-        told = {"dividend_id": f"{ticker}_{day}_Regular", "ticker": ticker, "cash_amount": 0.207, "currency": "USD"}
-        empty = dict.fromkeys(("dividend_type", "record_date", "pay_date", "frequency"))
+        told = {"node": f"{ticker}_{day}_Regular", "ticker": ticker, "cash_amount": amount, "currency": "USD"}
+        empty = dict.fromkeys(("record_date", "pay_date", "frequency")) | {"dividend_type": "Regular"}
         return told | dated | empty | self.links(day, companies)
 
     def split(self, ticker, day, companies=(CIK,), after=3.0):
@@ -62,7 +64,7 @@ def available(lake):
 @pytest.mark.parametrize("order", [*permutations((dividends.EXTRACTOR, splits.EXTRACTOR))], ids=["before", "after"])
 def test_a_dividend_is_dated_by_a_later_split_whichever_is_loaded_first(lake, order):
     load(lake, Upstream([("WMT", DECLARED)], [("WMT", EXECUTED)]), order)
-    assert available(lake) == {"WMT_2024-02-20_Regular": CLOSE}
+    assert available(lake) == {PAID: CLOSE}
 
 
 @pytest.mark.parametrize(
@@ -80,7 +82,7 @@ def test_a_dividend_is_dated_by_a_later_split_whichever_is_loaded_first(lake, or
 )
 def test_a_split_of_the_company_or_of_its_ticker_that_was_executed_since(lake, split, since):
     load(lake, Upstream([("WMT", DECLARED)], [split]), [dividends.EXTRACTOR])
-    assert available(lake) == {"WMT_2024-02-20_Regular": since or end_of_new_york_day(DECLARED)}
+    assert available(lake) == {PAID: since or end_of_new_york_day(DECLARED)}
 
 
 def test_what_was_loaded_before_its_split_keeps_its_date_and_its_restatement_is_dated_by_the_load(lake):
@@ -89,7 +91,7 @@ def test_what_was_loaded_before_its_split_keeps_its_date_and_its_restatement_is_
     run_partitions(dividends.EXTRACTOR, DAYS, upstream, lake, run_id="early", observed_at=early)
     upstream.splits = [("WMT", EXECUTED)]
     load(lake, upstream, [dividends.EXTRACTOR])
-    assert available(lake) == {"WMT_2024-02-20_Regular": end_of_new_york_day(DECLARED)}
+    assert available(lake) == {PAID: end_of_new_york_day(DECLARED)}
     plain = upstream.dividend
     upstream.dividend = lambda *node: plain(*node) | {"cash_amount": 0.069}
     run_partitions(
@@ -108,3 +110,62 @@ def test_day_by_day_makes_the_lake_that_all_days_at_once_make(tmp_path):
         load(parts, upstream, [dividends.EXTRACTOR], [day])
     assert seen(parts, "dividends") == seen(whole, "dividends")
     assert len(stored(whole, "dividends")) == len([one for one in declared if one[1].weekday() < 5])
+
+
+def rows_at(lake, dataset, as_of):
+    with connect(as_of=as_of, lake=lake, datasets=[dataset]) as session:
+        return session.sql(f"SELECT ticker, cik FROM {dataset}").rows()
+
+
+@pytest.mark.parametrize("dataset", [dividends, splits])
+def test_what_a_company_declared_under_its_former_ticker_is_stored_once(lake, dataset):
+    nodes = [("SQ", EXECUTED), ("XYZ", EXECUTED)]
+    load(lake, Upstream(nodes, nodes), [dataset.EXTRACTOR])
+    name = dataset.EXTRACTOR.dataset.name
+    assert [(row["ticker"], row["cik"]) for row in stored(lake, name)] == [("XYZ", CIK)]
+    assert stored(lake, f"gaps/{name}") == []
+
+
+@pytest.mark.parametrize("dataset", [dividends, splits])
+def test_a_rename_in_the_graph_is_a_revision_of_what_was_declared(lake, dataset):
+    upstream, name = Upstream([("SQ", EXECUTED)], [("SQ", EXECUTED)]), dataset.EXTRACTOR.dataset.name
+    early, later = OBSERVED - timedelta(days=1), OBSERVED + timedelta(days=1)
+    run_partitions(dataset.EXTRACTOR, DAYS, upstream, lake, run_id="early", observed_at=early)
+    upstream.dividends, upstream.splits = [("XYZ", EXECUTED)], [("XYZ", EXECUTED)]
+    run_partitions(dataset.EXTRACTOR, DAYS, upstream, lake, run_id="later", observed_at=OBSERVED)
+    assert rows_at(lake, name, early) == [("SQ", CIK)]
+    assert rows_at(lake, name, later) == [("XYZ", CIK)]
+
+
+@pytest.mark.parametrize(
+    ("dataset", "nodes", "reason"),
+    [
+        (
+            dividends,
+            [("SQ", EXECUTED, (CIK,), 0.207), ("XYZ", EXECUTED, (CIK,), 0.069)],
+            "two contents of one dividend",
+        ),
+        (splits, [("SQ", EXECUTED, (CIK,), 2.0), ("XYZ", EXECUTED, (CIK,), 3.0)], "two ratios for one day"),
+    ],
+)
+def test_nodes_of_one_company_that_differ_are_a_row_and_a_gap(lake, dataset, nodes, reason):
+    load(lake, Upstream(nodes, nodes), [dataset.EXTRACTOR])
+    name = dataset.EXTRACTOR.dataset.name
+    assert [row["ticker"] for row in stored(lake, name)] == ["XYZ"]
+    assert [gap["reason"] for gap in stored(lake, f"gaps/{name}")] == [reason]
+
+
+@pytest.mark.parametrize("companies", [(), (CIK, OTHER)], ids=["none", "two"])
+@pytest.mark.parametrize("dataset", [dividends, splits])
+def test_what_no_one_company_declared_is_stored_by_its_ticker(lake, dataset, companies):
+    nodes = [("SQ", EXECUTED, companies), ("XYZ", EXECUTED, companies)]
+    load(lake, Upstream(nodes, nodes), [dataset.EXTRACTOR])
+    rows = stored(lake, dataset.EXTRACTOR.dataset.name)
+    assert sorted((row["ticker"], row["cik"]) for row in rows) == [("SQ", None), ("XYZ", None)]
+
+
+def test_a_dividend_follows_the_split_of_its_company_whatever_the_ticker(lake):
+    load(lake, Upstream([], [("SQ", EXECUTED)]), [splits.EXTRACTOR])
+    unprepared = dividends.extractor({})
+    run_partitions(unprepared, DAYS, Upstream([("XYZ", DECLARED)], []), lake, run_id="late", observed_at=OBSERVED)
+    assert available(lake) == {PAID: CLOSE}

@@ -35,7 +35,7 @@ def bar(**changes):
 
 def dividend(**changes):
     return {
-        "dividend_id": "AAPL_2024-05-01_Regular",
+        "node": "AAPL_2024-05-01_Regular",
         "ticker": "AAPL",
         "declaration_date": "2024-05-01",
         "dividend_type": "Regular",
@@ -45,6 +45,7 @@ def dividend(**changes):
         "cash_amount": "0.25",
         "currency": "USD",
         "frequency": "Quarterly",
+        "companies": ["320193"],
         "date_nodes": [["2024-05-01", "2024-05-01 16:00:00-0400"]],
     } | changes
 
@@ -56,6 +57,7 @@ def split(**changes):
         "execution_date": "2024-05-01",
         "split_from": "1",
         "split_to": "3",
+        "companies": [],
         "date_nodes": [["2024-05-01", "2024-05-01 16:00:00-0400"]],
     } | changes
 

@@ -337,7 +337,14 @@ def test_closes_that_an_unrecorded_split_parts_have_nothing_to_be_compared_by(wo
 
 @pytest.mark.parametrize("query", ["panel", "prices_as_of_event"])
 def test_a_split_told_late_joins_closes_from_then_on(world, query):
-    told = {"ticker": "NOG", "execution_date": "2023-12-05", "split_from": 1.0, "split_to": 3.0, "available_at": at(6)}
+    told = {
+        "split_id": "N",
+        "ticker": "NOG",
+        "execution_date": "2023-12-05",
+        "split_from": 1.0,
+        "split_to": 3.0,
+        "available_at": at(6),
+    }
     made = world(prices=unrecorded(3.0), splits=[told])
     found = made.run(query, pairs=[("NOG", at(hours)) for hours in range(8)])
     assert [row["split_index"] for row in found] == [1.0] * 4 + [None] * 2 + [3.0] * 2
@@ -345,7 +352,14 @@ def test_a_split_told_late_joins_closes_from_then_on(world, query):
 
 @pytest.mark.parametrize("query", ["panel", "prices_as_of_event"])
 def test_a_second_statement_of_a_split_is_no_evidence_before_it_was_public(world, query):
-    told = {"ticker": "NOG", "execution_date": "2023-12-05", "split_from": 1.0, "split_to": 3.0, "available_at": at(4)}
+    told = {
+        "split_id": "N",
+        "ticker": "NOG",
+        "execution_date": "2023-12-05",
+        "split_from": 1.0,
+        "split_to": 3.0,
+        "available_at": at(4),
+    }
     again = told | {"evidence": "again", "execution_date": "2023-12-06", "available_at": at(6)}
     made = world(prices=unrecorded(3.0), splits=[told | {"evidence": "first"}], polygon_splits=[again])
     found = made.run(query, pairs=[("NOG", at(hours)) for hours in range(4, 8)])
@@ -354,7 +368,14 @@ def test_a_second_statement_of_a_split_is_no_evidence_before_it_was_public(world
 
 @pytest.mark.parametrize("query", ["panel", "prices_as_of_event"])
 def test_a_split_whose_price_never_moved_joins_nothing(world, query):
-    told = {"ticker": "NOG", "execution_date": "2023-12-05", "split_from": 1.0, "split_to": 3.0, "available_at": at(4)}
+    told = {
+        "split_id": "N",
+        "ticker": "NOG",
+        "execution_date": "2023-12-05",
+        "split_from": 1.0,
+        "split_to": 3.0,
+        "available_at": at(4),
+    }
     made = world(prices=unrecorded(1.0), splits=[told])
     found = made.run(query, pairs=[("NOG", at(hours)) for hours in range(8)])
     assert [row["split_index"] for row in found] == [1.0] * 4 + [None] * 4

@@ -221,12 +221,19 @@ def test_dividends_and_splits_come_newest_first(world):
         for n in (1, 2)
     ]
     splits = [
-        {"ticker": "NOG", "execution_date": f"2024-03-0{n}", "split_to": float(n), "available_at": DAY.format(n)}
+        {
+            "split_id": f"NOG_{n}",
+            "ticker": "NOG",
+            "execution_date": f"2024-03-0{n}",
+            "split_from": 1.0,
+            "split_to": n + 1.0,
+            "available_at": DAY.format(n),
+        }
         for n in (1, 2)
     ]
     made = world(dividends=dividends, splits=splits)
     assert [row["cash_amount"] for row in made.run("entity_dividends", ticker="NOG")] == [0.2, 0.1]
-    assert [row["split_to"] for row in made.run("entity_splits", ticker="NOG")] == [2.0, 1.0]
+    assert [row["split_to"] for row in made.run("entity_splits", ticker="NOG")] == [3.0, 2.0]
 
 
 def test_a_company_is_known_from_when_it_was_observed(world):

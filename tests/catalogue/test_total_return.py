@@ -27,8 +27,9 @@ def dividend(day, amount, known=0, **other):
 def split(day, ratio):
     on = FIRST + timedelta(days=day)
     return {
-        "ticker": "ACME", "execution_date": on.isoformat(), "split_from": 1.0, "split_to": float(ratio),
-        "available_at": f"{on}T05:00:00Z", "evidence": f"split:{day}",
+        "split_id": f"ACME_{on}", "ticker": "ACME", "execution_date": on.isoformat(), "split_from": 1.0,
+        "split_to": float(ratio), "available_at": f"{on}T05:00:00Z",
+        "evidence": f"split:{day}",
     }  # fmt: skip
 
 

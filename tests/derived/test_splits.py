@@ -56,7 +56,7 @@ class Upstream:
                     continue
                 close = f"{day} 16:00:00-0400" if day.weekday() < 5 else None
                 told = {"ticker": "NVDA", "execution_date": str(day), "split_from": 1.0, "split_to": ratio}
-                yield told | {"node": f"NVDA_{day}", "date_nodes": [[str(day), close]]}
+                yield told | {"node": f"NVDA_{day}", "date_nodes": [[str(day), close]], "companies": [CIK]}
         elif cypher in (prices.WINDOW, _traded.SERIES):
             for day in DAYS:
                 if params["lo"] <= str(day) < params.get("hi", "9"):
@@ -147,7 +147,13 @@ def test_an_amount_that_a_later_split_may_have_restated_counts_from_that_split_o
         "ticker": "AAA", "declaration_date": date(2024, 5, 2), "dividend_type": "Regular", "cash_amount": 0.82,
         "available_at": datetime(2024, 5, 3, 4, tzinfo=timezone.utc), "dividend_id": "AAA_2024-05-02_Regular",
     }  # fmt: skip
-    split = {"ticker": "AAA", "execution_date": date(2024, 6, 10), "split_from": 1.0, "split_to": 4.0}
+    split = {
+        "split_id": "AAA",
+        "ticker": "AAA",
+        "execution_date": date(2024, 6, 10),
+        "split_from": 1.0,
+        "split_to": 4.0,
+    }
     put("dividends", declared)
     put("splits", split | {"available_at": close_of(date(2024, 6, 10))})
     put("polygon_splits", split | {"ticker": "CCC", "ordinal": 0, "available_at": close_of(date(2024, 6, 11))})

@@ -45,7 +45,7 @@ def lake(tmp_path_factory):
     prices = [100.0, 101.0, 50.0, 50.5, 51.0, 54.0] + [54.0] * (len(DAYS) - 6)
     rows = [bar(day, price, **({"high": 56.0} if price == 54 else {})) for day, price in zip(DAYS, prices, strict=True)]
     put_rows(made, "prices", *rows)
-    split = {"ticker": "NOG", "execution_date": DAYS[2], "split_from": 1.0, "split_to": 2.0}
+    split = {"split_id": "s", "ticker": "NOG", "execution_date": DAYS[2], "split_from": 1.0, "split_to": 2.0}
     put_rows(made, "splits", split | {"available_at": session(DAYS[2]).close})
     dividend = {"ticker": "NOG", "declaration_date": DAYS[0], "ex_dividend_date": DAYS[3], "cash_amount": 0.25}
     dividend |= {"dividend_id": "d", "dividend_type": "Regular", "currency": "USD"}

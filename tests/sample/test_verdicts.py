@@ -21,7 +21,8 @@ AT, EVIDENCE = "2024-06-10T20:00:00Z", "neo4j:Split:1"
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory):
     lake, dataset = Lake(tmp_path_factory.mktemp("lake")), get("splits")
-    split = {"ticker": "NVDA", "execution_date": DAY, "split_from": 1.0, "split_to": 10.0, "available_at": CLOSE}
+    split = {"split_id": "1", "ticker": "NVDA", "execution_date": DAY, "split_from": 1.0, "split_to": 10.0}
+    split |= {"available_at": CLOSE}
     rows = [split | {"available_at_source": "time_series_timestamp", "evidence": EVIDENCE}]
     missing = [StagedGap("unverifiable", "no date node", "neo4j:Split:2", OBSERVED)]
     with lake.stage(dataset, "run") as stage:

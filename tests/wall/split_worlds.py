@@ -130,6 +130,7 @@ def statements(world: World):
     """What is on record of its splits: (dataset, row)."""
     for number, (day, ratio) in enumerate(world.splits):
         told = {"ticker": world.ticker, "execution_date": DAYS[day], "split_from": 1.0, "split_to": ratio}
+        told["split_id"] = f"{world.ticker}_{DAYS[day]}"
         closed = {"available_at": close_of(day)}
         if world.record in ("graph", "both", "two ratios"):
             yield "splits", told | closed

@@ -25,7 +25,10 @@ NEVER = 10**9  # is a session asked: what this process evaluates is enough
 CLAIMED = PUBLISHED + timedelta(hours=12)
 KINDS = {kind.name: kind for kind in sources.KINDS}
 DAY = date(2024, 4, 1)
-ACTION = {"number": 1000, "declared": DAY, "ex": DAY, "amount": "0.5", "type": "Regular", "linked": True}
+ACTION = {
+    "number": 1000, "ticker": "X1000", "companies": ["1000"], "declared": DAY, "ex": DAY, "amount": "0.5",
+    "type": "Regular", "linked": True,
+}  # fmt: skip
 STATES = {
     "news": {
         "number": 1000, "created": PUBLISHED, "updated": PUBLISHED, "clock": "ny", "version": 1, "blank": False,
@@ -53,6 +56,8 @@ WAYS = {
     "a dividend's amount is corrected": edited("dividend", amount="0.7"),
     "a dividend's ex-date is corrected": edited("dividend", ex=date(2024, 5, 20)),
     "a split's ratio is corrected": edited("split", ratio=("1", "10"), named="1_10"),
+    "a dividend's company is renamed": edited("dividend", ticker="X1000.1"),
+    "a split's company is renamed": edited("split", ticker="X1000.1"),
     "a vector is of the new text": edited("news", said="gas", version=2, vector=(2, 0)),
     "an article is blanked": edited("news", blank=True),
 }
@@ -89,6 +94,12 @@ def the_key_holds_the_amount(patch):
     patch.setattr(asking, "get", lambda name: wrong if name == "dividends" else get(name))
 
 
+def the_key_holds_the_ticker(patch):
+    wrong = replace(get("dividends"), key=("ticker", "dividend_id"), identity=())
+    patch.setitem(graph.EXTRACTORS, "dividends", replace(graph.EXTRACTORS["dividends"], dataset=wrong))
+    patch.setattr(asking, "get", lambda name: wrong if name == "dividends" else get(name))
+
+
 def vectors_are_dated_by_their_article(patch):
     right = graph.EXTRACTORS["embeddings"]
     patch.setitem(
@@ -102,6 +113,7 @@ MUTANTS = {
     gaps_keep_their_records_dates: ("an article is blanked",),
     polls_are_not_written: ("and than one that found nothing new",),
     the_key_holds_the_amount: ("a dividend's amount is corrected",),
+    the_key_holds_the_ticker: ("a dividend's company is renamed",),
     vectors_are_dated_by_their_article: ("a vector is of the new text",),
 }
 

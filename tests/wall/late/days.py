@@ -1,6 +1,6 @@
 """The graph's days with their bars, dividends, splits and companies, and how they are edited."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date, datetime, timedelta
 from random import Random
 from typing import Any
@@ -64,6 +64,8 @@ def action_born(number: int, rng: Random, at: datetime) -> State:
     declared = weekday(at.date())
     return {
         "number": number,
+        "ticker": f"X{number}",
+        "companies": [str(number)] if number % 3 else [],
         "declared": declared,
         "ex": declared + timedelta(days=30),
         "amount": "0.5",
@@ -107,12 +109,27 @@ def unless_named_by_ratio(change: Edit) -> Edit:
 def _dates(state: State) -> dict[str, Any]:
     day = state["declared"]
     nodes = [[day.isoformat(), spelled(new_york(day, 16, 0), "blank")]] if state["linked"] else []
-    return {"ticker": f"X{state['number']}", "date_nodes": nodes}
+    return {"ticker": state["ticker"], "date_nodes": nodes, "companies": state["companies"]}
+
+
+def action_renamed(state: State, rng: Random, _at: datetime) -> None:
+    """The ticker of a linked company changes: the graph is filled again, and its nodes have other ids."""
+    if state["companies"]:
+        state["ticker"] = f"X{state['number']}.{rng.randrange(9)}"
+
+
+def _payer(state: State) -> tuple[str]:
+    return (f"{state['number']:010}" if state["companies"] else state["ticker"],)
+
+
+def payer(row: Mapping[str, Any]) -> tuple[str]:
+    """What names the thing of a dividend or split: the company, or the ticker where none is linked."""
+    return (row["cik"] or row["ticker"],)
 
 
 def dividend_found(state: State) -> Iterator[Found]:
     record = Node(
-        dividend_id=f"X{state['number']}_div",
+        node=f"{state['ticker']}_div",
         declaration_date=state["declared"].isoformat(),
         dividend_type=state["type"],
         ex_dividend_date=state["ex"].isoformat(),
@@ -123,19 +140,19 @@ def dividend_found(state: State) -> Iterator[Found]:
         frequency="4",
         **_dates(state),
     )
-    yield Found("dividends", (f"X{state['number']}",), 0, state["declared"].isoformat(), record)
+    yield Found("dividends", _payer(state), 0, state["declared"].isoformat(), record)
 
 
 def split_found(state: State) -> Iterator[Found]:
     before, after = state["ratio"]
     record = Node(
-        node=f"X{state['number']}_{state['named']}",
+        node=f"{state['ticker']}_{state['named']}",
         execution_date=state["declared"].isoformat(),
         split_from=before,
         split_to=after,
         **_dates(state),
     )
-    yield Found("splits", (f"X{state['number']}",), 0, state["declared"].isoformat(), record)
+    yield Found("splits", _payer(state), 0, state["declared"].isoformat(), record)
 
 
 def company_found(state: State) -> Iterator[Found]:
@@ -173,11 +190,12 @@ LABELS = (
                 "type corrected": setting("type", lambda r: r.choice(("Regular", "Special"))),
                 "declaration moved": action_moved,
                 "amount lost": setting("amount", lambda r: "0.0"),
+                "company renamed": action_renamed,
                 "day unlinked or back": lambda s, _r, _a: s.update(linked=not s["linked"]),
             },
         ),
         dividend_found,
-        {"dividends": by("ticker")},
+        {"dividends": payer},
     ),
     Label(
         Kind(
@@ -185,13 +203,14 @@ LABELS = (
             action_born,
             {
                 "ratio corrected": split_ratio,
+                "company renamed": action_renamed,
                 "execution moved": unless_named_by_ratio(action_moved),
                 "ratio lost": unless_named_by_ratio(setting("ratio", lambda r: ("1", "many"))),
                 "day unlinked or back": unless_named_by_ratio(lambda s, _r, _a: s.update(linked=not s["linked"])),
             },
         ),
         split_found,
-        {"splits": by("ticker")},
+        {"splits": payer},
     ),
     Label(
         Kind(
