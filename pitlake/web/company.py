@@ -105,13 +105,11 @@ class CompanyView:
     def rows_of(self, dataset: str) -> list[Any]:
         """Return the page's rows of a dataset."""
         lists = {
-            "news": self.news,
-            "transcripts": self.calls,
             "av_estimates": self.estimates,
             "macro_observations": self.macro,
             "names": self.names,
         }
-        several = (*self.bars, *self.figures, *self.filings, *self.planned)
+        several = (*self.bars, *self.figures, *self.filings, *self.news, *self.calls, *self.planned)
         return lists[dataset] if dataset in lists else [row for row in several if row.dataset == dataset]
 
     def _gaps_of(self, dataset: str) -> list[Any]:
@@ -127,11 +125,14 @@ _SHOWN = (
     "reports",
     "sec_filings",
     "news",
+    "benzinga_news",
     "transcripts",
+    "call_transcripts",
     "av_estimates",
     "macro_observations",
     "av_earnings_calendar",
     "dividends",
+    "polygon_dividends",
     "names",
 )
 

@@ -1,6 +1,16 @@
--- reads: news
--- How many articles about each company had become public, at each instant one did; an edited article counts once.
+-- reads: news, benzinga_news
+-- How many articles about each company had become public, at each instant one did. An edited article counts once, and so
+-- does one that both sources have.
 CREATE MACRO asof_news_counts(companies) AS TABLE
+WITH
+    articles AS (
+        FROM (
+            FROM first_articles('lake.news', companies)
+            UNION ALL
+            SELECT * REPLACE ('bzNews_' || id AS id) FROM first_articles('lake.benzinga_news', companies)
+        )
+        QUALIFY row_number() OVER (PARTITION BY company, id ORDER BY available_at, evidence) = 1
+    )
 SELECT DISTINCT
     company,
     available_at,
@@ -8,4 +18,4 @@ SELECT DISTINCT
     count(*) OVER (
         PARTITION BY company ORDER BY available_at RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
     ) AS articles
-FROM first_articles('lake.news', companies);
+FROM articles;

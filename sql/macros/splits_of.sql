@@ -16,7 +16,9 @@ WITH
             cik, ticker, execution_date, split_from, split_to, split_to / split_from AS ratio, available_at,
             available_at_source, evidence, source
         FROM (
-            SELECT *, 'splits' AS source FROM splits UNION ALL BY NAME SELECT *, 'polygon_splits' FROM polygon_splits
+            FROM splits SELECT *, 'splits' AS source
+            UNION ALL BY NAME
+            FROM polygon_splits SELECT *, 'polygon_splits' AS source
         )
         WHERE split_from > 0 AND split_to > 0
     ),

@@ -1,11 +1,16 @@
 -- title: Earnings calls
--- reads: transcripts
+-- reads: transcripts, call_transcripts
+WITH
+    first AS (
+        SELECT transcript_id, min(available_at) AS first_public FROM lake.transcripts GROUP BY ALL
+        UNION ALL
+        SELECT call_id(exchange, ticker, fiscal_year, fiscal_quarter), min(available_at)
+        FROM lake.call_transcripts
+        GROUP BY ALL
+    )
 SELECT
-    transcript_id, fiscal_year, fiscal_quarter, conference_datetime, available_at, available_at_source, evidence,
-    min(available_at) OVER (PARTITION BY transcript_id) AS first_public
-FROM lake.transcripts
-WHERE is_about($company, NULL, [ticker], available_at)
-QUALIFY row_number() OVER (
-    PARTITION BY transcript_id ORDER BY available_at DESC, evidence DESC, content_hash DESC
-) = 1
-ORDER BY conference_datetime DESC, transcript_id DESC
+    source AS dataset, transcript_id, fiscal_year, fiscal_quarter, conference_datetime, available_at,
+    available_at_source, evidence, first_public
+FROM calls_of($company)
+JOIN first USING (transcript_id)
+ORDER BY began DESC, transcript_id DESC

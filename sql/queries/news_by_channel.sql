@@ -1,6 +1,6 @@
 -- summary: Articles about a company, or about any, in one editorial channel that appeared from a start on, newest first.
 -- agent: news
--- reads: news
+-- reads: news, benzinga_news
 -- ids: id
 -- param ticker ticker optional | Ticker of the company; without it, every company.
 -- param start_date moment required | First instant, or first New York day.
@@ -9,9 +9,10 @@
 -- column title | Headline.
 -- column channels | Editorial channels.
 -- column created | When the article first appeared.
+-- column source | Dataset of the article: news, or benzinga_news where the former does not have it.
 -- column evidence | What the row is taken from.
-SELECT available_at, available_at_source, id, title, channels, created, evidence
-FROM news_of($company)
+SELECT available_at, available_at_source, id, title, channels, created, source, evidence
+FROM articles_of($company)
 WHERE
     created >= $start_date::TIMESTAMPTZ
     AND len(list_filter(channels, lambda channel: contains(lower(channel), lower($channel)))) > 0

@@ -1,6 +1,6 @@
 -- summary: For each ticker and instant one row: price, reported values and news count that were public at that instant.
 -- agent: helper
--- reads: prices, own_bars, av_daily_bars, xbrl_facts, sec_facts, news, splits, polygon_splits
+-- reads: prices, own_bars, av_daily_bars, xbrl_facts, sec_facts, news, benzinga_news, splits, polygon_splits
 -- ids: ticker, at
 -- hindsight: evidence_ids
 -- param pairs pairs required | JSON array of {"ticker": …, "at": instant}; no instant after the as of.

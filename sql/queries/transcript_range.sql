@@ -1,6 +1,6 @@
 -- summary: Earnings calls of a company that started from a start on, newest first.
 -- agent: transcript
--- reads: transcripts
+-- reads: transcripts, call_transcripts
 -- ids: transcript_id
 -- hindsight: company_name, transcript_id, evidence
 -- param ticker ticker required | Ticker of the company.
@@ -10,6 +10,7 @@
 -- column fiscal_quarter [quarter] | Fiscal quarter the call reports on; unreliable upstream.
 -- column fiscal_year [year] | Fiscal year the call reports on; unreliable upstream.
 -- column transcript_id | Id of the call.
+-- column source | Dataset of the call: transcripts, or call_transcripts where the former does not have it.
 -- column evidence | What the row is taken from.
 SELECT
     available_at,
@@ -19,7 +20,8 @@ SELECT
     fiscal_quarter,
     fiscal_year,
     transcript_id,
+    source,
     evidence
-FROM transcripts
-WHERE is_about($company, NULL, [ticker], available_at) AND conference_datetime >= $start_date::TIMESTAMPTZ
-ORDER BY conference_datetime DESC, transcript_id
+FROM calls_of($company)
+WHERE began >= $start_date::TIMESTAMPTZ
+ORDER BY began DESC, transcript_id

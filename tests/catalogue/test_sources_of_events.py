@@ -1,0 +1,141 @@
+"""Articles, calls, dividends and splits of several sources: each once, as the most preferred source has it at T."""
+
+from datetime import datetime, timedelta, timezone
+from random import Random
+
+import pytest
+
+from tests.catalogue.conftest import World
+from tests.catalogue.test_sources import CIK, COMPANY, at, at_instants, by_dataset
+
+SEEDS = range(6)
+HOURS = range(0, 24, 3)
+CALL = datetime(2024, 1, 5, 15, tzinfo=timezone.utc)
+ACTIONS = {"dividends": ("dividends", "polygon_dividends"), "splits": ("splits", "polygon_splits")}
+
+
+def statements(sources, seed):
+    """Which source states which thing from which hour on: (source, thing, hour), in any order."""
+    random = Random(seed)
+    places = [(source, thing) for source in sources for thing in range(6)]
+    return [(*place, random.randrange(24)) for place in random.sample(places, 9)]
+
+
+def preferred(sources, stated, hour):
+    """The source of each thing that some source states by an hour."""
+    public = [(source, thing) for source, thing, since in stated if since <= hour]
+    return {thing: min((s for s, other in public if other == thing), key=sources.index) for _, thing in public}
+
+
+def article(source, number, hour):
+    named = {"id": f"bzNews_{number}" if source == "news" else str(number), "tickers": ["ACME"]}
+    return source, named | {"created": at(hour), "channels": ["Oil"], "available_at": at(hour), "evidence": source}
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("news_latest", {"limit": 99}),
+        ("news_date_range", {"start_date": at(0)}),
+        ("news_by_channel", {"start_date": at(0), "channel": "oil"}),
+    ],
+)
+def test_an_article_is_shown_once_as_the_graph_has_it_or_else_benzinga(name, values):
+    sources = ("news", "benzinga_news")
+    for seed in SEEDS:
+        stated = statements(sources, seed)
+        rows = by_dataset([article(*one) for one in stated])
+        for hour in HOURS:
+            answers = World(at(hour), rows).run(name, ticker=COMPANY, **values)
+            shown = {int(row["id"].removeprefix("bzNews_")): row["source"] for row in answers}
+            assert shown == preferred(sources, stated, hour)
+            assert len(answers) == len(shown)
+            assert [row["evidence"] for row in answers] == [row["source"] for row in answers]
+
+
+def test_a_panel_counts_an_article_of_two_sources_once():
+    for seed in SEEDS:
+        stated = statements(("news", "benzinga_news"), seed)
+        world = World(at(99), by_dataset([article(*one) for one in stated]))
+        counted = {row["at"]: row["news_count"] for row in at_instants(world, "panel", HOURS)}
+        assert list(counted.values()) == [len({thing for _, thing, since in stated if since <= hour}) for hour in HOURS]
+
+
+def call(source, number, hour):
+    start = CALL + timedelta(days=90 * number, hours=2 * (source == "transcripts"))
+    stated = {"ticker": "ACME", "fiscal_year": 2024, "fiscal_quarter": number + 1, "evidence": source}
+    stated["available_at"] = (start + timedelta(days=1, hours=hour)).isoformat()
+    if source == "transcripts":
+        return source, stated | {"transcript_id": f"ACME_{number}", "conference_datetime": start.isoformat()}
+    return source, stated | {"exchange": "NASDAQ", "call_start": start.isoformat()}
+
+
+def test_a_call_is_shown_once_as_the_graph_has_it_or_else_earningscall():
+    sources = ("transcripts", "call_transcripts")
+    for seed in SEEDS:
+        stated = [(source, thing, hour) for source, thing, hour in statements(sources, seed) if thing < 4]
+        rows = by_dataset([call(*one) for one in stated])
+        answers = World("2026-01-01T00:00:00Z", rows).run("transcript_range", ticker=COMPANY, start_date="2024-01-01")
+        shown = {row["fiscal_quarter"] - 1: row["source"] for row in answers}
+        assert shown == preferred(sources, stated, 24)
+        assert [row["fiscal_quarter"] for row in answers] == sorted((n + 1 for n in shown), reverse=True)
+        (newest,) = World("2026-01-01T00:00:00Z", rows).run("transcript_latest", ticker=COMPANY)
+        assert newest == answers[0]
+
+
+def test_a_call_without_a_start_is_placed_by_when_its_text_became_public():
+    rows = [call("call_transcripts", number, 0) for number in range(3)]
+    del rows[2][1]["call_start"]
+    answers = World("2026-01-01T00:00:00Z", by_dataset(rows)).run("transcript_latest", ticker=COMPANY)
+    assert [(row["fiscal_quarter"], row["conference_datetime"]) for row in answers] == [(3, None)]
+
+
+def action(source, number, hour):
+    day = f"2024-0{number + 1}-10"
+    named = {"ticker": "ACME", "available_at": at(hour), "evidence": source}
+    if source.startswith("polygon"):
+        named["ordinal"] = number
+    elif number % 2:
+        named |= {"cik": CIK, "ticker": "FORMER"}
+    if source.endswith("splits"):
+        return source, named | {"split_id": day, "execution_date": day, "split_from": 1.0, "split_to": number + 2.0}
+    kind = "Regular" if source == "dividends" else "CD"
+    named |= {"dividend_id": day, "dividend_type": kind, "ex_dividend_date": day, "declaration_date": day}
+    return source, named | {"frequency": "Quarterly" if source == "dividends" else 4, "cash_amount": 0.1}
+
+
+def test_a_dividend_is_shown_once_as_the_graph_has_it_or_else_polygon():
+    sources = ACTIONS["dividends"]
+    for seed in SEEDS:
+        stated = statements(sources, seed)
+        rows = by_dataset([action(*one) for one in stated])
+        for hour in HOURS:
+            answers = World(at(hour), rows).run("entity_dividends", ticker=COMPANY)
+            assert {row["date"].month - 1: row["source"] for row in answers} == preferred(sources, stated, hour)
+            assert {row["dividend_type"] for row in answers} <= {"Regular"}
+            assert {row["frequency"] for row in answers} <= {"Quarterly"}
+            assert len({row["date"] for row in answers}) == len(answers)
+
+
+def test_a_split_is_shown_once_by_the_statement_that_was_public_first():
+    sources = ACTIONS["splits"]
+    for seed in SEEDS:
+        stated = statements(sources, seed)
+        rows = by_dataset([action(*one) for one in stated])
+        for hour in HOURS:
+            answers = World(at(hour), rows).run("entity_splits", ticker=COMPANY)
+            public = sorted((since, sources.index(source), thing) for source, thing, since in stated if since <= hour)
+            first = {thing: sources[place] for _, place, thing in reversed(public)}
+            assert {row["date"].month - 1: row["source"] for row in answers} == first
+            assert [row["split_to"] for row in answers] == [row["date"].month + 1 for row in answers]
+            assert [row["evidence"] for row in answers] == [row["source"] for row in answers]
+            assert len({row["date"] for row in answers}) == len(answers)
+
+
+def test_two_ratios_of_one_day_are_a_split_without_one():
+    rows = [action("splits", 0, 1), action("polygon_splits", 0, 2)]
+    rows[1][1]["split_to"] = 9.0
+    for hour, ratio in ((1, 2.0), (3, None)):
+        (row,) = World(at(hour), by_dataset(rows)).run("entity_splits", ticker=COMPANY)
+        assert row["split_to"] == ratio
+        assert row["evidence"] == "splits"
