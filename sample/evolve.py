@@ -133,7 +133,7 @@ def _overwritten() -> Iterator[Expectation]:
         24,
         "an overwritten dividend is a revision when observed",
         "dividends",
-        {"dividend_id": DIVIDEND.id},
+        {"ticker": DIVIDEND.ticker, "declaration_date": DIVIDEND.declared},
         Revision({"cash_amount": 0.31, "ex_dividend_date": date(2025, 5, 19)}, "2025-05-06T04:00:00Z"),
         Revision({"cash_amount": 0.52, "ex_dividend_date": date(2025, 8, 18)}, None),
     )

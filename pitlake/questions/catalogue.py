@@ -36,6 +36,7 @@ _KEYS = ("summary", "agent", "reads", "searches", "ids", "one of", "hindsight", 
 _PARAM = re.compile(
     r"(?P<name>\w+) (?P<type>\w+) (?:(?P<need>required|optional)|= (?P<default>\S+)) \| (?P<meaning>.+)"
 )
+_MACRO = re.compile(r"CREATE MACRO (\w+)")
 _READS = re.compile(r"-- reads: (.+)\n")
 _COLUMN = re.compile(r"(?P<name>\w+)(?: \[(?P<unit>[^\]]+)\])? \| (?P<meaning>.+)")
 _NOT_CODE = re.compile(r"'(?:[^']|'')*'|--[^\n]*")
@@ -163,6 +164,11 @@ def session_macros(datasets: Collection[str]) -> tuple[str, ...]:
     They define full-text search, nearest vectors and as-of series. A macro over a missing dataset is left out.
     """
     return tuple(text for reads, text in _macros() if reads <= set(datasets))
+
+
+def macro_reads(words: set[str]) -> set[str]:
+    """Return the datasets that the macros among these words read."""
+    return {name for reads, text in _macros() if not words.isdisjoint(_MACRO.findall(text)) for name in reads}
 
 
 def placeholders(sql: str) -> frozenset[str]:

@@ -334,11 +334,10 @@ class Session:
 
     def _hindsight(self, query: str) -> dict[str, tuple[str, ...]]:
         """Return the hindsight columns of the datasets named in the text, directly or in a macro."""
-        words = {re.sub(r"_(revisions|of)$", "", word) for word in re.findall(r"\w+", query.lower())}
-        if "bars_of" in query:
-            words.add("prices")
+        words = set(re.findall(r"\w+", query.lower()))
+        names = {word.removesuffix("_revisions") for word in words} | queries.macro_reads(words)
         datasets = {} if self._omits else self._bound
-        marked = [dataset for name, dataset in datasets.items() if name in words and dataset.hindsight]
+        marked = [dataset for name, dataset in datasets.items() if name in names and dataset.hindsight]
         return {
             dataset.name: tuple(name for name in dataset.agent_columns if name in dataset.hindsight)
             for dataset in marked

@@ -66,7 +66,7 @@ def _collisions(graph: Graph) -> Iterator[Expectation]:
         "four dividends under one id: the last written, dated by the split after it",
         "dividends",
         walmart,
-        {"ex_dividend_date": date(2024, 12, 12), "cash_amount": 0.207, "dividend_id": "WMT_2024-02-20_Regular"},
+        {"ex_dividend_date": date(2024, 12, 12), "cash_amount": 0.207, "dividend_id": f"{by_ticker('WMT').cik}_2024-02-20_Regular"},
         "2024-02-26T21:00:00Z",
         "neo4j:Dividend:WMT_2024-02-20_Regular",
     )
@@ -117,7 +117,7 @@ def _orphans(graph: Graph) -> Iterator[Expectation]:
         50,
         "the type is dividend_type, UNKNOWN where there was none",
         "dividends",
-        {"dividend_id": f"{ODD}_2024-04-18_UNKNOWN"},
+        {"dividend_id": f"{by_ticker(ODD).cik}_2024-04-18_UNKNOWN"},
         _untyped(graph, date(2024, 4, 18)),
         "2024-04-19T04:00:00Z",
     )

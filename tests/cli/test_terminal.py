@@ -83,7 +83,7 @@ def test_columns_that_do_not_fit_are_named(asked):
     assert {"available_at_source", "evidence"} <= {*dropped}
     assert "title" not in dropped
     assert {*dropped} | {*lines[0].split()} == {
-        "available_at", "available_at_source", "id", "title", "teaser", "channels", "created", "evidence"
+        "available_at", "available_at_source", "id", "title", "teaser", "channels", "created", "source", "evidence"
     }  # fmt: skip
 
 

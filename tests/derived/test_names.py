@@ -383,6 +383,7 @@ def test_an_answer_says_which_of_its_datasets_columns_are_hindsight(lake, put):
     put("news", {"id": "bzNews_1", "ticker": "LATE", "tickers": ["LATE"], "created": BEFORE, "available_at": BEFORE})
     with connect(BEFORE, lake=lake) as session:
         assert session.sql("SELECT count(*) FROM news_revisions").hindsight == {"news": ("ticker", "tickers")}
-        assert session.run("news_latest", ticker="LATE").hindsight == {"news": ("ticker", "tickers")}
+        articles = {"news": ("ticker", "tickers"), "benzinga_news": ("ticker", "tickers")}
+        assert session.run("news_latest", ticker="LATE").hindsight == articles
         assert session.run("entity_latest_price", ticker="LATE").hindsight == {"prices": ("symbol",)}
         assert session.sql("SELECT * FROM sec_filings JOIN names USING (cik)").hindsight == {}

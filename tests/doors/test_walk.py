@@ -39,7 +39,7 @@ def test_a_receipt_of_a_walk_is_replayed(small_lake, tmp_path, hindsight):
     lake = Lake(shutil.copytree(small_lake.root, tmp_path / "lake"))
     kept = [
         session.run("news_latest", ticker="NOG").keep()
-        for session in pitlake.walk(DAYS, lake=lake, datasets=["news", "names"], hindsight=hindsight)
+        for session in pitlake.walk(DAYS, lake=lake, datasets=["news", "benzinga_news", "names"], hindsight=hindsight)
     ]
     for name in kept:
         receipt = receipts.find(name, lake.root)

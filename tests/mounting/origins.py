@@ -20,6 +20,12 @@ POSTGRES = {
     pa.timestamp("us", "UTC"): "timestamptz", pa.timestamp("us"): "timestamp", pa.list_(pa.string()): "text[]",
     pa.struct([("q", pa.int64())]): "jsonb",
 }  # fmt: skip
+EMPTIED = """DO $$ DECLARE name text; BEGIN
+    FOR name IN SELECT nspname FROM pg_namespace WHERE nspname !~ '^(pg_|information_schema)' LOOP
+        EXECUTE format('DROP SCHEMA %I CASCADE', name);
+    END LOOP;
+    CREATE SCHEMA public;
+END $$"""
 
 
 def url(running):
@@ -44,7 +50,7 @@ def in_delta(frame, folder, _):
 
 
 def in_postgres(frame, _, running):
-    execute(running, 'DROP TABLE IF EXISTS "own"', f'CREATE TABLE "own" ({columns(frame.schema)})')
+    execute(running, EMPTIED, f'CREATE TABLE "own" ({columns(frame.schema)})')
     rows = [tuple(map(adapted, row.values())) for row in frame.to_pylist()]
     with closing(psycopg2.connect(url(running))) as database, database, database.cursor() as cursor:
         execute_values(cursor, 'INSERT INTO "own" VALUES %s', rows)
