@@ -61,12 +61,13 @@ def _amounts(graph: Graph) -> Iterator[Expectation]:
 def _collisions(graph: Graph) -> Iterator[Expectation]:
     add_dividend(graph, OVERWRITTEN, by_ticker(ODD).cik, OVERWRITTEN.declared)
     walmart = {"ticker": "WMT", "declaration_date": date(2024, 2, 20)}
+    name = f"{by_ticker('WMT').cik}_2024-02-20_Regular"
     yield row(
         24,
         "four dividends under one id: the last written, dated by the split after it",
         "dividends",
         walmart,
-        {"ex_dividend_date": date(2024, 12, 12), "cash_amount": 0.207, "dividend_id": f"{by_ticker('WMT').cik}_2024-02-20_Regular"},
+        {"ex_dividend_date": date(2024, 12, 12), "cash_amount": 0.207, "dividend_id": name},
         "2024-02-26T21:00:00Z",
         "neo4j:Dividend:WMT_2024-02-20_Regular",
     )

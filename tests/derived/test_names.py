@@ -385,5 +385,6 @@ def test_an_answer_says_which_of_its_datasets_columns_are_hindsight(lake, put):
         assert session.sql("SELECT count(*) FROM news_revisions").hindsight == {"news": ("ticker", "tickers")}
         articles = {"news": ("ticker", "tickers"), "benzinga_news": ("ticker", "tickers")}
         assert session.run("news_latest", ticker="LATE").hindsight == articles
-        assert session.run("entity_latest_price", ticker="LATE").hindsight == {"prices": ("symbol",)}
+        bars = dict.fromkeys(("own_bars", "av_daily_bars"), ("ticker", "evidence"))
+        assert session.run("entity_latest_price", ticker="LATE").hindsight == {"prices": ("symbol",)} | bars
         assert session.sql("SELECT * FROM sec_filings JOIN names USING (cik)").hindsight == {}
