@@ -21,10 +21,10 @@ from checks.audit import check_results, check_specs
 from checks.expectations import expected
 from pitlake import clock
 from pitlake.contract import Dataset
-from pitlake.dictionary import agent_columns
 from pitlake.errors import BadInput, CheckFailed, NotCaptured
 from pitlake.lake.publishing.publish import Published
 from pitlake.lake.publishing.refusal import REFUSING
+from pitlake.questions.dictionary import agent_columns
 from resources.graph.resource import GraphResource
 from resources.lake import LakeResource
 from resources.settings import ExtractionSettings

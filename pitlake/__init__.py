@@ -15,7 +15,7 @@ _HOMES = {
     "mount": "pitlake.lake",
     "panel": "pitlake.answers.panel",
     "parse_instant": "pitlake.gate.rules",
-    "sealed": "pitlake.sealing",
+    "sealed": "pitlake.session.sealing",
     "study": "pitlake.studies",
     "walk": "pitlake.session",
 }

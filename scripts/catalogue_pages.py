@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets
-from pitlake.dictionary import shown, table
 from pitlake.questions import catalogue
 from pitlake.questions.catalogue import Parameter, Query
+from pitlake.questions.dictionary import shown, table
 
 TYPES_IN_WORDS = {
     "ticker": "a ticker",

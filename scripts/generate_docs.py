@@ -10,10 +10,10 @@ from pathlib import Path
 
 import click
 
-from pitlake import dictionary
 from pitlake.cli import cli, load, names
 from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets
+from pitlake.questions import dictionary
 from pitlake.session.sql import statements
 from scripts import catalogue_pages, graph_page, skill_pages, wiring_pages
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets
-from pitlake.dictionary import shown, table
 from pitlake.gate.rules import ANSWER_GAPS, FORBIDDEN_KEYS, SOURCES
 from pitlake.questions import catalogue
 from pitlake.questions.catalogue import Query
+from pitlake.questions.dictionary import shown, table
 
 PIT = "2024-05-29T17:00:00-04:00"
 PIT_FETCH = ".claude/skills/earnings-orchestrator/scripts/pit_fetch.py"

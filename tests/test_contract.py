@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from pitlake import dictionary
 from pitlake.contract import SYSTEM_FIELDS, Column, Dataset, GapRule
 from pitlake.datasets import all_datasets
+from pitlake.questions import dictionary
 
 PLAYS = Dataset(
     name="plays",

@@ -8,7 +8,7 @@ from pitlake.cli import render
 from pitlake.cli.options import format_option
 from pitlake.cli.sessions import opened, optional_session_options
 from pitlake.clock import iso
-from pitlake.dictionary import facts, shown
+from pitlake.questions.dictionary import facts, shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection

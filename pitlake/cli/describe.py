@@ -11,7 +11,7 @@ from pitlake.cli import render
 from pitlake.cli.options import format_option
 from pitlake.cli.sessions import opened, optional_session_options
 from pitlake.clock import iso
-from pitlake.dictionary import facts, page
+from pitlake.questions.dictionary import facts, page
 
 if TYPE_CHECKING:
     from pitlake.session import Viewpoint

@@ -17,10 +17,10 @@ from pydantic import Field
 
 from pitlake.aliases import meant
 from pitlake.clock import iso
-from pitlake.dictionary import facts, shown
 from pitlake.errors import BadInput, PitlakeError, for_agents
 from pitlake.mcp.query_service import QueryService
 from pitlake.questions import catalogue
+from pitlake.questions.dictionary import facts, shown
 from pitlake.questions.parameters import spell
 
 ANSWER = (

@@ -11,7 +11,10 @@ from typing import Any
 
 from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
-from pitlake.session import Limits, Session, Viewpoint, open_session
+from pitlake.session.api import open_session
+from pitlake.session.limits import Limits
+from pitlake.session.session import Session
+from pitlake.session.viewpoint import Viewpoint
 
 
 def sealed(
