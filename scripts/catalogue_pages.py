@@ -1,4 +1,4 @@
-"""The catalogue as pages: docs/queries.md for people, and the skill `lake-schema` for agents. Made only from files.
+"""The catalogue as pages: docs/queries.md for people, and the skill `lake-schema` for agents.
 
 Contracts and headers define datasets and queries; these pages format them.
 """
@@ -16,7 +16,7 @@ TYPES_IN_WORDS = {
     "text": "a text",
     "forms": "periodic_first, periodic or any",
     "items": "a list of line items, such as revenue; on the command line with commas",
-    "fields": "a list of line items, each alone or with _quarter, _year or _ttm behind it",
+    "fields": "a list of line items, each with or without _quarter, _year or _ttm appended",
     "spans": "a list of quarter, year, ttm and balance",
     "texts": "a list of texts; on the command line with commas",
     "int": "a whole number above 0",
@@ -37,31 +37,32 @@ description: >-
 
 SKILL_RULES = """# Asking the lake
 
-Everything is asked as of an instant T. What became public after T is not filtered out, it is not there; no wording of a
-question brings it back. Give T as an instant with its offset (`2024-02-15T16:00:00-05:00`); a date alone is refused.
+Every question is asked as of an instant T. What became public after T is not filtered out: it is not there, and no
+wording of a question brings it back. Give T as an instant with its offset (`2024-02-15T16:00:00-05:00`); a date alone
+is refused.
 
 - Prefer a named query to SQL: `pitlake run NAME --as-of T`, or the tool `run_query`. SQL is DuckDB's:
-  `pitlake query --as-of T "…"`, or the tool `query`. Texts are searched with `pitlake search` or the tool `search`.
-- A dataset is a view of the newest revisions public at T. `<dataset>_revisions` has every one, `gaps` what could not
-  become a row, `lake_info` each dataset's watermark. `as_of()` and `now()` answer T.
-- `available_at`: when a row became public; `available_at_source`: what dates it. Only rows of one view, no column
-  renamed or computed, keep them and `evidence`. Any other is `computed`: its `newest_input_at` is the newest instant
-  of what was read, not a publication time. Nor are periods, ex-dates and fiscal dates.
-- Select from `<dataset>_of(ticker)` instead of the view when you want one company of news, report_sections, exhibits,
-  qa_exchanges, xbrl_facts or prices: it is many times faster and gives the same rows.
-- Columns "known with hindsight alone" hold the source's word of today on records of the past, tickers above all: never
-  count or select by whether they are there. `names` has what a company was called then.
+  `pitlake query --as-of T "…"`, or the tool `query`. To search texts, use `pitlake search` or the tool `search`.
+- A dataset is a view of the newest revisions public at T. `<dataset>_revisions` has every revision, `gaps` the records
+  that could not become a row, and `lake_info` each dataset's watermark. `as_of()` and `now()` answer T.
+- `available_at` is when a row became public, and `available_at_source` is the clock that dates it. Rows keep both, and
+  `evidence`, only if they come from one view and no column is renamed or computed. Any other row is `computed`: its
+  `newest_input_at` is the newest instant of what was read. That is not a publication time, and neither are periods,
+  ex-dates and fiscal dates.
+- To read one company of news, report_sections, exhibits, qa_exchanges, xbrl_facts or prices, select from
+  `<dataset>_of(ticker)` instead of the view: it is many times faster and returns the same rows.
+- Columns "known only with hindsight", above all tickers, hold what the source says today about past records. Never
+  count or select by whether they are filled. `names` has a company's names at the time.
 - An empty answer is a fact about T, not a failure: look at `gaps` before you conclude that something does not exist.
-- More rows than fit come in pages: ask again with `next_cursor` while `truncated` is true. End SQL with ORDER BY over
-  a key.
+- Long answers come in pages: ask again with `next_cursor` while `truncated` is true. End SQL with ORDER BY over a key.
 """
 
-REFERENCE_NOTE = """The columns of each, when its rows became public, and the parameters of every named query are in
-[reference.md](reference.md). The tool `describe` gives a dataset's columns too."""
+REFERENCE_NOTE = """[reference.md](reference.md) has the columns of each dataset, when its rows became public, and the
+parameters of every named query. The tool `describe` also returns a dataset's columns."""
 
-QUERIES_RULES = """`pitlake run NAME --as-of T` runs one; so do `session.run(NAME, …)` and the MCP tool `run_query`.
-Each is a file in sql/queries, its values bound as parameters. Every answer starts with `available_at` and
-`available_at_source`; what was not public at T is not in it."""
+QUERIES_RULES = """Run a query with `pitlake run NAME --as-of T`, `session.run(NAME, …)` or the MCP tool `run_query`.
+Each query is a file in sql/queries whose values are bound as parameters. Every answer starts with `available_at` and
+`available_at_source`, and contains only what was public at T."""
 
 
 def queries_page() -> str:
@@ -73,7 +74,7 @@ def queries_page() -> str:
         QUERIES_RULES,
         table(("query", "agent", "what"), rows),
         "## Types of parameters",
-        table(("type", "what to give"), list(TYPES_IN_WORDS.items())),
+        table(("type", "value"), list(TYPES_IN_WORDS.items())),
     ]
     for query in queries:
         parts += _query_section(query)
@@ -102,18 +103,18 @@ def reference() -> str:
         taken = ", ".join(map(_taken, query.parameters))
         one_of = f" Exactly one of {' and '.join(query.one_of)}." if query.one_of else ""
         gives = ", ".join(column.name for column in query.columns[len(catalogue.SYSTEM_COLUMNS) :])
-        parts.append(f"- **{query.name}**({taken}): {query.summary}{one_of} Gives {gives}.")
+        parts.append(f"- **{query.name}**({taken}): {query.summary}{one_of} Returns {gives}.")
     return "\n\n".join(parts).replace(".\n\n- **", ".\n- **") + "\n"
 
 
 def _hindsight(dataset: Dataset) -> str:
     marked = [name for name in dataset.agent_columns if name in dataset.hindsight]
-    return f"\nKnown with hindsight alone: {', '.join(marked)}." if marked else ""
+    return f"\nKnown only with hindsight: {', '.join(marked)}." if marked else ""
 
 
 def _query_section(query: Query) -> Iterable[str]:
     yield f"## {query.name}"
-    yield f"{query.summary} Reads {', '.join(query.reads)}; rows are named by {', '.join(query.ids)}."
+    yield f"{query.summary} Reads {', '.join(query.reads)}. Rows are identified by {', '.join(query.ids)}."
     if query.one_of:
         yield f"Takes exactly one of {' and '.join(query.one_of)}."
     yield table(("parameter", "type", "needed", "meaning"), [_row(parameter) for parameter in query.parameters])

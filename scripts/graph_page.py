@@ -9,7 +9,7 @@ from itertools import pairwise
 from assets.extraction import Extractor
 from assets.graph import _traded, all_extractors, event_returns
 
-# Queries that no extractor lists: what brings bars and returns back to what was traded.
+# Queries that no extractor lists: they convert bars and returns back to traded prices.
 LOOKUPS = {
     "prices": (_traded.SPLITS, _traded.ENTITIES, _traded.SERIES),
     "event_returns": (_traded.SPLITS, _traded.ENTITIES),
@@ -27,7 +27,7 @@ TYPES = {
     "strings": "list of texts",
     "vector": "list of numbers",
 }
-# Properties that become no column, or one of another type. Others are text.
+# Properties that don't become a column, or become one of another type. Others are text.
 TYPES_OF = {
     ("Context", "dimension_u_ids"): "list of texts",
     ("Date", "market_close_current_day"): "timestamp",
@@ -46,13 +46,13 @@ TYPES_OF = {
 NOTES = {
     "Company": "`id` is the CIK. A CIK may lack its leading zeros.",
     "Context": "Each of `dimension_u_ids` ends in the qualified name of its axis: `cik:namespace:prefix:Axis`.",
-    "Date": "One node a calendar day. Bars, dividends and splits need the closes of their days.",
+    "Date": "One node per calendar day. Bars, dividends and splits need the closes of their days.",
     "Dividend": "`id` is any text; it is the row's key.",
     "Fact": "`u_id`, or `id`, is any text. A fact needs a report with a primary filer, a concept, a period, a context.",
-    "News": "`id` is any text but the accession number of a filing, alone or behind `bzNews_`.",
+    "News": "`id` is any text except the accession number of a filing, with or without `bzNews_` in front.",
     "Period": (
         "`period_type` is `instant`, `duration` or `forever`. `end_date`, and the `start_date` of an instant, are the\n"
-        "day after the last one: `2024-01-01` for a period that ends on 2023-12-31."
+        "day after the last day: `2024-01-01` for a period that ends on 2023-12-31."
     ),
     "QAExchange": "`sequence` counts from 0 within its call.",
     "Report": (
@@ -60,10 +60,10 @@ NOTES = {
         "`xbrl_status` is `COMPLETED` or missing; facts of any other report are gaps."
     ),
     "Transcript": (
-        "`conference_datetime` is the start of the call. `id` is any text. Of two nodes of one call the one with more\n"
-        "exchanges is kept, then the one whose id reads `TICKER_YYYY-MM-DDTHH.MM`."
+        "`conference_datetime` is the start of the call. `id` is any text. Of two nodes of one call, the one with\n"
+        "more exchanges is used, then the one whose id has the form `TICKER_YYYY-MM-DDTHH.MM`."
     ),
-    "XBRLNode": "No property is read: the node ties facts to their report.",
+    "XBRLNode": "No property is read; the node links facts to their report.",
 }
 
 _NODE = r"\((\w*)(?::(\w+))?\)"
@@ -77,7 +77,7 @@ _FIRST_OF = re.compile(r"coalesce\(([^()]*)\)")
 INTRODUCTION = """# What a graph must contain
 
 pitlake fills the datasets of the graph from a Neo4j database, or from any server that speaks Bolt and Cypher. It reads
-what is listed here, ignores everything else, and writes nothing. `make docs` generates this page from the queries in
+what this page lists, ignores everything else, and writes nothing. `make docs` generates this page from the queries in
 `assets/graph`. [Deployment](deployment.md) says how to connect, and [adding a dataset](adding-a-dataset.md) how to read
 more.
 
@@ -187,7 +187,7 @@ def _edges(query: str) -> Iterator[tuple[str, str, str]]:
         for kind in kinds.split("|"):
             for near in first.split("|"):
                 for far in last.split("|"):
-                    # One query reads all that leads from an event to an entity; these two lead to companies alone.
+                    # One query reads every relation from an event to an entity; these two lead only to companies.
                     if kind not in TO_COMPANIES or far == "Company":
                         yield (far, kind, near) if to_left else (near, kind, far)
 

@@ -1,4 +1,4 @@
-"""Runs the notebooks from the top on the lake of PITLAKE_LAKE; stores their output, and the hash of what was run."""
+"""Runs the notebooks on the lake of PITLAKE_LAKE and stores their output, with a hash of the cells that ran."""
 
 import hashlib
 import sys

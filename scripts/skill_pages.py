@@ -1,6 +1,6 @@
 """The data agents' skills as pages: the envelope, the standards of evidence, and the queries of each domain.
 
-Made only from the contracts, the gate's rules and the query catalogue, so that they are never outdated.
+They are generated from the contracts, the gate's rules and the query catalogue, so they are never outdated.
 catalogue_pages.py makes the page of the whole lake, `lake-schema`.
 """
 
@@ -53,19 +53,21 @@ DOMAINS = (
         name="news",
         about="news articles",
         datasets=("news",),
-        notes=("What prices did after an article is in event_returns, in open mode alone.",),
+        notes=("Returns after an article are in event_returns, only in open mode.",),
     ),
     Domain(
         name="report",
         about="SEC filings, their sections and exhibits",
         datasets=("reports", "report_sections", "exhibits", "filing_texts", "financial_statements"),
-        notes=("A filing is found under its primary filer; one that merely names a company is not that company's.",),
+        notes=(
+            "Search a filing under its primary filer; a filing that only mentions a company is not that company's.",
+        ),
     ),
     Domain(
         name="transcript",
-        about="earnings calls: what was said, asked and answered",
+        about="earnings calls and their questions and answers",
         datasets=("transcripts", "qa_exchanges", "prepared_remarks"),
-        notes=("Texts in order of worth: prepared_remarks and qa_exchanges, then transcripts.qa_section, full_text.",),
+        notes=("Prefer prepared_remarks and qa_exchanges, then transcripts.qa_section, then full_text.",),
     ),
     Domain(
         name="xbrl",
@@ -73,7 +75,7 @@ DOMAINS = (
         datasets=("xbrl_facts",),
         notes=(
             "Cash-flow items are year-to-date: subtract quarters. Never subtract per-share values or share counts.",
-            "A fact reported again is a later revision; the value is the newest filing's as of the instant.",
+            "A fact reported again is a later revision; the value is from the newest filing as of the instant.",
         ),
     ),
     Domain(
@@ -81,26 +83,29 @@ DOMAINS = (
         about="prices, dividends, splits and reference data of companies",
         datasets=("prices", "own_bars", "dividends", "splits", "companies", "calendar"),
         notes=(
-            "Nothing upstream dates company reference data. In PIT mode: the snapshot that the lake had observed.",
-            "If there is none: a gap `unverifiable`. In open mode: the newest snapshot.",
+            "The graph does not date company reference data. In PIT mode, use the snapshot the lake had observed.",
+            "If there is none, return a gap `unverifiable`. In open mode, use the newest snapshot.",
         ),
     ),
     Domain(
         name="vector",
-        about="texts nearest in meaning",
+        about="texts with the nearest meaning",
         datasets=("embeddings", "text_vectors", "news", "qa_exchanges"),
         notes=(
-            "Cut to the instant and the company first, then ranked: 0.80 and more, else 0.70; by a model 0.20.",
-            "pitlake search --by meaning embeds a text of your own with the model that text_vectors names.",
+            (
+                "Texts are filtered by instant and company, then ranked. Minimum score: 0.80, else 0.70; for a model's "
+                "vectors 0.20."
+            ),
+            "`pitlake search --by meaning` embeds your own text with the model named in text_vectors.",
         ),
     ),
     Domain(
         name="macro",
-        about="macroeconomic series, a desk's quotes, research notes",
+        about="macroeconomic series, a trading desk's quotes, research notes",
         datasets=("macro_observations", "macro_panels", "market_quotes", "research_notes", "model_registry"),
         notes=(
             "A period's value changes with each vintage: name the vintage you cite.",
-            "Quotes and notes count from when they were received, whatever day is printed in them.",
+            "Quotes and notes count from their receipt, whatever date is printed in them.",
         ),
     ),
     Domain(
@@ -128,8 +133,11 @@ DOMAINS = (
             "--source alphavantage TIME_SERIES_WEEKLY symbol=AAPL",
         ),
         notes=(
-            "Estimates and the calendar are as of their download: available when fetched, never earlier.",
-            "Adjusted series are a gap `unverifiable`, in open mode too: they know later splits and dividends.",
+            "Estimates and the calendar are available from their download, never earlier.",
+            (
+                "Adjusted series are a gap `unverifiable`, also in open mode, because they reflect later splits and "
+                "dividends."
+            ),
         ),
     ),
     Domain(
@@ -151,8 +159,11 @@ DOMAINS = (
             "--source perplexity --op search --search-mode sec --query 'AAPL 8-K earnings release'",
         ),
         notes=(
-            "A hit locates a filing and never dates it: its filing's release does, in sec_filings.",
-            "Screen over `pitlake run universe`, never over a list of today: it holds who later died.",
+            "A hit locates a filing but never dates it; the filing's release in sec_filings does.",
+            (
+                "Screen companies with `pitlake run universe`, never with today's list: it includes companies that no "
+                "longer exist."
+            ),
         ),
     ),
     Domain(
@@ -164,8 +175,14 @@ DOMAINS = (
             "--source perplexity --op ask --query 'What did AAPL guide to?'",
         ),
         notes=(
-            "An undated result is a gap `unverifiable`; a day counts at its end in New York. `dated_by`: a claim.",
-            "Prose (web_syntheses) retells outcomes: in open mode alone. As of an instant only web_results are data.",
+            (
+                "An undated result is a gap `unverifiable`; a day counts at its end in New York. The provider only "
+                "claims the date."
+            ),
+            (
+                "Prose (web_syntheses) may tell outcomes, so it is only in open mode. As of an instant, only "
+                "web_results are data."
+            ),
         ),
     ),
 )
@@ -189,15 +206,15 @@ def _domain(domain: Domain) -> str:
     parts = [
         _front(f"{domain.name}-queries", about),
         f"# {domain.name.capitalize()} queries",
-        "Every call carries `pit` in PIT mode and none in open mode.",
+        "In PIT mode, give `pit` in every call. In open mode, leave it out.",
     ]
     parts += [f"- {note}" for note in domain.notes]
     if queries:
         parts.append("## Named queries")
         parts += [_query(query) for query in queries]
-    parts += ["## SQL that brings its citation", *map(_sql, datasets)]
+    parts += ["## SQL with citations", *map(_sql, datasets)]
     if domain.fetch:
-        parts += ["## Fetching anew", _fetch(domain.fetch)]
+        parts += ["## Fetching from the source", _fetch(domain.fetch)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -209,7 +226,7 @@ def _query(query: Query) -> str:
     )
     gives = ", ".join(column.name for column in query.columns if column.name not in catalogue.SYSTEM_COLUMNS)
     call = {"name": query.name, "params": example(query)} | {"pit": PIT}
-    return f"### {query.name}\n\n{query.summary} Gives {gives}.\n\n{parameters}\n\n{_call('run_query', call)}"
+    return f"### {query.name}\n\n{query.summary} Returns {gives}.\n\n{parameters}\n\n{_call('run_query', call)}"
 
 
 def _default(value: object) -> str:
@@ -217,7 +234,7 @@ def _default(value: object) -> str:
 
 
 def example(query: Query) -> dict[str, object]:
-    """Return the example values of a query: its required parameters, which the sample world can answer."""
+    """Return example values for a query's required parameters, which the sample world can answer."""
     needed = {parameter.name for parameter in query.parameters if parameter.required} | set(query.one_of[-1:])
     values = _EXAMPLES | ({"seed_id": _SEEDS[query.name]} if query.name in _SEEDS else {})
     taken = [parameter for parameter in query.parameters if parameter.name in needed]
@@ -245,8 +262,8 @@ def _sql(dataset: Dataset) -> str:
         reasons.setdefault(rule.type, []).append(rule.reason)
     gaps = "".join(f"\n- gap `{kind}`: {'; '.join(texts)}" for kind, texts in reasons.items())
     return (
-        f"### {dataset.name}\n\n{dataset.summary} Tag `{dataset.source_tag}`; shown {shown(dataset)}; "
-        f"cited by {dataset.citation}; named by {', '.join(dataset.key)}.\n"
+        f"### {dataset.name}\n\n{dataset.summary} Source tag: `{dataset.source_tag}`. Shown {shown(dataset)}. "
+        f"Cited by {dataset.citation}. Identified by {', '.join(dataset.key)}.\n"
         f"Public at: {dataset.availability}{gaps}\n\n{_call('query', call)}"
     )
 
@@ -258,10 +275,14 @@ def _call(tool: str, arguments: Mapping[str, object]) -> str:
 def _fetch(flags: tuple[str, ...]) -> str:
     lines = "\n".join(f"python3 {PIT_FETCH} {flag} --pit {PIT}" for flag in flags)
     return (
-        "`pit_fetch.py` answers from the lake and its captures; with `--live` it asks the source, captures and gates.\n"
+        "`pit_fetch.py` answers from the lake and its captures. With `--live` it also queries the source, and "
+        "captures and gates the answer.\n"
         "In open mode leave `--pit` out.\n"
-        "One plain command: no pipes, no redirections, no variables, not in the background.\n\n"
-        f"```sh\n{lines}\n```"
+        "Run one plain command: no pipes, redirections, variables or background jobs.\n"
+        "\n"
+        "```sh\n"
+        f"{lines}\n"
+        "```"
     )
 
 
@@ -271,18 +292,18 @@ def _envelope() -> str:
             [
                 _front(
                     "pit-envelope",
-                    "The one envelope every data agent answers with, forbidden keys, "
-                    "and what to do when the gate blocks. For data agents and their readers.",
+                    "The envelope of every data agent's answer, the forbidden keys, and what to do when the gate "
+                    "blocks. For data agents and their readers.",
                     "user-invocable: false\n",
                 ),
                 ENVELOPE_RULES,
-                f"`available_at_source` is one of {', '.join(f'`{tag}`' for tag in SOURCES)}; nothing else passes.",
+                f"`available_at_source` is one of {', '.join(f'`{tag}`' for tag in SOURCES)}. Nothing else passes.",
                 "## Forbidden keys",
-                "At any depth, in any case, in data and in gaps: "
+                "These are forbidden at any depth and in any letter case, in data and in gaps: "
                 + ", ".join(f"`{key}`" for key in sorted(FORBIDDEN_KEYS)),
                 "## When the gate blocks",
                 table(("code", "next"), list(RETRIES.items())),
-                "At most two tries, each changed by its code. Then answer with the clean gap:",
+                "Try at most twice, each time with the change for the code. Then answer with the clean gap:",
                 '```json\n{"data": [], "gaps": [{"type": "pit_excluded", "reason": "CODE after 2 tries"}]}\n```',
             ]
         )
@@ -296,7 +317,7 @@ def _evidence() -> str:
             [
                 _front(
                     "evidence-standards",
-                    "The rules of evidence for every data agent: source only, exact values, traceable items, marked "
+                    "Rules of evidence for every data agent: sources only, exact values, traceable items, marked "
                     "derivations. For agents and those who merge their answers.",
                 ),
                 EVIDENCE_RULES,
@@ -308,7 +329,7 @@ def _evidence() -> str:
 
 ENVELOPE_RULES = f"""# The envelope
 
-Answer with JSON alone, in PIT mode and in open mode:
+Answer only with JSON, in PIT mode and in open mode:
 
 ```json
 {{
@@ -319,38 +340,41 @@ Answer with JSON alone, in PIT mode and in open mode:
 }}
 ```
 
-- `data[]`: one item a row, each with `available_at` (ISO-8601 with time and offset), `available_at_source` and its
+- `data[]`: one item per row, with `available_at` (ISO-8601 with time and offset), `available_at_source` and the
   citation `evidence`. In open mode the first two may be missing; nothing else changes.
-- A computed item has none of the three: `"computed": true`, `newest_input_at`, not its publication.
-- `gaps[]`: always there, `[]` where nothing is missing. `type` is one of {", ".join(ANSWER_GAPS)}.
-- No other key is allowed. `truncated`, `next_cursor` and `receipt` of a tool's page are for paging;
-  leave them out.
-- PIT mode is on when you were given `--pit T` or the session is bound by PITLAKE_AS_OF. Put T into every call: `pit` of
-  a lake tool, `--pit` of pit_fetch.py. A bound session needs none: its own holds, an earlier one narrows, a later one
-  blocks.
-- Fail closed. What cannot be dated is dropped from `data[]` and named in `gaps[]`. Dates inside a text are content,
-  never availability.
-- An empty answer is an answer: `data` empty, a gap `no_data`. Look at `gaps` before saying that something is absent.
-- More: repeat the call with `cursor` while `truncated` is true. Narrow follow-ups instead of asking all again."""
+- A computed item has none of these three. It has `"computed": true` and `newest_input_at`, which is not a publication
+  time.
+- `gaps[]`: always present, and `[]` if nothing is missing. `type` is one of {", ".join(ANSWER_GAPS)}.
+- No other key is allowed. Leave out `truncated`, `next_cursor` and `receipt` of a tool's page, which are for paging.
+- PIT mode is on if you were given `--pit T` or the session is bound by PITLAKE_AS_OF. Give T in every call: as `pit` of
+  a lake tool, or `--pit` of pit_fetch.py. A bound session uses its own T without it; an earlier T narrows, and a later
+  one is blocked.
+- Fail closed. Drop what cannot be dated from `data[]` and name it in `gaps[]`. Dates inside a text are content, never
+  availability.
+- An empty answer is an answer: an empty `data` and a gap `no_data`. Look at `gaps` before you say that something is
+  absent.
+- For more rows, repeat the call with `cursor` while `truncated` is true. Narrow follow-up questions instead of
+  repeating the whole question."""
 
 RETRIES = {
     "`PIT_VIOLATION_GT_CUTOFF`": "repeat the call with `pit`, or with an end date no later than `pit`",
     "`PIT_FORBIDDEN_FIELD`": "leave out the outcome columns",
-    "`PIT_MISSING_AVAILABLE_AT`, `PIT_INVALID_AVAILABLE_AT_SOURCE`": "select both as they are",
+    "`PIT_MISSING_AVAILABLE_AT`, `PIT_INVALID_AVAILABLE_AT_SOURCE`": "select both columns unchanged",
     "`PIT_INVALID_AVAILABLE_AT_FORMAT`, `PIT_MISSING_TZ`": "do not format or cast available_at",
     "`PIT_INVALID_PIT`": "give one instant with an offset, no later than the session's",
-    "`PIT_MISSING_ENVELOPE`, `PIT_INVALID_JSON`, `PIT_INVALID_ITEM_TYPE`": "ask another way: this is not an envelope",
-    "`PIT_PARSE_ERROR`, `GUARD_…`": "no retry: this call is not one an agent makes",
+    "`PIT_MISSING_ENVELOPE`, `PIT_INVALID_JSON`, `PIT_INVALID_ITEM_TYPE`": "ask another way; this is not an envelope",
+    "`PIT_PARSE_ERROR`, `GUARD_…`": "do not retry; agents must not make this call",
 }
 
 EVIDENCE_RULES = """# Standards of evidence
 
-1. **Source only.** State what a tool returned in this session, nothing remembered and nothing supposed.
-2. **Exact values.** Numbers, dates and names as the source gives them; nothing rounded, no unit changed unsaid.
-3. **Traceable.** Every item carries `evidence`, or `evidence_ids` where it was made from several. Every named query
+1. **Sources only.** State only what a tool returned in this session, nothing from memory and no assumptions.
+2. **Exact values.** Give numbers, dates and names as the source does. Round nothing, and state every change of unit.
+3. **Traceable.** Every item has `evidence`, or `evidence_ids` if it was made from several rows. Every named query
    returns one of them, and every dataset has the column. A number keeps its `unit`.
-4. **Derived values are marked.** A value you computed is `computed` as the envelope has it, with `derived_from` (the
+4. **Derived values are marked.** Mark a value you computed as `computed`, as in the envelope, with `derived_from` (the
    evidence of each input) and the formula.
 
-Stay in your domain: answer from its datasets, and leave a gap that names the right agent for the rest. Another domain's
-date may anchor a window, never a value. Sources that agree raise confidence; they do not date anything."""
+Stay in your domain: answer from its datasets, and for the rest return a gap that names the right agent. A date from
+another domain may bound a time window, but never date a value. Sources that agree raise confidence; they do not date
+anything."""

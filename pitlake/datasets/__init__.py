@@ -1,6 +1,6 @@
 """All datasets' contracts: one module a dataset, each with one `DATASET`. The file name is the dataset's name.
 
-Adding a dataset is adding a file here; nothing registers it.
+To add a dataset, add a file here; no registration is needed.
 """
 
 from functools import cache

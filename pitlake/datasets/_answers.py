@@ -1,14 +1,14 @@
-"""What datasets of outside providers share: the gaps of items that are not records. No dataset lives here."""
+"""Gaps that datasets of outside providers share, for items that are not records. This module defines no dataset."""
 
 from pitlake.contract import GapRule
 
 OTHER_SHAPE = GapRule(
     type="upstream_error",
     reason="item has another shape",
-    when="an item of the answer is no longer what the provider's description says",
+    when="an item of the answer no longer has the shape that the provider documents",
 )
 REPEATED = GapRule(
     type="no_data",
     reason="seen again in the same run",
-    when="another item of the run has the same content and more; that one is used",
+    when="another item of the run has the same content and more, so that one is used",
 )

@@ -11,7 +11,7 @@ from pitlake.errors import BadInput
 CALL = (
     Column(name="exchange", type="string", required=True, meaning="Exchange, such as NASDAQ."),
     Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),
-    Column(name="fiscal_year", type="int", required=True, meaning="Fiscal year the call is about, the company's own."),
+    Column(name="fiscal_year", type="int", required=True, meaning="The company's fiscal year that the call is about."),
     Column(
         name="fiscal_quarter",
         type="int",
@@ -21,8 +21,9 @@ CALL = (
         maximum=4,
     ),
 )
-# The embargo of a call's text: nothing states when it came out or when the call ended, so a lag is added to its start.
-# A call is taken to last two hours at most, and its text is never public within the hour after it.
+# The embargo of a call's text. No source states when the text came out or when the call ended, so a lag is added to the
+# start of the call. A call is assumed to last at most two hours, and its text is never public within an hour after the
+# end.
 LAG_VARIABLE = "PITLAKE_PUBLICATION_LAG_MINUTES"
 DEFAULT_LAG = timedelta(hours=24)
 LEAST_LAG = timedelta(hours=3)
@@ -30,7 +31,7 @@ KEY = ("exchange", "ticker", "fiscal_year", "fiscal_quarter")
 FILE_MODIFIED = Column(
     name="file_modified",
     type="instant",
-    meaning="When the provider last wrote the file, by its header.",
+    meaning="When the provider last wrote the file, according to its header.",
     proof=True,
 )
 START = Column(name="call_start", type="instant", meaning="The start of the call, which is not its availability.")
@@ -42,16 +43,16 @@ RULES = (
     *shared.unreadable("exchange", "ticker", "fiscal_year", "fiscal_quarter", "call_start"),
 )
 PUBLISHED = (
-    f"The call's start (the latest, where several are given) and {DEFAULT_LAG // timedelta(hours=1)} hours; a shorter "
-    "lag can be set, which is 12 hours at least where the list of calls alone states the start. Midnight is not a "
-    "start: then 5 days after the next 8-K with item 2.02 that the lake knows of the company, else the fetch; with a "
-    "start, the end of that day, if it is later. A publication (the latest, of several) or a Last-Modified that is "
-    "later counts; a Last-Modified that can't be read counts as the fetch."
+    f"{DEFAULT_LAG // timedelta(hours=1)} hours after the call's start (the latest, if several are stated). A shorter "
+    "lag can be set, but at least 12 hours if only the list of calls states the start. Midnight does not count as a "
+    "start: then 5 days after the company's next 8-K with item 2.02 in the lake, or the fetch if there is none. With "
+    "a start, the end of that day if it is later. A later publication time (the latest, if several) or Last-Modified "
+    "takes precedence. An unreadable Last-Modified counts as the time of the fetch."
 )
 
 
 def publication_lag(minutes: str | None = None, field: str = LAG_VARIABLE) -> timedelta:
-    """Return what is added to a call's start: these minutes, else $PITLAKE_PUBLICATION_LAG_MINUTES, else a day.
+    """Return the lag to add to a call's start: these minutes, else $PITLAKE_PUBLICATION_LAG_MINUTES, else a day.
 
     Raises BadInput for less than LEAST_LAG or more than DEFAULT_LAG.
     """
@@ -64,4 +65,4 @@ def publication_lag(minutes: str | None = None, field: str = LAG_VARIABLE) -> ti
     return timedelta(minutes=int(text))
 
 
-FETCHED = "When it was fetched: the list is as of the download and changes without a trace."
+FETCHED = "When it was fetched, because the list shows its current state and changes without a trace."

@@ -8,7 +8,7 @@ NO_SESSION = GapRule(
 UNFINISHED = GapRule(
     type="pit_excluded",
     reason="bar was unfinished when fetched",
-    when="the answer was made before the bar's end, so its figures are not the bar's",
+    when="the answer was made before the end of the bar, so its figures are not final",
 )
 OTHER_ZONE = GapRule(
     type="unverifiable",
@@ -22,8 +22,8 @@ TOLD_TWICE = GapRule(
 OTHER_TICKER = GapRule(
     type="unverifiable",
     reason="record is about another ticker",
-    when="the source ignores parameters it does not know and answers about others",
+    when="the source ignored an unknown parameter and answered about another ticker",
 )
 MORE_PAGES = GapRule(
-    type="no_data", reason="more pages than asked for", when="max_pages was reached and the source has more"
+    type="no_data", reason="more pages than asked for", when="max_pages was reached, but the source has more pages"
 )

@@ -28,7 +28,7 @@ CIK = Column(
     pattern="[0-9]{10}",
     strict=True,
 )
-LINKED_CIK = replace(CIK, meaning="Central Index Key of the linked company; null if none is, or several are.")
+LINKED_CIK = replace(CIK, meaning="Central Index Key of the linked company; null if there is none or several.")
 TICKER = Column(name="ticker", type="string", meaning="Ticker of the company as the graph names it today.")
 
 ACCEPTANCE_RULE = Column(
@@ -36,13 +36,13 @@ ACCEPTANCE_RULE = Column(
     type="string",
     values=("sgml_header", "offset", "new_york_clock", "utc", "two_readings", "later_reading", "date_only"),
     strict=True,
-    meaning="Which rule decided the acceptance; later_reading and date_only leave the clock unproven.",
+    meaning="Rule that decided the acceptance; with later_reading and date_only the time of day is unproven.",
     proof=True,
 )
 ACCEPTED_AT = Column(
     name="accepted_at",
     type="instant",
-    meaning="When EDGAR accepted the filing: of two that were released together the later one tells.",
+    meaning="When EDGAR accepted the filing; it orders two filings that were released together.",
     proof=True,
 )
 UNPROVEN = frozenset({"later_reading", "date_only"})
@@ -52,16 +52,18 @@ RELEASE_RULE = Column(
     type="string",
     values=(BY_FILING_DATE, BY_CLOCK, BY_ACCEPTANCE),
     strict=True,
-    meaning="What decided when EDGAR released the filing: its filing date; its form and the clock, where no such date "
-    "is known; or its acceptance alone, where the lake is set to that.",
+    meaning=(
+        "Basis of the release time: the filing date; the form and the time of acceptance, if no filing date is "
+        "known; or only the acceptance, if the lake is configured so."
+    ),
     proof=True,
 )
 
 FILING = (ACCESSION, FORM_TYPE, CIK, TICKER, RELEASE_RULE)
 
 FILED = (
-    "EDGAR's release of the filing: its acceptance (Report.created), but 07:30 New York of the next business day where "
-    "it was accepted after 17:30, or after 22:00 for the forms that keep their day until then. Content inherits it."
+    "EDGAR's release of the filing: its acceptance (Report.created). A filing accepted after 17:30 New York, or "
+    "after 22:00 for some forms, is released at 07:30 on the next business day. Its contents become public with it."
 )
 
 UNDATED_FILING = GapRule(
@@ -72,11 +74,15 @@ UNDATED_FILING = GapRule(
 WITHHELD = GapRule(
     type="unverifiable",
     reason="made public after its acceptance",
-    when="letters with the SEC's staff, draft registrations and draft offering statements are withheld for weeks, and "
-    "nothing says until when",
+    when=(
+        "letters to or from SEC staff, draft registrations and draft offering statements are withheld for weeks, and "
+        "nothing states until when"
+    ),
 )
 NO_FILING = GapRule(
-    type="unverifiable", reason="no parent filing", when="the content node is linked to no Report, so nothing dates it"
+    type="unverifiable",
+    reason="no parent filing",
+    when="the content node is not linked to a Report, so nothing dates it",
 )
 NO_CLOSE = GapRule(
     type="unverifiable",
@@ -85,26 +91,23 @@ NO_CLOSE = GapRule(
 )
 STRAY_CLOSE = GapRule(
     type="unverifiable",
-    reason="market close lies on another day",
-    when="the close of the linked Date is not on the New York day the Date names",
+    reason="market close is on another day",
+    when="the close of the linked Date is not on that Date's New York day",
 )
 NO_DATE = GapRule(type="unverifiable", reason="no date node", when="no Date is linked, so nothing dates it")
 NO_TICKER = GapRule(type="unverifiable", reason="no ticker", when="the node's ticker is blank")
-FUTURE = GapRule(
-    type="pit_excluded", reason="not public yet", when="the availability lies after the run's own observation"
-)
+FUTURE = GapRule(type="pit_excluded", reason="not public yet", when="the availability is later than the run itself")
 
 
 def unreadable(*columns: str) -> tuple[GapRule, ...]:
-    """One rule a column: a field that holds something, but not what it promises, makes the whole record a gap.
-
-    Putting null in its place would lose it silently.
+    """Return one rule per column: a field with an invalid value makes the whole record a gap. Replacing the value with
+    null would lose it silently.
     """
     return tuple(
         GapRule(
             type="unverifiable",
             reason=f"{column} is unreadable",
-            when=f"the source field behind `{column}` is required and absent, or has an invalid value",
+            when=f"the source field of `{column}` is required and missing, or has an invalid value",
         )
         for column in columns
     )

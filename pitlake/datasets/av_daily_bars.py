@@ -12,16 +12,16 @@ DATASET = Dataset(
     name="av_daily_bars",
     title="Daily bars of Alpha Vantage",
     summary=(
-        "Raw daily bars as traded, never adjusted: adjusted prices know later splits and dividends. Listings in New "
-        "York alone. Named queries show such a bar where neither `prices` nor `own_bars` has one of its day."
+        "Raw daily bars as traded, never adjusted, because adjusted prices reflect later splits and dividends. Only "
+        "New York listings. Named queries use a bar from here if neither `prices` nor `own_bars` has one for the day."
     ),
     availability=(
         "The close of New York's exchange on the bar's day, early closes included. A bar fetched before its close is "
-        "not a row; a bar that reads otherwise later is a new revision, available when observed. Listings "
-        "elsewhere are refused, for their exchange may close later."
+        "not a row. A bar that later has other values is a new revision, available when observed. Listings elsewhere "
+        "are refused, because their exchange may close later."
     ),
     columns=(
-        Column(name="ticker", type="string", required=True, meaning="Symbol as asked for."),
+        Column(name="ticker", type="string", required=True, meaning="Symbol as requested."),
         Column(name="date", type="date", required=True, meaning="Trading day of the bar, New York."),
         Column(name="open", type="float", unit="USD", required=True, meaning="First price of the day."),
         Column(name="high", type="float", unit="USD", required=True, meaning="Highest price."),

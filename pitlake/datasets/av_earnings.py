@@ -17,32 +17,34 @@ NO_QUARTER = GapRule(
     when="no quarter of the same answer has the year's fiscal end, so nothing dates the year",
 )
 NOT_REPORTED = GapRule(
-    type="no_data", reason="no reported figure", when="reportedEPS is absent: the period is not reported, or not known"
+    type="no_data",
+    reason="no reported figure",
+    when="reportedEPS is absent: the period has not been reported, or its figure is unknown",
 )
 RUNNING_YEAR = GapRule(
     type="no_data",
     reason="fiscal year is not over",
-    when="the newest year ends within 300 days of the one before: the source sums up a running year under that name",
+    when="the newest year ends less than 300 days after the previous one, so it is the sum of an unfinished year",
 )
 BEFORE_PERIOD_END = GapRule(
     type="unverifiable",
     reason="reported before its period ended",
-    when="reportedDate lies before fiscalDateEnding, so one of the two is wrong",
+    when="reportedDate is before fiscalDateEnding, so one of them is wrong",
 )
 
 DATASET = Dataset(
     name="av_earnings",
     title="Reported earnings of Alpha Vantage",
     summary=(
-        "Reported earnings per share by quarter, with the estimate they met, and by year. Figures are those of the "
-        "first fetch: what the source restated before can't be distinguished from the report."
+        "Reported earnings per share by quarter, with the consensus estimate, and by year. Figures are those of the "
+        "first fetch; a restatement before that can't be distinguished from the original report."
     ),
     availability=(
-        "EDGAR's release of the 8-K with item 2.02 of the reported New York day, where the lake has it and it is "
-        "earlier than the day's end; of the 8-K of the day after, where there is that alone; otherwise the END of the "
-        "reported day. Late by a day at most, or until the release of the day after's filing; never early while the "
-        "stated day is right. A year is available with the quarter it ends with. What a split on record has followed "
-        "counts when fetched, for the source restates its history by every split. Evidence names the rule."
+        "EDGAR's release of the 8-K with item 2.02 on the reported New York day, if the lake has it and it is before "
+        "the day's end. If there is such an 8-K only on the next day, its release; otherwise the END of the reported "
+        "day. This is at most a day late, or late until the release of the next day's filing. It is never early if "
+        "the stated day is right. A year is available together with its last quarter. A figure with a later split "
+        "counts from the fetch, because the source restates its history after every split. Evidence names the rule."
     ),
     columns=(
         Column(name="ticker", type="string", required=True, meaning="Symbol as asked for."),
@@ -54,7 +56,7 @@ DATASET = Dataset(
             values=("quarter", "year"),
             strict=True,
         ),
-        Column(name="fiscal_date_ending", type="date", required=True, meaning="Month end that names the period."),
+        Column(name="fiscal_date_ending", type="date", required=True, meaning="Month end that identifies the period."),
         Column(name="reported_date", type="date", required=True, meaning="Day of the report as stated, New York."),
         Column(
             name="report_time",
@@ -67,13 +69,13 @@ DATASET = Dataset(
             type="float",
             unit="USD per share",
             required=True,
-            meaning="As the source stated it when fetched, restated by the splits until then.",
+            meaning="Value at the time of the fetch, adjusted for splits until then.",
         ),
         Column(
             name="estimated_eps",
             type="float",
             unit="USD per share",
-            meaning="Consensus before the report, restated by the splits until the fetch.",
+            meaning="Consensus before the report, adjusted for splits until the fetch.",
         ),
         Column(name="surprise", type="float", unit="USD per share", meaning="Reported less estimated, as stated."),
         Column(name="surprise_percentage", type="float", unit="percent", meaning="The surprise, as stated."),

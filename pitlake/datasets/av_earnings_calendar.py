@@ -6,17 +6,21 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import _shared as shared
 
-TORN = GapRule(type="upstream_error", reason="line is torn", when="the line lacks a field, or has more than its header")
+TORN = GapRule(type="upstream_error", reason="line is torn", when="the line has fewer or more fields than the header")
 NO_SYMBOL = GapRule(type="unverifiable", reason="no symbol", when="the line names no company")
 
 DATASET = Dataset(
     name="av_earnings_calendar",
     title="Expected earnings dates of Alpha Vantage",
-    summary="When companies were expected to report, as the calendar stood when fetched. Few have a time of day.",
-    availability="When the answer was fetched, never earlier: the source shows its present state and keeps no history.",
+    summary=(
+        "Expected report dates of companies, as the calendar showed them when fetched. Few of them have a time of day."
+    ),
+    availability=(
+        "When the answer was fetched, never earlier, because the source shows its current state and keeps no history."
+    ),
     columns=(
         Column(name="ticker", type="string", required=True, meaning="Symbol of the company."),
-        Column(name="name", type="string", meaning="Name of the company, or its symbol again."),
+        Column(name="name", type="string", meaning="Name of the company, or its symbol if the source has no name."),
         Column(name="fiscal_date_ending", type="date", required=True, meaning="Month end that names the period."),
         Column(name="report_date", type="date", required=True, meaning="Day the report was expected on."),
         Column(
@@ -25,7 +29,12 @@ DATASET = Dataset(
             meaning="pre-market or post-market, where it is stated.",
             values=("pre-market", "post-market"),
         ),
-        Column(name="estimate", type="float", unit="per share, in `currency`", meaning="Consensus of that moment."),
+        Column(
+            name="estimate",
+            type="float",
+            unit="per share, in `currency`",
+            meaning="Consensus at the time of the fetch.",
+        ),
         Column(name="currency", type="string", meaning="Currency of the estimate.", pattern="[A-Z]{3}"),
     ),
     key=("ticker", "fiscal_date_ending"),

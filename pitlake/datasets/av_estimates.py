@@ -7,9 +7,9 @@ from pitlake.datasets import _figures as figures
 from pitlake.datasets import _shared as shared
 
 OTHER_SHAPE = GapRule(
-    type="upstream_error", reason="estimate has another shape", when="a figure the source always states is not there"
+    type="upstream_error", reason="estimate has another shape", when="a figure that the source always states is missing"
 )
-NO_HORIZON = GapRule(type="unverifiable", reason="no horizon", when="the estimate does not say what it is for")
+NO_HORIZON = GapRule(type="unverifiable", reason="no horizon", when="the estimate does not say which period it is for")
 
 EPS, COUNT, REVENUE = "USD per share", "analysts", "USD"
 
@@ -60,13 +60,18 @@ DATASET = Dataset(
     name="av_estimates",
     title="Analyst estimates of Alpha Vantage",
     summary=(
-        "Consensus estimates as they stood when fetched, one statement per period and fetch, past periods included. "
+        "Consensus estimates as they were when fetched, one statement per period and fetch, including past periods. "
         "`..._days_ago` counts from the fetch, not from the end of the period."
     ),
     availability="When the answer was fetched, never earlier: the source shows its present state and keeps no history.",
     columns=(
         Column(name="ticker", type="string", required=True, meaning="Symbol as asked for."),
-        Column(name="horizon", type="string", required=True, meaning="fiscal quarter, fiscal year or a past one."),
+        Column(
+            name="horizon",
+            type="string",
+            required=True,
+            meaning="Fiscal quarter or fiscal year, possibly a past one.",
+        ),
         Column(name="fiscal_date_ending", type="date", required=True, meaning="Month end that names the period."),
         *FIGURES,
     ),

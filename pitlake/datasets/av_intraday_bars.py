@@ -8,17 +8,19 @@ from pitlake.datasets import _shared as shared
 
 NO_TIME = GapRule(type="unverifiable", reason="bar has no readable time", when="the bar's key is not a New York time")
 NO_INTERVAL = GapRule(
-    type="unverifiable", reason="bar length is unknown", when="neither answer nor request says how long a bar is"
+    type="unverifiable",
+    reason="bar length is unknown",
+    when="neither the answer nor the request states the length of a bar",
 )
 
 DATASET = Dataset(
     name="av_intraday_bars",
     title="Intraday bars of Alpha Vantage",
-    summary="Raw intraday bars as traded, never adjusted, before the open and after the close included.",
+    summary="Raw intraday bars as traded, never adjusted, including those before the open and after the close.",
     availability=(
-        "The bar's time plus its length. The source does not say whether its times are starts or ends; the closing "
-        "auction is in the bar called 16:00 and the last one of a day is called 19:55, so they are starts today, "
-        "and older answers may name ends. Read as starts a bar is never early and late by one bar at most."
+        "The bar's time plus its length. The source does not say whether its times are starts or ends of bars. The "
+        "bar of 16:00 contains the closing auction and the last bar of a day is 19:55, so they are starts today; "
+        "older answers may give ends. Read as starts, a bar is never early, and late by at most one bar."
     ),
     columns=(
         Column(name="ticker", type="string", required=True, meaning="Symbol as asked for."),

@@ -13,20 +13,20 @@ NO_SESSION = GapRule(
 ENDS_EARLY = GapRule(
     type="unverifiable",
     reason="bar ends before its period's last session",
-    when="the answer was made after the period, but its last day is an earlier one, so later sessions may lack",
+    when="the answer was made after the period, but the bar ends on an earlier day, so later sessions may be missing",
 )
 
 DATASET = Dataset(
     name="av_period_bars",
     title="Weekly and monthly bars of Alpha Vantage",
     summary=(
-        "Raw weekly and monthly bars as traded, never adjusted: a split within the period leaves prices of two bases "
-        "in one bar. Listings in New York alone."
+        "Raw weekly and monthly bars as traded, never adjusted; a bar with a split inside mixes prices from before "
+        "and after it. Listings in New York alone."
     ),
     availability=(
-        "The close of the period's last session at New York's exchange, early closes included; where a later session "
-        "was called off, its planned opening. The running week or month is not a row, whatever day the answer gives "
-        "it; a bar that reads otherwise later is a new revision, available when observed."
+        "The close of the period's last session at New York's exchange, including early closes. If a later session "
+        "was cancelled, its planned opening. The current week or month is never a row, whatever day the answer gives "
+        "it. A bar that later has other values is a new revision, available when observed."
     ),
     columns=(
         Column(name="ticker", type="string", required=True, meaning="Symbol as asked for."),

@@ -21,7 +21,7 @@ SAME_STAMP = GapRule(
 MORE_PAGES = GapRule(
     type="upstream_error",
     reason="more pages than were asked for",
-    when="the last page the run was allowed is full, so older items of the window may be missing",
+    when="the last page that the run was allowed to fetch is full, so older items of the window may be missing",
 )
 
 DATASET = Dataset(
@@ -29,9 +29,8 @@ DATASET = Dataset(
     title="Benzinga news",
     summary="Articles as Benzinga's REST interface gives them, one row per text revision of an article.",
     availability=(
-        "The later of `created` and `updated`: title and body are the latest text, which is proven public only at its "
-        "last update. A text that changes under the same `updated`, or an older one, is a new revision, available when "
-        "observed."
+        "The later of `created` and `updated`: title and body are the latest text, which is proven public only since "
+        "its last update. A text that changes without a newer `updated` is a new revision, available when observed."
     ),
     columns=(
         Column(name="id", type="string", required=True, meaning="Article id, digits.", pattern="[0-9]+", strict=True),
@@ -40,7 +39,10 @@ DATASET = Dataset(
             name="tickers",
             type="strings",
             required=True,
-            meaning="Every symbol the article is about, sorted; `$` marks crypto. Empty for about a quarter.",
+            meaning=(
+                "Every symbol the article is about, sorted; `$` marks crypto. Empty for about a quarter of the "
+                "articles."
+            ),
         ),
         Column(name="title", type="string", meaning="Headline, HTML entities resolved."),
         Column(name="teaser", type="string", meaning="Short text under the headline."),

@@ -18,8 +18,8 @@ DATASET = Dataset(
     title="Exchange calendar",
     summary="New York Stock Exchange days as the graph keeps them: sessions, early closes, closed days.",
     availability=(
-        "The market close of a trading day; the end of the New York day for a day without a session. What an "
-        "unscheduled closing changed of the day planned next, at the end of the day that was closed."
+        "The market close of a trading day; the end of the New York day for a day without a session. A change of the "
+        "next trading day by an unscheduled closing is public at the end of the closed day."
     ),
     columns=(
         Column(name="date", type="date", required=True, meaning="Calendar day, New York."),
@@ -33,12 +33,12 @@ DATASET = Dataset(
         Column(
             name="next_trading_date",
             type="date",
-            meaning="The trading day after, as planned by the exchange's rules until closings changed it.",
+            meaning="The next trading day, as planned by the exchange's rules, and as changed by unscheduled closings.",
         ),
         Column(
             name="closed_through",
             type="date",
-            meaning="The last unscheduled closing that had changed next_trading_date; null in the plan.",
+            meaning="The last unscheduled closing that changed next_trading_date; null if it is as planned.",
         ),
     ),
     key=("date",),

@@ -14,7 +14,7 @@ DATASET = Dataset(
         earnings.START,
         Column(name="stated_start", type="string", meaning="The start as stated, with the company's own offset."),
         Column(name="company_name", type="string", meaning="Name of the company."),
-        Column(name="transcript_ready", type="bool", meaning="Whether a transcript could be had when fetched."),
+        Column(name="transcript_ready", type="bool", meaning="Whether a transcript was available when fetched."),
         Column(name="listed_on", type="date", required=True, meaning="Day of the calendar page."),
     ),
     key=(*earnings.KEY, "listed_on"),

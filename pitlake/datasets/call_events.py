@@ -6,7 +6,7 @@ from pitlake.datasets import _earnings as earnings
 DATASET = Dataset(
     name="call_events",
     title="Earnings calls of a company",
-    summary="The calls earningscall.biz lists for a company, past and to come.",
+    summary="The past and future calls that earningscall.biz lists for a company.",
     availability=earnings.FETCHED,
     columns=(
         *earnings.CALL,

@@ -8,7 +8,9 @@ NOT_A_PDF = GapRule(type="upstream_error", reason="no PDF", when="the answer is 
 DATASET = Dataset(
     name="call_slides",
     title="Slides of earnings calls",
-    summary="Slide decks from earningscall.biz: what they are and the hash under which the capture keeps the PDF.",
+    summary=(
+        "Slide decks from earningscall.biz: their description, and the hash under which the capture stores the PDF."
+    ),
     availability=earnings.PUBLISHED,
     columns=(
         *earnings.CALL,
@@ -18,7 +20,7 @@ DATASET = Dataset(
             name="sha256",
             type="string",
             required=True,
-            meaning="Hash of the PDF, by which the capture keeps it.",
+            meaning="Hash of the PDF, under which the capture stores it.",
             pattern="[0-9a-f]{64}",
             strict=True,
         ),

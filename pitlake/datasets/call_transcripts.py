@@ -9,7 +9,9 @@ NO_TEXT = GapRule(type="no_data", reason="no text", when="the transcript holds n
 DATASET = Dataset(
     name="call_transcripts",
     title="Transcripts of earnings calls",
-    summary="Transcripts from earningscall.biz, one row a call. A text that changes is a revision when observed.",
+    summary=(
+        "Transcripts from earningscall.biz, one row a call. A changed text is a new revision, available when observed."
+    ),
     availability=earnings.PUBLISHED,
     columns=(
         *earnings.CALL,
@@ -33,11 +35,11 @@ DATASET = Dataset(
             proof=True,
         ),
         earnings.FILE_MODIFIED,
-        Column(name="text", type="string", required=True, meaning="The spoken text, a paragraph a speaker's turn."),
+        Column(name="text", type="string", required=True, meaning="The spoken text, one paragraph per speaker's turn."),
         Column(
             name="turns",
             type="json",
-            meaning="Turns in order: speaker code, name and title where known, text.",
+            meaning="Turns in order: speaker code, name and title if known, and text.",
         ),
         Column(name="turn_count", type="int", required=True, meaning="Number of turns; 0 if they are not separated."),
     ),

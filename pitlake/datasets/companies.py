@@ -8,8 +8,10 @@ NO_IDENTITY = GapRule(type="unverifiable", reason="no CIK or ticker", when="the 
 DATASET = Dataset(
     name="companies",
     title="Company reference",
-    summary="Snapshots of the graph's company nodes. Nothing upstream dates them, so each is available when observed.",
-    availability="When the lake observed the snapshot; nothing earlier can be proven, so past instants see no row.",
+    summary="Snapshots of the graph's company nodes. The graph does not date them, so each is available when observed.",
+    availability=(
+        "When the lake observed the snapshot. Nothing earlier can be proven, so there is no row at earlier instants."
+    ),
     columns=(
         Column(
             name="cik",
@@ -28,16 +30,20 @@ DATASET = Dataset(
         Column(name="sector_etf", type="string", meaning="ETF that represents the sector."),
         Column(name="industry_etf", type="string", meaning="ETF that represents the industry."),
         Column(
-            name="mkt_cap", type="float", unit="USD", meaning="Market capitalisation at the upstream's load.", minimum=0
+            name="mkt_cap",
+            type="float",
+            unit="USD",
+            meaning="Market capitalisation when the graph loaded it.",
+            minimum=0,
         ),
         Column(
             name="shares_out",
             type="float",
             unit="shares",
-            meaning="Shares outstanding at the upstream's load.",
+            meaning="Shares outstanding when the graph loaded them.",
             minimum=0,
         ),
-        Column(name="employees", type="float", meaning="Employees at the upstream's load.", minimum=0),
+        Column(name="employees", type="float", meaning="Employees when the graph loaded them.", minimum=0),
         Column(
             name="fiscal_year_end_month", type="int", meaning="Month the fiscal year ends in.", minimum=1, maximum=12
         ),

@@ -9,17 +9,17 @@ OTHER_DATE = GapRule(type="unverifiable", reason="declaration date differs from 
 TWO_NODES = GapRule(
     type="unverifiable",
     reason="two contents of one dividend",
-    when="another node of the company, day and kind differs; the node with the greater id is used",
+    when="another node of the company, day and kind has other content, and the node with the greater id is used",
 )
 
 DATASET = Dataset(
     name="dividends",
     title="Cash dividends",
     summary="Declared cash dividends. Ex, record and pay dates fall after the declaration, which announces them.",
-    # The graph does not say when it loaded an amount: by then a split may have restated it.
+    # The graph does not say when it loaded an amount, which a split may have restated before.
     availability=(
-        "The end of the declaration day in New York, through its Date, but not before a later split of the company "
-        "that the graph or the lake holds when the dividend is first seen. Holidays and orphans become gaps."
+        "The end of the declaration day (the linked Date) in New York. If the graph or the lake has a later split of "
+        "the company when the dividend is first seen, not before that split. Holidays and orphans become gaps."
     ),
     columns=(
         shared.LINKED_CIK,
@@ -33,7 +33,7 @@ DATASET = Dataset(
             values=("Regular", "Special", "LongTermGain", "ShortTermGain", "UNKNOWN"),
         ),
         Column(name="ex_dividend_date", type="date", meaning="First day without the right to the dividend."),
-        Column(name="record_date", type="date", meaning="Day holders are recorded."),
+        Column(name="record_date", type="date", meaning="Day on which holders are recorded."),
         Column(name="pay_date", type="date", meaning="Day of payment."),
         Column(
             name="cash_amount",
@@ -47,7 +47,10 @@ DATASET = Dataset(
             name="dividend_id",
             type="string",
             required=True,
-            meaning="Id of the node, the CIK in place of the ticker if one company is linked; omits the amount.",
+            meaning=(
+                "Id of the node without the amount, and with the CIK instead of the ticker if exactly one company is "
+                "linked."
+            ),
         ),
     ),
     key=("dividend_id",),

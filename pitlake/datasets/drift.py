@@ -9,8 +9,8 @@ DATASET = Dataset(
     name="drift",
     title="How providers rewrite the past",
     summary=(
-        "What providers say today of records that were captured before, against the first capture: per field, how "
-        "many values differ. First-seen values stay what questions as of an instant show."
+        "How many values per field of earlier captured records differ today from the first capture. Questions as of "
+        "an instant still show the first-seen values."
     ),
     availability="When it was measured.",
     columns=(

@@ -6,7 +6,7 @@ from pitlake.datasets import _shared as shared
 NO_EVENT = GapRule(
     type="unverifiable",
     reason="no release to attach to",
-    when="the lake has no 8-K with item 2.02 of the company near the stated day, so no event is proven",
+    when="the lake has no 8-K with item 2.02 of the company near the stated day, so the event is not proven",
 )
 SESSIONS = ("before_open", "during", "after_close", "no_session")
 
@@ -14,12 +14,13 @@ DATASET = Dataset(
     name="earnings_events",
     title="Earnings releases",
     summary=(
-        "One row per 8-K with item 2.02: its acceptance is the instant of the event. What other sources say of the "
-        "same release attaches to it. A revision is one source's statement and holds that alone; the view shows an "
-        "event with the newest statement of each kind."
+        "One row per 8-K with item 2.02: its acceptance is the instant of the event. Statements of other sources "
+        "about the same release are attached to it. A revision is the statement of one source; the view combines the "
+        "newest statement of each kind."
     ),
     availability=(
-        "EDGAR's release of the filing; a statement of another source from the later of that and its own availability."
+        "EDGAR's release of the filing. A statement of another source is public from the later of that release and "
+        "its own availability."
     ),
     columns=(
         shared.ACCESSION,
@@ -32,8 +33,10 @@ DATASET = Dataset(
             type="string",
             values=SESSIONS,
             strict=True,
-            meaning="Where the event falls in its day's session by the exchange's calendar with early closes; null "
-            "where the clock of the acceptance is unproven.",
+            meaning=(
+                "Part of the trading day in which the event falls, by the exchange's calendar with early closes; "
+                "null if the time of acceptance is unproven."
+            ),
         ),
         shared.ACCEPTANCE_RULE,
         shared.RELEASE_RULE,
@@ -44,7 +47,7 @@ DATASET = Dataset(
         Column(name="call_start", type="instant", meaning="Start of the earnings call."),
         Column(name="transcript_at", type="instant", meaning="When a transcript of the call was first available."),
         Column(name="source", type="string", required=True, meaning="Dataset whose statement came last."),
-        Column(name="statement", type="string", required=True, meaning="Name of the statement in its source."),
+        Column(name="statement", type="string", required=True, meaning="Id of the statement in its source."),
     ),
     key=("accession_no",),
     identity=("accession_no", "source", "statement"),

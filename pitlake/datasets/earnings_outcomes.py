@@ -6,14 +6,17 @@ from pitlake.datasets import _shared as shared
 NO_BARS = GapRule(
     type="no_data",
     reason="no bars around the release",
-    when="a week after a window's end, the bar of its last session or of the last one before the release is missing",
+    when=(
+        "a week after the window's end, the bar of its last session or of the last session before the release is "
+        "still missing"
+    ),
 )
 NO_BASIS = GapRule(
     type="unverifiable",
     reason="closes cannot be compared",
     when=(
-        "a split within the window is uncertain, or the price moves overnight in it as a split of 3:2 or more moves it "
-        "and neither a split on record nor the volume says why"
+        "a split within the window is uncertain, or the price moves overnight by as much as in a split of 3:2 or "
+        "more and neither a recorded split nor the volume explains it"
     ),
 )
 
@@ -21,11 +24,12 @@ DATASET = Dataset(
     name="earnings_outcomes",
     title="Earnings outcomes",
     summary=(
-        "What the price did after an earnings release, by windows of the exchange's sessions: labels. Each window is a "
-        "row, public when its last bar is, so that no window shows before it ended."
+        "Returns after an earnings release over windows of the exchange's sessions, for use as labels. Each window "
+        "is a row that becomes public with its last bar, so that no window is visible before its end."
     ),
     availability=(
-        "The window's last close, or when the last of its bars and splits was public; bars count as first published."
+        "The window's last close, or when the last of its bars and splits became public. The first published version "
+        "of each bar counts."
     ),
     columns=(
         shared.ACCESSION,
@@ -36,7 +40,7 @@ DATASET = Dataset(
             type="int",
             required=True,
             unit="sessions",
-            meaning="Closes of the exchange after the release.",
+            meaning="Number of the exchange's closes after the release.",
         ),
         Column(name="base_date", type="date", required=True, meaning="Session of the last close before the release."),
         Column(name="end_date", type="date", required=True, meaning="Session of the window's last close."),
@@ -55,7 +59,12 @@ DATASET = Dataset(
             unit="percent",
             meaning="Change from base_close to end_close times split_factor.",
         ),
-        Column(name="market_change", type="float", unit="percent", meaning="The same of SPY, null without its bars."),
+        Column(
+            name="market_change",
+            type="float",
+            unit="percent",
+            meaning="The same change for SPY; null if its bars are missing.",
+        ),
         Column(name="excess", type="float", unit="percent", meaning="change - market_change."),
         Column(
             name="evidence_ids",

@@ -14,13 +14,13 @@ DATASET = Dataset(
     name="earnings_snapshots",
     title="Earnings snapshots",
     summary=(
-        "What an analyst had of a company at an instant around EDGAR's release of its earnings, one row a value: the "
-        "answer of the named query earnings_snapshot in a session as of that instant. Frozen: built again, it must be "
-        "the same."
+        "What an analyst knew of a company at an instant around EDGAR's release of its earnings, one row per value. "
+        "It is the answer of the named query earnings_snapshot in a session as of that instant. It is frozen: a "
+        "rebuild must give the same rows."
     ),
     availability=(
-        "The instant of the snapshot, but never before its release, which every row names. What a rebuild changes or "
-        "adds, when observed."
+        "The instant of the snapshot, but never before the release that the row names. What a rebuild changes or "
+        "adds is public when observed."
     ),
     columns=(
         shared.ACCESSION,
@@ -36,7 +36,7 @@ DATASET = Dataset(
         Column(name="as_of", type="instant", required=True, meaning="The instant of the snapshot."),
         Column(name="section", type="string", required=True, values=SECTIONS, strict=True, meaning="Kind of value."),
         Column(name="name", type="string", required=True, meaning="Name of the value, unique in its section."),
-        Column(name="value", type="float", unit="`unit`", meaning="The value, null where it is a text."),
+        Column(name="value", type="float", unit="`unit`", meaning="The value; null if it is a text."),
         Column(name="text", type="string", meaning="The value as filed, or its text."),
         Column(name="unit", type="string", meaning="Unit of the value."),
         Column(name="form_type", type="string", meaning="EDGAR form type of the filing that states a reported value."),

@@ -8,18 +8,17 @@ from pitlake.datasets.transcripts import PART_GAPS
 OTHER_TEXT = GapRule(
     type="unverifiable",
     reason="its text is not in the lake yet",
-    when="the text that was seen with the vector is not the newest one of the lake, so nothing says since when it is",
+    when="the text seen with the vector is not the lake's newest revision, so nothing dates the vector",
 )
 
 DATASET = Dataset(
     name="embeddings",
     title="Embeddings of articles and of exchanges in calls",
-    summary="The graph's stored vectors, for nearest-neighbour search. Compare only vectors of one length.",
+    summary="The graph's stored vectors, for nearest-neighbour search. Compare only vectors of the same length.",
     availability=(
-        "As the text it embeds, in `news` or `qa_exchanges`, and never before the newest revision of it that the lake "
-        "has: a vector of another text is a gap until its text is there. The model that made it was trained later "
-        "than many of the texts, so a vector as of an early instant carries the model's own knowledge of the "
-        "language since."
+        "When the embedded text in `news` or `qa_exchanges` became public, never before that text's newest revision "
+        "in the lake. A vector of another text is a gap until the lake has the text. The model was trained later "
+        "than many of the texts, so even a vector as of an early instant reflects later knowledge of the language."
     ),
     columns=(
         Column(

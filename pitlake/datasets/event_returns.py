@@ -3,13 +3,13 @@
 from pitlake.contract import Column, Dataset, GapRule
 
 NOT_NEWS = GapRule(
-    type="unverifiable", reason="not a news id", when="the article is a misplaced filing, as are its edges"
+    type="unverifiable", reason="not a news id", when="the article and its edges belong to a misplaced filing"
 )
 NO_EVENT = GapRule(type="unverifiable", reason="event is undated", when="the event's own instant cannot be read")
 NO_WINDOW = GapRule(
     type="unverifiable",
     reason="window end is missing or unreadable",
-    when="the schedule does not date the window; calls have no schedule at all",
+    when="the schedule does not give the window's end; calls have no schedule at all",
 )
 BACKWARD_WINDOW = GapRule(
     type="unverifiable",
@@ -17,20 +17,24 @@ BACKWARD_WINDOW = GapRule(
     when="the session closed early and the usual schedule does not apply",
 )
 FAR_WINDOW = GapRule(
-    type="unverifiable", reason="window ends too far from its event", when="it ends more than ten days later"
+    type="unverifiable",
+    reason="window ends too far from its event",
+    when="the window ends more than ten days after its event",
 )
 NO_BASIS = GapRule(
     type="unverifiable",
     reason="return may be a split's",
-    when="it is as large as a 2:1 split makes it, or is like what a split in its window makes of it, or that split is "
-    "uncertain: nothing proves that its two prices stand on one basis",
+    when=(
+        "the return is as large as from a 2:1 split, or close to that of a split in its window, or such a split is "
+        "uncertain, so nothing proves that its two prices are on the same basis"
+    ),
 )
 NO_PERCENT = GapRule(type="no_data", reason="return is not a number", when="the value is NaN or an empty list")
 NO_ENTITY = GapRule(type="unverifiable", reason="unknown kind of entity", when="the edge leads to another label")
 OTHER_EDGE = GapRule(
     type="unverifiable",
     reason="return of a second edge",
-    when="two edges lead from one event to one entity; the primary filer's wins",
+    when="two edges lead from one event to one entity, and the primary filer's edge is used",
 )
 OPEN_WINDOW = GapRule(type="pit_excluded", reason="window is still open", when="the window ends after the observation")
 
@@ -38,8 +42,8 @@ DATASET = Dataset(
     name="event_returns",
     title="Returns after events",
     summary=(
-        "What prices did after a news article, filing or call, as far as no split can be behind it. Outcomes, so in "
-        "open mode alone."
+        "Returns after a news article, filing or call, except those that a split may explain. They are outcomes, so "
+        "only open mode shows them."
     ),
     availability="The end of the return's window (returns_schedule of the event).",
     columns=(
@@ -56,7 +60,7 @@ DATASET = Dataset(
             name="entity_kind",
             type="string",
             required=True,
-            meaning="company, industry, sector or index the edge leads to.",
+            meaning="Kind of entity the edge leads to: company, industry, sector or index.",
             values=("company", "industry", "sector", "index"),
             strict=True,
         ),

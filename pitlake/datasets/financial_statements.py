@@ -18,7 +18,7 @@ DATASET = Dataset(
             values=("BalanceSheets", "StatementsOfIncome", "StatementsOfCashFlows", "StatementsOfShareholdersEquity"),
         ),
         Column(name="value", type="json", meaning="The statement: line item to reported values."),
-        Column(name="period_end", type="date", meaning="Period end the upstream states, where it does."),
+        Column(name="period_end", type="date", meaning="Period end, if the graph states it."),
     ),
     key=("accession_no", "statement_type"),
     entity="ticker",

@@ -10,26 +10,26 @@ NO_VINTAGE = GapRule(type="unverifiable", reason="vintage date is missing", when
 CLIPPED = GapRule(
     type="unverifiable",
     reason="vintage is clipped by the request",
-    when="realtime_start is the start of the request: the value may be older",
+    when="realtime_start equals the start of the request, so the value may be older",
 )
 FEWER = GapRule(
     type="upstream_error",
     reason="fewer observations than stated",
-    when="the pages of a window of vintages end before the count they state",
+    when="the pages of a window of vintages contain fewer observations than they state",
 )
 
 DATASET = Dataset(
     name="macro_observations",
     title="Macroeconomic observations",
     summary=(
-        "Values of FRED series as ALFRED archived them: every vintage of every observation is a revision. A value that "
-        "a vintage withdrew is kept as null with `withdrawn`."
+        "Values of FRED series as archived by ALFRED: every vintage of every observation is a revision. A value that "
+        "a vintage withdrew is null, and `withdrawn` is true."
     ),
     availability=(
-        "The clock time of the release (GDP, consumer prices and payrolls: 08:30 New York) where the release's "
-        "calendar says that data came on the vintage's day, otherwise the END of that day in New York. Evidence names "
-        "the rule. A release delayed within its day is dated by its clock all the same; option `clocks` = none dates "
-        "every vintage by the END of its day."
+        "The release's time of day (08:30 New York for GDP, consumer prices and payrolls) if its calendar shows data "
+        "on the vintage's day; otherwise the END of that day in New York. Evidence names the rule. A release delayed "
+        "within its day is still dated by the usual time; option `clocks` = none dates every vintage by the END of "
+        "its day."
     ),
     columns=(
         Column(name="series_id", type="string", required=True, meaning="Id of the series at FRED, such as GDP."),
@@ -37,7 +37,7 @@ DATASET = Dataset(
             name="observation_date",
             type="date",
             required=True,
-            meaning="First day of the period that was observed; never its availability.",
+            meaning="First day of the observed period; never its availability.",
         ),
         Column(name="vintage_date", type="date", required=True, meaning="Day on which this value was published."),
         Column(
@@ -48,7 +48,7 @@ DATASET = Dataset(
             name="withdrawn",
             type="bool",
             required=True,
-            meaning="Whether this vintage states no value, be it withdrawn or not measured.",
+            meaning="Whether this vintage has no value, because it was withdrawn or not measured.",
         ),
     ),
     key=("series_id", "observation_date"),

@@ -6,19 +6,21 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _answers as answers
 from pitlake.datasets import _shared as shared
 
-NO_NAME = GapRule(type="unverifiable", reason="file names no vintage", when="no year and month are in the file's name")
+NO_NAME = GapRule(
+    type="unverifiable", reason="file names no vintage", when="the file's name contains no year and month"
+)
 
 DATASET = Dataset(
     name="macro_panels",
     title="Macroeconomic panel",
-    summary="The FRED-MD monthly panel, one row a month and series; each file is one vintage of all of it.",
+    summary="The FRED-MD monthly panel, one row per month and series; each file is one vintage of the whole panel.",
     availability=(
-        "The file's Last-Modified, which dates its present content; when it was fetched where there is none, or one "
-        "from before the month in the file's name. That month proves nothing else."
+        "The file's Last-Modified, which dates its current content. The fetch counts if there is no Last-Modified, "
+        "or one before the month in the file's name. That month proves nothing else."
     ),
     columns=(
         Column(name="series", type="string", required=True, meaning="Name of the series in the panel."),
-        Column(name="observation_date", type="date", required=True, meaning="First day of the month observed."),
+        Column(name="observation_date", type="date", required=True, meaning="First day of the observed month."),
         Column(
             name="vintage",
             type="string",
@@ -31,7 +33,7 @@ DATASET = Dataset(
         Column(
             name="transformation",
             type="int",
-            meaning="The panel's code, 1 to 7, of how to make it stationary.",
+            meaning="The panel's code, 1 to 7, for the transformation that makes the series stationary.",
             minimum=1,
             maximum=7,
         ),

@@ -10,20 +10,25 @@ OUTRIGHT = "outright"
 AHEAD = GapRule(
     type="unverifiable",
     reason="quoted for a day after its receipt",
-    when="a quote is of a later New York day than the one its file was received on, so it does not count",
+    when="the quote is for a later New York day than the one its file was received on, so it does not count",
 )
 
 DATASET = Dataset(
     name="market_quotes",
-    title="Quotes of a desk",
+    title="Quotes of a trading desk",
     summary=(
-        "What a desk drops as CSV files: curves, currencies, futures, volatilities, spreads. One row an instrument, "
-        "tenor, point, measure and day."
+        "CSV files that a trading desk drops: curves, currencies, futures, volatilities, spreads. One row per "
+        "instrument, tenor, point, measure and day."
     ),
     availability=drops.RECEIVED,
     columns=(
-        Column(name="kind", type="string", required=True, values=KINDS, strict=True, meaning="What is quoted."),
-        Column(name="instrument", type="string", required=True, meaning="Its name, such as USD-SOFR or EURUSD."),
+        Column(name="kind", type="string", required=True, values=KINDS, strict=True, meaning="Kind of quote."),
+        Column(
+            name="instrument",
+            type="string",
+            required=True,
+            meaning="Name of the instrument, such as USD-SOFR or EURUSD.",
+        ),
         Column(
             name="tenor",
             type="string",
@@ -37,9 +42,11 @@ DATASET = Dataset(
             meaning="Point of a surface: a strike, or a delta such as 25P; otherwise outright.",
         ),
         Column(name="measure", type="string", required=True, meaning="Kind of the number, such as par_rate or mid."),
-        Column(name="quoted_on", type="date", required=True, meaning="Business day, not the availability."),
+        Column(
+            name="quoted_on", type="date", required=True, meaning="Business day of the quote; not its availability."
+        ),
         Column(name="value", type="float", required=True, unit="as `unit` says", meaning="The number."),
-        Column(name="unit", type="string", meaning="Unit of the number, such as percent, as the file says."),
+        Column(name="unit", type="string", meaning="Unit of the number, such as percent, as the file states it."),
     ),
     key=("kind", "instrument", "tenor", "point", "measure", "quoted_on"),
     entity="instrument",

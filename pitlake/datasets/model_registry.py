@@ -9,8 +9,8 @@ DATASET = Dataset(
     name="model_registry",
     title="Language models",
     summary=(
-        "When each language model was released and up to when it knows: what a decision made with it may have known. "
-        "Dropped as CSV files; a model that is not here counts as one that knows everything."
+        "Release day and knowledge cutoff of language models, which show what a decision made with one may have "
+        "known. Loaded from dropped CSV files; a model that is not listed counts as knowing everything."
     ),
     availability=drops.RECEIVED,
     columns=(
@@ -20,9 +20,11 @@ DATASET = Dataset(
         Column(
             name="knowledge_cutoff",
             type="date",
-            meaning="Last day it was trained on; a month counts as its last day. Null if its maker does not state it.",
+            meaning=(
+                "Last day of its training data; a month counts as its last day. Null if its maker does not state it."
+            ),
         ),
-        Column(name="source", type="string", required=True, meaning="Address of the page that says so."),
+        Column(name="source", type="string", required=True, meaning="Address of the page that states this."),
     ),
     key=("model",),
     entity="model",

@@ -11,8 +11,9 @@ UNDATED_NAME = GapRule(
     type="unverifiable",
     reason="nothing dates the name's first day",
     when=(
-        "EDGAR's days of two names overlap, an earlier poll did not know the name, or a rename has no former name: it "
-        "counts from a filing of the company's own after all that contradicts it, else from the poll that saw it"
+        "EDGAR's days of two names overlap, an earlier poll did not know the name, or a rename has no former name. "
+        "The name counts from the company's first own filing after everything that contradicts it, otherwise from "
+        "the poll that saw it"
     ),
 )
 
@@ -20,15 +21,16 @@ DATASET = Dataset(
     name="names",
     title="Names and tickers of companies",
     summary=(
-        "What companies were called, and when that could be known: one row a statement, the view shows the newest of "
-        "each company and kind. No other dataset says what a company was called at an instant."
+        "Names and tickers of companies and when they could be known, one row per statement. The view shows the "
+        "newest statement of each company and kind. Only this dataset tells what a company was called at an instant."
     ),
     availability=(
-        "A name of EDGAR's: the END, in New York, of the day of the company's first own filing under it that EDGAR "
-        "showed at once, and never before a poll that did not know it; what was withheld, such as a draft, or filed by "
-        "others, such as a Schedule 13G or a Form 4, proves no name. A filing's SGML header: the END of its day. "
-        "dei facts: as their filing. Tickers that EDGAR or the graph list without a date: when they were fetched or "
-        "observed. The end of a name is stated by the next statement, never ahead."
+        "For a name from EDGAR: the END, in New York, of the day of the company's first own filing under it that "
+        "EDGAR published at once, never before a poll that did not have the name. Filings that were withheld, such "
+        "as drafts, or made by others, such as Schedule 13G or Form 4, prove no name. For a filing's SGML header: "
+        "the END of its day. For dei facts: as their filing. For tickers that EDGAR or the graph lists without a "
+        "date: when they were fetched or observed. The next statement ends a name; no statement gives an end in "
+        "advance."
     ),
     columns=(
         Column(
@@ -40,12 +42,12 @@ DATASET = Dataset(
             meaning="Central Index Key of the company, 10 digits, zero-padded.",
         ),
         Column(name="kind", type="string", required=True, values=KINDS, strict=True, meaning="company_name or ticker."),
-        Column(name="name", type="string", meaning="The first of `all_names`; null where the statement names none."),
+        Column(name="name", type="string", meaning="The first of `all_names`; null if the statement has none."),
         Column(
             name="all_names",
             type="strings",
             required=True,
-            meaning="Every name of that kind the statement gives, such as the tickers of several share classes.",
+            meaning="Every name of that kind in the statement, such as the tickers of several share classes.",
         ),
         Column(name="since", type="date", meaning="First day of the name, if the statement has it."),
         Column(name="accession_no", type="string", meaning="Filing that states it, if any."),
@@ -59,7 +61,7 @@ DATASET = Dataset(
                 "edgar_name (present and former names), edgar_tickers, sgml_header, dei (cover page facts), companies."
             ),
         ),
-        Column(name="statement", type="string", required=True, meaning="What names the statement in its source."),
+        Column(name="statement", type="string", required=True, meaning="Id of the statement in its source."),
     ),
     key=("cik", "kind"),
     identity=("cik", "kind", "source", "statement"),

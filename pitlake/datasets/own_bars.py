@@ -12,12 +12,12 @@ DATASET = Dataset(
     name="own_bars",
     title="Daily bars from a user's own files",
     summary=(
-        "Raw daily bars as traded, from CSV or Parquet files that a user brings: `pitlake sync --prices`, or a folder "
-        "of dropped files. Prices that are adjusted for splits know of later ones and do not belong here."
+        "Raw daily bars as traded, from CSV or Parquet files that a user brings: `pitlake sync --prices`, or a "
+        "folder of dropped files. Do not load prices that are adjusted for splits, because they reflect later splits."
     ),
     availability=(
-        "The close of New York's exchange on the bar's day, early closes included. A bar that was received before its "
-        "close is not a row; a bar that reads otherwise in a later file is a new revision, available when that was "
+        "The close of New York's exchange on the bar's day, early closes included. A bar received before its close "
+        "is not a row. A bar that has other values in a later file is a new revision, available when that file was "
         "received."
     ),
     columns=(

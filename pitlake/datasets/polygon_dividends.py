@@ -19,7 +19,7 @@ DATASET = Dataset(
     title="Cash dividends of Polygon (Massive)",
     summary="Declared cash dividends with exact amounts. Ex, record and pay dates are known by declaration.",
     availability=(
-        "The END of the declaration day in New York: late by a day at most, never early while the stated day is right. "
+        "The END of the declaration day in New York: at most a day late, and never early if the stated day is right. "
         "A dividend without a declaration date is a gap. If a later split may have restated the amount, the fetch "
         "time counts instead."
     ),
@@ -38,8 +38,8 @@ DATASET = Dataset(
             type="int",
             required=True,
             meaning=(
-                "Number among the dividends of the ticker, in the order of their ex-dates when first seen, and kept "
-                "from then on, whatever is corrected."
+                "Number of the dividend within the ticker, in the order of ex-dates when first seen. It never "
+                "changes, even if the dividend is corrected."
             ),
             minimum=0,
             strict=True,
@@ -56,14 +56,25 @@ DATASET = Dataset(
             minimum=0,
             strict=True,
         ),
-        Column(name="cash_amount_text", type="string", required=True, meaning="The amount, digit by digit as stated."),
+        Column(
+            name="cash_amount_text",
+            type="string",
+            required=True,
+            meaning="The amount with exactly the digits stated.",
+        ),
         Column(
             name="currency",
             type="string",
-            meaning="Currency of the amount; null where it is not stated.",
+            meaning="Currency of the amount; null if it is not stated.",
             pattern="[A-Z]{3}",
         ),
-        Column(name="frequency", type="int", unit="per year", meaning="How often it is paid; 0 for once.", minimum=0),
+        Column(
+            name="frequency",
+            type="int",
+            unit="per year",
+            meaning="Payments per year; 0 for a single payment.",
+            minimum=0,
+        ),
         Column(name="dividend_id", type="string", meaning="The source's id; older answers have none."),
     ),
     key=("ticker", "ordinal"),

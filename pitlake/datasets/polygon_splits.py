@@ -7,7 +7,7 @@ from pitlake.datasets import _shared as shared
 NO_DATE = GapRule(
     type="unverifiable", reason="no execution date", when="the execution date is absent, unreadable or implausible"
 )
-NO_RATIO = GapRule(type="unverifiable", reason="no ratio", when="a side of the ratio is absent, zero or no number")
+NO_RATIO = GapRule(type="unverifiable", reason="no ratio", when="a side of the ratio is missing, zero or not a number")
 
 DATASET = Dataset(
     name="polygon_splits",
@@ -17,9 +17,10 @@ DATASET = Dataset(
         "within a week; both are kept."
     ),
     availability=(
-        "The market close of the execution day, when the first bar on the new basis is public; the END of the day in "
-        "New York where the exchange is shut. The announcement came earlier, but nothing says when. What was to come "
-        "when it was fetched is a gap. Never early; announcements lead by days to months."
+        "The market close of the execution day, when the first bar on the new basis is public. If the exchange is "
+        "closed that day, the END of the day in New York. The split was announced earlier, but no source says when. "
+        "A split that was still in the future when fetched is a gap. This is never early; announcements come days to "
+        "months before."
     ),
     columns=(
         Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),
@@ -28,7 +29,7 @@ DATASET = Dataset(
             name="ordinal",
             type="int",
             required=True,
-            meaning="Number among the splits of the ticker, by day when first seen. It never changes.",
+            meaning="Number of the split within the ticker, in the order of days when first seen. It never changes.",
             minimum=0,
             strict=True,
         ),

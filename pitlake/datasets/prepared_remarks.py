@@ -8,9 +8,9 @@ DATASET = Dataset(
     name="prepared_remarks",
     title="Prepared remarks of earnings calls",
     summary="What management read out before the questions, one row per call.",
-    availability="As for its call in `transcripts`.",
+    availability="As its call in `transcripts`.",
     columns=(
-        Column(name="transcript_id", type="string", required=True, meaning="The call, as in `transcripts`."),
+        Column(name="transcript_id", type="string", required=True, meaning="Id of the call, as in `transcripts`."),
         Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),
         Column(name="content", type="json", meaning="Speaker statements in order, as a JSON array."),
         Column(name="conference_datetime", type="instant", required=True, meaning="Start of the call."),

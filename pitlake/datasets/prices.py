@@ -6,7 +6,7 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _shared as shared
 
 NO_SYMBOL = GapRule(
-    type="unverifiable", reason="no symbol", when="the entity has neither ticker nor ETF, or is of no known kind"
+    type="unverifiable", reason="no symbol", when="the entity has neither a ticker nor an ETF, or is of an unknown kind"
 )
 BAD_STAMP = GapRule(
     type="unverifiable", reason="bar stamp is unreadable", when="HAS_PRICE.timestamp is text but no instant"
@@ -17,7 +17,10 @@ STRAY_STAMP = GapRule(
 NO_BASIS = GapRule(
     type="unverifiable",
     reason="split basis is not proven",
-    when="splits followed the bar before it was first seen, and nothing proves which of them adjusted its prices",
+    when=(
+        "splits followed the bar before the lake first saw it, and nothing proves which of them its prices are "
+        "adjusted for"
+    ),
 )
 NO_PRICE = GapRule(type="no_data", reason="no price", when="open, high, low and close are all absent or NaN")
 
@@ -25,13 +28,14 @@ DATASET = Dataset(
     name="prices",
     title="Daily price bars",
     summary=(
-        "Daily bars as traded of companies, of industries and sectors through their ETFs, and of the index. A bar that "
-        "the graph keeps adjusted for later splits is brought back to what was traded; where it is not proven by "
-        "which splits, it is a gap. `bars_adjusted` gives the series adjusted by the splits public as of an instant."
+        "Daily bars as traded of companies, of the ETFs of industries and sectors, and of the index. A bar that the "
+        "graph stores adjusted for later splits is converted back to the traded prices; if it is not proven which "
+        "splits it is adjusted for, it is a gap. The query `bars_adjusted` returns the series adjusted for the "
+        "splits public as of an instant."
     ),
     availability=(
-        "The market close of the bar's day (early closes included), or the bar's own stamp where that is later. What "
-        "proves a bar may come later; the figures are those of its day."
+        "The market close of the bar's day, including early closes, or the bar's own timestamp if that is later. The "
+        "proof of a bar may become public later; its figures are those of its day."
     ),
     columns=(
         Column(

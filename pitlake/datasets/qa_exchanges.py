@@ -14,7 +14,7 @@ DATASET = Dataset(
         Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),
         Column(name="sequence", type="int", required=True, meaning="Position in the call, from 0.", minimum=0),
         Column(name="questioner", type="string", meaning="Who asked."),
-        Column(name="questioner_title", type="string", meaning="Whom the questioner works for."),
+        Column(name="questioner_title", type="string", meaning="Employer of the questioner."),
         Column(name="responders", type="string", meaning="Who answered, joined by commas."),
         Column(name="responder_title", type="string", meaning="Titles of those who answered."),
         Column(name="exchanges", type="json", meaning="Questions and answers in order, as a JSON array."),

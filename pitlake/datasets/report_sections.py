@@ -12,7 +12,9 @@ DATASET = Dataset(
         *shared.FILING,
         Column(name="section_name", type="string", required=True, meaning="Item name, words joined, as extracted."),
         Column(name="content", type="string", meaning="Text of the section."),
-        Column(name="content_length", type="int", unit="characters", meaning="Length the upstream states.", minimum=0),
+        Column(
+            name="content_length", type="int", unit="characters", meaning="Length as the graph states it.", minimum=0
+        ),
     ),
     key=("accession_no", "section_name"),
     entity="ticker",

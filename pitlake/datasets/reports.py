@@ -15,7 +15,7 @@ DATASET = Dataset(
         Column(
             name="role",
             type="string",
-            meaning="primary_filer, referenced, or none when no company is linked.",
+            meaning="primary_filer, referenced, or none if no company is linked.",
             values=("primary_filer", "referenced", "none"),
             strict=True,
         ),

@@ -14,7 +14,10 @@ UNREADABLE = GapRule(
 DATASET = Dataset(
     name="research_notes",
     title="Research notes",
-    summary="Notes of brokers and of the desk, dropped as PDF, HTML or Markdown files. One row a text of a note.",
+    summary=(
+        "Notes of brokers and of the trading desk, dropped as PDF, HTML or Markdown files. One row per text revision "
+        "of a note."
+    ),
     availability=drops.RECEIVED,
     columns=(
         Column(
@@ -23,10 +26,12 @@ DATASET = Dataset(
             required=True,
             meaning="Name of the file, with its folders: new content under the same name is a revision.",
         ),
-        Column(name="publisher", type="string", meaning="First folder it was dropped in; null where there was none."),
+        Column(
+            name="publisher", type="string", meaning="First folder into which it was dropped; null if there was none."
+        ),
         Column(name="format", type="string", required=True, values=FORMATS, strict=True, meaning="Kind of the file."),
-        Column(name="title", type="string", meaning="Title as the file states it, else its first line."),
-        Column(name="text", type="string", required=True, meaning="The text, a line a block; pictures left out."),
+        Column(name="title", type="string", meaning="Title as the file states it; otherwise its first line."),
+        Column(name="text", type="string", required=True, meaning="The text, one line per block, without pictures."),
         Column(name="pages", type="int", minimum=1, meaning="Pages of a PDF."),
     ),
     key=("note",),

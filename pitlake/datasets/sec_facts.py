@@ -9,24 +9,24 @@ from pitlake.datasets import _shared as shared
 UNKNOWN_FILING = GapRule(
     type="unverifiable",
     reason="acceptance of the filing is unknown",
-    when="the lake holds no acceptance of the accession number: fetch sec_filings of the company first",
+    when="the lake has no acceptance for the accession number; fetch sec_filings of the company first",
 )
 STATED_TWICE = GapRule(
     type="unverifiable",
     reason="stated twice by one filing",
-    when="the answer has two values for one concept, unit, period and accession; the first one counts",
+    when="the answer has two values for one concept, unit, period and accession number, and the first one counts",
 )
 
 DATASET = Dataset(
     name="sec_facts",
     title="EDGAR company facts",
     summary=(
-        "Values of EDGAR's companyfacts and companyconcept. A fact that a later filing reports again, unchanged or "
-        "restated, is a later revision of the same key."
+        "Values from EDGAR's companyfacts and companyconcept interfaces. A fact that a later filing reports again, "
+        "unchanged or restated, is a later revision of the same key."
     ),
     availability=(
-        "EDGAR's release of the filing that reported the value, by its accession number. EDGAR's frame, fy and fp are "
-        "not kept: they are rewritten when later filings come, and so reveal the future."
+        "EDGAR's release of the filing that reported the value, found by its accession number. EDGAR's frame, fy and "
+        "fp are not kept, because later filings rewrite them and so reveal the future."
     ),
     columns=(
         shared.ACCESSION,
@@ -45,8 +45,8 @@ DATASET = Dataset(
             meaning="instant or duration.",
         ),
         Column(name="period_start", type="date", meaning="First day of a duration."),
-        Column(name="period_end", type="date", required=True, meaning="Last day, inclusive; the day of an instant."),
-        Column(name="value", type="string", required=True, meaning="The value, every digit of a whole number kept."),
+        Column(name="period_end", type="date", required=True, meaning="Last day, inclusive, or the day of an instant."),
+        Column(name="value", type="string", required=True, meaning="The value, with every digit of a whole number."),
         Column(name="value_number", type="float", required=True, meaning="The value as a number."),
         Column(name="filing_date", type="date", meaning="EDGAR's filing date: often not the day of acceptance."),
     ),

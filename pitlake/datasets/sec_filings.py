@@ -10,27 +10,29 @@ from pitlake.datasets import _shared as shared
 NO_ACCEPTANCE = GapRule(
     type="unverifiable",
     reason="acceptance instant missing or unreadable",
-    when="neither the acceptance of the JSON nor a header names an instant of acceptance since 1993",
+    when="neither the JSON nor a header states an instant of acceptance since 1993",
 )
-NO_ACCESSION = GapRule(type="unverifiable", reason="no accession number", when="the row of the answer names no filing")
+NO_ACCESSION = GapRule(
+    type="unverifiable", reason="no accession number", when="the row of the answer does not name a filing"
+)
 TOLD_OTHERWISE = GapRule(
     type="unverifiable",
     reason="stated differently on another page",
-    when="pages of one run, whose borders move, describe the filing differently; the first one counts",
+    when="pages of one run overlap and describe the filing differently, and the first one counts",
 )
 
 DATASET = Dataset(
     name="sec_filings",
     title="EDGAR filings",
     summary=(
-        "Every filing EDGAR lists for a company, person or fund, from its submissions; one row per registrant. Names "
-        "and tickers are not part of it, for EDGAR lists today's: `names` has those that were borne, by CIK."
+        "Every filing that EDGAR lists for a company, person or fund, one row per registrant. It has no names and "
+        "tickers, because EDGAR lists today's; `names` has those of the time, by CIK."
     ),
     availability=(
-        "EDGAR's release: 07:30 New York of the filing date where that is later than the New York day of acceptance, "
-        "else the acceptance. The JSON's `Z` is UTC for some downloads and the New York clock for others: what the "
-        "hours of EDGAR leave open takes the later reading, at most five hours late; a fetched SGML header decides "
-        "exactly, and so does the same filing served by the other clock."
+        "EDGAR's release: the acceptance, or 07:30 New York on the filing date if that is after the New York day of "
+        "acceptance. The JSON's `Z` means UTC in some downloads and New York time in others. If EDGAR's hours allow "
+        "both, the later reading is used, which is at most five hours late. A fetched SGML header decides exactly, "
+        "and so does a download of the same filing in the other clock."
     ),
     columns=(
         shared.ACCESSION,
@@ -56,7 +58,9 @@ DATASET = Dataset(
         Column(name="is_xbrl", type="bool", meaning="Whether it contains XBRL."),
         Column(name="is_inline_xbrl", type="bool", meaning="Whether it contains inline XBRL."),
         Column(name="primary_document", type="string", meaning="File name of the primary document."),
-        Column(name="primary_document_description", type="string", meaning="EDGAR's description of it."),
+        Column(
+            name="primary_document_description", type="string", meaning="EDGAR's description of the primary document."
+        ),
         Column(name="url", type="string", meaning="Address of the primary document, or of the filing's folder."),
     ),
     key=("cik", "accession_no"),

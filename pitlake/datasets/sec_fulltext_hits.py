@@ -7,26 +7,29 @@ from pitlake.datasets import _shared as shared
 UNKNOWN_FILING = GapRule(
     type="unverifiable",
     reason="acceptance of the filing is unknown",
-    when="a hit only locates: neither the lake nor a fetched header says when its filing was accepted",
+    when="a hit does not date its filing, and neither the lake nor a fetched header states its acceptance",
 )
 MORE_HITS = GapRule(
     type="upstream_error",
     reason="more hits than were fetched",
-    when="the search has more hits than it gives (10,000) or than the run was allowed to page through",
+    when="the search has more hits than it returns (10,000) or than the run was allowed to page through",
 )
 TOLD_OTHERWISE = GapRule(
     type="unverifiable",
     reason="stated differently on another page",
-    when="pages of one run describe the same document of a filing differently; the first one counts",
+    when="pages of one run describe the same document of a filing differently, and the first one counts",
 )
 
 DATASET = Dataset(
     name="sec_fulltext_hits",
     title="EDGAR full-text search hits",
-    summary="Documents of filings that matched a full-text search of EDGAR: where to look, never a date of its own.",
+    summary=(
+        "Documents of filings that matched a full-text search of EDGAR. A hit shows where to look; it never dates "
+        "anything."
+    ),
     availability=(
-        "EDGAR's release of the filing, by its acceptance from the lake or from its SGML header. What the search says "
-        "of today's names, tickers and scores is not kept."
+        "EDGAR's release of the filing, from its acceptance in the lake or in its SGML header. Names, tickers and "
+        "scores are not kept, because the search returns today's."
     ),
     columns=(
         Column(name="query", type="string", required=True, meaning="The search text."),

@@ -9,16 +9,16 @@ OTHER_DATE = GapRule(type="unverifiable", reason="execution date differs from it
 TWO_RATIOS = GapRule(
     type="unverifiable",
     reason="two ratios for one day",
-    when="another node of the company and day has another ratio; the node with the greater id is used",
+    when="another node of the company and day has another ratio, and the node with the greater id is used",
 )
 
 DATASET = Dataset(
     name="splits",
     title="Share splits",
-    summary="Executed share splits. Announcement comes earlier; the graph does not say when.",
+    summary="Executed share splits. A split is announced earlier, but the graph does not say when.",
     availability=(
-        "The market close of the execution day, through its Date; the END of the day in New York where the exchange is "
-        "shut on it."
+        "The market close of the execution day (the linked Date). If the exchange is closed that day, the END of the "
+        "day in New York."
     ),
     columns=(
         shared.LINKED_CIK,

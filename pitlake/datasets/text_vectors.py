@@ -10,13 +10,13 @@ DATASET = Dataset(
     name="text_vectors",
     title="Vectors of texts",
     summary=(
-        "What the lake's own model makes of each text: one row a revision of an article, an exchange in a call or a "
-        "research note, for nearest-neighbour search in addition to the graph's `embeddings`."
+        "Vectors of texts by the lake's own model, one row per revision of an article, an exchange in a call or a "
+        "research note. They allow nearest-neighbour search in addition to the graph's `embeddings`."
     ),
     availability=(
-        "As the revision of the text it is made of, never earlier: that row's own instant and source. The model was "
-        "trained later than many of the texts, so a vector as of an early instant carries the model's own knowledge of "
-        "the language since."
+        "The instant and source of the text's revision from which the vector was made, never earlier. The model was "
+        "trained later than many of the texts, so even a vector as of an early instant reflects later knowledge of "
+        "the language."
     ),
     columns=(
         Column(name="kind", type="string", required=True, values=KINDS, strict=True, meaning="Dataset of the text."),
@@ -27,7 +27,12 @@ DATASET = Dataset(
             meaning="`news.id`; `qa_exchanges.transcript_id`, `_qa__` and `sequence`; or `research_notes.note`.",
         ),
         Column(name="ticker", type="string", meaning="Ticker of the company, as in the text's dataset."),
-        Column(name="model", type="string", required=True, meaning="Name of the model; compare only vectors of one."),
+        Column(
+            name="model",
+            type="string",
+            required=True,
+            meaning="Name of the model; compare only vectors of the same model.",
+        ),
         Column(name="vector", type="vector", required=True, meaning="The vector, of length 1."),
     ),
     key=("kind", "id", "model"),

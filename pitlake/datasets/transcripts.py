@@ -16,7 +16,10 @@ NO_TICKER = GapRule(type="unverifiable", reason="no ticker", when="Transcript.sy
 DUPLICATE_CALL = GapRule(
     type="unverifiable",
     reason="duplicate of another call",
-    when="two nodes of one call have different content: the one with more exchanges, then the newer id shape, wins",
+    when=(
+        "two nodes of one call have different content; the one with more exchanges is used, then the one with the "
+        "newer form of id"
+    ),
 )
 PART_GAPS = (NO_CALL, NO_START, NO_TICKER, DUPLICATE_CALL, shared.FUTURE)
 
@@ -25,9 +28,9 @@ DATASET = Dataset(
     title="Earnings calls",
     summary="One row per earnings call, keyed by ticker and starting minute.",
     availability=(
-        f"The call's start (`conference_datetime`) and {DEFAULT_LAG // timedelta(hours=1)} hours: when its text came "
-        "out is not stated. A setting makes "
-        "the lag shorter, down to 3 hours, which is an hour after the end of a call of two."
+        f"{DEFAULT_LAG // timedelta(hours=1)} hours after the call's start (`conference_datetime`), because no source "
+        "states when the text came out. A setting can shorten the lag to 3 hours, which is an hour after the end of "
+        "a two-hour call."
     ),
     columns=(
         Column(
@@ -49,10 +52,10 @@ DATASET = Dataset(
         ),
         Column(name="calendar_year", type="int", meaning="Calendar year of the call."),
         Column(name="calendar_quarter", type="int", meaning="Calendar quarter of the call.", minimum=1, maximum=4),
-        Column(name="form_type", type="string", meaning="Form type the upstream files the call under."),
+        Column(name="form_type", type="string", meaning="Form type under which the graph stores the call."),
         Column(name="speakers", type="json", meaning="Speaker to role, as JSON."),
-        Column(name="qa_section", type="json", meaning="Question-and-answer part, where no exchanges could be parsed."),
-        Column(name="full_text", type="string", meaning="Whole text, where nothing could be parsed."),
+        Column(name="qa_section", type="json", meaning="Question-and-answer part, if no exchanges could be parsed."),
+        Column(name="full_text", type="string", meaning="Whole text, if nothing could be parsed."),
     ),
     key=("transcript_id",),
     entity="ticker",

@@ -15,21 +15,25 @@ INDEX, SUBMISSIONS = "index", "submissions"
 UNDATED_NAME = GapRule(
     type="unverifiable",
     reason="no filing under the new name",
-    when="a former name's days overlap the next one's, or no filing that EDGAR lists follows them, so nothing dates it",
+    when=(
+        "the days of a former name overlap the next one's, or EDGAR lists no filing after them, so nothing dates the "
+        "new name"
+    ),
 )
 
 DATASET = Dataset(
     name="universe_events",
     title="Registrations, listings and their ends",
     summary=(
-        "What made a company part of the market or took it out: one row a filing that registers, lists, delists or "
-        "deregisters a class, a report as proof of life, and the first filing under a new name. From EDGAR's "
-        "indexes, which keep the dead, and from registrants' submissions; the query `universe` puts them together."
+        "Events by which companies enter or leave the market. There is one row per filing that registers, lists, "
+        "delists or deregisters a class, per report as proof that the company exists, and per first filing under a "
+        "new name. They come from EDGAR's indexes, which keep companies that no longer exist, and from registrants' "
+        "submissions. The query `universe` combines them."
     ),
     availability=(
-        "The filing's own availability, as in sec_filings. What an index alone tells counts at the END of the filing "
-        "date in New York, or of the index's last day where the filing is older than the index. The day a filing takes "
-        "effect is another column and never its availability."
+        "The filing's own availability, as in sec_filings. A filing known only from an index counts at the END of "
+        "its filing date in New York, or of the index's last day if the filing is older than the index. The day a "
+        "filing takes effect is a separate column, never its availability."
     ),
     columns=(
         shared.CIK,
@@ -40,10 +44,12 @@ DATASET = Dataset(
             required=True,
             values=EVENTS,
             strict=True,
-            meaning="What the filing does: offered (S-1, F-1, S-11), registered (10-12B, 10-12G, 8-A12G, 424B1, 424B3, "
-            "424B4), listed (8-A12B, an exchange's CERT), reported (10-K, 10-Q, 20-F, 40-F), notified (8-K with item "
-            "3.01, a notice of delisting or of a listing rule failed; from submissions alone), renamed, delisted (25, "
-            "25-NSE), deregistered (15, 15F, REVOKED).",
+            meaning=(
+                "What the filing does: offered (S-1, F-1, S-11), registered (10-12B, 10-12G, 8-A12G, 424B1, 424B3, "
+                "424B4), listed (8-A12B, an exchange's CERT), reported (10-K, 10-Q, 20-F, 40-F), notified (8-K with "
+                "item 3.01, a notice of delisting or of a violated listing rule; only from submissions), renamed, "
+                "delisted (25, 25-NSE), deregistered (15, 15F, REVOKED)."
+            ),
         ),
         Column(
             name="told_by",
@@ -60,21 +66,27 @@ DATASET = Dataset(
             type="string",
             meaning="Name on the filing: as its index spells it, or the new name; null if only submissions state it.",
         ),
-        Column(name="former_name", type="string", meaning="Name until then; of `renamed` alone."),
-        Column(name="exchange", type="string", meaning="Exchange that certifies or removes, where the filing says so."),
-        Column(name="security_class", type="string", meaning="Class that is removed, in the words of Form 25."),
+        Column(name="former_name", type="string", meaning="Previous name; only for `renamed`."),
+        Column(
+            name="exchange",
+            type="string",
+            meaning="Exchange that certifies or removes the class, if the filing says so.",
+        ),
+        Column(name="security_class", type="string", meaning="Removed class, in the words of Form 25."),
         Column(
             name="common_equity",
             type="bool",
-            meaning="Whether that class is common equity, by its words; null where the filing names none.",
+            meaning="Whether the words name common equity; null if the filing names no class.",
         ),
         Column(name="rule_provision", type="string", meaning="Rule of the removal, such as 17 CFR 240.12d2-2(b)."),
         Column(name="filing_date", type="date", required=True, meaning="EDGAR's filing date."),
         Column(
             name="effective_on",
             type="date",
-            meaning="Day it takes effect by law: Form 25 ten days after filing, Form 15 under 12(b) or 12(g) and Form "
-            "15F ninety, 15-15D and REVOKED at once; null for the rest.",
+            meaning=(
+                "Day the filing takes effect by law: ten days after filing for Form 25; ninety for Form 15 under "
+                "12(b) or 12(g) and Form 15F; at once for 15-15D and REVOKED; null for other forms."
+            ),
         ),
     ),
     key=("cik", "accession_no", "event", "told_by"),

@@ -5,10 +5,14 @@ from pitlake.datasets import _answers as answers
 from pitlake.datasets import _shared as shared
 
 NOT_ALLOWED = GapRule(
-    type="unverifiable", reason="source is not on the allow-list", when="the page's host may not date its own pages"
+    type="unverifiable",
+    reason="source is not on the allow-list",
+    when="the page's host is not trusted to date its own pages",
 )
 NO_CLAIM = GapRule(
-    type="unverifiable", reason="nothing dates the page", when="no claim of the page or its headers could be proven"
+    type="unverifiable",
+    reason="nothing dates the page",
+    when="no date that the page or its headers claim could be proven",
 )
 IMPLAUSIBLE = GapRule(
     type="unverifiable",
@@ -20,22 +24,27 @@ NO_TEXT = GapRule(type="no_data", reason="no text", when="the page shows neither
 DATASET = Dataset(
     name="web_pages",
     title="Web pages",
-    summary="Pages of an explicit list of sources, dated by what they say of themselves; one row a text revision.",
+    summary="Pages of an explicit list of sources, dated by their own claims, one row per text revision.",
     availability=(
-        "When a capture first held the text: what is read today may have been written today. No earlier than the "
-        "latest proven claim of the page: publication, updates it mentions, and Last-Modified. A day without a time "
-        "counts as its END in New York, a time without an offset in its later reading."
+        "When a capture first contained the text, because a text seen today may have been written today. It is never "
+        "before the page's latest proven claim: its publication, the updates it mentions, and Last-Modified. A day "
+        "without a time counts as its END in New York; a time without an offset is read as late as possible."
     ),
     columns=(
         Column(name="url", type="string", required=True, meaning="Address of the page."),
         Column(name="host", type="string", required=True, meaning="Host in the address, lower case, without www."),
         Column(name="title", type="string", meaning="Title of the page."),
-        Column(name="text", type="string", meaning="Visible text, a line a block, scripts and styles left out."),
-        Column(name="published", type="instant", meaning="The claimed publication, read as late as it can be meant."),
+        Column(name="text", type="string", meaning="Visible text, one line per block, without scripts and styles."),
+        Column(
+            name="published", type="instant", meaning="The claimed publication, read as late as its wording allows."
+        ),
         Column(
             name="dated_at",
             type="instant",
-            meaning="The latest claim, which dates this text; null if the page has no claim and only existed.",
+            meaning=(
+                "The latest claim, which dates this text; null if the page makes no claim, and only its capture "
+                "dates it."
+            ),
         ),
         Column(
             name="claim_method",
@@ -48,14 +57,14 @@ DATASET = Dataset(
             name="claim_quote",
             type="string",
             required=True,
-            meaning="The words of the answer that make that claim.",
+            meaning="The words of the page or header that make the claim.",
             proof=True,
         ),
         Column(
             name="claims",
             type="json",
             required=True,
-            meaning="Every proven claim: kind, method, stated, instant.",
+            meaning="Every proven claim: its kind, method, wording and instant.",
             proof=True,
         ),
     ),

@@ -8,28 +8,29 @@ UNDATED = GapRule(type="unverifiable", reason="no publication date", when="the r
 BAD_DATE = GapRule(
     type="unverifiable",
     reason="date is unreadable",
-    when="date or last_updated is text but no date, or lies before 1990",
+    when="date or last_updated is text that is not a date, or is before 1990",
 )
 NO_URL = GapRule(type="unverifiable", reason="no address", when="the result has no url, so nothing identifies it")
 LOCATOR = GapRule(
     type="unverifiable",
     reason="locator only",
-    when="the search was in SEC mode: the filing itself says when it was accepted",
+    when="the search was in SEC mode, where the filing itself states its acceptance",
 )
 
 DATASET = Dataset(
     name="web_results",
     title="Web search results",
-    summary="Pages that Perplexity's search found, alone or behind its chat answers, one row an address.",
+    summary="Pages that Perplexity found, in a search or for a chat answer, one row per address.",
     availability=(
-        "When a capture first held the passage: what is read today may have been written today. No earlier than the "
-        "provider claims: the later of publication and update, a day at its END in New York. Undated results are gaps."
+        "When a capture first contained the passage, because a passage seen today may have been written today. It is "
+        "never before the provider's claim: the later of publication and update, where a day counts at its END in "
+        "New York. Undated results are gaps."
     ),
     columns=(
         Column(name="url", type="string", required=True, meaning="Address of the page."),
         Column(name="host", type="string", meaning="Host in the address, lower case, without www."),
         Column(name="title", type="string", meaning="Title of the page."),
-        Column(name="snippet", type="string", meaning="Passage the search showed; it depends on the question."),
+        Column(name="snippet", type="string", meaning="Passage shown by the search; it depends on the question."),
         Column(name="published_on", type="date", required=True, meaning="Day of publication the provider claims."),
         Column(name="updated_on", type="date", meaning="Day of the last update the provider claims."),
         Column(

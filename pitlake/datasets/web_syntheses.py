@@ -10,10 +10,10 @@ DATASET = Dataset(
     name="web_syntheses",
     title="Web syntheses",
     summary=(
-        "What Perplexity's models wrote in answer to ask, reason and research. It retells what came later and proves "
-        "no date, so it is never part of an as-of session."
+        "Prose that Perplexity's models wrote in answer to ask, reason and research. It may contain later events and "
+        "proves no date, so it is never part of an as-of session."
     ),
-    availability="When the answer was fetched, and in open mode alone.",
+    availability="When the answer was fetched; shown only in open mode.",
     columns=(
         Column(name="answer_id", type="string", required=True, meaning="The provider's id of the answer."),
         Column(
@@ -26,7 +26,7 @@ DATASET = Dataset(
         ),
         Column(name="query", type="string", required=True, meaning="The question."),
         Column(name="model", type="string", meaning="The model that answered."),
-        Column(name="answer", type="string", required=True, meaning="The prose, <think> blocks taken out."),
+        Column(name="answer", type="string", required=True, meaning="The prose, without <think> blocks."),
         Column(name="citations", type="strings", required=True, meaning="Addresses the prose cites, in their order."),
         Column(name="thoughts_removed", type="int", required=True, meaning="Number of removed <think> blocks."),
     ),

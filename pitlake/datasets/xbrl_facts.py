@@ -5,11 +5,13 @@ from datetime import timedelta
 from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _shared as shared
 
-NO_FACTS = GapRule(type="no_data", reason="filing has no facts", when="its XBRL is COMPLETED without a single fact")
+NO_FACTS = GapRule(
+    type="no_data", reason="filing has no facts", when="its XBRL status is COMPLETED, but it has no facts"
+)
 INCOMPLETE = GapRule(
     type="no_data",
     reason="XBRL of the filing is not complete",
-    when="Report.xbrl_status is there and not COMPLETED; a filing without facts needs it to be COMPLETED",
+    when="Report.xbrl_status is present but not COMPLETED; for a filing without facts it must be COMPLETED",
 )
 NO_COMPANY = GapRule(
     type="unverifiable", reason="no company", when="the filing has no primary filer, so the key is incomplete"
@@ -31,13 +33,18 @@ TWO_CONTEXTS = GapRule(
 TYPED_DIMENSION = GapRule(
     type="unverifiable",
     reason="typed dimension without its value",
-    when="the context has more axes than the fact has members: the graph keeps no value for typed ones",
+    when=(
+        "the context has more axes than the fact has members, because the graph does not keep the values of typed axes"
+    ),
 )
 NO_NUMBER = GapRule(type="unverifiable", reason="value is no number", when="a numeric fact's value cannot be read")
 LESS_PRECISE = GapRule(
     type="unverifiable",
     reason="less precise duplicate",
-    when="one filing states the fact twice: the higher decimals win, then more significant digits, then the id",
+    when=(
+        "one filing states the fact twice; the one with higher decimals is used, then more significant digits, then "
+        "the id"
+    ),
 )
 
 FACT = ("concept", "unit", "period_type", "period_start", "period_end", "dimensions", "members")
@@ -62,18 +69,18 @@ DATASET = Dataset(
         ),
         Column(name="label", type="string", meaning="Label of the concept."),
         Column(name="value", type="string", meaning="Value as filed, thousands separators removed; null when nil."),
-        Column(name="value_number", type="float", meaning="The value as a number, where the fact is numeric."),
+        Column(name="value_number", type="float", meaning="The value as a number, if the fact is numeric."),
         Column(
             name="decimals",
             type="string",
-            meaning='Stated precision: digits, a negative number of them, or "INF".',
+            meaning='Stated precision: a number of decimal digits, which may be negative, or "INF".',
             pattern="-?[0-9]+|INF",
         ),
         Column(name="unit", type="string", meaning="Unit, such as iso4217:USD or shares; null for text facts."),
         Column(
             name="balance",
             type="string",
-            meaning="credit or debit, where the concept states it.",
+            meaning="credit or debit, if the concept states it.",
             values=("credit", "debit"),
         ),
         Column(

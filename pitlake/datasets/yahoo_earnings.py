@@ -9,25 +9,27 @@ from pitlake.datasets import _shared as shared
 NO_DATE = GapRule(
     type="unverifiable",
     reason="event date is missing or unreadable",
-    when="the event has no day that can be read, or one before 1990",
+    when="the event has no readable day, or one before 1990",
 )
 NOT_REPORTED = GapRule(
-    type="no_data", reason="no reported figure", when="the event has no reported figure: an appointment, or unknown"
+    type="no_data",
+    reason="no reported figure",
+    when="the event has no reported figure, because it is in the future or the figure is unknown",
 )
 
 DATASET = Dataset(
     name="yahoo_earnings",
     title="Earnings events of Yahoo",
     summary=(
-        "Reported earnings per share with the estimate they met, by the day of the event as Yahoo states it. An event "
-        "that Yahoo moves by up to three weeks is a revision, available when observed. Figures "
-        "are those of the first fetch: what the source changed before can't be distinguished from the report."
+        "Reported earnings per share with the consensus estimate, by the day of the event as Yahoo states it. An "
+        "event that Yahoo moves by up to three weeks is a revision, available when observed. Figures are those of "
+        "the first fetch; a change before that can't be distinguished from the original report."
     ),
     availability=(
-        "The END, in New York, of the event's day in UTC or in New York, whichever is later; where the event is a day "
-        "without a zone, the END of the day after. Yahoo has shown days as UTC midnights that fall on the evening "
-        "before in New York, so that no time of day of its is believed. Late by two days at most. What a split on "
-        "record has followed counts when fetched, for the source restates its history by every split."
+        "The END, in New York, of the event's day in UTC or in New York, whichever is later. For a day without a "
+        "time zone, the END of the next day. Yahoo has shown days as midnight UTC, which is the evening before in "
+        "New York, so its times of day are not trusted. This is at most two days late. What a split on record has "
+        "followed counts when fetched, for the source restates its history by every split."
     ),
     columns=(
         Column(name="ticker", type="string", required=True, meaning="Symbol as asked for."),
@@ -38,19 +40,22 @@ DATASET = Dataset(
             meaning="Day first stated for the event, which identifies it if the source changes its day.",
         ),
         Column(
-            name="event_date", type="date", required=True, meaning="Day of the event that availability counts from."
+            name="event_date",
+            type="date",
+            required=True,
+            meaning="Day of the event from which the availability is derived.",
         ),
         Column(
             name="event_text",
             type="string",
             required=True,
-            meaning="The event's time as the source spells it.",
+            meaning="Time of the event as the source spells it.",
             proof=True,
         ),
         Column(
             name="time_zone",
             type="string",
-            meaning="Zone the source names, such as EST; it is not relied upon.",
+            meaning="Time zone the source names, such as EST; it is not used.",
             proof=True,
         ),
         Column(
@@ -64,12 +69,12 @@ DATASET = Dataset(
             name="estimated_eps",
             type="float",
             unit="USD per share",
-            meaning="Consensus the report met, restated by the splits until the fetch.",
+            meaning="Consensus before the report, adjusted for splits until the fetch.",
         ),
         Column(
             name="surprise_stated",
             type="float",
-            meaning="The surprise as stated: percent, and a fraction in older answers.",
+            meaning="The surprise as stated: a percentage, or a fraction in older answers.",
         ),
     ),
     key=("ticker", "first_stated"),

@@ -16,23 +16,25 @@ NO_FIRM = GapRule(type="unverifiable", reason="no firm", when="the rating names 
 DATASET = Dataset(
     name="yahoo_upgrades",
     title="Analyst ratings of Yahoo",
-    summary="Upgrades, downgrades, initiations and reiterations by firm, with price targets where they are stated.",
+    summary="Upgrades, downgrades, initiations and reiterations by firm, with price targets if stated.",
     availability=(
-        "The END, in New York, of the rating's day in UTC or in New York, whichever is later: the day of the as-of "
-        "instant is left out, for the source's times of day are not proven. Late by two days at most. A price target "
-        "that a split on record has followed counts when fetched."
+        "The END, in New York, of the rating's day in UTC or in New York, whichever is later, because the source's "
+        "times of day are not proven. Late by two days at most. A price target with a later recorded split counts "
+        "from the fetch."
     ),
     columns=(
         Column(name="ticker", type="string", required=True, meaning="Symbol as asked for."),
-        Column(name="firm", type="string", required=True, meaning="The firm that rates."),
+        Column(name="firm", type="string", required=True, meaning="Firm that issued the rating."),
         Column(
             name="first_stated",
             type="instant",
             required=True,
             meaning="Instant first stated for the rating, which identifies it if the source corrects it.",
         ),
-        Column(name="graded_at", type="instant", required=True, meaning="The rating's instant as stated; not proven."),
-        Column(name="to_grade", type="string", meaning="The new rating, in the firm's words."),
+        Column(
+            name="graded_at", type="instant", required=True, meaning="Instant of the rating, as stated; not proven."
+        ),
+        Column(name="to_grade", type="string", meaning="New rating, in the firm's words."),
         Column(name="from_grade", type="string", meaning="The rating before."),
         Column(
             name="action",
@@ -45,10 +47,10 @@ DATASET = Dataset(
             name="current_price_target",
             type="float",
             unit="USD",
-            meaning="The new price target; null for none.",
+            meaning="New price target; null if there is none.",
             minimum=0,
         ),
-        Column(name="prior_price_target", type="float", unit="USD", meaning="The price target before.", minimum=0),
+        Column(name="prior_price_target", type="float", unit="USD", meaning="Previous price target.", minimum=0),
     ),
     key=("ticker", "firm", "first_stated"),
     entity="ticker",

@@ -10,14 +10,15 @@ from pitlake.contract import BASES, BASIS, KNOWN, Column, Dataset
 
 OF_THE_LAKE = frozenset({"available_at", BASIS, "release_rule", "acceptance_rule"})
 
-KNOWN_TEXT = "For every column this page answers: who could know its value at `available_at`? The answers:"
+KNOWN_TEXT = "This page says who could know the value of a column at `available_at`. The answers are:"
 KNOWN_REST = """\
-What is not listed below is known as `record`. A column of `hindsight` is shown as it stands: its row is there when it
-should be, but the value may be one not in use then, as a ticker is the one of the day the source was
-asked. Count and join by CIK, and take names from `names`."""
+Columns not listed below are `record`. A `hindsight` column is shown unchanged: its row appears at the right time, but
+the value may be a later one, such as a ticker of the day the source was queried. Count and join by CIK, and take names
+from `names`.
+"""
 
-CLOCKS = """Business dates are valid time: what a row is about. `available_at` is knowledge time, and what `as_of`
-bounds. `observed_at`, which no view shows, is transaction time: when this lake saw the row, and what `known_by` bounds.
+CLOCKS = """Business dates are valid time: what a row is about. `available_at` is knowledge time, which `as_of` limits.
+`observed_at` is transaction time, which `known_by` limits: when this lake first saw the row. No view shows it.
 
 """
 
@@ -43,8 +44,8 @@ def page(dataset: Dataset) -> str:
 
 
 def known_page(datasets: Iterable[Dataset]) -> str:
-    """Return the page about who could know each column at `available_at`: the answers, and every column with an unusual
-    one.
+    """Return the page about who could know each column at `available_at`: the possible answers, and the columns whose
+    answer is not `record`.
     """
     answers, rows = [name for name in KNOWN if name != "record"], []
     for dataset in datasets:
@@ -97,7 +98,7 @@ def facts(dataset: Dataset) -> dict[str, object]:
 
 
 def agent_columns(dataset: Dataset) -> list[Column]:
-    """Return the columns of the agent-facing view, in order, the system ones with their meaning."""
+    """Return the columns of the view that agents see, in order, including the system columns."""
     by_name = {column.name: column for column in (*_system_columns(dataset), *dataset.columns)}
     return [by_name[name] for name in dataset.agent_columns]
 
@@ -136,6 +137,10 @@ def _clocks_and_keys(dataset: Dataset) -> str:
             f"- One row per: {key}, the newest revision; `{dataset.name}_revisions` has every revision.",
             f"- Sorted by: `{dataset.entity}`, then `available_at`.",
             f"- Shown: {shown(dataset)}.",
-            *([f"- No content: {proof}; a change in how the instant is proven makes no revision."] if proof else []),
+            *(
+                [f"- Not content: {proof}. A change in how the instant is proven does not make a revision."]
+                if proof
+                else []
+            ),
         )
     )

@@ -1,5 +1,5 @@
--- What the articles of some blocks score that match by their words, which stand as `posted` says and weigh as `weights`
--- does (news_full_text.sql).
+-- Score the matching articles of the blocks `chosen`. posted: which texts contain each word, and how often; weights:
+-- the weight of each word (both from news_full_text.sql).
 CREATE MACRO search_news_scored(chosen, posted, weights) AS TABLE
 WITH
     block AS (
@@ -27,7 +27,7 @@ SELECT
 FROM text
 WHERE texts >> bit & 1 = 1;
 
--- The least score among the best `most` of what was found; none is too low while fewer were.
+-- The score an article must reach to be among the best `most`: 0 while fewer were found.
 CREATE MACRO search_news_bar(found, read, most) AS (
     SELECT CASE WHEN count(*) = most THEN min(score) ELSE 0 END
     FROM (
@@ -38,8 +38,8 @@ CREATE MACRO search_news_bar(found, read, most) AS (
     )
 );
 
--- SQL that gives these columns of the articles `chosen`, which lie in the files of `within`, and their scores: a file at
--- a time, so that no more of it is read than holds them. Null for no file.
+-- SQL that reads these columns and the scores of the articles `chosen` from the files of `within`. It has one SELECT
+-- per file, so that DuckDB reads only the row groups that hold them. Null if there is no file.
 CREATE MACRO search_news_reading(chosen, within, listed) AS (
     SELECT
         string_agg(
@@ -52,8 +52,8 @@ CREATE MACRO search_news_reading(chosen, within, listed) AS (
     WHERE file IN (SELECT file FROM query_table(within))
 );
 
--- SQL that gives those of the articles `scores`, which lie in the files of `within`, that have the phrases `asked` for.
--- Null where none are, or for no file.
+-- SQL that keeps the articles of `scores`, stored in the files of `within`, that contain the phrases of `asked`. Null
+-- if the query has no phrases, or there is no file.
 CREATE MACRO search_news_phrased(scores, within, asked) AS (
     SELECT
         'WITH corpus AS (SELECT struct_pack(file, row, score) AS doc, text FROM ('

@@ -1,8 +1,9 @@
--- What `news_full_text` gives of all companies, of a process that has an index of words (pitlake/session/visible/words.py): the same to
--- the last digit. Texts are looked at 64 at a time, a bit each, which tells how rare a word is and which texts match.
--- What any of 64 could score at most is then compared with what the most promising ones do, and few are left. Phrases
--- are looked for in the texts that score best, and in others only as far as they could be among the best.
--- Words and files are spelled out in SQL of its own, because row groups are skipped by constants alone.
+-- `news_full_text` over all companies, in a process that has an index of words (pitlake/session/visible/words.py). The
+-- results equal those of the query to the last digit. Texts are handled in blocks of 64, one bit per text; the bits
+-- show how rare a word is and which texts match. The highest score that a block could reach is compared with the scores
+-- of the most promising blocks, which leaves few blocks. Phrases are searched in the texts that score best, and in
+-- another text only if it could still be among the best. Words and files are written into generated SQL, because DuckDB
+-- skips row groups by constants only.
 CREATE OR REPLACE TEMP TABLE asked AS FROM search_asked($query);
 SET VARIABLE standing = (
     SELECT

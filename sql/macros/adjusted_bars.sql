@@ -1,7 +1,8 @@
 -- reads: prices, own_bars, av_daily_bars, splits, polygon_splits
--- Daily bars of one company or ETF with what makes a series of them: split_factor, the shares that one share of the bar's day has
--- become, by the splits that were public; and whether the series is whole from the bar on. It is not where a split is
--- uncertain, or where a price moves overnight as a split does and neither a split on record nor the volume says why.
+-- Daily bars of one company or ETF, with what is needed to make a series of them. split_factor: the shares that one
+-- share of the bar's day has become, by the splits that were public. whole: whether the series is unbroken from the bar
+-- on. It is broken by an uncertain split, and by an overnight move as large as a split's that neither a recorded split
+-- nor the volume explains.
 CREATE MACRO adjusted_bars(wanted) AS TABLE
 WITH
     acts AS MATERIALIZED (FROM splits_of([wanted])),
@@ -27,7 +28,8 @@ WITH
         FROM factors
         WINDOW days AS (ORDER BY date)
     ),
-    -- unseen: the largest split of the week before that its own night did not show. It may have been executed now.
+    -- unseen: the largest split of the week before that the price did not show on its recorded day. It may take effect
+    -- only now.
     nights AS (
         SELECT
             * EXCLUDE (traded),

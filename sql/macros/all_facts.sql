@@ -1,8 +1,8 @@
 -- reads: xbrl_facts, sec_facts
--- Every statement of a fact about companies, as company.sql reads them, in the columns of `xbrl_facts`: those of the
--- graph, and EDGAR's of what the graph did not state by then. `source` names the dataset.
+-- Every statement of a fact about these companies, in the columns of `xbrl_facts`. companies: read as in company.sql.
+-- EDGAR's statements are used only where the graph had not stated the fact at that time. `source` names the dataset.
 --
--- Both spell units in their own way; here they are spelled as the graph spells them. EDGAR's figures are totals alone.
+-- Units are spelled as the graph spells them. EDGAR states totals only.
 CREATE MACRO all_facts(companies) AS TABLE
 WITH
     parts AS MATERIALIZED (FROM company_parts(companies)),

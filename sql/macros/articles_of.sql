@@ -1,6 +1,6 @@
 -- reads: news, benzinga_news
--- The articles about a company, or about any when it is null, of every source, each once: as the graph holds it, else as
--- Benzinga serves it. `source` names the dataset.
+-- The articles about a company, or about all companies if it is null, from every source. Each article is returned once:
+-- as the graph holds it, otherwise as Benzinga serves it. `source` names the dataset.
 CREATE MACRO articles_of(wanted) AS TABLE
 SELECT available_at, available_at_source, id, tickers, title, teaser, channels, created, 'news' AS source, evidence
 FROM news_of(wanted)

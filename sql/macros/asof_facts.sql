@@ -1,13 +1,13 @@
 -- reads: xbrl_facts, sec_facts
--- Series to join as of an instant: rows that, when they became public, told of the newest period known.
+-- Facts for ASOF joins: only rows that described the newest known period when they became public.
 --
--- A plain ASOF join on available_at gives the row published last, which may restate an old period. A row is kept here
--- when its period is not older than any that was public at that very instant: known then, so it never changes. Nor does
--- another form's figure take the place of a periodic report's of the same period, unless `forms` is any; where it is
+-- A plain ASOF join on available_at gives the row published last, which may restate an old period. Here a row is kept
+-- if no newer period was public at its instant. That was known at the time, so the choice never changes. A figure from
+-- another form does not replace a periodic report's figure for the same period, unless `forms` is any. If `forms` is
 -- periodic, other forms are not read.
 --
--- Numeric totals; a series is a company, concept, unit and length of period. A period that ends after its filing was
--- made is a forecast or a slip, and would stand as the newest for good: it is left out.
+-- Only numeric totals are used. A series is one company, concept, unit and period length. A period that ends after its
+-- filing date is a forecast or an error; it is left out, since it would remain the newest period forever.
 CREATE MACRO asof_facts(companies, concepts, forms) AS TABLE
 SELECT *
 FROM (

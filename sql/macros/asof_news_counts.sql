@@ -1,6 +1,6 @@
 -- reads: news, benzinga_news
--- How many articles about each company had become public, at each instant one did. An edited article counts once, and so
--- does one that both sources have.
+-- The number of articles about each company that were public, at each instant at which one became public. An edited
+-- article counts once, and so does an article that both sources have.
 CREATE MACRO asof_news_counts(companies) AS TABLE
 WITH
     articles AS (

@@ -1,12 +1,12 @@
 -- reads: prices, own_bars, av_daily_bars
--- Series to join as of an instant: rows that, when they became public, told of the newest period known.
+-- Daily bars for ASOF joins: only rows that described the newest known day when they became public.
 --
--- A plain ASOF join on available_at gives the row published last, which may restate an old period. A row is kept here
--- when its period is not older than any that was public at that very instant: known then, so it never changes. Nor does
--- another source's bar take the place of a preferred one's of the same day.
+-- A plain ASOF join on available_at gives the row published last, which may restate an old period. Here a row is kept
+-- if no newer period was public at its instant. That was known at the time, so the choice never changes. A bar does not
+-- replace one of the same day from a preferred source.
 --
--- Daily bars of companies and ETFs; where a ticker stands for several, one of them. issuer: whose the bar is, the CIK or
--- the ETF's symbol. before: what was known of its newest earlier day's bar when it came; null where there was none.
+-- The bars are of companies and ETFs; if a ticker means several of them, of one. issuer: the CIK, or the ETF's symbol.
+-- before: the newest earlier day's bar as it was known when this bar became public; null if there was none.
 CREATE MACRO asof_prices(companies) AS TABLE
 WITH
     by_company AS (

@@ -1,3 +1,3 @@
--- The order of preference among sources of daily bars: the least first. It depends on the source alone, so that nothing
--- which comes later changes it.
+-- The order of preference among sources of daily bars; the lowest number is preferred. It depends only on the source,
+-- so that later data can't change it.
 CREATE MACRO bar_rank(source) AS list_position(['prices', 'own_bars', 'av_daily_bars'], source);

@@ -1,11 +1,11 @@
 -- reads: transcripts, call_transcripts
--- The id of a call of `call_transcripts`, which names one by its fiscal quarter.
+-- The id of a call in `call_transcripts`, made from its fiscal quarter.
 CREATE MACRO call_id(exchange, ticker, fiscal_year, fiscal_quarter) AS
     format('{}:{} {}Q{}', exchange, ticker, fiscal_year, fiscal_quarter);
 
--- The earnings calls of a company of every source, each once: as the graph holds it, else as earningscall.biz serves it,
--- unless the graph has a call that started within 12 hours of it. `source` names the dataset. began: the start, or when
--- the text became public where no start is stated.
+-- The earnings calls of a company from every source, each once. A call of earningscall.biz is used unless the graph has
+-- one that started within 12 hours of it. `source` names the dataset. began: the start of the call, or when the text
+-- became public if no start is stated.
 CREATE MACRO calls_of(wanted) AS TABLE
 WITH
     graph AS MATERIALIZED (FROM transcripts WHERE is_about(wanted, NULL, [ticker], available_at))

@@ -1,6 +1,6 @@
--- A company as a caller names it: a ticker, or CIKs and the tickers that rows without a CIK bear for it, one space
--- between them. `META@2022-06-09T04:00:00Z/..` is such a ticker, of rows public since then alone; `fund:SPY` is an ETF's.
--- A ticker that no CIK stands beside is what the sources write on their rows, whoever bore it.
+-- A company is written as a ticker, or as CIKs and tickers with a space between them. The tickers match rows without a
+-- CIK. `META@2022-06-09T04:00:00Z/..` matches such rows only from that instant on; `fund:SPY` is an ETF. A ticker
+-- without a CIK matches every row with that ticker, whichever company had it at the time.
 
 CREATE MACRO company_ciks(company) AS
     list_filter(string_split(company, ' '), lambda part: regexp_full_match(part, '[0-9]{10}'));
@@ -22,14 +22,15 @@ CREATE MACRO company_tickers(company) AS list_transform(
     )
 );
 
--- Whether a row that bears these tickers, and was public at `public_at`, is about the company.
+-- Whether a row with these tickers, public at `public_at`, is about the company.
 CREATE MACRO bears_ticker(company, tickers, public_at) AS
     len(list_filter(
         company_tickers(company),
         lambda one: list_contains(tickers, one.ticker) AND one.since <= public_at AND public_at < one.until
     )) > 0;
 
--- Whether a row is about the company: by its CIK, where it has one and the company too. Every row is where none is asked.
+-- Whether a row is about the company. CIKs decide if the row and the company have one, otherwise tickers. Every row is
+-- if the company is null.
 CREATE MACRO is_about(company, its_cik, its_tickers, public_at) AS
     CASE
         WHEN company::VARCHAR IS NULL THEN true
@@ -37,14 +38,15 @@ CREATE MACRO is_about(company, its_cik, its_tickers, public_at) AS
         ELSE bears_ticker(company, its_tickers, public_at)
     END;
 
--- The tickers of a company, whenever it bore them.
+-- All tickers of a company, past and present.
 CREATE MACRO company_labels(company) AS list_transform(company_tickers(company), lambda one: one.ticker);
 
--- Whether a filing is about the company: by its own CIK and ticker, or those of another company that it is linked to.
+-- Whether a filing is about the company: by its own CIK, or by any of its tickers, including those of other companies
+-- it is linked to.
 CREATE MACRO is_about_any(company, its_cik, its_tickers, public_at) AS
     is_about(company, its_cik, NULL, public_at) OR bears_ticker(company, its_tickers, public_at);
 
--- The parts of several companies, to join rows with: one row a CIK, a ticker or a fund.
+-- The CIKs, tickers and funds of several companies, one row each, to join with.
 CREATE MACRO company_parts(companies) AS TABLE
 WITH asked AS (SELECT DISTINCT unnest(companies) AS company)
 SELECT company, unnest(company_ciks(company)) AS cik, NULL AS ticker, NULL AS fund,

@@ -1,6 +1,6 @@
 -- reads: dividends, polygon_dividends
--- The cash dividends of a company of every source, each once: the graph's, and Polygon's of what the graph does not state
--- for that ex-date and kind. `source` names the dataset; kind and frequency are spelled as the graph spells them.
+-- The cash dividends of a company from every source, each once. Polygon's are used if the graph states no dividend of
+-- that ex-date and kind. `source` names the dataset. Kind and frequency are spelled as the graph spells them.
 CREATE MACRO dividends_of(wanted) AS TABLE
 WITH
     stated AS MATERIALIZED (

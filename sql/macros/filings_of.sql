@@ -1,5 +1,6 @@
 -- reads: reports, sec_filings
--- The filings of a company of every source, each once: as the graph states it, else as EDGAR lists it.
+-- The filings of a company from every source. Each filing is returned once: as the graph states it, otherwise as EDGAR
+-- lists it.
 CREATE MACRO filings_of(wanted) AS TABLE
 SELECT *
 FROM (

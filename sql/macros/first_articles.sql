@@ -1,5 +1,5 @@
--- The articles about each company, each as it first was public about it: an edit is no further article, and no later one.
--- revisions: the stored rows of a dataset of articles.
+-- The articles about each company, at the instant each first became public as about that company. An edit neither adds
+-- an article nor changes that instant. revisions: the stored rows of a dataset of articles.
 CREATE MACRO first_articles(revisions, companies) AS TABLE
 SELECT * EXCLUDE (content_hash)
 FROM (

@@ -1,8 +1,9 @@
--- The words of texts and queries. A word is a run of letters and digits, lower-cased; nothing is stopped or stemmed.
+-- The words of texts and queries. A word is a run of letters and digits in lower case. There are no stop words and
+-- there is no stemming.
 
 CREATE MACRO search_words(text) AS regexp_extract_all(lower(text::VARCHAR), '[\p{L}\p{N}]+');
 
--- How often a word stands in a lower-cased text. Splitting at the word is many times faster than listing all words;
+-- How often a word occurs in a lower-case text. Splitting at the word is many times faster than listing all words;
 -- a piece that ends or starts with a letter or digit, or is empty, means that the match was part of a longer word.
 CREATE MACRO search_count(text, word) AS
     CASE WHEN contains(text, word) THEN
@@ -15,10 +16,10 @@ CREATE MACRO search_count(text, word) AS
         )[1]
     ELSE 0 END;
 
--- What a query asks for: words and "quoted phrases", any of which may match, or all of those joined by AND. One row.
--- terms: its words, each once, in order. clauses: [{terms, phrases}]; a text matches when of some clause it has all the
--- words, by their places among the terms, and all the phrases, words in a row with a space around each. Without a word
--- nothing could ever match, which is an error and no empty answer.
+-- Parse a query into one row. It consists of words and "quoted phrases"; any may match, but those joined by AND must
+-- all match. terms: its distinct words, sorted. clauses: [{terms, phrases}]; a text matches if it has all the words and
+-- phrases of some clause. A clause gives words by their positions in terms, and a phrase as its words with a space
+-- around each. A query without words is an error instead of an empty answer, since nothing could ever match it.
 CREATE MACRO search_asked(query) AS TABLE
 WITH
     piece AS (
@@ -72,7 +73,7 @@ SELECT
 FROM clause
 WHERE CASE WHEN len(terms) = 0 THEN error('query: no word to search for; give letters or digits') ELSE true END;
 
--- Whether some clause has all its words, of which those at the places `there` stand in the text, and all its phrases.
+-- Whether the text has all words and phrases of some clause. there: the positions of the words that occur in the text.
 CREATE MACRO search_matches(text, clauses, there) AS
     len(list_filter(
         clauses,
@@ -86,9 +87,9 @@ CREATE MACRO search_matches(text, clauses, there) AS
         END
     )) > 0;
 
--- The texts of a corpus: how long each is, how often each of the query's terms stands in it, and whether it matches.
--- corpus: a view, or a common table expression of the caller, with `doc` (any type) and `text`. asked: what
--- `search_asked` gives, likewise.
+-- The length of each text of a corpus, how often each of the query's terms occurs in it, and whether it matches.
+-- corpus: a view or a common table expression of the caller, with `doc` (any type) and `text`. asked: a table with the
+-- result of `search_asked`.
 CREATE MACRO search_counted(corpus, asked) AS TABLE
 SELECT
     doc,
@@ -105,14 +106,14 @@ FROM (
     FROM (SELECT doc, lower(coalesce(text, '')) AS text FROM query_table(corpus)), query_table(asked)
 );
 
--- BM25 (k1 = 1.2, b = 0.75). Every statistic (documents, mean length, documents with a word) is of the texts searched,
--- so of rows the session has, and no score can depend on a text that is not public yet. Lengths are in characters.
--- What words add to a score is summed in their order, so that scores do not depend on how rows lie in files.
+-- BM25 (k1 = 1.2, b = 0.75). Every statistic (documents, mean length, documents with a word) covers only the texts
+-- searched. These are rows of the session, so a score can't depend on a text that is not public yet. Lengths are in
+-- characters. Scores are summed in the order of the words, so that they don't depend on how rows are stored in files.
 
--- What a word is worth that stands in so many of the documents.
+-- The weight of a word that occurs in `holding` of the documents.
 CREATE MACRO search_weight(documents, holding) AS ln(1 + (documents - holding + 0.5) / (holding + 0.5));
 
--- What a word adds to a text's score.
+-- The contribution of a word to a text's score.
 CREATE MACRO search_part(weight, times, characters, mean) AS
     weight * times * 2.2 / (times + 1.2 * (0.25 + 0.75 * characters::BIGINT / mean));
 
@@ -140,12 +141,14 @@ SELECT doc, search_score(weight, counts, characters, mean) AS score
 FROM counted, size, weights
 WHERE matches;
 
--- What an index of words tells of 64 texts, a bit each (sql/indexed).
+-- Macros for the index of words (sql/indexed), which holds 64 texts per block, one bit each.
 
--- The most that a word adds to the score of any of them, given the least of (0.3 + 0.9 * characters / mean) / times.
+-- The most that a word can add to the score of any text of a block. weakness: the block's minimum of (0.3 + 0.9 *
+-- characters / mean) / times.
 CREATE MACRO search_most(weight, weakness) AS weight * 2.2 / (1 + weakness);
 
--- How often a word stands in one of them: those it stands in have a letter each, whose number it is.
+-- How often a word occurs in one text of a block. letters: for each text that has the word, a character whose code
+-- point encodes the count.
 CREATE MACRO search_times(texts, letters, bit) AS
     CASE WHEN texts >> bit & 1 = 1 THEN
         list_transform(
@@ -154,6 +157,6 @@ CREATE MACRO search_times(texts, letters, bit) AS
         )[1]
     ELSE 0 END;
 
--- How long these of them are together.
+-- The total length of the texts whose bits are set.
 CREATE MACRO search_characters(texts, characters) AS
     coalesce(list_sum(list_filter(characters, lambda long, place: texts >> (place - 1)::UBIGINT & 1 = 1)), 0);

@@ -1,20 +1,20 @@
 -- reads: xbrl_facts, sec_facts
 
--- Whether a value is another one, rather than the same one rounded.
+-- Whether two values differ by more than rounding.
 CREATE MACRO is_other(value, previous) AS abs(value - previous) > 0.001 * greatest(abs(value), abs(previous));
 
--- Every statement of a line item of companies, as company.sql reads them, by filings other than proxy statements, which
--- repeat a year's figures in whatever scale and may state another company's.
+-- Every statement of a line item of these companies. companies: read as in company.sql. Proxy statements are left out:
+-- they repeat a year's figures in any scale and may state another company's.
 --
--- leads: whether the concept is the first that the filing states of the item for its newest period and, of those that end
--- then, its longest: what the statements say, rather than a table of the notes. precedence: of the statements of a period
--- the greatest counts. It is that of a periodic report, by the concept that leads, the newest, and of a figure that the
--- filing also states rounded the one with more digits. A filing's currency is
--- the one it states most in: sums in another one are translations for the reader's convenience. scale: how many shares a
--- figure per share is of: as the filing weighs them in that period, else in its newest one, else what its net income
--- makes of the figure. What a filing says counts by the facts of it that became public at one instant, so that what comes
--- later changes nothing.
--- restated_at: since when the newest value counts, where like filings stated another one before; former: that one.
+-- leads: whether the concept is the item's first among those that the filing states for the item's newest and longest
+-- period. Such a concept is used by the statements themselves rather than by a table in the notes. precedence: the
+-- statement of a period with the highest number counts. Periodic reports come before other forms, leading concepts
+-- before others, newer statements before older ones, and an exact figure before the same figure rounded. A filing's
+-- currency is the one most of its figures are in; amounts in another currency are convenience translations and are left
+-- out. scale: the number of shares behind a per-share figure. It is the filing's weighted average of that period, else
+-- of its newest period, else net income divided by the figure. Facts of a filing that became public at one instant are
+-- judged together, so that later ones change nothing. restated_at: when the newest value replaced another one from
+-- similar filings; former: the value replaced.
 CREATE MACRO item_facts(companies) AS TABLE
 WITH
     mapped AS MATERIALIZED (
@@ -109,7 +109,8 @@ WITH
             LEFT JOIN weighted USING (company, accession_no, available_at, period_start, period_end)
             LEFT JOIN weighted_last USING (company, accession_no, available_at)
             LEFT JOIN earned USING (company, accession_no, available_at, period_start, period_end)
-            -- An earlier day's balance by a later concept is of something else, such as cash with what is restricted.
+            -- A balance of an earlier day under a lower-ranked concept means something else, such as cash including
+            -- restricted cash.
             QUALIFY
                 kind <> 'balance'
                 OR place = min(place) OVER (PARTITION BY company, accession_no, available_at, item ORDER BY period_end DESC)

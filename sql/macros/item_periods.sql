@@ -1,8 +1,9 @@
--- Line items as they were known at instants. statements: what item_facts gave; epochs: companies and instants, `known_at`.
+-- Line items as they were known at given instants. statements: a result of item_facts; epochs: companies and instants
+-- (`known_at`).
 
--- The period of each item and length as it was stated last by a periodic report, else by any other filing; with the sums
--- of line_item_sums where none states it. items: those that are read, with what they are sums of; null: all. since: days
--- before the newest period within which periods are read; null: all.
+-- The value of each item, period and length as last stated by a periodic report, else by any other filing, else summed
+-- as in line_item_sums. items: the items to read; their terms are read too; null for all. since: read only periods that
+-- end within this many days before the newest one; null for all.
 CREATE MACRO items_known(statements, epochs, items, since) AS TABLE
 WITH
     newest AS MATERIALIZED (
@@ -35,7 +36,7 @@ WITH
             AND statements.period_end = first.period_end
             AND statements.precedence = first.precedence
     ),
-    -- Some state one debt both as the current part of a long-term one and as a short-term one.
+    -- Some companies state the same debt both as the current part of long-term debt and as short-term debt.
     terms AS (
         SELECT stated.* REPLACE (sums.item AS item, sums.kind AS kind), place, term, factor, is_needed
         FROM stated
@@ -82,10 +83,10 @@ QUALIFY row_number() OVER (
     PARTITION BY summed.company, summed.known_at, summed.item, summed.months, summed.period_end ORDER BY summed.place
 ) = 1;
 
--- Whether figures of one kind can be taken together: those per share only where the number of shares stayed about the
--- same, since a split or an issue between them would be taken for a gain or a loss. apart: how many times the fewest the
--- most may be. For sums 1.24, since 5:4 is the smallest split that is common. For differences 1.06: a year's earnings a
--- share less nine months' are far from the quarter's where the last quarter had many more shares.
+-- Whether figures can be added or subtracted. Per-share figures can only if the number of shares stayed about the same;
+-- otherwise a split or an issue of shares would look like a gain or a loss. apart: the largest allowed ratio of the
+-- most shares to the fewest. It is 1.24 for sums, since 5:4 is the smallest common split. It is 1.06 for differences:
+-- if the last quarter had many more shares, its earnings per share differ much from the year's less nine months'.
 CREATE MACRO go_together(kind, scales, apart) AS
     kind <> 'per_share'
     OR (
@@ -93,9 +94,9 @@ CREATE MACRO go_together(kind, scales, apart) AS
         AND list_max(scales) < apart * list_min(scales)
     );
 
--- Whether a figure and another one fit together: not what was restated since the other one was stated last, unless both
--- were restated at about the same time, each by the next filing that states it. former_at: when the figure was last stated
--- as it was before.
+-- Whether two figures are on the same basis. They are not if one was restated after the other was last stated, unless
+-- both were restated at about the same time, each by the next filing that states it. former_at: when the figure was
+-- last stated with its former value.
 CREATE MACRO fits_with(restated_at, former_at, other_restated_at, other_at) AS
     restated_at IS NULL OR restated_at <= other_at OR coalesce(other_restated_at > former_at, false);
 
@@ -103,7 +104,7 @@ CREATE MACRO fit_together(one_restated_at, one_former_at, one_at, restated_at, f
     fits_with(one_restated_at, one_former_at, restated_at, stated_at)
     AND fits_with(restated_at, former_at, one_restated_at, one_at);
 
--- What a value is made of, a text each.
+-- The inputs of a value, one text each.
 CREATE MACRO made_of(inputs) AS list_transform(
     inputs,
     lambda part: concat_ws(
@@ -111,10 +112,11 @@ CREATE MACRO made_of(inputs) AS list_transform(
     )
 );
 
--- Quarters, years, trailing twelve months (ttm) and balances, from what items_known gave. A quarter that no filing states
--- is what is left of a longer period of the year; a period restated since, of which the part was not, counts as it was
--- before. Twelve months are a year as stated, else a year and the part of the next one less that part of its own, else four
--- quarters that follow each other; of figures per share, four quarters before.
+-- Quarters, years, trailing twelve months (ttm) and balances. known: a result of items_known. A quarter that no filing
+-- states is a longer period of the year less the rest of it. If the longer period was restated and the rest was not,
+-- its former value is used. Trailing twelve months are a stated year; else a year, plus the first part of the next,
+-- less the same part of that year; else four consecutive quarters. For per-share figures, the four quarters come
+-- second.
 CREATE MACRO item_periods(known) AS TABLE
 WITH
     lengths AS MATERIALIZED (
@@ -188,8 +190,8 @@ WITH
             sum(begins::INTEGER) OVER (PARTITION BY company, known_at, item ORDER BY period_end, method) AS place
         FROM gaps
     ),
-    -- Filings may give the last day of one quarter as two days, some days apart: it stays one quarter. What is left by the
-    -- concept of the statements counts before what a note states by another.
+    -- Filings may end one quarter on two days, a few days apart; it stays one quarter. A difference from the leading
+    -- concept counts before a value that a note states under another concept.
     quarters AS MATERIALIZED (
         SELECT * EXCLUDE (place)
         FROM places

@@ -1,9 +1,9 @@
 -- reads: xbrl_facts, sec_facts
--- For each of the (ticker, instant) pairs the newest quarter, year, twelve months and balance of line items, as they
--- were known at that instant. items: those that are read, with what they are sums of.
+-- For each (ticker, instant) pair, the newest quarter, year, trailing twelve months and balance of line items, as known
+-- at that instant. items: the items to read; their terms are read too.
 --
--- Nothing old is passed off as the newest: where an item's newest period is a year of which no quarter can be made, there
--- is no newest quarter, and an item that is not stated within 460 days of the company's newest period is not there.
+-- An old period is never returned as the newest. If an item's newest period is a year that yields no quarter, there is
+-- no newest quarter. An item is left out if it is not stated within 460 days of the company's newest period.
 CREATE MACRO items_at(pairs, items) AS TABLE
 WITH
     events AS MATERIALIZED (FROM asof_pairs(pairs)),

@@ -1,14 +1,14 @@
--- The line items of companies: for each the concepts that state it, totals before parts. Of the concepts that a filing
--- states for its newest period, the first counts.
+-- The line items, and the concepts that state each of them, totals before parts. If a filing states several of them for
+-- its newest period, the first counts.
 --
--- kind: flow adds up over time, per_share is a flow a share, average is over a period and does not add up, balance is of
--- a day. What is paid is above zero.
+-- kind: flow adds up over time, per_share is a flow per share, average is the average of a period and does not add up,
+-- balance is the amount on one day. Payments are positive.
 CREATE MACRO line_item_concepts() AS TABLE
 SELECT item, kind, unnest(concepts) AS concept, generate_subscripts(concepts, 1) AS place
 FROM (
     VALUES
-    -- Banks' and brokers' revenue is net of interest, where they state it before interest too. What utilities and landlords
-    -- earn by contracts with customers is a part of their operating revenue.
+    -- If banks and brokers state revenue both before and after interest expense, the revenue after it counts. For
+    -- utilities and landlords, revenue from contracts with customers is only a part of operating revenue.
     ('revenue', 'flow', [
         'us-gaap:RevenuesNetOfInterestExpense', 'us-gaap:Revenues', 'us-gaap:RegulatedAndUnregulatedOperatingRevenue',
         'us-gaap:RealEstateRevenueNet', 'us-gaap:HealthCareOrganizationRevenue',
@@ -33,7 +33,7 @@ FROM (
         'ifrs-full:CostOfSales'
     ]),
     ('gross_profit', 'flow', ['us-gaap:GrossProfit', 'ifrs-full:GrossProfit']),
-    -- Where a filing states both of the first two, the second is of acquired projects alone.
+    -- If a filing states both of the first two, the second covers only acquired projects.
     ('research_and_development', 'flow', [
         'us-gaap:ResearchAndDevelopmentExpenseExcludingAcquiredInProcessCost', 'us-gaap:ResearchAndDevelopmentExpense',
         'us-gaap:ResearchAndDevelopmentExpenseSoftwareExcludingAcquiredInProcessCost',
@@ -66,7 +66,7 @@ FROM (
         'us-gaap:NetIncomeLoss', 'us-gaap:ProfitLoss', 'us-gaap:NetIncomeLossAvailableToCommonStockholdersBasic',
         'ifrs-full:ProfitLossAttributableToOwnersOfParent', 'ifrs-full:ProfitLoss'
     ]),
-    -- Partnerships state theirs a unit.
+    -- Partnerships state earnings per unit.
     ('eps_basic', 'per_share', [
         'us-gaap:EarningsPerShareBasic', 'us-gaap:EarningsPerShareBasicAndDiluted',
         'us-gaap:NetIncomeLossPerOutstandingLimitedPartnershipUnitBasicNetOfTax',
@@ -113,7 +113,7 @@ FROM (
         'ifrs-full:PurchaseOfPropertyPlantAndEquipmentClassifiedAsInvestingActivities',
         'ifrs-full:PurchaseOfPropertyPlantAndEquipmentIntangibleAssetsOtherThanGoodwillInvestmentPropertyAndOtherNoncurrentAssets'
     ]),
-    -- Beside the first, the second is of plant and equipment alone.
+    -- If a filing states both of the first two, the second covers only plant and equipment.
     ('depreciation_and_amortization', 'flow', [
         'us-gaap:DepreciationAmortizationAndAccretionNet', 'us-gaap:DepreciationDepletionAndAmortization',
         'us-gaap:DepreciationAndAmortization', 'ifrs-full:AdjustmentsForDepreciationAndAmortisationExpense',
@@ -134,7 +134,7 @@ FROM (
     ('assets', 'balance', ['us-gaap:Assets', 'ifrs-full:Assets']),
     ('current_assets', 'balance', ['us-gaap:AssetsCurrent', 'ifrs-full:CurrentAssets']),
     ('liabilities', 'balance', ['us-gaap:Liabilities', 'ifrs-full:Liabilities']),
-    -- Between liabilities and equity, and neither.
+    -- Temporary equity is neither a liability nor equity; balance sheets show it between the two.
     ('temporary_equity', 'balance', [
         'us-gaap:TemporaryEquityCarryingAmountIncludingPortionAttributableToNoncontrollingInterests',
         'us-gaap:RedeemableNoncontrollingInterestEquityCarryingAmount',
@@ -151,8 +151,8 @@ FROM (
         'us-gaap:PartnersCapitalIncludingPortionAttributableToNoncontrollingInterest', 'us-gaap:PartnersCapital',
         'us-gaap:MembersEquity', 'us-gaap:AssetsNet', 'ifrs-full:Equity'
     ]),
-    -- Some state their cash by the concept of the cash flow statement, which may hold restricted cash too; what is left is
-    -- a part of a bank's.
+    -- Some companies state cash by the concept of the cash flow statement, which may include restricted cash. The
+    -- concepts after it are only a part of a bank's cash.
     ('cash', 'balance', [
         'us-gaap:CashAndCashEquivalentsAtCarryingValue',
         'us-gaap:CashCashEquivalentsRestrictedCashAndRestrictedCashEquivalents', 'us-gaap:Cash',
@@ -172,7 +172,7 @@ FROM (
     ]),
     ('goodwill', 'balance', ['us-gaap:Goodwill', 'ifrs-full:Goodwill']),
     ('debt', 'balance', ['ifrs-full:Borrowings']),
-    -- Of the notes, at times rounded.
+    -- The notes state this figure, sometimes rounded.
     ('combined_debt', 'balance', ['us-gaap:DebtLongtermAndShorttermCombinedAmount']),
     ('long_term_debt', 'balance', [
         'us-gaap:LongTermDebtNoncurrent', 'us-gaap:LongTermDebtAndCapitalLeaseObligations', 'us-gaap:LongTermNotesPayable',
@@ -193,16 +193,16 @@ FROM (
     ('short_term_borrowings', 'balance', [
         'us-gaap:ShortTermBorrowings', 'us-gaap:CommercialPaper', 'ifrs-full:ShorttermBorrowings'
     ]),
-    -- The balance sheet's, and on a later day the cover's.
+    -- The last concept is from a report's cover, which states the shares on a later day than the balance sheet.
     ('shares', 'balance', [
         'us-gaap:CommonStockSharesOutstanding', 'us-gaap:SharesOutstanding', 'ifrs-full:NumberOfSharesOutstanding',
         'dei:EntityCommonStockSharesOutstanding'
     ])
 ) AS items (item, kind, concepts);
 
--- Concepts that state only a part of the item in filings that state another item too: what banks earn by contracts with
--- customers, and what the goods cost that insurers sell beside. Others are a part where they are less than that item in the
--- same period: a note's revenue of a landlord who earns rents, or of a bank.
+-- Concepts that are only a part of their item if the filing also states the item `beside`. Examples are a bank's
+-- revenue from contracts with customers, and the cost of goods that an insurer also sells. With if_less, the concept is
+-- only a part if it is less than that item in the same period, such as revenue from the notes of a landlord or a bank.
 CREATE MACRO line_item_parts() AS TABLE
 FROM (
     VALUES
@@ -217,9 +217,9 @@ FROM (
     ('us-gaap:Revenues', 'net_interest_income', true)
 ) AS parts (concept, beside, if_less);
 
--- What an item is made of where no filing states it, of several sums the first that can be made. A term that is not
--- needed counts where it is stated, once where two such terms are the same figure. Where no filing states the long-term
--- part of debt, us-gaap:LongTermDebt is the line of the balance sheet, without the current part.
+-- The sums that make an item if no filing states it; the first sum with all its needed terms counts. Other terms are
+-- added if they are stated; two such terms with the same figure are added once. If no filing states the long-term part
+-- of debt, us-gaap:LongTermDebt is the line of the balance sheet, without the current part.
 CREATE MACRO line_item_sums() AS TABLE
 FROM (
     VALUES

@@ -1,5 +1,5 @@
--- The (ticker, instant) pairs a caller asks about, numbered in their order; `company` as company.sql reads it. A pair after the as of is an error: what
--- is public then is not here, and the newest row that is here would be passed off as it.
+-- The (ticker, instant) pairs of a question, numbered in order. company: read as in company.sql. A pair after the as of
+-- is an error: the session lacks what became public in between, so an older row would be returned as the newest.
 --
 -- The pairs come from range(), whose number of rows is known when a query is planned: an unnested list counts as one
 -- row, and for one row an ASOF join is planned as a loop over all bars.

@@ -1,7 +1,7 @@
--- The length of a reporting period in months; both days belong to it.
+-- The length of a reporting period in months; the first and last day are inclusive.
 --
--- Fiscal calendars of 52 and 53 weeks have no months: their quarters have 12 to 14 weeks, or 16 and 17 where the others
--- have 12, and their halves, nine months and years are sums of those. A period of whole calendar months has as many.
+-- A period of whole calendar months has that many. Fiscal calendars of 52 and 53 weeks don't follow months. Their
+-- quarters have 12 to 14 weeks, or 16 to 17 if the other quarters have 12; longer periods are sums of those.
 CREATE MACRO period_months(period_start, period_end) AS
 CASE
     WHEN period_start + to_months(datediff('month', period_start, period_end + 1)::INTEGER) = period_end + 1

@@ -1,7 +1,7 @@
 -- reads: prices, own_bars, av_daily_bars, splits, polygon_splits
--- For each of the (ticker, instant) pairs the newest daily bar that was public then, if any, and split_index: what makes
--- closes of different instants comparable, by what was public at each. Null from the first day on that a price does not
--- go on over, as far as splits on record say: an unrecorded split is a gap and not a return.
+-- For each (ticker, instant) pair, the newest daily bar that was public then, if any. split_index makes closes of
+-- different instants comparable, by the splits that were public at each. It is null from the first night that the price
+-- series does not continue over, so that an unrecorded split is a gap rather than a return.
 CREATE MACRO prices_at(pairs) AS TABLE
 WITH
     events AS MATERIALIZED (FROM asof_pairs(pairs)),
@@ -33,7 +33,7 @@ WITH
         FROM bars
         WHERE before IS NOT NULL
     ),
-    -- Whether a price goes on can be in doubt over large moves and over splits alone.
+    -- Only a large move or a split can break a price series.
     doubtful AS (
         FROM nights
         WHERE NOT goes_on(move, 0, traded)

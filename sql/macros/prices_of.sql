@@ -1,6 +1,6 @@
 -- reads: prices, own_bars, av_daily_bars
--- Daily bars about one company, or about the ETF of that symbol, of every source: `source` names the dataset. Own and
--- Alpha Vantage's bars name no company: entity_kind and entity_id are null, and their ticker stands for it.
+-- Daily bars of one company, or of the ETF with that symbol, from every source. `source` names the dataset. Bars of
+-- own_bars and av_daily_bars name no company: their entity_kind and entity_id are null, and they are matched by ticker.
 CREATE MACRO prices_of(wanted) AS TABLE
 FROM prices
 SELECT *, 'prices' AS source
@@ -17,8 +17,8 @@ FROM (
 )
 WHERE is_about(wanted, NULL, [ticker], available_at) OR list_contains(company_funds(wanted), ticker);
 
--- Its daily bars, one a day, of the most preferred source that has one: of several ETFs of that symbol any, of several
--- companies that bore the ticker the last one. One series never joins two.
+-- One daily bar per day, from the most preferred source that has one. Of several ETFs with the symbol any is used; of
+-- several companies that had the ticker, the last. A series never mixes two of them.
 CREATE MACRO bars_of(wanted) AS TABLE
 SELECT
     * EXCLUDE (last_company) REPLACE (

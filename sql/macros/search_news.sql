@@ -1,6 +1,6 @@
 -- reads: news
--- The articles about one company, or about all when the ticker is null, that match a query, with their scores by BM25.
--- Each is read. Of the best `most` a process with an index of words says the same (sql/indexed/news.sql).
+-- The articles about one company, or all articles if the ticker is null, that match a query, with their BM25 scores.
+-- Every text is read. A process with an index of words returns the same best `most` articles (sql/indexed/news.sql).
 CREATE MACRO search_news(query, wanted, most) AS TABLE
 WITH
     corpus AS (

@@ -1,8 +1,8 @@
 -- reads: embeddings, text_vectors
--- Nearest stored embeddings by cosine, over rows the session has: cut first, then ranked.
+-- Nearest stored embeddings by cosine similarity. Rows after the cut-off are removed first, then the rest is ranked.
 
--- The vector asked about: the one given, or the newest one of a seed of any kind, the graph's or by a model. An unknown
--- seed is an error, the same whether the text comes to exist later or never does.
+-- The vector to search for: `embedding`, or the newest vector of the seed, from the graph or a model. An unknown seed
+-- is an error, which is the same whether the text appears later or never.
 CREATE MACRO search_vector(embedding, seed, model_wanted) AS
     coalesce(
         embedding::FLOAT[],
@@ -13,7 +13,7 @@ CREATE MACRO search_vector(embedding, seed, model_wanted) AS
         error('seed_id: no text of that id has an embedding as of this instant')::FLOAT[]
     );
 
--- Every stored vector of a kind: the graph's, or those by a model.
+-- Every stored vector of a kind, from the graph or from a model.
 CREATE MACRO stored_vectors(kind_wanted, model_wanted) AS TABLE
 SELECT id, ticker, available_at, evidence, content_hash, vector
 FROM lake.embeddings
@@ -23,15 +23,15 @@ SELECT id, ticker, available_at, evidence, content_hash, vector
 FROM lake.text_vectors
 WHERE kind = kind_wanted AND model = model_wanted;
 
--- Cosine similarity; null between vectors of different lengths, which come from different models.
+-- Cosine similarity; null for vectors of different lengths, which come from different models.
 CREATE MACRO search_similarity(one, other) AS
     CASE WHEN len(one) = len(other) THEN round(list_cosine_similarity(one, other)::DOUBLE, 6) END;
 
--- The least score that counts: of the graph's vectors 0.70, where none reaches 0.80; of a model's 0.20, which 1 in 20
--- pairs of unlike headlines reaches.
+-- The lowest score that counts: 0.70 for the graph's vectors if none reaches 0.80, and 0.20 for a model's vectors,
+-- which 1 in 20 pairs of unrelated headlines reaches.
 CREATE MACRO search_floor(model_wanted) AS CASE WHEN model_wanted::VARCHAR IS NULL THEN 0.7 ELSE 0.2 END;
 
--- Whether a score counts, given the best one. A vector of zeros has no direction: its score is no number.
+-- Whether a score counts, which depends on the best score. A vector of zeros has no direction, so its score is NaN.
 CREATE MACRO search_near(score, best, model_wanted) AS
     CASE
         WHEN best IS NULL THEN error('embedding: no stored vector has as many numbers')::BOOLEAN
@@ -39,8 +39,9 @@ CREATE MACRO search_near(score, best, model_wanted) AS
         ELSE score >= CASE WHEN model_wanted::VARCHAR IS NULL AND best >= 0.8 THEN 0.8 ELSE search_floor(model_wanted) END
     END;
 
--- Of scored revisions the newest of each text that has a score that may count. Most have none: looking for the newest
--- of these would take longer than scoring them. Where nothing has a score at all, all are kept, to be told of.
+-- The newest scored revision of each text that has a revision with a score that may count. The other texts are left out
+-- first, because finding their newest revision would take longer than scoring them. If nothing has a score, all are
+-- kept, so that `search_near` can report it.
 CREATE MACRO newest_scores(scores, model_wanted) AS TABLE
 FROM query_table(scores)
 WHERE id IN (SELECT id FROM query_table(scores) WHERE vector_score >= search_floor(model_wanted))

@@ -1,8 +1,8 @@
 -- reads: splits, polygon_splits
--- The splits of companies, as company.sql reads them, or of tickers, each once: the graph's statement before Polygon's, and
--- one ratio told for two days within a week is one split. Public when the first of its statements was, whose evidence and
--- source are given. ratio: shares after for one before; it and both numbers of shares are null where two statements of
--- one day differ.
+-- The splits of these companies or tickers, each once. companies: read as in company.sql. The graph's statement comes
+-- before Polygon's; one ratio stated for two days within a week is one split. A split is public from its first
+-- statement on, and has that statement's evidence and source. ratio: shares after the split for one share before. The
+-- ratio and both numbers of shares are null if two statements of one day differ.
 CREATE MACRO splits_of(companies) AS TABLE
 WITH
     parts AS MATERIALIZED (

@@ -1,18 +1,18 @@
--- summary: What an analyst had of one company at the as of: figures, surprises, consensus, prices, news, filings, call, macro.
+-- summary: What an analyst knew of one company at the as of: figures, surprises, consensus, prices, news, filings, call, macro.
 -- agent: helper
 -- reads: xbrl_facts, sec_facts, av_earnings, av_estimates, prices, own_bars, av_daily_bars, splits, polygon_splits, news, benzinga_news, reports, sec_filings, transcripts, call_transcripts, macro_observations
 -- ids: section, name
 -- hindsight: evidence_ids
 -- param ticker ticker required | Ticker of the company.
 -- param concepts texts = ["us-gaap:Revenues","us-gaap:RevenueFromContractWithCustomerExcludingAssessedTax","us-gaap:NetIncomeLoss","us-gaap:EarningsPerShareDiluted","us-gaap:GrossProfit","us-gaap:OperatingIncomeLoss"] | Qualified names of the reported values to take.
--- param quarters int = 8 | How many newest periods of each value and length, and how many surprises.
--- param bars int = 60 | How many newest daily bars.
--- param news_days int = 30 | How many days back articles are counted, each once, when it first was public.
--- param filing_days int = 120 | How many days back filings are listed.
+-- param quarters int = 8 | Number of newest periods per value and period length, and of newest surprises.
+-- param bars int = 60 | Number of newest daily bars.
+-- param news_days int = 30 | Number of days back in which articles are counted; an article counts once, on the day it first became public.
+-- param filing_days int = 120 | Number of days back in which filings are listed.
 -- column section | facts, surprises, consensus, prices, returns, news, filings, call or macro.
--- column name | What the value is, unique in its section.
--- column value [unit] | The value, null where it is a text.
--- column text | The value as filed, or what it is.
+-- column name | Name of the value, unique in its section.
+-- column value [unit] | The value; null if it is a text.
+-- column text | The value as filed, or details such as the form type and items of a filing.
 -- column unit | Unit of the value.
 -- column form_type | EDGAR form type of the filing that states a reported value.
 -- column stated_in | Its accession number.

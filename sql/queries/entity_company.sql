@@ -1,4 +1,4 @@
--- summary: Reference data of a company, as the lake first observed it; nothing dates it earlier.
+-- summary: Reference data of a company, dated by when the lake first observed it; nothing proves an earlier date.
 -- agent: entity
 -- reads: companies
 -- ids: cik
@@ -11,15 +11,15 @@
 -- column sector | Sector as the graph names it.
 -- column industry | Industry as the graph names it.
 -- column industry_normalized | Industry id in the graph's classification.
--- column sector_etf | ETF that stands for the sector.
--- column industry_etf | ETF that stands for the industry.
--- column mkt_cap [unit] | Market capitalisation at the upstream's load.
--- column shares_out [shares] | Shares outstanding at the upstream's load.
--- column employees [employees] | Employees at the upstream's load.
+-- column sector_etf | ETF of the sector.
+-- column industry_etf | ETF of the industry.
+-- column mkt_cap [unit] | Market capitalisation when the graph loaded it.
+-- column shares_out [shares] | Shares outstanding when the graph loaded them.
+-- column employees [employees] | Employees when the graph loaded them.
 -- column fiscal_year_end_month [month] | Month the fiscal year ends in.
 -- column fiscal_year_end_day [day] | Day of that month.
 -- column unit | Unit of the market capitalisation.
--- column evidence | What the row is taken from.
+-- column evidence | Source record of the row.
 SELECT
     available_at,
     available_at_source,

@@ -12,8 +12,8 @@
 -- column volume [shares] | Traded shares.
 -- column unit | Unit of the prices.
 -- column entity_id | CIK, or the industry's, sector's or index's id.
--- column source | Dataset the bar is of: prices, before own_bars, before av_daily_bars.
--- column evidence | What the row is taken from.
+-- column source | Dataset of the bar, in order of preference: prices, own_bars, av_daily_bars.
+-- column evidence | Source record of the row.
 SELECT
     available_at,
     available_at_source,

@@ -4,15 +4,15 @@
 -- ids: horizon, fiscal_date_ending
 -- hindsight: evidence
 -- param ticker ticker required | Ticker of the company.
--- param limit int = 8 | How many periods at most.
--- column horizon | fiscal quarter, fiscal year or a past one.
--- column fiscal_date_ending | Month end that names the period.
+-- param limit int = 8 | Maximum number of periods.
+-- column horizon | Fiscal quarter or fiscal year, possibly a past one.
+-- column fiscal_date_ending | Month end that identifies the period.
 -- column eps_estimate_average [eps_unit] | Mean estimate of earnings per share.
--- column eps_estimate_analyst_count [analysts] | How many estimate it.
+-- column eps_estimate_analyst_count [analysts] | Number of analysts who estimate it.
 -- column revenue_estimate_average [revenue_unit] | Mean estimate of revenue.
 -- column eps_unit | Unit of the estimate of earnings.
 -- column revenue_unit | Unit of the estimate of revenue.
--- column evidence | What the row is taken from.
+-- column evidence | Source record of the row.
 SELECT
     available_at,
     available_at_source,

@@ -1,8 +1,8 @@
--- summary: Every filing EDGAR lists of a company, newest first, under whatever name it bore.
+-- summary: Every filing of a company that EDGAR lists, under any of its names, newest first.
 -- agent: sec
 -- reads: sec_filings
 -- ids: cik, accession_no
--- param ticker ticker required | Ticker of the company, of that time or of today; it is resolved to a CIK first.
+-- param ticker ticker required | Past or present ticker of the company; it is first resolved to a CIK.
 -- param start_date day optional | First filing day.
 -- column accession_no | Accession number.
 -- column cik | Central Index Key, 10 digits, zero-padded.
@@ -11,7 +11,7 @@
 -- column filing_date | EDGAR's filing date.
 -- column items | Items of an 8-K.
 -- column url | Address of the primary document, or of the filing's folder.
--- column evidence | What the row is taken from.
+-- column evidence | Source record of the row.
 SELECT available_at, available_at_source, accession_no, cik, form_type, accepted_at, filing_date, items, url, evidence
 FROM sec_filings
 WHERE

@@ -4,15 +4,15 @@
 -- ids: firm, graded_at
 -- hindsight: evidence
 -- param ticker ticker required | Ticker of the company.
--- param limit int = 10 | How many grades at most.
--- column firm | The firm that rates.
--- column graded_at | The rating's instant as stated.
--- column to_grade | The new rating, in the firm's words.
--- column from_grade | The rating before.
--- column action | What the rating did.
--- column current_price_target [unit] | The price target.
+-- param limit int = 10 | Maximum number of grades.
+-- column firm | Firm that issued the rating.
+-- column graded_at | Instant of the rating, as stated.
+-- column to_grade | New rating, in the firm's words.
+-- column from_grade | Previous rating.
+-- column action | What happened to the rating, in the source's words.
+-- column current_price_target [unit] | Price target.
 -- column unit | Unit of the price target.
--- column evidence | What the row is taken from.
+-- column evidence | Source record of the row.
 SELECT
     available_at,
     available_at_source,

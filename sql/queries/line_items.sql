@@ -1,23 +1,23 @@
--- summary: The line items of a company, each period as its newest periodic report states it, newest period first.
+-- summary: The line items of a company for every period, as stated by the newest periodic report, newest period first.
 -- agent: helper
 -- reads: xbrl_facts, sec_facts
 -- ids: item, period_start, period_end
 -- hindsight: evidence_ids
 -- param ticker ticker required | Ticker of the company.
--- param items items optional | Line items, such as revenue,net_income,assets; default: all there are.
--- param since day optional | First day a period may end on; default: all there are.
+-- param items items optional | Line items, such as revenue,net_income,assets; default: all.
+-- param since day optional | First day a period may end on; default: all.
 -- column item | Name of the line item.
--- column value [unit] | Its value. What is paid, such as capital_expenditure, is above zero.
+-- column value [unit] | Its value. Payments, such as capital_expenditure, are positive.
 -- column unit | Unit of the value, such as iso4217:USD, iso4217:USDshares (a share) or shares.
 -- column period_start | First day of the period; null for a balance.
 -- column period_end | Last day of the period, or the day of a balance, inclusive.
--- column months [months] | Length of the period; 3 stands for a fiscal quarter, also of 12 to 17 weeks; 6, 9 and 12 likewise; null for a balance.
--- column method | stated, or summed: made of other line items of the period, where no filing states it.
--- column concept | Qualified name of the concept that states it; of a sum those of its parts, joined by \|.
--- column form_type | EDGAR form type of the filing that states it; of a sum those of its parts, joined by \|.
+-- column months [months] | Length of the period; 3 means a fiscal quarter, also one of 12 to 17 weeks; 6, 9 and 12 likewise; null for a balance.
+-- column method | stated; or summed from other line items of the period, if no filing states it.
+-- column concept | Qualified name of the concept that states it; for a sum, those of its parts, joined by \|.
+-- column form_type | EDGAR form type of the filing that states it; for a sum, those of its parts, joined by \|.
 -- column accession_no | Accession number of that filing, likewise.
--- column source | Dataset the fact is of, likewise.
--- column evidence_ids | Evidence of every fact the value is made from.
+-- column source | Dataset of the fact, likewise.
+-- column evidence_ids | Evidence of every fact the value is computed from.
 WITH
     item_statements AS MATERIALIZED (FROM item_facts([$company])),
     item_epochs AS (SELECT company, max(available_at) AS known_at FROM item_statements GROUP BY company)

@@ -1,14 +1,14 @@
--- summary: US Treasury yields by maturity on the newest day, or on one day, that all of the curve was public for.
+-- summary: US Treasury yields by maturity, on one day or on the newest day that has at least two.
 -- agent: macro
 -- reads: macro_observations
 -- ids: series_id, observation_date
--- param day day optional | Day of the yields; without it, the newest day with two maturities or more.
+-- param day day optional | Day of the yields; default: the newest day with at least two maturities.
 -- column observation_date | Day of the yields.
--- column series_id | Series of the constant maturity, DGS and the years, or the months and MO.
+-- column series_id | Series of the constant maturity: DGS and the years, or DGS, the months and MO.
 -- column years [years] | Maturity in years.
 -- column yield [unit] | Yield.
 -- column unit | Unit of the yield.
--- column evidence | What the row is taken from.
+-- column evidence | Source record of the row.
 WITH
     yields AS (
         SELECT

@@ -1,16 +1,16 @@
--- summary: The newest public value of each macroeconomic series, and the value of the period before it as it stands now.
+-- summary: The newest public value of each macroeconomic series, and the newest value of the period before.
 -- agent: macro
 -- reads: macro_observations, macro_panels
 -- ids: dataset, series_id, observation_date
--- param series texts required | Ids of series, such as GDP; of FRED as in macro_observations, of FRED-MD as in macro_panels.
--- column dataset | macro_observations or macro_panels: a series can be in both, as others count it.
+-- param series texts required | Ids of series, such as GDP, as in macro_observations (FRED) or macro_panels (FRED-MD).
+-- column dataset | macro_observations or macro_panels; a series can be in both, measured differently.
 -- column series_id | Id of the series.
 -- column observation_date | First day of the newest period that has a value.
 -- column value [the series' own] | Its value.
 -- column vintage | Day, or month of the file, on which this value was published.
 -- column previous_date | First day of the period before it.
--- column previous_value [the series' own] | Value of that period, revised up to the as of.
--- column evidence | What the row is taken from.
+-- column previous_value [the series' own] | Value of that period, with revisions up to the as of.
+-- column evidence | Source record of the row.
 WITH
     told AS (
         SELECT

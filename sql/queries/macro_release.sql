@@ -1,17 +1,17 @@
--- summary: What was released of macroeconomic series on a New York day: new periods, and revisions of earlier ones.
+-- summary: Releases of macroeconomic series on a New York day: new periods, and revisions of earlier ones.
 -- agent: macro
 -- reads: macro_observations
 -- ids: series_id, observation_date, vintage_date
 -- param day day required | The New York day of the release.
--- param series texts optional | Ids of series; without them, every series.
--- param limit int = 100 | How many rows at most, the newest periods first.
+-- param series texts optional | Ids of series; default: every series.
+-- param limit int = 100 | Maximum number of rows, the newest periods first.
 -- column series_id | Id of the series.
 -- column observation_date | First day of the period observed.
--- column value [the series' own] | The value released; null if it was withdrawn.
--- column previous_value [the series' own] | What was public of the period before; null where nothing was.
+-- column value [the series' own] | The released value; null if it was withdrawn.
+-- column previous_value [the series' own] | The period's value before this release; null if there was none.
 -- column is_first | Whether it is the period's first value.
 -- column vintage_date | Day on which this value was published.
--- column evidence | What the row is taken from.
+-- column evidence | Source record of the row.
 WITH
     told AS (
         SELECT

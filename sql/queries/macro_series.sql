@@ -3,11 +3,11 @@
 -- reads: macro_observations, macro_panels
 -- ids: dataset, observation_date
 -- param series text required | Id of the series, such as GDP.
--- param limit int = 120 | How many of the newest periods at most.
--- column dataset | macro_observations, or macro_panels where the first has no such series.
+-- param limit int = 120 | Maximum number of periods, the newest ones.
+-- column dataset | macro_observations, or macro_panels if the former does not have the series.
 -- column observation_date | First day of the period observed.
 -- column value [the series' own] | Its value in the newest vintage that was public.
--- column evidence | What the row is taken from.
+-- column evidence | Source record of the row.
 WITH
     told AS (
         SELECT available_at, available_at_source, 'macro_observations' AS dataset, observation_date, value, evidence

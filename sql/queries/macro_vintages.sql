@@ -7,8 +7,8 @@
 -- column dataset | macro_observations or macro_panels.
 -- column vintage | Day, or month of the file, on which the value was published.
 -- column value [the series' own] | The value; null if this vintage withdrew it.
--- column change [the series' own] | How it differs from the vintage before.
--- column evidence | What the row is taken from.
+-- column change [the series' own] | Difference from the previous vintage.
+-- column evidence | Source record of the row.
 WITH
     told AS (
         SELECT

@@ -1,17 +1,17 @@
--- summary: What a company was called by every statement that was public, newest first.
+-- summary: Names and tickers of a company in every public statement, newest first.
 -- agent: entity
 -- reads: names
 -- ids: cik, kind, statement
--- param ticker ticker required | Ticker of the company, of that time or of today; it is resolved to a CIK first.
+-- param ticker ticker required | Past or present ticker of the company; it is first resolved to a CIK.
 -- column cik | Central Index Key, 10 digits, zero-padded.
 -- column kind | company_name or ticker.
 -- column name | The first of the names.
--- column all_names | Every name of that kind the statement gives.
--- column since | Day the name was first borne on, where the statement says so.
--- column source | Where it is stated.
--- column accession_no | Filing that states it, where it was one.
--- column statement | Statement that gives the names, as its source calls it.
--- column evidence | What the row is taken from.
+-- column all_names | Every name of that kind in the statement.
+-- column since | First day of the name, if the statement says so.
+-- column source | Source of the statement.
+-- column accession_no | Filing that states it, if it was a filing.
+-- column statement | Id of the statement in its source.
+-- column evidence | Source record of the row.
 SELECT available_at, available_at_source, cik, kind, name, all_names, since, source, accession_no, statement, evidence
 FROM names_revisions
 WHERE list_contains(company_ciks($company), cik)

@@ -1,16 +1,16 @@
--- summary: Articles about a company, or about any, that appeared from a start on, newest first.
+-- summary: Articles about one company or all companies, published since a start, newest first.
 -- agent: news
 -- reads: news, benzinga_news
 -- ids: id
--- param ticker ticker optional | Ticker of the company; without it, every company.
+-- param ticker ticker optional | Ticker of the company; default: every company.
 -- param start_date moment required | First instant, or first New York day.
 -- column id | Article id.
 -- column title | Headline.
 -- column teaser | Short text under the headline.
 -- column channels | Editorial channels.
 -- column created | When the article first appeared.
--- column source | Dataset of the article: news, or benzinga_news where the former does not have it.
--- column evidence | What the row is taken from.
+-- column source | Dataset of the article: news, or benzinga_news if the former does not have it.
+-- column evidence | Source record of the row.
 SELECT available_at, available_at_source, id, title, teaser, channels, created, source, evidence
 FROM articles_of($company)
 WHERE created >= $start_date::TIMESTAMPTZ

@@ -3,15 +3,15 @@
 -- reads: news
 -- searches: news
 -- ids: id
--- param ticker ticker optional | Ticker of the company; without it, every company.
+-- param ticker ticker optional | Ticker of the company; default: every company.
 -- param query text required | Words (any may match), "quoted phrases", AND to require both sides.
--- param limit int = 20 | How many rows at most.
+-- param limit int = 20 | Maximum number of rows.
 -- column id | Article id.
 -- column title | Headline.
 -- column teaser | Short text under the headline.
 -- column created | When the article first appeared.
--- column evidence | What the row is taken from.
--- column ft_score [score] | BM25 score within the articles searched; compare it only inside one answer.
+-- column evidence | Source record of the row.
+-- column ft_score [score] | BM25 score within the articles searched; compare it only within one answer.
 SELECT unnest(doc), score AS ft_score
 FROM search_news($query, $company, $limit)
 ORDER BY score DESC, doc.available_at DESC, doc.id

@@ -1,24 +1,24 @@
--- summary: For each ticker and instant one row: price, reported values and news count that were public at that instant.
+-- summary: One row per ticker and instant: the price, reported values and news count public at that instant.
 -- agent: helper
 -- reads: prices, own_bars, av_daily_bars, xbrl_facts, sec_facts, news, benzinga_news, splits, polygon_splits
 -- ids: ticker, at
 -- hindsight: evidence_ids
--- param pairs pairs required | JSON array of {"ticker": …, "at": instant}; no instant after the as of.
+-- param pairs pairs required | JSON array of {"ticker": …, "at": instant}; instants must not be after the as of.
 -- param concepts texts = [] | Qualified names of reported values, such as us-gaap:Revenues.
--- param months int = 3 | Length in months of the periods of durations; 3 stands for a fiscal quarter, also of 12 to 17 weeks; 6, 9 and 12 likewise. Instants are always taken.
--- param forms forms = "periodic_first" | Whose figures count: periodic_first (other forms where no periodic report states the period), periodic (10-K, 10-Q, 20-F, 40-F and their kin alone) or any (the newest, whatever its form).
--- param news_days int = 30 | How many days before each instant articles are counted, each once, when it first was public.
+-- param months int = 3 | Length of periods in months; 3 means a fiscal quarter, also one of 12 to 17 weeks; 6, 9 and 12 likewise. Facts of one day are always included.
+-- param forms forms = "periodic_first" | Forms whose figures count: periodic_first (other forms only if no periodic report states the period), periodic (only 10-K, 10-Q, 20-F, 40-F and their variants) or any (the newest figure of any form).
+-- param news_days int = 30 | Number of days before each instant in which articles are counted; an article counts once, on the day it first became public.
 -- column ticker | Ticker of the pair.
 -- column at | Instant of the pair.
 -- column price_date | Trading day of the newest bar.
--- column split_index [ratio] | Shares that one share of before the first split on record had become by that day, as was public at the instant; closes compare between instants as close × split_index. Null where a split is uncertain, and from the first night on over which the price moved as a split moves it with neither a split on record nor the volume to say why, or did not follow the one on record.
+-- column split_index [ratio] | Number of shares that one share from before the first recorded split had become by that day, by the splits public at the instant. Compare closes of different instants as close × split_index. Null if a split is uncertain. Also null from the first night over which the price moved as much as in a split that neither a recorded split nor the volume explains, or did not follow the recorded split.
 -- column close [unit] | Its last price, as traded.
 -- column facts | JSON object: qualified name to value, of the newest period; unknown concepts are absent.
--- column news_count [articles] | Articles about the ticker that became public in those days.
+-- column news_count [articles] | Number of articles about the ticker that became public in those days.
 -- column unit | Unit of the close.
 -- column fact_units | JSON object: qualified name to the unit of its value.
 -- column fact_filings | JSON object: qualified name to the form type and accession number of the filing that states its value, and the first and last day of its period.
--- column price_source | Dataset the bar is of: prices, before own_bars, before av_daily_bars.
+-- column price_source | Dataset of the bar, in order of preference: prices, own_bars, av_daily_bars.
 -- column evidence_ids | Evidence of the bar, of each split behind split_index and of each reported value.
 WITH
     events AS MATERIALIZED (FROM asof_pairs($pairs)),

@@ -1,21 +1,21 @@
--- summary: Quarters, years and trailing twelve months of a company's line items, newest first, with what each is made of.
+-- summary: Quarters, years and trailing twelve months of a company's line items, newest first, with the inputs of each.
 -- agent: helper
 -- reads: xbrl_facts, sec_facts
 -- ids: item, span, period_end
 -- hindsight: evidence_ids
 -- param ticker ticker required | Ticker of the company.
--- param items items optional | Line items, such as revenue,operating_cash_flow; default: all there are.
--- param spans spans = ["quarter"] | Which of quarter, year, ttm (trailing twelve months) and balance.
--- param since day optional | First day a period may end on; default: all there are.
+-- param items items optional | Line items, such as revenue,operating_cash_flow; default: all.
+-- param spans spans = ["quarter"] | Any of quarter, year, ttm (trailing twelve months) and balance.
+-- param since day optional | First day a period may end on; default: all.
 -- column item | Name of the line item.
 -- column span | quarter, year, ttm or balance.
--- column value [unit] | Its value. What is paid, such as capital_expenditure, is above zero.
+-- column value [unit] | Its value. Payments, such as capital_expenditure, are positive.
 -- column unit | Unit of the value, such as iso4217:USD, iso4217:USDshares (a share) or shares.
 -- column period_start | First day of the period; null for a balance.
 -- column period_end | Last day of the period, or the day of a balance, inclusive.
--- column method | stated; summed (of other line items of the period); difference (a longer part of the year less a shorter one); four quarters; or year and part of the next (a year, and a part of the next one less that part of its own).
--- column made_of | Every fact it is made from: concept, period, form type and accession number, joined by \|.
--- column evidence_ids | Evidence of each of them.
+-- column method | stated; summed (from other line items of the period); difference (a longer part of the year less a shorter one); four quarters; or year and part of the next (a year, plus the first part of the next, less the same part of that year).
+-- column made_of | Every fact it is computed from: concept, period, form type and accession number, joined by \|.
+-- column evidence_ids | Evidence of each of these facts.
 WITH
     item_statements AS MATERIALIZED (FROM item_facts([$company])),
     item_epochs AS (SELECT company, max(available_at) AS known_at FROM item_statements GROUP BY company),

@@ -1,18 +1,18 @@
--- summary: A desk's newest public quotes of a kind: every point of the newest day of each instrument.
+-- summary: The newest public quotes of a trading desk of one kind: every point of each instrument's newest day.
 -- agent: macro
 -- reads: market_quotes
 -- ids: instrument, quoted_on, tenor, point, measure
 -- param kind text required | curve, fx, future, vol, spread, commodity or index.
--- param instruments texts optional | Names of instruments; without them, every one of the kind.
--- param day day optional | Business day of the quotes; without it, the newest of each instrument.
--- column instrument | What it is called.
+-- param instruments texts optional | Names of instruments; default: every one of the kind.
+-- param day day optional | Business day of the quotes; default: each instrument's newest.
+-- column instrument | Name of the instrument.
 -- column quoted_on | Business day of the quote.
--- column tenor | How far ahead.
--- column point | Strike or delta; outright where there is none.
--- column measure | What the number is.
+-- column tenor | Maturity, such as 10Y; otherwise spot.
+-- column point | Strike or delta; otherwise outright.
+-- column measure | Kind of the number, such as par_rate or mid.
 -- column value [unit] | The number.
--- column unit | Its unit, as the file said.
--- column evidence | What the row is taken from.
+-- column unit | Its unit, as the file states it.
+-- column evidence | Source record of the row.
 SELECT available_at, available_at_source, instrument, quoted_on, tenor, point, measure, value, unit, evidence
 FROM market_quotes
 WHERE

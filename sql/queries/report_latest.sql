@@ -3,14 +3,14 @@
 -- reads: reports, sec_filings
 -- ids: accessionNo
 -- param ticker ticker required | Ticker of the company.
--- param limit int = 5 | How many rows at most.
+-- param limit int = 5 | Maximum number of rows.
 -- column accessionNo | EDGAR accession number.
 -- column formType | EDGAR form type.
 -- column items | Items of an 8-K.
 -- column created | EDGAR acceptance.
 -- column cik | Central Index Key of the filing company, 10 digits, zero-padded.
--- column source | Dataset the filing is of: reports, or sec_filings where the former does not have it.
--- column evidence | What the row is taken from.
+-- column source | Dataset of the filing: reports, or sec_filings if the former does not have it.
+-- column evidence | Source record of the row.
 SELECT
     available_at,
     available_at_source,

@@ -1,4 +1,4 @@
--- summary: Filings of a company accepted from a start on, newest first.
+-- summary: Filings of a company accepted since a start, newest first.
 -- agent: report
 -- reads: reports, sec_filings
 -- ids: accessionNo
@@ -9,8 +9,8 @@
 -- column items | Items of an 8-K.
 -- column created | EDGAR acceptance.
 -- column cik | Central Index Key of the filing company, 10 digits, zero-padded.
--- column source | Dataset the filing is of: reports, or sec_filings where the former does not have it.
--- column evidence | What the row is taken from.
+-- column source | Dataset of the filing: reports, or sec_filings if the former does not have it.
+-- column evidence | Source record of the row.
 SELECT
     available_at,
     available_at_source,

@@ -2,16 +2,16 @@
 -- agent: report
 -- reads: exhibits, reports
 -- ids: accessionNo, exhibit_number
--- param ticker ticker optional | Ticker of the company; without it, every company.
+-- param ticker ticker optional | Ticker of the company; default: every company.
 -- param query text required | Words (any may match), "quoted phrases", AND to require both sides.
--- param limit int = 20 | How many rows at most.
+-- param limit int = 20 | Maximum number of rows.
 -- column accessionNo | EDGAR accession number.
 -- column formType | EDGAR form type.
 -- column exhibit_number | Exhibit number as filed.
 -- column content_preview | The first 500 characters.
 -- column cik | Central Index Key of the filing company, 10 digits, zero-padded.
--- column evidence | What the row is taken from.
--- column ft_score [score] | BM25 score within the texts searched; compare it only inside one answer.
+-- column evidence | Source record of the row.
+-- column ft_score [score] | BM25 score within the texts searched; compare it only within one answer.
 WITH
     filings AS (
         SELECT accession_no

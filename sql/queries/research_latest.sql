@@ -1,15 +1,15 @@
--- summary: The newest research notes received, of any publisher or of one; their text, cut where it is long.
+-- summary: The newest research notes received, of one publisher or all, with the beginning of their text.
 -- agent: macro
 -- reads: research_notes
 -- ids: note
--- param publisher text optional | Folder the notes were dropped in.
--- param characters int = 1000 | How much of each text.
--- param limit int = 10 | How many notes at most.
+-- param publisher text optional | Folder into which the notes were dropped.
+-- param characters int = 1000 | Maximum number of characters of each text.
+-- param limit int = 10 | Maximum number of notes.
 -- column note | Name of the note.
--- column publisher | Folder it was dropped in.
+-- column publisher | Folder into which it was dropped.
 -- column title | Its title.
--- column text | The beginning of its text.
--- column evidence | What the row is taken from.
+-- column text | Beginning of its text.
+-- column evidence | Source record of the row.
 SELECT available_at, available_at_source, note, publisher, title, left(text, $characters) AS text, evidence
 FROM research_notes
 WHERE $publisher::VARCHAR IS NULL OR publisher = $publisher

@@ -3,13 +3,13 @@
 -- reads: research_notes
 -- ids: note
 -- param query text required | Words (any may match), "quoted phrases", AND to require both sides.
--- param limit int = 10 | How many notes at most.
+-- param limit int = 10 | Maximum number of notes.
 -- column note | Name of the note.
--- column publisher | Folder it was dropped in.
+-- column publisher | Folder into which it was dropped.
 -- column title | Its title.
--- column text | The beginning of its text.
--- column evidence | What the row is taken from.
--- column ft_score [score] | BM25 score within the notes; compare it only inside one answer.
+-- column text | Beginning of its text.
+-- column evidence | Source record of the row.
+-- column ft_score [score] | BM25 score within the notes; compare it only within one answer.
 WITH
     corpus AS (
         SELECT

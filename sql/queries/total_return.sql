@@ -1,20 +1,20 @@
--- summary: Total return of a symbol, bar by bar, by the splits and dividends that were public at the as of, oldest first.
+-- summary: Total return of a symbol for each bar, from the splits and dividends public at the as of, oldest first.
 -- agent: entity
 -- reads: prices, own_bars, av_daily_bars, splits, polygon_splits, dividends, polygon_dividends
 -- ids: entity_id, date
 -- hindsight: evidence_ids
 -- param ticker ticker required | Ticker of a company, or of an industry, sector or index ETF.
--- param start_date day optional | First trading day; default: all there are.
+-- param start_date day optional | First trading day; default: all.
 -- param end_date day optional | Last trading day; default: the newest.
 -- column date | Trading day of the bar.
--- column close [unit] | Last price, divided by the shares that one share of the day has become; null where bars_adjusted says unproven.
--- column dividend [unit] | Cash a share, likewise, of the dividends that went ex since the bar before.
--- column unit | Unit of both.
--- column total_return [ratio] | What one dollar at the bar before has become, dividends included: 1 for no change; null on the first day.
--- column total_return_index [ratio] | What one dollar at the first day has become; null from the first unproven bar, or dividend in another currency, on.
+-- column close [unit] | Last price, divided by the number of shares that one share of the day has become; null where the basis in bars_adjusted is unproven.
+-- column dividend [unit] | Cash per share of the dividends that went ex since the previous bar, divided likewise.
+-- column unit | Unit of close and dividend.
+-- column total_return [ratio] | What one dollar at the previous bar has become, including dividends: 1 for no change; null on the first day.
+-- column total_return_index [ratio] | What one dollar on the first day has become; null after the first unproven bar or dividend in another currency.
 -- column entity_id | CIK, or the industry's, sector's or index's id.
--- column source | Dataset the bar is of: prices, before own_bars, before av_daily_bars.
--- column evidence_ids | Evidence of the bar, of the one before, of each split and of the dividends between the two.
+-- column source | Dataset of the bar, in order of preference: prices, own_bars, av_daily_bars.
+-- column evidence_ids | Evidence of the bar, the previous bar, each split, and the dividends between the two bars.
 WITH
     acts AS MATERIALIZED (FROM splits_of([$company])),
     bars AS MATERIALIZED (
@@ -28,7 +28,7 @@ WITH
         WHERE date >= coalesce($start_date::DATE, date) AND date <= coalesce($end_date::DATE, date)
         WINDOW days AS (ORDER BY date)
     ),
-    -- An amount is of the shares that there were on its ex-date, or when it was stated, if that is later.
+    -- An amount is per share as of the ex-date, or as of the day it was stated if that is later.
     paid AS (
         SELECT
             dividend.ex_dividend_date,

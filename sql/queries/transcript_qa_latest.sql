@@ -4,13 +4,13 @@
 -- ids: transcript_id, sequence
 -- hindsight: transcript_id, evidence
 -- param ticker ticker required | Ticker of the company.
--- column sequence [place] | Place in the call, from 0.
+-- column sequence [place] | Position in the call, from 0.
 -- column questioner | Who asked.
 -- column responders | Who answered, joined by commas.
 -- column exchanges | Questions and answers in order, as a JSON array.
 -- column conference_datetime | Start of the call.
 -- column transcript_id | Id of the call.
--- column evidence | What the row is taken from.
+-- column evidence | Source record of the row.
 WITH
     newest AS (
         SELECT transcript_id

@@ -1,4 +1,4 @@
--- summary: Earnings calls of a company that started from a start on, newest first.
+-- summary: Earnings calls of a company since a start, newest first.
 -- agent: transcript
 -- reads: transcripts, call_transcripts
 -- ids: transcript_id
@@ -10,8 +10,8 @@
 -- column fiscal_quarter [quarter] | Fiscal quarter the call reports on; unreliable upstream.
 -- column fiscal_year [year] | Fiscal year the call reports on; unreliable upstream.
 -- column transcript_id | Id of the call.
--- column source | Dataset of the call: transcripts, or call_transcripts where the former does not have it.
--- column evidence | What the row is taken from.
+-- column source | Dataset of the call: transcripts, or call_transcripts if the former does not have it.
+-- column evidence | Source record of the row.
 SELECT
     available_at,
     available_at_source,

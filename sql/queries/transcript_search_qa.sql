@@ -3,17 +3,17 @@
 -- reads: qa_exchanges
 -- ids: transcript_id, sequence
 -- hindsight: transcript_id, evidence
--- param ticker ticker optional | Ticker of the company; without it, every company.
+-- param ticker ticker optional | Ticker of the company; default: every company.
 -- param query text required | Words (any may match), "quoted phrases", AND to require both sides.
--- param limit int = 20 | How many rows at most.
--- column sequence [place] | Place in the call, from 0.
+-- param limit int = 20 | Maximum number of rows.
+-- column sequence [place] | Position in the call, from 0.
 -- column questioner | Who asked.
 -- column responders | Who answered, joined by commas.
 -- column exchanges | Questions and answers in order, as a JSON array.
 -- column conference_datetime | Start of the call.
 -- column transcript_id | Id of the call.
--- column evidence | What the row is taken from.
--- column ft_score [score] | BM25 score within the exchanges searched; compare it only inside one answer.
+-- column evidence | Source record of the row.
+-- column ft_score [score] | BM25 score within the exchanges searched; compare it only within one answer.
 WITH
     corpus AS (
         SELECT

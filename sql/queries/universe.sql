@@ -1,24 +1,24 @@
--- summary: Which companies were registered and listed at the as of, including those that ended later, and which had ended.
+-- summary: Status of companies at the as of: registered, listed or ended, including those that ended later.
 -- agent: helper
 -- reads: universe_events
 -- ids: cik
--- param statuses texts = ["listed","registered","uncertain"] | Statuses to show; offered, delisted and deregistered besides.
--- param ciks texts optional | Central Index Keys to show, 10 digits; all without.
+-- param statuses texts = ["listed","registered","uncertain"] | Statuses to show; further ones are offered, delisted and deregistered.
+-- param ciks texts optional | Central Index Keys to show, 10 digits; default: all.
 -- column cik | Central Index Key of the company.
--- column company_name | Newest name on a filing or in an index; null where only submissions tell.
--- column status | listed, registered (reports, and no word of a listing that lasts), uncertain (a class was removed that no filing names and no report followed, or a Form 15 under 12(g) ended one while an exchange lists another), offered (a first registration alone), delisted or deregistered.
--- column exchange | Exchange that last certified or removed a class, where a filing says so.
--- column since | When the first of its filings here became public.
+-- column company_name | Newest name on a filing or in an index; null if the company is known only from submissions.
+-- column status | listed; registered (files reports, but no lasting listing is known); uncertain (a class that no filing names was removed and no report followed, or a Form 15 under 12(g) ended a registration while an exchange lists the company); offered (only a first registration); delisted; or deregistered.
+-- column exchange | Exchange that last certified or removed a class, if a filing says so.
+-- column since | When the first of its filings in the lake became public.
 -- column listed_at | When its newest listing became public.
--- column delisting_filed_at | When the newest removal of its common equity, or else of a class unknown, became public; none where 10-K or 10-Q followed and no notice of a delisting (8-K, item 3.01) was given.
--- column delisting_effective_on | Day that removal takes effect; listed until then.
--- column security_class | Class that is removed.
--- column rule_provision | Rule of that removal.
+-- column delisting_filed_at | When the newest removal of its common equity, or of an unknown class, became public; null if a 10-K or 10-Q followed without a notice of delisting (8-K, item 3.01).
+-- column delisting_effective_on | Day that removal takes effect; the company is listed until that day.
+-- column security_class | Class that was removed.
+-- column rule_provision | Rule cited for that removal.
 -- column deregistration_filed_at | When the newest end of its registration became public.
--- column deregistration_effective_on | Day that end takes effect.
+-- column deregistration_effective_on | Day the deregistration takes effect.
 -- column renamed_at | When its newest name became public.
 -- column former_name | Name before that one.
--- column evidence_ids | Evidence of every row the answer was made from.
+-- column evidence_ids | Evidence of every row the answer is based on.
 WITH
     filed AS (
         SELECT
@@ -43,15 +43,15 @@ WITH
     ordered AS (
         SELECT
             *,
-            -- Who delists common equity gives notice on Form 8-K (item 3.01); who lets notes mature gives none. That no
-            -- notice was given is known where submissions tell of the year before and of a report after the effect.
+            -- A company that delists common equity gives notice on Form 8-K (item 3.01), but not if notes mature. The
+            -- absence of a notice is known if submissions cover the year before, and show a report after the removal.
             common_equity IS NULL
             AND max(public_on) FILTER (reports_at_home) OVER company > effective_on
             AND min(available_at) FILTER (in_submissions) OVER company <= available_at - INTERVAL 365 DAY
             AND NOT bool_or(event = 'notified') OVER around AS of_no_equity,
             event = 'delisted' AND common_equity IS DISTINCT FROM false
             AND of_no_equity IS DISTINCT FROM true AS removes,
-            -- A class that was listed elsewhere in the month before has moved and not ended.
+            -- A class listed elsewhere in the month before has moved rather than ended.
             coalesce(
                 available_at > max(available_at) FILTER (event = 'listed') OVER company + INTERVAL 30 DAY, true
             ) AS after_listing
@@ -91,7 +91,7 @@ WITH
                 WHEN NOT gone THEN removal IS NOT NULL OR listed_at IS NOT NULL
                 WHEN removal.common_equity THEN false
             END AS listed,
-            -- A Form 15 under section 15(d) alone ends nothing for a company whose class an exchange lists.
+            -- A Form 15 under section 15(d) alone ends nothing if an exchange lists a class of the company.
             ending IS NOT NULL AND ending.available_at >= coalesce(lives_at, since) AND ending.effective_on <= today
             AND NOT (ending.form_type LIKE '%15D' AND coalesce(listed, false)) AS ended
         FROM companies
@@ -99,7 +99,7 @@ WITH
 SELECT
     available_at, available_at_source, cik, company_name,
     CASE
-        -- An exchange lists a class under 12(b); what ends under 12(g) may be another one.
+        -- An exchange lists a class under 12(b); the class that ends under 12(g) may be another one.
         WHEN ended AND listed AND ending.form_type LIKE '%12G' THEN 'uncertain'
         WHEN ended THEN 'deregistered'
         WHEN gone AND listed IS NULL AND reported_on > removal.effective_on THEN 'registered'

@@ -4,24 +4,24 @@
 -- searches: embeddings, text_vectors
 -- ids: id
 -- hindsight: *
--- param embedding vector optional | The query's embedding, of the model the stored vectors come from.
--- param seed_id text optional | Id of a stored text to look for the like of; it is not in the answer itself.
--- param ticker ticker optional | Ticker of the company; without it, every company.
--- param k int = 5 | How many articles, and how many exchanges, at most.
--- param model text optional | Whose vectors, as in text_vectors.model; without it, the graph's own.
+-- param embedding vector optional | Embedding of the query, by the same model as the stored vectors.
+-- param seed_id text optional | Id of a stored text whose nearest texts are searched; the text itself is not returned.
+-- param ticker ticker optional | Ticker of the company; default: every company.
+-- param k int = 5 | Maximum number of articles, and of exchanges.
+-- param model text optional | Model of the vectors, as in text_vectors.model; default: the graph's own.
 -- one of: embedding, seed_id
 -- column result_type | news or qaexchange.
--- column id | Article id, or call, `_qa__`, and the place in the call.
+-- column id | Article id; or the call's id, `_qa__` and the position in the call.
 -- column title | Headline of an article.
 -- column channels | Editorial channels of an article.
 -- column questioner | Who asked.
--- column questioner_title | Whom the questioner works for.
+-- column questioner_title | Employer of the questioner.
 -- column responders | Who answered, joined by commas.
 -- column exchanges | Questions and answers in order, as a JSON array.
 -- column ticker | Ticker of the company.
 -- column conference_datetime | Start of the call.
--- column vector_score [similarity] | Cosine similarity: 0.80 or more; 0.70 or more when nothing reaches 0.80; 0.20 or more by a model.
--- column evidence | What the row is taken from.
+-- column vector_score [similarity] | Cosine similarity: 0.80 or more; 0.70 or more if nothing reaches 0.80; 0.20 or more for a model's vectors.
+-- column evidence | Source record of the row.
 SELECT
     available_at,
     available_at_source,

@@ -4,13 +4,13 @@
 -- ids: dataset, url
 -- hindsight: evidence
 -- param query text required | Words (any may match), "quoted phrases", AND to require both sides.
--- param limit int = 10 | How many at most.
--- column dataset | web_pages, or web_results: a passage that a search showed.
+-- param limit int = 10 | Maximum number of results.
+-- column dataset | web_pages, or web_results (a passage shown by a search).
 -- column url | Address of the page.
 -- column title | Its title.
--- column text | The beginning of its text, or the passage.
--- column evidence | What the row is taken from.
--- column ft_score [score] | BM25 score within the texts searched; compare it only inside one answer.
+-- column text | Beginning of its text, or the passage.
+-- column evidence | Source record of the row.
+-- column ft_score [score] | BM25 score within the texts searched; compare it only within one answer.
 WITH
     texts AS (
         SELECT available_at, available_at_source, 'web_pages' AS dataset, url, title, text, evidence FROM web_pages

@@ -1,4 +1,4 @@
--- summary: Every numeric total a company has reported, each as its newest periodic report states it, newest filing first.
+-- summary: Every numeric total a company has reported, as stated by the newest periodic report, newest filing first.
 -- agent: xbrl
 -- reads: xbrl_facts, sec_facts
 -- ids: accessionNo, concept_qname, unit, period_start, period_end
@@ -7,14 +7,14 @@
 -- column formType | EDGAR form type of that filing.
 -- column concept_qname | Qualified name, such as us-gaap:Revenues.
 -- column concept_label | Label of the concept.
--- column value [unit] | Value as filed; text, so that no digit is lost.
+-- column value [unit] | Value as filed; a text, so that no digit is lost.
 -- column period_start | First day of a duration.
--- column period_end | Last day of a duration, or the day of an instant, inclusive.
+-- column period_end | Last day of a duration, or the day of an instant; inclusive.
 -- column period_type | instant, duration or forever.
 -- column unit | Unit of the value, such as iso4217:USD or shares.
 -- column cik | Central Index Key of the company, 10 digits, zero-padded.
--- column source | Dataset the fact is of: xbrl_facts, or sec_facts where the former does not state it.
--- column evidence | What the row is taken from.
+-- column source | Dataset of the fact: xbrl_facts, or sec_facts if the former does not state it.
+-- column evidence | Source record of the row.
 SELECT
     available_at,
     available_at_source,

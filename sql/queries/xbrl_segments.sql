@@ -5,12 +5,12 @@
 -- param ticker ticker required | Ticker of the company.
 -- param concept_qname text required | Qualified name, such as us-gaap:Revenues.
 -- param member_qnames texts required | Qualified names of the members, all of one axis.
--- param num_quarters int = 4 | How many of the newest periods of report, 4 to 8 as a rule.
+-- param num_quarters int = 4 | Number of newest report periods, usually 4 to 8.
 -- column quarter | Period of report.
 -- column member | Qualified name of the member.
 -- column member_label | Its local name without "Member".
--- column value [unit] | Value as filed; text, so that no digit is lost.
--- column dimensionality [members] | How many members qualify the fact; 1 is the member alone.
+-- column value [unit] | Value as filed; a text, so that no digit is lost.
+-- column dimensionality [members] | Number of members that qualify the fact; 1 means only this member.
 -- column unit | Unit of the value, such as iso4217:USD or shares.
 -- column accessionNo | Accession number of the newest filing that states the fact.
 -- column formType | EDGAR form type of that filing.
@@ -19,7 +19,7 @@
 -- column dimensions | Sorted axes, joined by |; empty for the total.
 -- column members | Sorted members, joined by |; empty for the total.
 -- column cik | Central Index Key of the company, 10 digits, zero-padded.
--- column evidence | What the row is taken from.
+-- column evidence | Source record of the row.
 WITH
     quarters AS (
         SELECT DISTINCT period_of_report AS quarter

@@ -1,6 +1,6 @@
--- Earnings releases, one row per 8-K with item 2.02, with the newest of what each source stated of it by then, at the
--- first instant whose clock was proven.
--- A revision holds one source's statement alone; earnings_events_revisions holds all of them.
+-- Earnings releases, one row per 8-K with item 2.02. A row combines the newest statement of each source that is public,
+-- and is dated by the first instant whose clock was proven. A revision holds the statement of one source;
+-- earnings_events_revisions has every revision.
 CREATE VIEW earnings_events AS
 SELECT
     available_at, available_at_source, accession_no,

@@ -1,6 +1,7 @@
 -- The newest public vector of each text, one row per kind and id.
--- The window holds keys alone and the vectors are joined to it: a window over them would hold the whole dataset.
--- Of several revisions of one key the newest that was public counts; embeddings_revisions holds all of them.
+-- The window function runs over keys only, and the vectors are joined afterwards; a window over the vectors would hold
+-- the whole dataset in memory. Of several revisions of a key, the newest public one counts; embeddings_revisions has
+-- every revision.
 CREATE VIEW embeddings AS
 SELECT
     available_at, available_at_source, kind, id, ticker, vector, evidence

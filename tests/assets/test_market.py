@@ -97,7 +97,7 @@ def test_the_later_of_an_early_close_and_the_stamp_counts(run):
     ("change", "reason"),
     [
         ({"close_at": None}, "no market close on that day"),
-        ({"close_at": "2024-05-02 16:00:00-0400"}, "market close lies on another day"),
+        ({"close_at": "2024-05-02 16:00:00-0400"}, "market close is on another day"),
         ({"date": "0001-01-01", "close_at": "0001-01-01T00:00:00Z"}, "no market close on that day"),
         ({"stamp": "yesterday"}, "bar stamp is unreadable"),
         ({"stamp": "2024-05-03 16:00:00-0400"}, "bar stamp lies on another day"),
@@ -135,7 +135,7 @@ def test_a_dividend_is_available_at_the_end_of_the_day_of_its_declaration(run):
         ({"date_nodes": [["2024-05-01", None]]}, "no market close on that day"),
         ({"date_nodes": [["2024-05-01", "0001-01-01 00:00:00+0000"]]}, "no market close on that day"),
         ({"date_nodes": [["2024-05-02", "2024-05-02 16:00:00-0400"]]}, "declaration date differs from its date node"),
-        ({"date_nodes": [["2024-05-01", "2024-05-02 16:00:00-0400"]]}, "market close lies on another day"),
+        ({"date_nodes": [["2024-05-01", "2024-05-02 16:00:00-0400"]]}, "market close is on another day"),
         ({"cash_amount": "0"}, "amount is missing or zero"),
         ({"cash_amount": "null"}, "amount is missing or zero"),
         ({"cash_amount": "a quarter"}, "amount is missing or zero"),
@@ -185,7 +185,7 @@ def test_a_day_without_a_session_is_available_at_its_end(run):
     ("change", "reason"),
     [
         ({"market_close": None}, "trading day without a close"),
-        ({"market_close": "2024-07-05 13:00:00-0400"}, "market close lies on another day"),
+        ({"market_close": "2024-07-05 13:00:00-0400"}, "market close is on another day"),
         ({"is_trading_day": None}, "is_trading_day is unreadable"),
         ({"date": "someday"}, "date is unreadable"),
         ({"date": "9999-12-31", "is_trading_day": "0"}, "date is unreadable"),
