@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""The PIT gate over what a data agent says at its end: an envelope that holds at the cut-off, or a clean gap.
+"""The PIT gate for a data agent's final answer: an envelope that is valid at the cut-off, or a clean gap.
 
-As a SubagentStop hook it sends an answer back that isn't an envelope or breaks a rule, `max_retries` times at most
-(.claude/filters/rules.json), counted here. As a PostToolUse hook of the tool that starts agents it puts a clean gap in
-the place of an answer that is still so. As a UserPromptSubmit hook it withholds one that an agent in the background, or
-one that was resumed, hands back. Other agents' answers are not its business. Standard library only, Python 3.9 or
-newer.
+As a SubagentStop hook, it sends back an answer that isn't an envelope or breaks a rule. It does so at most
+`max_retries` times (.claude/filters/rules.json), and counts here. As a PostToolUse hook of the tool that starts agents,
+it replaces an answer that is still invalid by a clean gap. As a UserPromptSubmit hook, it withholds such an answer from
+a background or resumed agent. It ignores the answers of other agents. Standard library only, Python 3.9 or newer.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ import time
 from typing import Any, Iterator, Mapping
 
 STARTERS = ("Agent", "Task")
-WAIT = "the data agent works in the background; its answer comes in a prompt of its own, when it has passed the gate"
+WAIT = "the data agent runs in the background; its answer arrives in a separate prompt after it passes the gate"
 NOTIFICATION = "<task-notification>"
 MOST = 2
 FAILED = "PIT_PARSE_ERROR: the hook itself failed, so nothing passes"
 SECONDS = 10.0
 LATE = f"PIT_PARSE_ERROR: the answer could not be judged within {SECONDS:.0f} s"
 
-# The heading of a list of the tools that an agent used, which newer versions put before its answer.
+# The heading of the list of tools an agent used, which newer versions put before its answer.
 _PREAMBLE = re.compile(r"\s*<tools-used-before-summary>[\w ,.:-]*</tools-used-before-summary>\s*")
 _TASK = re.compile(r"<task-id>([A-Za-z0-9_-]{1,96})</task-id>")
 _RESULT = re.compile(r"<result>(.*)</result>", re.DOTALL)
@@ -35,13 +34,13 @@ _FENCED = re.compile(r"```(?:json)?\n(.*)\n```", re.DOTALL)
 
 
 def main() -> int:
-    """Judge the message on stdin and answer on stdout. Where it breaks, what an agent hands back is not shown."""
+    """Judge the message on stdin and answer on stdout. If the hook fails, the agent's answer is not shown."""
     started, text = time.perf_counter(), b""
     try:
         pit_call = _shared()
         text = pit_call.stdin(pit_call.MOST_BYTES, started + SECONDS)
         answer = pit_call.in_time(lambda: decide(text, os.environ, started), started + SECONDS)
-    except BaseException as fault:  # noqa: BLE001  The boundary: what could not be judged is not passed on.
+    except BaseException as fault:  # noqa: BLE001  The boundary: an answer that could not be judged is not passed on.
         why = LATE if isinstance(fault, TimeoutError) else FAILED
         if why == FAILED and not text:
             with contextlib.suppress(Exception):
@@ -52,7 +51,7 @@ def main() -> int:
 
 
 def decide(text: bytes, env: Mapping[str, str], started: float = 0.0) -> dict[str, Any]:
-    """Return the hook's output: `{}`, or what sends an agent back, or what is shown instead of its answer."""
+    """Return the hook's output: `{}`, an order to answer again, or a replacement for the agent's answer."""
     pit_call = _shared()
     message = pit_call.rules.strict_json(text)
     call = pit_call.Call("", {}, message if isinstance(message, dict) else {})
@@ -76,12 +75,12 @@ def decide(text: bytes, env: Mapping[str, str], started: float = 0.0) -> dict[st
     if event != "SubagentStop":
         return _replaced(call.message["tool_response"], reason)
     if tries > max_retries():
-        return {}  # what is said now is replaced or withheld where it is handed back
-    return {"decision": "block", "reason": f"{reason}. Answer with the envelope alone; try {tries} of {max_retries()}."}
+        return {}  # the last answer is replaced or withheld when it is passed back
+    return {"decision": "block", "reason": f"{reason}. Answer with only the envelope; try {tries} of {max_retries()}."}
 
 
 def _shared() -> Any:
-    """Import what the hooks share: by python3 -I their folder is not on the path."""
+    """Import the module that the hooks share; python3 -I leaves their folder out of the path."""
     if os.path.dirname(os.path.abspath(__file__)) not in sys.path:
         sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
     import pit_call
@@ -90,7 +89,7 @@ def _shared() -> Any:
 
 
 def max_retries() -> int:
-    """Return how often an answer is sent back."""
+    """Return how often an answer may be sent back."""
     from pit_call import PROJECT
 
     try:
@@ -120,14 +119,14 @@ def broken(answer: str, pit: Any) -> Any:
 
 
 def _stopped(call: Any, env: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
-    """What a data agent said as it stopped, and the cut-off that was in force when it was started."""
+    """Return a data agent's last message and the cut-off in force when it was started."""
     if _shared().is_data_agent(call.message.get("agent_type")):
         text = call.message.get("last_assistant_message")
         yield text if isinstance(text, str) else "", _cut_off(_remembered(call, env, call.message.get("agent_id")), env)
 
 
 def _handed_back(call: Any, env: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
-    """What a data agent has answered, if it is done, and the cut-off: its prompt's or the session's."""
+    """Return a data agent's answer, if it has finished, and the cut-off of its prompt or of the session."""
     tool_input, response = call.message.get("tool_input"), call.message.get("tool_response")
     if (
         call.message.get("tool_name") not in STARTERS
@@ -146,10 +145,10 @@ def _handed_back(call: Any, env: Mapping[str, str]) -> Iterator[tuple[str, Any]]
 
 
 def _answers_later(call: Any, env: Mapping[str, str]) -> bool:
-    """Whether a call left a data agent at work in the background.
+    """Return whether a call left a data agent running in the background.
 
-    The session's turn ends then: versions before 2.1.332 hand an answer that comes within a turn to the model past
-    every hook, and one that comes after it in a prompt, which is judged.
+    If so, the session's turn ends. Versions before 2.1.332 pass an answer that arrives within a turn to the model
+    without any hook; an answer after the turn arrives in a prompt, which a hook judges.
     """
     tool_input, response = call.message.get("tool_input"), call.message.get("tool_response")
     if not isinstance(tool_input, dict) or not isinstance(response, dict):
@@ -173,7 +172,7 @@ def _note_start(call: Any, env: Mapping[str, str]) -> str:
 
 
 def _notified(call: Any, env: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
-    """What data agents in the background said at their end, which Claude Code hands back in a prompt of its own."""
+    """Return the final answers of background data agents, which Claude Code passes back in a prompt."""
     prompt = call.message.get("prompt")
     for notification in prompt.split(NOTIFICATION)[1:] if isinstance(prompt, str) else ():
         agent, result = _TASK.search(notification), _RESULT.search(notification)
@@ -192,7 +191,7 @@ def _cut_off(state: Mapping[str, Any], env: Mapping[str, str]) -> Any:
 
 
 def _pits(prompt: Any) -> str:
-    """The cut-offs a prompt names, as a command would."""
+    """Return the cut-offs that a prompt gives in the form of a command's flags."""
     instants = re.findall(r"--pit[= ]\s*(\S+)", prompt) if isinstance(prompt, str) else []
     return " ".join("--pit " + instant.strip("\"'`.,;)") for instant in instants)
 
@@ -205,14 +204,18 @@ def _replaced(response: dict[str, Any], reason: str) -> dict[str, Any]:
 
 
 def _count(call: Any, env: Mapping[str, str], verdict: Any) -> int:
-    """How often this agent was wrong, this time included; past all tries where that cannot be kept."""
+    """Return how often this agent's answers were invalid, including this one. If the count can't be stored, it exceeds
+    every limit.
+    """
     agent = call.message.get("agent_id")
     tries = _remembered(call, env, agent).get("tries", 0) + 1 if verdict else 0
     return tries if _remember(call, env, agent, {"tries": tries}) else MOST + 1
 
 
 def _remembered(call: Any, env: Mapping[str, str], agent: Any) -> dict[str, Any]:
-    """What was noted of a data agent of this session; empty for any other, and an unknown one where nothing is kept."""
+    """Return the note about a data agent of this session; empty for any other agent, and for an unknown one if notes
+    can't be stored.
+    """
     path = _note(call, env, agent)
     try:
         with open(path, "rb") as note:

@@ -1,8 +1,8 @@
-"""What both hooks share: the rules they judge by, the cut-off in force for a call, and the audit log.
+"""The parts that the hooks share: the rules, the cut-off in force for a call, and the audit log.
 
-The rules are the kernel's own file, loaded by its path, so that no copy can drift; in a project that the kit was put
-into, the copy next to this file, which `pitlake agents check` compares. Standard library only, Python 3.9 or newer.
-`pit_gate` (after a tool) and `pit_guard` (before a tool) call it; nothing here decides anything.
+The rules are loaded from the kernel's own file by its path, so that there is no copy to drift. In a project that the
+kit was installed into, they are the copy next to this file, which `pitlake agents check` compares. Standard library
+only, Python 3.9 or newer. `pit_gate` (after a tool) and `pit_guard` (before a tool) use it; it decides nothing itself.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BOUND = "PITLAKE_AS_OF"
 LOG = "PITLAKE_HOOK_LOG"
 LOG_BYTES = 1 << 20
 MOST_BYTES = 8 << 20
-# A shell command is split into words in time that grows with the square of its longest word.
+# Splitting a shell command into words takes time quadratic in its longest word.
 MOST_COMMAND = 16 << 10
 
 CONTRACT = "pit-envelope"
@@ -57,9 +57,8 @@ class Call(NamedTuple):
 
 
 def stdin(most: int, deadline: float) -> bytes:
-    """Read stdin to its end and return its first `most` bytes, and one more where there are more.
-
-    Raises TimeoutError where the end has not come by `deadline`, an instant of time.perf_counter.
+    """Read stdin to its end and return its first `most` bytes, plus one if there are more. Raises TimeoutError if the
+    end has not been reached by `deadline`, an instant of time.perf_counter.
     """
     if not hasattr(os, "fork"):
         return sys.stdin.buffer.read(most + 1)
@@ -74,8 +73,8 @@ def stdin(most: int, deadline: float) -> bytes:
 def in_time(judge: Callable[[], Any], deadline: float) -> bytes:
     """Return what `judge` returns, as JSON. Raises TimeoutError at `deadline`, whatever `judge` is doing then.
 
-    It runs in a child, which the parent need not wait for: a signal handler or a thread would have to wait for a
-    regular expression, and for a file system that does not answer. Where the system has no fork, nothing bounds it.
+    It runs in a child process, which the parent need not wait for. A signal handler or a thread would have to wait for
+    a slow regular expression or an unresponsive file system. On systems without fork there is no time limit.
     """
     if not hasattr(os, "fork"):
         return json.dumps(judge()).encode()
@@ -85,7 +84,7 @@ def in_time(judge: Callable[[], Any], deadline: float) -> bytes:
         try:
             for other in {0, 1, 2, reader} - {writer}:
                 with contextlib.suppress(OSError):
-                    os.close(other)  # Claude Code waits for whoever holds them.
+                    os.close(other)  # Claude Code waits until every process has closed them.
             _write(writer, json.dumps(judge()).encode())
         finally:
             os._exit(0)
@@ -104,7 +103,7 @@ def in_time(judge: Callable[[], Any], deadline: float) -> bytes:
         os.close(reader)
     os.waitpid(child, 0)
     if not output:
-        raise ChildProcessError("the child gave no answer")
+        raise ChildProcessError("the child process gave no answer")
     return bytes(output)
 
 
@@ -122,13 +121,13 @@ def _write(file: int, text: bytes) -> None:
 def read(text: bytes, most: int = MOST_BYTES) -> Call | Any:
     """Return the call of a hook message, or a Verdict if it is not a strict JSON object or repeats a key."""
     if len(text) > most:
-        return rules.Verdict("PIT_PARSE_ERROR", f"the call is longer than the {most} bytes that are judged")
+        return rules.Verdict("PIT_PARSE_ERROR", f"the call is longer than the {most} bytes that can be judged")
     message = rules.read_call(text)
     if not isinstance(message, dict):
         return message
     tool, tool_input = message.get("tool_name"), message.get("tool_input")
     if not isinstance(tool, str):
-        return rules.Verdict("PIT_PARSE_ERROR", "the call names no tool")
+        return rules.Verdict("PIT_PARSE_ERROR", "the call does not name a tool")
     if tool_input is not None and not isinstance(tool_input, dict):
         return rules.Verdict("PIT_PARSE_ERROR", "the call's tool_input is not an object")
     return Call(tool, tool_input or {}, message)
@@ -141,10 +140,11 @@ def tool_of(text: bytes) -> str:
 
 
 def cut_off(tool_input: Mapping[str, Any], env: Mapping[str, str]) -> Any:
-    """Return the cut-off in force, None in open mode, a Verdict if it is invalid, disagrees or widens the session.
+    """Return the cut-off in force; None in open mode; a Verdict if it is invalid, contradictory or wider than the
+    session's.
 
-    Looked for in parameters.pit, params.pit, pit and --pit of a shell command. A session bound by PITLAKE_AS_OF needs
-    none: its own holds, an earlier one narrows it, a later one is refused.
+    It is read from parameters.pit, params.pit, pit and --pit of a shell command. A session bound by PITLAKE_AS_OF needs
+    none, since its own applies. An earlier cut-off narrows it; a later one is refused.
     """
     instants = []
     for pit in [*_given(tool_input), *([env[BOUND]] if BOUND in env else [])]:
@@ -154,7 +154,7 @@ def cut_off(tool_input: Mapping[str, Any], env: Mapping[str, str]) -> Any:
             return rules.Verdict("PIT_INVALID_PIT", f"a cut-off is {fault.fault}")
     bound = instants.pop() if BOUND in env else None
     if any(instant != instants[0][0] for instant, _ in instants[1:]):
-        return rules.Verdict("PIT_INVALID_PIT", "the call names cut-offs that disagree")
+        return rules.Verdict("PIT_INVALID_PIT", "the call gives contradictory cut-offs")
     if bound and instants and instants[0][0] > bound[0]:
         return rules.Verdict("PIT_INVALID_PIT", "the call's cut-off is later than the session's")
     chosen = instants[0] if instants else bound
@@ -177,7 +177,7 @@ def _given(tool_input: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def shell_pits(command: str) -> list[str | None]:
-    """Return the values of --pit in a shell command; a None if it names the flag but can't be parsed."""
+    """Return the values of --pit in a shell command; the value is None if the flag is there but can't be parsed."""
     import shlex
 
     if len(command) > MOST_COMMAND:
@@ -194,7 +194,7 @@ def shell_pits(command: str) -> list[str | None]:
 
 
 def is_data_agent(name: Any) -> bool:
-    """Return whether the project's agent of that name promises the envelope."""
+    """Return whether the project's agent of that name must answer with an envelope."""
     if not isinstance(name, str) or not _AGENT.fullmatch(name):
         return False
     try:
@@ -205,7 +205,7 @@ def is_data_agent(name: Any) -> bool:
 
 
 def question(call: Any) -> str | None:
-    """Return the hash that identifies a question: of the tool and its whole input."""
+    """Return the hash of a tool and its whole input, which identifies a question."""
     if not isinstance(call, Call):
         return None
     canonical = json.dumps([call.tool, call.input], sort_keys=True)
@@ -213,15 +213,14 @@ def question(call: Any) -> str | None:
 
 
 def receipt(text: bytes) -> str | None:
-    """Return the hash of the answer in a message, from its receipt, which `pitlake replay` takes."""
+    """Return the hash of the answer in a message, from its receipt; `pitlake replay` takes this hash."""
     match = _RECEIPT.search(text)
     return match.group(1).decode() if match else None
 
 
 def audit(env: Mapping[str, str], hook: str, call: Any, decision: Mapping[str, Any], started: float) -> None:
-    """Log one line about a decision, never about a payload; the file is rotated at LOG_BYTES.
-
-    Where it cannot be written the decision stands all the same.
+    """Log a decision in one line that contains nothing of the payload. The file is rotated at LOG_BYTES. If it cannot
+    be written, the decision still applies.
     """
     message = call.message if isinstance(call, Call) else {}
     line = {

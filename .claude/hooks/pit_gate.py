@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The PIT gate as Claude Code's PostToolUse hook: a tool's answer passes the lake's rules, or it is not shown.
+"""The PIT gate as Claude Code's PostToolUse hook: a tool's answer is shown only if it passes the lake's rules.
 
-Reads the hook message on stdin and writes `{}`, or a block with `CODE: detail` that also replaces the answer by a clean
-gap which echoes none of it. The exit code is 0, or 2 where its own answer can't be written. Standard library only,
-Python 3.9 or newer. With `--wrapper`, shell commands that do not name pit_fetch.py are not its business.
+Reads the hook message on stdin and writes `{}`, or a block with `CODE: detail`. A block also replaces the answer by a
+clean gap that repeats nothing of it. The exit code is 0, or 2 if the hook's own answer can't be written. Standard
+library only, Python 3.9 or newer. With `--wrapper` it ignores shell commands that do not call pit_fetch.py.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import time
 from typing import Any, Iterator, Mapping, Sequence
 
 WRAPPER = "pit_fetch.py"
-# The keys under which a wrapper holds an answer.
+# The keys under which a wrapper contains an answer.
 PAYLOADS = ("stdout", "result", "content", "structuredContent", "structured_content")
 STRINGS, LAYERS = 3, 12
 FAILED = ("PIT_PARSE_ERROR", "the gate itself failed, so nothing passes")
 UNSAID = "PIT_PARSE_ERROR: the hook could not write its answer\n"
-# Claude Code passes an answer on as it is when its hook takes 30 seconds.
+# Claude Code passes an answer on unchanged if its hook takes 30 seconds.
 SECONDS = 10.0
 LATE = ("PIT_PARSE_ERROR", f"the answer could not be judged within {SECONDS:.0f} s; ask for less")
 
@@ -30,20 +30,22 @@ _FLAG = re.compile(r"_?[a-z][A-Za-z_]{0,40}")
 
 
 class Refused(Exception):
-    """What a tool answered cannot be judged as one envelope. Its arguments are a code and a detail."""
+    """The answer of a tool cannot be judged as one envelope. The exception's arguments are a code and a detail."""
 
 
 def main() -> int:
-    """Judge the message on stdin and answer on stdout. Whatever breaks, the answer is a block, or the exit code 2."""
+    """Judge the message on stdin and answer on stdout. Judge the message; any failure results in a block or the exit
+    code 2.
+    """
     started, text = time.perf_counter(), b""
     try:
         pit_call = _shared()
         text = pit_call.stdin(pit_call.MOST_BYTES, started + SECONDS)
         answer = pit_call.in_time(lambda: decide(text, os.environ, sys.argv[1:], started), started + SECONDS)
-    except BaseException as fault:  # noqa: BLE001  The boundary: a gate that breaks lets nothing through, and says so.
+    except BaseException as fault:  # noqa: BLE001  The boundary: a gate that fails lets nothing through, and says so.
         why = LATE if isinstance(fault, TimeoutError) else FAILED
         answer = json.dumps(blocked(why, "mcp__" if b'"mcp__' in text else "", None)).encode()
-    # Past Python's own buffers, which fail once more at exit, with a code that blocks nothing.
+    # Bypass Python's buffers: they would fail again at exit, with an exit code that does not block.
     for channel, output, code in ((1, answer, 0), (2, UNSAID.encode(), 2)):
         try:
             os.write(channel, output)
@@ -54,7 +56,7 @@ def main() -> int:
 
 
 def decide(text: bytes, env: Mapping[str, str], flags: Sequence[str] = (), started: float = 0.0) -> dict[str, Any]:
-    """Return the hook's output: `{}`, or a block and what to show instead. Log one line."""
+    """Return the hook's output: `{}`, or a block with a replacement. Log one line."""
     pit_call = _shared()
     call = pit_call.read(text)
     if isinstance(call, pit_call.Call):
@@ -98,12 +100,11 @@ def judge(call: Any, env: Mapping[str, str], flags: Sequence[str]) -> tuple[str 
 
 
 def payloads(answered: Any, rules: Any, strings: int = STRINGS, layers: int = LAYERS) -> Iterator[Any]:
-    """Yield the envelopes in a tool's answer, taken out of text parts, stringified JSON and the wrappers tools use.
-
-    Raises Refused for what holds none, for several parts or records, and for any content outside the payload.
+    """Yield the envelopes in a tool's answer, extracted from text parts, JSON strings and the wrappers that tools use.
+    Raises Refused if there is none, if there are several parts or records, and for any content outside the payload.
     """
     if layers == 0:
-        raise Refused("PIT_MISSING_ENVELOPE", "the answer is wrapped too often")
+        raise Refused("PIT_MISSING_ENVELOPE", "the answer has too many nested wrappers")
     if isinstance(answered, str):
         yield from payloads(_parsed(answered, rules, strings), rules, strings - 1, layers - 1)
     elif isinstance(answered, list):
@@ -121,12 +122,12 @@ def payloads(answered: Any, rules: Any, strings: int = STRINGS, layers: int = LA
             except Refused as refused:
                 if key != "result" or refused.args[0] != "PIT_INVALID_JSON":
                     raise
-                raise Refused("PIT_MISSING_ENVELOPE", "the answer holds no data array") from None
+                raise Refused("PIT_MISSING_ENVELOPE", "the answer has no data array") from None
 
 
 def _parsed(text: str, rules: Any, strings: int) -> Any:
     if strings == 0:
-        raise Refused("PIT_INVALID_JSON", "the answer is JSON in a string in a string")
+        raise Refused("PIT_INVALID_JSON", "the answer is a JSON string inside a JSON string")
     try:
         return rules.strict_json(text)
     except (ValueError, RecursionError):
@@ -134,7 +135,7 @@ def _parsed(text: str, rules: Any, strings: int) -> Any:
 
 
 def _held(wrapper: dict[str, Any]) -> list[tuple[str, Any]]:
-    """What a wrapper holds, by key. A text part holds its text; others what stands under a key of PAYLOADS."""
+    """Return the payload of a wrapper, by key: the text of a text part, or the value of a key in PAYLOADS."""
     if wrapper.get("type") == "text" and "text" in wrapper:
         contents, others = [("text", wrapper["text"])], {key for key in wrapper if key not in ("type", "text")}
     else:
@@ -143,12 +144,12 @@ def _held(wrapper: dict[str, Any]) -> list[tuple[str, Any]]:
     if not all(_says_nothing(key, wrapper[key]) for key in others):
         raise Refused("PIT_MISSING_ENVELOPE", "the answer has content outside its envelope")
     if not contents:
-        raise Refused("PIT_MISSING_ENVELOPE", "the answer holds no data array")
+        raise Refused("PIT_MISSING_ENVELOPE", "the answer has no data array")
     return contents
 
 
 def _says_nothing(key: str, value: Any) -> bool:
-    """Return whether a key outside the payload holds no data: Claude Code adds flags and empty lists there."""
+    """Return whether a key outside the payload has no data, like the flags and empty lists that Claude Code adds."""
     return key == "durationMs" or (_FLAG.fullmatch(key) is not None and _blank(value))
 
 
@@ -161,10 +162,10 @@ def _blank(value: Any) -> bool:
 
 
 def blocked(verdict: Sequence[str], tool: str, response: Any) -> dict[str, Any]:
-    """Return a block, and a clean gap in the shape of the tool's own answers, which is what the model reads instead."""
+    """Return a block, and a clean gap in the shape of the tool's own answers, which the model reads instead."""
     code, detail = verdict
     if code == "PIT_FORBIDDEN_FIELD":
-        detail = "the answer holds a forbidden key, or what cannot be looked through"
+        detail = "the answer contains a forbidden key, or a part that cannot be searched"
     reason = f"{code}: {detail}"
     gap = json.dumps({"data": [], "gaps": [{"type": "pit_excluded", "reason": reason}]})
     output: dict[str, Any] = {"hookEventName": "PostToolUse"}

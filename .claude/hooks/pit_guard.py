@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The PIT guard as Claude Code's PreToolUse hook: what must never run is denied before it runs.
+"""The PIT guard as Claude Code's PreToolUse hook: it denies calls that must never run.
 
-Graph writes always. While a session is bound by PITLAKE_AS_OF everything but what is listed here: the lake's tools,
+Graph writes are always denied. While a session is bound by PITLAKE_AS_OF, only these are allowed: the lake's tools,
 tools that only plan, sub-agents, the project's own skills, a few shell commands, and files where pit_places allows it.
-`--wrapper` denies every shell command but pit_fetch.py. The exit code is 0, or 2, which denies too, where the answer
-can't be written. Standard library only, Python 3.9 or newer. It reads texts: the lake is the wall, this is the fence
-before it.
+`--wrapper` denies every shell command except pit_fetch.py. The exit code is 0, or 2 if the answer can't be written,
+which also denies. Standard library only, Python 3.9 or newer. The guard only reads texts: it is a fence in front of the
+lake, which is the wall.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 WRAPPER = ".claude/skills/earnings-orchestrator/scripts/pit_fetch.py"
 MERGE = ".claude/skills/earnings-bundle/scripts/merge_envelopes.py"
 LAKE_TOOLS = frozenset(f"mcp__pitlake__{name}" for name in ("query", "run_query", "search", "gaps", "describe"))
-# What neither reads nor writes anything but the session's own plans and questions.
+# Tools that read and write only the session's own plans and questions.
 PLANNING = frozenset((
     "AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "KillShell", "ReportFindings", "StructuredOutput", "TaskCreate",
     "TaskGet", "TaskList", "TaskStop", "TaskUpdate", "TodoWrite", "ToolSearch",
 ))  # fmt: skip
 STARTERS = ("Agent", "Task")
-# Sub-agents are judged call by call like the session itself; these inputs leave them in its place.
+# Every call of a sub-agent is judged like the session's own; these inputs leave it in the same place.
 AGENTS = {
     "Agent": {"description", "prompt", "subagent_type", "model", "run_in_background", "name", "resume"},
     "Task": {"description", "prompt", "subagent_type", "model", "run_in_background", "name", "resume"},
@@ -35,24 +35,26 @@ AGENTS = {
 }
 SHELLS = ("Bash", "PowerShell", "Monitor")
 WRITERS = ("Edit", "MultiEdit", "Write")
-# Shell commands that read what they name and do nothing else, with the flags that keep them so.
+# Shell commands that only read the files they name, with the flags that keep it that way.
 READERS = {
     "basename": "", "cat": "bn", "date": "u", "dirname": "", "echo": "n", "false": "", "head": "0123456789cn",
     "grep": "0123456789ABCEFHchilnovwx", "ls": "1ahlt", "mkdir": "p", "printf": "", "pwd": "", "tail": "0123456789cn",
     "true": "", "wc": "clmw",
 }  # fmt: skip
-# Claude Code runs the call when its guard takes 30 seconds; this one takes less than one, whatever it is given.
+# Claude Code runs the call if its guard takes 30 seconds; this one always takes less than one.
 SECONDS = 0.7
 MOST_BYTES, MOST_WORDS = 1 << 20, 256
-LATE = ("GUARD_TOO_LARGE", f"the call could not be judged within {SECONDS} s; name less in it, or make it again")
+LATE = ("GUARD_TOO_LARGE", f"the call could not be judged within {SECONDS} s; make it shorter, or try again")
 UNSAID = "PIT_PARSE_ERROR: the hook could not write its answer\n"
 PATHLESS = frozenset(("basename", "date", "dirname", "echo", "false", "printf", "pwd", "true"))
-READING = "while the session is bound, it reads the project's own files: no lake, cache, capture, dot file or sample"
-SEARCHING = "while the session is bound, a search names a folder in which everything may be read, as its path"
+READING = (
+    "while the session is bound, it may read only the project's own files: no lake, cache, capture, dot file or sample"
+)
+SEARCHING = "while the session is bound, a search needs as its path a folder in which everything may be read"
 _QUOTED, _BARE, _OPERATORS = "$`\\!", "$`\\!\n\r{}()<>*?[]~#^", "&;|"
 
-# Texts, names and comments of Cypher. What opens and never ends is taken to the end in one step, so that nothing is
-# looked through twice, and stays where it is.
+# Texts, names and comments of Cypher. An unclosed one extends to the end of the text in one step, so that no part is
+# searched twice, and is kept.
 _NOT_CYPHER = re.compile(
     r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|`[^`]*`|//[^\n]*|/\*.*?\*/|(?P<endless>(?:['\"`]|/\*).*)", re.DOTALL
 )
@@ -65,13 +67,15 @@ _WRITES = re.compile(
 
 
 def main() -> int:
-    """Judge the message on stdin and answer on stdout. Whatever breaks, the call is denied, or the exit code is 2."""
+    """Judge the message on stdin and answer on stdout. Judge the call; any failure denies it or results in the exit
+    code 2.
+    """
     started = time.perf_counter()
     try:
         pit_call = _shared()
         text = pit_call.stdin(MOST_BYTES, started + SECONDS)
         answer = pit_call.in_time(lambda: decide(text, os.environ, sys.argv[1:], started), started + SECONDS)
-    except BaseException as fault:  # noqa: BLE001  The boundary: a guard that breaks lets nothing run, and says so.
+    except BaseException as fault:  # noqa: BLE001  The boundary: a guard that fails lets nothing run, and says so.
         failed = ("PIT_PARSE_ERROR", "the guard itself failed, so nothing runs")
         answer = json.dumps(denied(LATE if isinstance(fault, TimeoutError) else failed)).encode()
     # Past Python's own buffers, which fail once more at exit, with a code that blocks nothing.
@@ -95,7 +99,9 @@ def decide(text: bytes, env: Mapping[str, str], flags: Sequence[str] = (), start
 
 
 def _in_the_foreground(call: Any) -> dict[str, Any]:
-    """Start a data agent where its answer passes the gate before the session reads it; leave other calls alone."""
+    """Make a data agent run in the foreground, where its answer passes the gate before the session reads it. Other
+    calls are unchanged.
+    """
     data_agent = _shared().is_data_agent(call.input.get("subagent_type"))
     if call.tool not in STARTERS or not data_agent or call.input.get("run_in_background") is False:
         return {}
@@ -117,13 +123,13 @@ def judge(call: Any, env: Mapping[str, str], flags: Sequence[str]) -> tuple[str,
     import pit_call
 
     bound = pit_call.BOUND in env
-    # What an unbound shell says of --pit is a cut-off where it calls the wrapper, and a text anywhere else.
+    # In an unbound session, --pit in a shell command is a cut-off only if it calls the wrapper.
     aside = not bound and call.tool in SHELLS and os.path.basename(WRAPPER) not in str(call.input.get("command"))
     pit = None if aside else pit_call.cut_off(call.input, env)
     if pit is not None and not isinstance(pit, str):
         return pit
     if writes_the_graph(call.tool, call.input):
-        return "GUARD_GRAPH_WRITE", "the graph is only ever read"
+        return "GUARD_GRAPH_WRITE", "the graph is read-only"
     if call.tool in SHELLS:
         return _shell(call, env, bound=bound, wrapper_alone="--wrapper" in flags)
     if not bound or call.tool in LAKE_TOOLS or call.tool in PLANNING:
@@ -134,11 +140,11 @@ def judge(call: Any, env: Mapping[str, str], flags: Sequence[str]) -> tuple[str,
         return _skill(call)
     if call.tool in FILE_TOOLS:
         return FILE_TOOLS[call.tool](call.input, _places(call, env))
-    return "GUARD_RAW_TOOL", "while the session is bound, ask the lake's tools; this one knows no cut-off"
+    return "GUARD_RAW_TOOL", "while the session is bound, use the lake's tools; this tool has no cut-off"
 
 
 def writes_the_graph(tool: str, tool_input: Mapping[str, Any]) -> bool:
-    """Return whether a call writes to Neo4j, as far as its tool's name, its Cypher or its shell command tell."""
+    """Return whether a call writes to Neo4j, judged by the tool's name, its Cypher or its shell command."""
     if "neo4j" in tool and "write" in tool:
         return True
     command = tool_input.get("command")
@@ -149,38 +155,48 @@ def writes_the_graph(tool: str, tool_input: Mapping[str, Any]) -> bool:
 
 
 def _cypher_writes(cypher: str) -> bool:
-    """Whether Cypher writes."""
+    """Return whether a Cypher text writes."""
     plain = (_NOT_CYPHER.sub(lambda match: f" {match['endless'] or ''} ", text) for text in _readings(cypher))
     return any(map(_WRITES.search, plain))
 
 
 def _readings(cypher: str) -> tuple[str, str]:
-    """Cypher as it stands, and with its \\uXXXX read first, as some servers do."""
+    """Return the Cypher text unchanged, and with each \\uXXXX decoded, as some servers do first."""
     return cypher, _ESCAPED.sub(lambda escape: chr(int(escape.group(1), 16)), cypher)
 
 
 def _sub_agent(call: Any) -> tuple[str, str] | None:
-    """Why a sub-agent must not be started or asked: elsewhere, with a file in its prompt, or one of another session."""
+    """Return why a sub-agent must not be started or asked: it is elsewhere or of another session, or its prompt names a
+    file.
+    """
     recipients = {str(call.input[name]) for name in ("to", "recipient") if name in call.input}
     other = len(recipients) > 1 or not all(re.fullmatch(r"[A-Za-z0-9_-]{1,96}", name) for name in recipients)
     other = other or call.input.get("type", "message") != "message"
     other = other or call.input.get("recipient_kind", "agent") not in ("agent", "main")
     if other or not call.input.keys() <= AGENTS[call.tool] or _expands(call.input):
-        return "GUARD_AGENT", "while the session is bound, sub-agents run in this session and are given plain text"
+        return (
+            "GUARD_AGENT",
+            "while the session is bound, sub-agents must run in this session, with a prompt of plain text",
+        )
     return None
 
 
 def _skill(call: Any) -> tuple[str, str] | None:
-    """Why a skill must not be loaded: it is not the project's, or what it is given would be expanded."""
+    """Return why a skill must not be loaded: it is not the project's, or its arguments would be expanded."""
     name = call.input.get("skill")
     there = os.path.join(HERE, "..", "skills")
     if name not in os.listdir(there) or _expands(call.input):
-        return "GUARD_SKILL", "while the session is bound, the project's own skills alone are loaded, with plain words"
+        return (
+            "GUARD_SKILL",
+            "while the session is bound, only the project's own skills are loaded, with plain text as arguments",
+        )
     return None
 
 
 def _expands(tool_input: Mapping[str, Any]) -> bool:
-    """Whether a text names what Claude Code would read or run in its place: `@file`, or a command after `!`."""
+    """Return whether Claude Code would replace part of a text: `@file` by the file, or a command after `!` by its
+    output.
+    """
     return any(isinstance(text, str) and re.search(r"(?:^|\W)@\S|!\s*`", text) for text in tool_input.values())
 
 
@@ -192,9 +208,9 @@ def _shell(call: Any, env: Mapping[str, str], *, bound: bool, wrapper_alone: boo
         return _too_large() if bound or wrapper_alone else None
     if runs(WRAPPER, command, folder):
         late = call.input.get("run_in_background")
-        return ("GUARD_SHELL", "its answer would come past the gate; run it in the foreground") if late else None
+        return ("GUARD_SHELL", "its answer would bypass the gate; run it in the foreground") if late else None
     if wrapper_alone:
-        return "GUARD_SHELL", f"this agent's shell runs `python3 {WRAPPER} …` and nothing else, without operators"
+        return "GUARD_SHELL", f"this agent's shell may run only `python3 {WRAPPER} …`, without operators"
     if not bound:
         return None
     places, commands = _places(call, env), simple_commands(command)
@@ -207,16 +223,16 @@ def _shell(call: Any, env: Mapping[str, str], *, bound: bool, wrapper_alone: boo
 
 def _too_large() -> tuple[str, str]:
     most = f"{_shared().MOST_COMMAND} characters and {MOST_WORDS} words"
-    return "GUARD_TOO_LARGE", f"a command of more than {most} is not judged; give it in parts"
+    return "GUARD_TOO_LARGE", f"a command of more than {most} can't be judged; split it"
 
 
 def _readers(commands: list[list[str]] | None, places: Any) -> tuple[str, str] | None:
-    """Why commands of a bound session must not run: they are more than READERS, or lead where nothing may be read."""
+    """Return why commands of a bound session must not run: they are not in READERS, or read a forbidden place."""
     for words in commands or [[]]:
         if not words or not all(set(word) <= set("-" + READERS.get(words[0], "")) for word in _flags(words)):
             return (
                 "GUARD_SHELL",
-                f"while the session is bound, a shell runs pit_fetch.py or plainly {', '.join(READERS)}",
+                f"while the session is bound, a shell may run only pit_fetch.py or a plain {', '.join(READERS)}",
             )
         paths = [] if words[0] in PATHLESS else _operands(words)
         if words[0] == "mkdir" and not all(places.writable(path, folder=True) for path in paths):
@@ -233,14 +249,16 @@ def _operands(words: Sequence[str]) -> list[str]:
 
 
 def _flags(words: Sequence[str]) -> Iterator[str]:
-    """The flags of a command, and the command itself where it is not one of READERS, so that it passes as no flag."""
+    """Return the flags of a command, and the command itself if it is not in READERS, so that it never counts as a
+    flag.
+    """
     if words[0] not in READERS:
         yield words[0]
     yield from (word for word in words[1:] if word.startswith("-"))
 
 
 def runs(script: str, command: str, folder: str) -> bool:
-    """Return whether a command is one plain call of a script of this project, of which the shell changes nothing."""
+    """Return whether a command is one plain call of a script of this project that the shell would not change."""
     import shlex
 
     if any(char in _BARE + _OPERATORS if bare else char in _QUOTED for char, bare in _active(command)):
@@ -280,7 +298,7 @@ def simple_commands(command: str) -> list[list[str]] | None:
 
 
 def _active(command: str) -> Iterator[tuple[str, bool]]:
-    """The characters a shell may act on, each with whether it stands outside all quotes."""
+    """Yield the characters a shell may act on, each with whether it is outside all quotes."""
     quote = ""
     for char in command:
         if quote:
@@ -310,7 +328,7 @@ def _greps(tool_input: Mapping[str, Any], places: Any) -> tuple[str, str] | None
 
 
 def _globs(tool_input: Mapping[str, Any], places: Any) -> tuple[str, str] | None:
-    """A pattern is judged by the folder its wildcards begin in."""
+    """A pattern is judged by the folder before its first wildcard."""
     base, pattern = tool_input.get("path", "."), tool_input.get("pattern")
     if not isinstance(base, str) or not isinstance(pattern, str) or ".." in pattern or pattern != pattern.strip():
         return _refused(SEARCHING)
@@ -329,7 +347,7 @@ def _refused(why: str) -> tuple[str, str]:
 
 def _not_written(places: Any) -> tuple[str, str]:
     own = places.own or "scratch/<session id>"
-    return "GUARD_WRITE", f"while the session is bound, it writes .csv, .json and .txt files below {own} alone"
+    return "GUARD_WRITE", f"while the session is bound, it may write only .csv, .json and .txt files below {own}"
 
 
 def _places(call: Any, env: Mapping[str, str]) -> Any:

@@ -1,9 +1,9 @@
-"""Which of this machine's files a bound session may read, search and write. Everything else is out of bounds.
+"""The files of this machine that a bound session may read, search and write. Everything else is out of bounds.
 
-Readable is the project, without names that begin with a dot (but agents and skills), `sample`, lakes wherever they lie,
-what the settings name as a place of lake, captures, caches or logs, and other sessions' files. Writable is plain data
-in the session's own folder, `scratch/<session id>`: nothing there is run or loaded by anything. Paths are judged by
-where they lead. Standard library only, Python 3.9 or newer.
+The project may be read, except names that begin with a dot (but agents and skills may), `sample`, every lake, the
+places of lakes, captures, caches and logs in the settings, and other sessions' files. Plain data may be written to the
+session's own folder, `scratch/<session id>`, from which nothing is run or loaded. A path is judged by its target.
+Standard library only, Python 3.9 or newer.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 SCRATCH = "scratch"
 SUFFIXES = (".csv", ".json", ".txt")
 OPEN_DOTS = ((".claude", "agents"), (".claude", "skills"))
-# The folders a lake or a store of captures is known by, and the demo's world, which is told in full beside its lake.
+# The folders that mark a lake or a store of captures, and the demo's world, which is stored in full next to its lake.
 MARKS = ("_lake", "_captures", "_delta_log")
 WORLD = "sample"
 SETTINGS = (
@@ -26,7 +26,7 @@ SETTINGS = (
     "DAGSTER_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "CLAUDE_CONFIG_DIR",
 )  # fmt: skip
 CONFIGURED = (".mcp.json", ".claude/settings.json", ".claude/settings.local.json")
-# What is longer than the longest path that Linux opens, or deeper, leads nowhere; a call looks at so many names in all.
+# A path longer than Linux can open, or deeper than this, is refused; a call examines at most this many names in total.
 MOST_PATH, MOST_DEPTH, MOST_NAMES = 4_096, 128, 5_000
 
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -35,7 +35,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class Places:
-    """The places of one session. `folder`: where relative paths begin; `session`: its id, None where it has none."""
+    """The places of one session. folder: the start of relative paths; session: the session's id, or None."""
 
     def __init__(self, project: str, env: Mapping[str, str], folder: str, session: object) -> None:
         self.project, self.folder = os.path.realpath(project), folder
@@ -51,7 +51,7 @@ class Places:
         return real is not None and self._open(real)
 
     def searchable(self, path: str) -> bool:
-        """Return whether everything below a path may be read; False for folders too large to search."""
+        """Return whether everything below a path may be read; False for a folder too large to check."""
         real = self._leads_to(path)
         if real is None or not self._open(real):
             return False
@@ -76,7 +76,7 @@ class Places:
         return plain and (folder or (bool(names) and names[-1].endswith(SUFFIXES)))
 
     def _leads_to(self, path: str) -> str | None:
-        """Where a path leads, links followed; None for one that others may read as another path."""
+        """Return the target of a path, with links resolved; None if other programs may read it as another path."""
         if path != path.strip() or _CONTROL.search(path):
             return None
         return leads_to(self.folder, path)
@@ -104,7 +104,9 @@ class Places:
 
 
 def leads_to(folder: str, path: str) -> str | None:
-    """Return where a path from a folder leads, links followed; None if it is not a path, too long or too deep."""
+    """Return the target of a path from a folder, with links resolved; None if it is not a path, too long or too
+    deep.
+    """
     whole = os.path.join(folder, os.path.expanduser(path)) if len(path) <= MOST_PATH else path
     if len(whole) > MOST_PATH or whole.count(os.sep) > MOST_DEPTH:
         return None
@@ -115,7 +117,7 @@ def leads_to(folder: str, path: str) -> str | None:
 
 
 def configured(project: str, env: Mapping[str, str], folder: str) -> Iterator[str]:
-    """Yield the real paths of what the environment, the servers' and the hooks' settings name as data places."""
+    """Yield the real paths of the data places in the environment and in the settings of servers and hooks."""
     for settings in (env, *_configurations(project)):
         for name in SETTINGS:
             value = settings.get(name)
@@ -143,5 +145,5 @@ def _below(path: str, place: str) -> bool:
 
 
 def _folded(path: str) -> str:
-    """A path as a file system that does not tell cases or compositions of letters apart knows it."""
+    """Return a path in the form used by a file system that ignores letter case and Unicode composition."""
     return unicodedata.normalize("NFC", path).casefold()

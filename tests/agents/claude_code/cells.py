@@ -131,7 +131,7 @@ def _cell(model: Model, agent: str, variant: str, turns: Sequence[Turn]) -> Cell
     faults = harness.faults(variant, seen)
     faults += [f"{told.count(None)} calls were not answered"] if None in told else []
     if variant == "contaminated":
-        back = sum("Answer with the envelope alone" in body for body in _conversation(model, mark)[-1:])
+        back = sum("Answer with only the envelope" in body for body in _conversation(model, mark)[-1:])
         faults += [] if back else ["was not sent back at its end"]
     return Cell(agent, variant, [text or "" for text in told], faults)
 

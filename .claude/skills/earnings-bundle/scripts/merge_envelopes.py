@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Merges the envelopes of several data agents into one: each revision of an item once, every gap kept.
+"""Merges the envelopes of several data agents into one, with each revision of an item once and every gap.
 
-`merge` is the whole of it; the command reads `{lane: envelope}` from a file and writes the envelope to stdout. Lanes
-are judged by the lake's rules at the cut-off first. The order of the lanes changes nothing. Standard library only.
+`merge` does the work; the command reads `{lane: envelope}` from a file and writes the envelope to stdout. The lanes are
+first judged by the lake's rules at the cut-off. The order of the lanes does not matter. Standard library only.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ Item = dict[str, Any]
 
 
 def merge(answers: Mapping[str, Any], pit: str | None) -> dict[str, list[Item]]:
-    """Merge the lanes' envelopes into one. pit: the cut-off each must hold; None in open mode.
+    """Merge the lanes' envelopes into one. pit: the cut-off each envelope must keep; None in open mode.
 
-    Items of one `evidence` and one `available_at` are the same revision: they become one where their fields do not
-    contradict each other, and stay apart where they do. Each names its `lanes`. Newest first.
+    Items with the same `evidence` and `available_at` are the same revision: they become one item unless their fields
+    contradict each other. Each item names its `lanes`. Newest first.
     """
     items: list[Item] = []
     gaps: dict[str, Item] = {}
@@ -39,7 +39,7 @@ def merge(answers: Mapping[str, Any], pit: str | None) -> dict[str, list[Item]]:
 
 
 def _refused(answer: Any, pit: str | None) -> Item | None:
-    """The gap in place of a lane's answer, or None where it is an envelope that holds."""
+    """Return the gap that replaces a lane's answer, or None if the answer is a valid envelope."""
     if answer is None:
         return {"type": "no_data", "reason": "the lane gave no answer"}
     if not isinstance(answer, dict) or not all(_objects(answer.get(name, [])) for name in ("data", "gaps")):
@@ -61,7 +61,9 @@ def _names(value: Any) -> list[str]:
 
 
 def _united(items: list[Item]) -> Iterator[Item]:
-    """Items of one revision united. Taken in an order of their own, so that the lanes' order cannot show."""
+    """Return the merged items of one revision. They are sorted first, so that the order of the lanes does not
+    matter.
+    """
     revisions: dict[tuple[str, str], list[Item]] = {}
     for item in sorted(items, key=_canonical):
         variants = revisions.setdefault(_revision(item), [])
@@ -106,7 +108,7 @@ def main() -> int:
     """Merge a file of answers; the exit code is 0, or 2 for an invalid file or cut-off."""
     parser = argparse.ArgumentParser(description="Merge data agents' envelopes into one.", allow_abbrev=False)
     parser.add_argument("answers", type=Path, help="a JSON file, {lane: envelope or null}")
-    parser.add_argument("--pit", help="the cut-off each lane must hold")
+    parser.add_argument("--pit", help="the cut-off that each lane must keep")
     options = parser.parse_args()
     pit = cut_off({"pit": options.pit}, os.environ)
     if pit is not None and not isinstance(pit, str):
@@ -116,7 +118,7 @@ def main() -> int:
     except (OSError, ValueError, RecursionError):
         answers = None
     if not isinstance(answers, dict):
-        parser.error("answers: not a file that holds one JSON object of lanes")
+        parser.error("answers: not a file with one JSON object of lanes")
     sys.stdout.write(json.dumps(merge(answers, pit)) + "\n")
     return 0
 

@@ -1,11 +1,10 @@
-"""Checks the data agents by rule: their frontmatter, hooks, skills, paths and the calls they document.
+"""Checks the frontmatter, hooks, skills, paths and documented calls of the data agents against rules.
 
-It knows two wirings: agents that ask the lake, and agents that read a graph directly, for who has no lake. Of these the
-skills' Cypher replaces documented calls, and hooks are their own, so that no settings need to have them.
+There are two wirings: agents that ask the lake, and agents that read a graph directly if there is no lake. The latter
+document Cypher in their skills instead of calls, and bring their own hooks, so that the settings need none.
 
-Reads files and nothing else, in the project's environment; `--lake ROOT` also makes every documented call against that
-lake. Prints `ERROR [RULE] path: message` lines and a summary; the exit code
-is 0 when nothing is wrong and 1 otherwise.
+The linter only reads files, in the project's environment; `--lake ROOT` also makes every documented call against that
+lake. Prints `ERROR [RULE] path: message` lines and a summary; the exit code is 0 when nothing is wrong and 1 otherwise.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ SCOPE = ("neo4j-*.md", "bz-news-api.md", "perplexity-*.md", "alphavantage-*.md",
 LAKE = tuple(f"mcp__pitlake__{name}" for name in ("query", "run_query", "search", "gaps"))
 WRITE = "mcp__neo4j-cypher__write_neo4j_cypher"
 WRAPPER = "pit_fetch.py"
-# The agents whose PIT wiring is complete, with the tools each retrieves with: R3 holds them to it.
+# The agents whose PIT wiring is complete, with their retrieval tools; rule R3 checks them.
 PIT_DONE = {
     **dict.fromkeys(
         (f"neo4j-{domain}" for domain in ("news", "report", "transcript", "xbrl", "entity", "vector-search")), LAKE
@@ -40,7 +39,7 @@ PIT_DONE = {
     **dict.fromkeys((f"perplexity-{op}" for op in ("search", "ask", "reason", "research", "sec")), (*LAKE, "Bash")),
 }
 DIRECT = "mcp__neo4j-cypher__read_neo4j_cypher"
-# Servers of others, gated in the settings for whoever adds them.
+# Other projects' servers, gated in the settings for users who add them.
 FOREIGN = (
     DIRECT,
     *(f"mcp__perplexity__perplexity_{op}" for op in ("search", "ask", "reason", "research")),
@@ -79,7 +78,7 @@ _ANY_TOOL = ("NoSuchTool", "mcp__nosuch__tool")
 
 
 class Finding(NamedTuple):
-    """What is wrong where."""
+    """A problem and its place."""
 
     rule: str
     path: str
@@ -265,7 +264,7 @@ def _commands(agent: Page) -> Iterator[Finding]:
 
 
 def _paths(root: Path, agent: Page, skills: list[str]) -> Iterator[Finding]:
-    """Paths that lead nowhere, in the agent, its hooks and the skills it loads."""
+    """Yield missing paths in the agent, its hooks and the skills it loads."""
     pages = [agent]
     for skill in skills:
         path = root / ".claude" / "skills" / skill / "SKILL.md"
@@ -309,7 +308,7 @@ def calls(agent: Page) -> Iterator[dict[str, Any]]:
         for line in block.strip().splitlines():
             call = json.loads(line)
             if not isinstance(call, dict) or not isinstance(call.get("input"), dict):
-                raise ValueError(f"not a call: {line[:60]}")  # noqa: TRY004  What callers catch.
+                raise ValueError(f"not a call: {line[:60]}")  # noqa: TRY004  Callers catch ValueError.
             yield call
 
 
@@ -320,7 +319,7 @@ def _wrong_calls(root: Path, agent: Page) -> Iterator[str]:
         yield f"a documented call is not a JSON object ({error})"
         return
     if not documented:
-        yield "it documents no call"
+        yield "it does not document a call"
     for call in documented:
         tool, arguments = call.get("tool"), call["input"]
         if tool not in _listed(agent.front.get("tools")):
@@ -336,7 +335,9 @@ def _wrong_calls(root: Path, agent: Page) -> Iterator[str]:
 
 
 def _wrong_cypher(root: Path, skills: list[str]) -> Iterator[str]:
-    """What keeps the skills' Cypher from being envelopes as of a PIT. Templates with an ellipsis are not queries."""
+    """Yield reasons why the skills' Cypher does not return envelopes as of a PIT. Templates with an ellipsis are
+    skipped.
+    """
     pages = (root / ".claude" / "skills" / skill / "SKILL.md" for skill in skills)
     texts = [text for page in pages if page.is_file() for text in _CYPHER.findall(page.read_text(encoding="utf-8"))]
     queries = [text for text in texts if "$pit" in text and "..." not in text]
@@ -347,7 +348,9 @@ def _wrong_cypher(root: Path, skills: list[str]) -> Iterator[str]:
         for phrase in ("<= $pit", "available_at:", "available_at_source:", "AS data", "AS gaps"):
             if phrase not in text:
                 yield f"a query lacks {phrase!r}: {first}"
-        yield from (f"a query names {key}, which came later: {first}" for key in rules.FORBIDDEN_KEYS if key in text)
+        yield from (
+            f"a query uses {key}, which was added later: {first}" for key in rules.FORBIDDEN_KEYS if key in text
+        )
 
 
 def _wrong_query(root: Path, arguments: Mapping[str, Any]) -> Iterator[str]:
@@ -357,7 +360,7 @@ def _wrong_query(root: Path, arguments: Mapping[str, Any]) -> Iterator[str]:
         return
     parameters = dict(re.findall(r"^-- param (\w+) \w+ (\w+|=)", path.read_text(encoding="utf-8"), re.MULTILINE))
     params = arguments.get("params") or {}
-    yield from (f"{path.stem} takes no parameter {name!r}" for name in params if name not in parameters)
+    yield from (f"{path.stem} has no parameter {name!r}" for name in params if name not in parameters)
     needed = sorted(name for name, need in parameters.items() if need == "required" and name not in params)
     yield from (f"{path.stem} needs {name!r}" for name in needed)
 
@@ -368,10 +371,10 @@ def skill_files(root: Path) -> list[Path]:
 
 
 def made(root: Path, lake: str) -> list[Finding]:
-    """Make every documented call of the lake's tools, of agents and skills, and return a finding for each refusal.
+    """Make every call of the lake's tools that agents and skills document, and return a finding for each refusal.
 
-    A call goes to the server that its page means: one bound to the call's `pit`, or one in open mode where it has none.
-    Calls of pit_fetch.py reach beyond this machine and are not made here.
+    A call goes to a server bound to the call's `pit`, or to a server in open mode if it has none. Calls of pit_fetch.py
+    access the network and are not made.
     """
     refusals: dict[str, str] = {}
     findings: list[Finding] = []

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The agents' wrapper around outside sources: the door to `pitlake fetch`, held to one cut-off and to one envelope.
+"""The agents' access to outside sources: a wrapper of `pitlake fetch` with one cut-off and one envelope.
 
-stdout is exactly one envelope {"data": [...], "gaps": [...]}, whatever is asked, and the exit code is 0; --help alone
-gives help. A session bound by PITLAKE_AS_OF is never widened: its own cut-off is added, a later one is refused; nor is
-one bound by PITLAKE_KNOWN_BY, whose instant takes the place of any other. It asks its own lake, and no file in place of
-a source.
-What runs is the installed pitlake, whatever is in the working directory. What the command answers passes the lake's
-rules before it is shown. Standard library only; nothing is fetched, dated or filtered here.
+It writes exactly one envelope {"data": [...], "gaps": [...]} to stdout for every request, and exits with 0; only --help
+prints help. A session bound by PITLAKE_AS_OF is never widened: its own cut-off is added, and a later one is refused. In
+a session bound by PITLAKE_KNOWN_BY, that instant replaces any other. A bound session uses its own lake, and can't
+replace a source by a file. It runs the installed pitlake, whatever the working directory contains. The command's answer
+must pass the lake's rules before it is shown. Only the standard library is used; nothing is fetched, dated or filtered
+here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pit_call import BOUND, cut_off, rules  # noqa: E402
 
 
 def interpreter() -> str:
-    """Return the project's own Python, else the one that installed the kit, else the running one."""
+    """Return the project's own Python, otherwise the one that installed the kit, otherwise the running one."""
     installer = ROOT / ".claude" / "pitlake-python"
     candidates = [ROOT / ".venv" / "bin" / "python"]
     candidates += [Path(installer.read_text().strip())] if installer.exists() else []
@@ -52,12 +52,12 @@ def answer(arguments: Sequence[str], env: Mapping[str, str]) -> dict[str, Any]:
     flags = (argument for argument in arguments if argument.startswith("--") or "=" in argument)
     names = {flag.lstrip("-").partition("=")[0].replace("-", "_") for flag in flags}
     if BOUND in env and not names.isdisjoint(UNBOUND):
-        return gap("pit_excluded", "PIT_INVALID_PIT: a bound session names neither a lake nor a file of answers")
+        return gap("pit_excluded", "PIT_INVALID_PIT: a bound session must not name a lake or a file of answers")
     if pit is not None:
         arguments = [*_without_pit(arguments), "--pit", pit]
     if KNOWN_BY in env:
         arguments = [*arguments, "--known-by", env[KNOWN_BY]]
-    # A shell shows stderr beside stdout, and nothing may stand beside an envelope that is judged at a cut-off.
+    # A shell shows stderr together with stdout, and nothing may appear next to an envelope that is judged at a cut-off.
     stderr = None if pit is None else subprocess.DEVNULL
     try:
         completed = subprocess.run(
@@ -84,7 +84,7 @@ def judged(output: bytes, pit: str | None) -> dict[str, Any]:
 
 
 def is_envelope(payload: Any) -> bool:
-    """Return whether a value is an object of exactly the two arrays."""
+    """Return whether a value is an object with exactly the two arrays."""
     return (
         isinstance(payload, dict)
         and payload.keys() == {"data", "gaps"}
@@ -98,7 +98,9 @@ def gap(kind: str, reason: str) -> dict[str, Any]:
 
 
 def _asked(arguments: Sequence[str]) -> dict[str, Any]:
-    """The cut-offs among the arguments, where cut_off looks for them; a flag without its value is an invalid one."""
+    """Return the cut-offs among the arguments, where cut_off reads them; a flag without a value is an invalid
+    cut-off.
+    """
     values = [argument.partition("=")[2] for argument in arguments if argument.startswith("--pit=")]
     values += [arguments[place + 1] if place + 1 < len(arguments) else "" for place in _flags(arguments)]
     return {"parameters": {"pit": values[0]}, "pit": values[-1]} if values else {}
