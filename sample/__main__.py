@@ -1,6 +1,6 @@
 """`python -m sample [scale]`: load the sample world into the local graph that the environment names.
 
-Which server and directory that is, `resources.graph.open` decides; a server of NEO4J_URI is never written to.
+`resources.graph.open` decides which server and directory that is. The server of NEO4J_URI is never written to.
 """
 
 import sys

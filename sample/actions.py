@@ -1,7 +1,7 @@
-"""Dividends and splits: real ratios and dates where they are public knowledge, regular payers modelled on their habits.
+"""Dividends and splits: real ratios and dates where they are well known, and modelled regular payments.
 
-A dividend's id omits its amount and ex-date, so several declared on one day collapse into the last one written. Called
-by the world and, for the split ratios, by the prices.
+A dividend's id omits its amount and ex-date, so of several declared on one day only the last one written remains.
+The world uses it, and the prices use its split ratios.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ SPLITS = {
     "ORLY": (date(2025, 6, 10), 1, 15),
 }
 
-# Ticker -> amounts a share by calendar year, as declared, and the months of declaration.
+# Ticker -> amounts per share by calendar year, as declared, and the months of declaration.
 _QUARTERLY = (1, 4, 7, 10)
 PAYERS: dict[str, tuple[tuple[float, float, float], tuple[int, ...]]] = {
     "AAPL": ((0.24, 0.25, 0.26), (2, 5, 8, 11)),
@@ -46,7 +46,7 @@ PAYERS: dict[str, tuple[tuple[float, float, float], tuple[int, ...]]] = {
 }
 _FREQUENCY = {4: "Quarterly", 12: "Monthly"}
 
-# Walmart declares a year at once: every February, four dividends under one id. (declared, amount, ex-dates)
+# Walmart declares a whole year at once: four dividends under one id every February. (declared, amount, ex-dates)
 WALMART_YEARS = (
     (date(2023, 2, 21), 0.57, (date(2023, 3, 16), date(2023, 5, 4), date(2023, 8, 10), date(2023, 12, 7))),
     (date(2024, 2, 20), 0.2075, (date(2024, 3, 14), date(2024, 5, 9), date(2024, 8, 15), date(2024, 12, 12))),
@@ -56,7 +56,7 @@ WALMART_YEARS = (
 
 @dataclass(frozen=True)
 class Dividend:
-    """One declaration, before it is spelt as a node."""
+    """One declaration, before it becomes a node."""
 
     ticker: str
     declared: date
@@ -68,12 +68,12 @@ class Dividend:
 
     @property
     def id(self) -> str:
-        """Return the upstream's id, which several dividends declared on one day share."""
+        """Return the graph's id, which several dividends declared on one day share."""
         return f"{self.ticker}_{self.declared}_{self.kind}"
 
 
 def dividends(company: Company) -> Iterator[Dividend]:
-    """Yield what the company declared, in the order the upstream wrote it."""
+    """Yield the company's declarations, in the order in which the graph was written."""
     if company.ticker == "WMT":
         for declared, amount, ex_dates in WALMART_YEARS:
             yield from (Dividend("WMT", declared, ex, amount) for ex in ex_dates)
@@ -89,14 +89,14 @@ def dividends(company: Company) -> Iterator[Dividend]:
 
 
 def _habit(company: Company) -> tuple[tuple[float, float, float], tuple[int, ...]]:
-    """Companies of our own making: every third pays one percent a quarter, the others nothing."""
+    """Yield the declarations of invented companies: every third one pays one percent a quarter, the others nothing."""
     pays = company.index >= 26 and company.index % 3 == 0 and company.died == date.max
     amount = round(company.first_price * 0.01, 4) if pays else 0.0
     return (amount, amount, amount), _QUARTERLY
 
 
 def add_dividend(graph: Graph, dividend: Dividend, cik: str | None, linked: date | None) -> str:
-    """Add the node and its links: to the company unless `cik` is None, to the date node of `linked` unless None."""
+    """Add the node and its links: to the company if `cik` is given, and to the date node of `linked` if given."""
     graph.merged(
         "Dividend",
         dividend.id,
@@ -129,7 +129,7 @@ def add_split(graph: Graph, ticker: str, cik: str, day: date, ratio: tuple[objec
 
 
 def add_actions(graph: Graph, company: Company) -> None:
-    """Add the company's dividends and splits as the upstream stores them: of one id, the last dividend written."""
+    """Add the company's dividends and splits as the graph stores them: of dividends with one id, only the last."""
     rows = {dividend.id: dividend for dividend in dividends(company)}
     for dividend in rows.values():
         add_dividend(graph, dividend, company.cik, dividend.declared)

@@ -1,7 +1,8 @@
-"""The bundled answers of outside providers: our own text in their shape, found as the provider would find them.
+"""The bundled answers of outside providers: invented content in the provider's format, selected by the request.
 
-`sample/external/<provider>/answers.json` lists each answer: path, the parameters it needs, for POST a text its body
-holds, and the file. `capture_all` puts what a feed would ask for among captures, so that it replays without network.
+`sample/external/<provider>/answers.json` lists each answer: its path, the required parameters, a text in the body of a
+POST, and the file. `capture_all` stores the answers that a feed will request as captures, so that it replays without a
+network.
 """
 
 import json
@@ -78,7 +79,7 @@ def captured(provider: Provider, request: Request, fetched_at: datetime) -> Capt
 
 
 def capture_all(feed: Feed, scope: Scope, store: CaptureStore, fetched_at: datetime) -> int:
-    """Capture whatever a feed asks for within a scope. Returns how many answers that were."""
+    """Capture every answer that a feed requests within a scope, and return their number."""
     count = 0
 
     def fetch(request: Request) -> Capture:
@@ -95,6 +96,6 @@ def capture_all(feed: Feed, scope: Scope, store: CaptureStore, fetched_at: datet
             for _ in feed.collect(unit, fetch):
                 pass
         except AnswerRefused:
-            continue  # a refusal is an answer too, and kept
+            continue  # a refusal is an answer too, and is captured
     store.flush()
     return count

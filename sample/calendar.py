@@ -1,7 +1,7 @@
 """The exchange calendar as date nodes: every calendar day, the sessions around it, and the chain of days.
 
 Sessions come from `exchange_calendars` (XNYS), so early closes, holidays and the unscheduled closing of 2025-01-09 are
-real. One hole is left on purpose.
+real. One day is left out on purpose.
 """
 
 import warnings
@@ -25,7 +25,7 @@ _POST_MARKET = timedelta(hours=4)
 
 @dataclass(frozen=True)
 class TradingDay:
-    """One trading day, New York time. After an early close there is no post-market: it ends with the close."""
+    """One trading day, New York time. After an early close there is no post-market session."""
 
     day: date
     open: datetime
@@ -49,7 +49,7 @@ class TradingDay:
 
 @cache
 def sessions() -> dict[date, TradingDay]:
-    """Return the trading days from the oldest news to half a year after the world ends, for dates ahead of events."""
+    """Return the trading days from the oldest news to half a year after the world's end; events may need later days."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # The library has yet to follow pandas 3.1.
         calendar = exchange_calendars.get_calendar("XNYS", start="2021-01-04", end="2025-12-31")
@@ -96,7 +96,7 @@ def on_or_after(day: date) -> TradingDay:
 
 
 def market_session(moment: datetime) -> str:
-    """Return what the upstream calls the moment: pre_market, in_market, post_market or market_closed."""
+    """Return the graph's name for the time of day: pre_market, in_market, post_market or market_closed."""
     local = moment.astimezone(NEW_YORK)
     session = sessions().get(local.date())
     if session is None or not session.pre <= local < session.post:
@@ -107,7 +107,7 @@ def market_session(moment: datetime) -> str:
 
 
 def add_calendar(graph: Graph) -> None:
-    """Add date nodes and the NEXT chain, which is broken at the hole."""
+    """Add date nodes and the NEXT chain, which is broken at the missing day."""
     previous: date | None = None
     for day in days():
         session = sessions().get(day)
@@ -137,6 +137,6 @@ def _times(session: TradingDay, suffix: str) -> dict[str, str]:
 
 
 def at(day: date, text: str) -> datetime:
-    """Return a New York wall-clock moment from a day and `HH:MM` or `HH:MM:SS`."""
+    """Return a New York time from a day and `HH:MM` or `HH:MM:SS`."""
     hour, minute, *second = map(int, text.split(":"))
     return new_york(day, hour, minute, *second)

@@ -1,7 +1,6 @@
 """The companies of the sample world and their classification: real tickers and CIKs, invented figures.
 
-Beyond the real ones, scale adds companies of our own making. The fictional QFH carries the oddities no real company
-should be said to have.
+A larger scale adds invented companies. The fictional QFH has the oddities that no real company should be shown with.
 """
 
 from collections.abc import Iterator
@@ -25,7 +24,7 @@ SECTOR_ETFS = {
     "Utilities": "XLU",
 }
 
-# Industry -> (sector, ETF). Where an ETF stands for several industries, only the first of them has bars upstream.
+# Industry -> (sector, ETF). If an ETF represents several industries, only the first of them has bars in the graph.
 INDUSTRIES = {
     "Airlines": ("Industrials", "IYJ"),
     "Asset Management": ("Financial Services", "IAI"),
@@ -64,10 +63,11 @@ REGULATED = "us-gaap:RegulatedAndUnregulatedOperatingRevenue"
 
 @dataclass(frozen=True)
 class Company:
-    """One company. Prices are split-adjusted USD, revenue is USD million a quarter, shares and market value absolute.
+    """One company. Prices are in split-adjusted USD, revenue in USD million per quarter, shares and market value in
+    units.
 
-    `year_end` is (month, rule): "month" for the month's last day, "saturday" or "sunday" for the month's last such
-    day, "nearest" for the Saturday nearest the month's end. `died` is the last day it traded and reported.
+    `year_end` is (month, rule): "month" for the month's last day, "saturday" or "sunday" for its last Saturday or
+    Sunday, "nearest" for the Saturday nearest to its end. `died` is the last day on which it traded and reported.
     """
 
     ticker: str
@@ -92,7 +92,7 @@ class Company:
 
     @property
     def sector(self) -> str:
-        """Return the sector with its words apart, as Company.sector holds it."""
+        """Return the sector in separate words, as in Company.sector."""
         return INDUSTRIES[self.industry][0]
 
     @property
@@ -179,7 +179,8 @@ REAL = (
             41_300_000, None, 310, 0.01, 0.06, segments=("QuillsMember", "InkMember")),
 )  # fmt: skip
 
-# Fictional, and gone before the world ends: acquired, struck off by its exchange, and gone dark by a Form 15.
+# Fictional companies that end before the world does: one is acquired, one is delisted by its exchange, one deregisters
+# by Form 15.
 ACQUIRED, STRUCK, DARK = "QWRN", "QTTH", "QCRB"
 DEAD = (
     Company(ACQUIRED, "0009900701", "Wrenfield Instruments, Inc.", "NYS", "Semiconductors", 48.0, 66.0, 82_000_000,
@@ -190,11 +191,13 @@ DEAD = (
             9_400_000, 310, 38, 0.003, 0.08, reports_after_close=False, segments=("WaterMember", "SewerMember"),
             died=date(2024, 11, 15)),
 )  # fmt: skip
-_FIRST_DEAD = 7_000  # beyond the places of any scale
+_FIRST_DEAD = 7_000  # beyond the index of any scale
 
 
 def companies(scale: int = 1) -> Iterator[Company]:
-    """Yield the real companies and those that die, then `(scale - 1)` times as many invented ones as real ones."""
+    """Yield the real companies and the fictional ones that end, then `(scale - 1)` invented companies for each real
+    one.
+    """
     for index, company in enumerate(REAL):
         yield replace(company, index=index)
     for index, company in enumerate(DEAD, start=_FIRST_DEAD):
@@ -204,7 +207,7 @@ def companies(scale: int = 1) -> Iterator[Company]:
 
 
 def by_ticker(ticker: str) -> Company:
-    """Return one of the companies that every scale has."""
+    """Return a company that exists at every scale."""
     return next(company for company in companies() if company.ticker == ticker)
 
 
@@ -268,7 +271,9 @@ def add_company(graph: Graph, company: Company) -> None:
 
 
 def add_relations(graph: Graph) -> None:
-    """Relate neighbours in the list of companies, as if news named them together: stored once, one way."""
+    """Relate neighbours in the list of companies, as if news mentioned them together; each relation is stored once, in
+    one direction.
+    """
     filers = list(companies())
     for source, target in pairwise(filers):
         graph.edge(

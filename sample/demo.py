@@ -1,8 +1,9 @@
-"""The demo: the sample world through every step, five questions that two instants answer differently, a decision.
+"""The demo: it takes the sample world through every step, asks five questions whose answers differ between two
+instants, and makes a decision.
 
-`python -m sample.demo` starts the embedded graph, loads the world, unpacks captures of the outside sources, runs every
-dataset of all of them in one Dagster run and those of releases in another, shows what is in the lake, asks and decides.
-It owns `.pitlake/demo` and begins it anew each time. Progress goes to stderr, findings to stdout.
+`python -m sample.demo` starts the embedded graph, loads the world, unpacks captures of the outside sources, fills all
+datasets in one Dagster run and those built per release in another, lists what is in the lake, asks and decides. It owns
+`.pitlake/demo` and recreates it each time. Progress goes to stderr, findings to stdout.
 """
 
 import os
@@ -48,7 +49,7 @@ FIRST_DAY, LAST_DAY = "2023-01-01", "2025-06-30"
 ALL_DAYS = {"dagster/asset_partition_range_start": FIRST_DAY, "dagster/asset_partition_range_end": LAST_DAY}
 TOLD = "NOG"
 WEB = "http://127.0.0.1:8765/at?as_of=2010-01-26T14%3A30%3A00Z&ticker=AAPL"
-"""Where `make web` shows the time machine of this lake."""
+"""The address at which `make web` shows this lake's time machine."""
 QUIET = {"loggers": {"console": {"config": {"log_level": "ERROR"}}}}
 WIDTH = 110
 
@@ -81,7 +82,7 @@ def main() -> int:
 
 
 def fill(home: Path) -> None:
-    """Load the sample world into a graph of its own, and every dataset of it into a lake: one run over all its days."""
+    """Load the sample world into its own graph, and all its datasets into a lake, in one run over all days."""
     with ExitStack() as running:
         with step("starting the embedded graph"):
             server = running.enter_context(graph_server(GraphSettings(root=home / "graph")))
@@ -98,19 +99,19 @@ def fill(home: Path) -> None:
             publish(job, instance, tick, chosen(), ALL_DAYS)
         releases = instance.get_dynamic_partitions(EARNINGS_SET)
         pinned_keys = [key for key in releases if key.startswith(f"{TOLD}|")]
-        with step(
-            f"building what was known around {len(pinned_keys)} of {len(releases)} releases", of=len(BUNDLES)
-        ) as tick:
+        with step(f"building snapshots around {len(pinned_keys)} of {len(releases)} releases", of=len(BUNDLES)) as tick:
             publish(job, instance, tick, BUNDLES, tags(pinned_keys[0], pinned_keys[-1]))
 
 
 def chosen() -> list[str]:
-    """Return the datasets that one run over all days fills: all but those that are built release by release."""
+    """Return the datasets that one run over all days fills: all except those built release by release."""
     return [name for name in all_datasets() if name not in BUNDLES]
 
 
 def wiring(server: GraphServer, home: Path) -> tuple["dg.JobDefinition", "dg.DagsterInstance"]:
-    """Return Dagster's job of all assets, from the server into the lake, and an instance with the run for the UI."""
+    """Return Dagster's job of all assets, from the server into the lake, and an instance that shows the run in the
+    UI.
+    """
     import dagster as dg
 
     from pipelines.definitions import build_definitions
@@ -131,7 +132,7 @@ def publish(
 ) -> None:
     """Run the job for these datasets and the partitions that the tags name.
 
-    Raises PitlakeError naming the datasets that failed; what they would have published is not there.
+    Raises PitlakeError naming the datasets that failed, which published nothing.
     """
     import dagster as dg
 
@@ -199,7 +200,7 @@ def show(lake: Lake, demonstration: Demonstration) -> None:
 
 
 def asking(lake: Lake, as_of: str | None) -> Session:
-    """Open a session on the demo's lake: sealed, or in this process where the system can't seal one."""
+    """Open a session on the demo's lake: sealed, or in this process if the system can't seal one."""
     try:
         return connect(as_of, lake=lake, open_mode=as_of is None)
     except IsolationUnavailable as reason:
@@ -208,7 +209,7 @@ def asking(lake: Lake, as_of: str | None) -> Session:
 
 
 def show_next_steps(home: Path, decision: str) -> None:
-    """Print what to type next."""
+    """Print the commands to try next."""
     out.print("\nAsk it yourself", style="bold")
     places = {
         "PITLAKE_LAKE": "lake",

@@ -1,7 +1,7 @@
-"""What the upstream does to its graph between two runs: overwritten texts, a colliding dividend, a filing come late.
+"""Changes of the source graph between two runs: overwritten texts, a colliding dividend, a late filing.
 
-The first step is the only one. It is applied over Bolt to a loaded world, and states what a second extraction makes of
-it; for the cases it names, these outcomes replace the manifest's.
+The first step is the only one. It is applied over Bolt to a loaded world, and states the outcomes of a second
+extraction, which replace the manifest's for these cases.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ STEPS = (1,)
 
 @dataclass(frozen=True)
 class Change:
-    """New properties of one node, set over the old ones."""
+    """New properties of one node, which overwrite the old ones."""
 
     label: str
     node_id: str
@@ -35,7 +35,7 @@ class Change:
 
 
 def changes() -> tuple[Change, ...]:
-    """Return what the step overwrites."""
+    """Return the nodes that the step overwrites."""
     colliding = replace(DIVIDEND, ex=date(2025, 8, 18), amount=0.52)
     return (
         Change(
@@ -66,7 +66,7 @@ def changes() -> tuple[Change, ...]:
 
 
 def arrivals() -> Graph:
-    """Return what the step adds: the filing that had been lost."""
+    """Return the nodes that the step adds: the filing that was lost before."""
     graph = Graph()
     add_report(graph, _late_filing(), xbrl_status="QUEUED")
     link_filer(graph, _late_filing())
@@ -80,7 +80,7 @@ def _late_filing() -> Filing:
 
 
 def evolve(admin: GraphAdmin, step: int = 1) -> None:
-    """Take a loaded world from one run to the next. Doing it again changes nothing.
+    """Change a loaded world as between two runs. Repeating it changes nothing.
 
     Raises:
         BadInput: there is no such step.
@@ -107,7 +107,7 @@ def expectations() -> Iterator[Expectation]:
 def _overwritten() -> Iterator[Expectation]:
     yield revised(
         15,
-        "an edit that claims an instant before the first look is a revision when observed",
+        "an edit that claims an instant before the first run is a revision when observed",
         "news",
         {"id": EDITED_LATER},
         Revision({"title": "Quillfeather Opens A Third Shop"}, "2025-03-10T12:05:00Z"),
@@ -148,11 +148,13 @@ def _overwritten() -> Iterator[Expectation]:
 
 
 def _arrived() -> Iterator[Expectation]:
-    """What comes late: a new filing counts from its acceptance, facts that were a gap from the observation."""
+    """Yield the outcomes of late records: a new filing counts from its acceptance, and facts that were a gap from the
+    observation.
+    """
     late = _late_filing()
     yield row(
         35,
-        "a filing come late is dated by its acceptance",
+        "a late filing is dated by its acceptance",
         "reports",
         {"accession_no": late.accession},
         {"ticker": "JPM", "period_of_report": date(2024, 6, 30)},

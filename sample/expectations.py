@@ -1,7 +1,7 @@
-"""What a correct extraction makes of one source record: the vocabulary the manifest is written in.
+"""The expected outcome of one source record: the vocabulary of the manifest.
 
-Values are as the lake hands them out: dates as `date`, instants as aware UTC `datetime`, lists as lists; a JSON column
-is given parsed, to be compared with the parsed column. Instants of availability are text in UTC with `Z`.
+Values are as the lake returns them: dates as `date`, instants as aware UTC `datetime`, lists as lists. A JSON column is
+given parsed, and compared with the parsed column. Instants of availability are text in UTC with `Z`.
 """
 
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ REVISIONS: Kind = "revisions"
 
 @dataclass(frozen=True)
 class Revision:
-    """One revision of a key. `available_at` None means: when the lake observed it."""
+    """One revision of a key. `available_at` None means when the lake observed it."""
 
     values: Values
     available_at: str | None
@@ -26,14 +26,12 @@ class Revision:
 
 @dataclass(frozen=True)
 class Expectation:
-    """The outcome of one planted case. `quirk` is its number in the source's list of quirks, 0 for a contract's rule.
-
-    row: over the whole lake exactly one row has the columns of `key`; it has these `values`, became available at
-        `available_at` (None: when observed) and, where `locator` is given, cites it as evidence.
-    gap: exactly one gap has this `locator`, type and reason, may be shown from `available_at` on (None: from the
-        observation), and no row cites the locator.
-    absent: no row has the columns of `key`, and no row or gap the `locator`, where given.
-    revisions: the rows with the columns of `key` are exactly `revisions`, in order of availability.
+    """The outcome of one planted case. `quirk` is its number in the source's list of quirks, or 0 for a contract's
+    rule. row: exactly one row of the lake matches `key`. It has these `values`, became available at `available_at`
+    (None: when observed) and cites `locator` as evidence, if given. gap: exactly one gap has this `locator`, type and
+    reason. It is shown from `available_at` on (None: from the observation), and no row cites the locator. absent: no
+    row matches `key`, and no row or gap has the `locator`, if given. revisions: the rows that match `key` are exactly
+    `revisions`, in order of availability.
     """
 
     quirk: int
@@ -64,7 +62,7 @@ def row(
 def gap(
     quirk: int, title: str, dataset: str, locator: str, reason: str, available_at: str | None, no_data: bool = False
 ) -> Expectation:
-    """Expect a gap, `unverifiable` unless there is nothing there (`no_data`)."""
+    """Expect a gap: `unverifiable`, or `no_data` if the record is empty."""
     gap_type = "no_data" if no_data else "unverifiable"
     return Expectation(
         quirk, title, dataset, GAP, available_at=available_at, locator=locator, gap_type=gap_type, reason=reason

@@ -1,7 +1,7 @@
-"""Reports and what hangs on them: sections, exhibits, statements, whole texts, filer and benchmark edges.
+"""Reports and their parts: sections, exhibits, statements, whole texts, and edges to filers and benchmarks.
 
-Report nodes keep booleans and JSON text; content nodes pass the merge helper, so their numbers are display text. XBRL
-is made in `xbrl`.
+Report nodes keep booleans and JSON text. Content nodes are written by the merge helper, which turns numbers into
+display text. XBRL is made in `xbrl`.
 """
 
 from datetime import timedelta, timezone
@@ -19,7 +19,7 @@ FORMS = ("8-K", "10-Q", "10-K", "425", "SCHEDULE 13D", "6-K", "SC TO-I", "SC 14D
 _QUARTERS = ("10-Q_Q1", "10-Q_Q2", "10-Q_Q3", "10-Q_Q4")
 _YEARS = ("10-K_FYE-0131", "10-K_FYE-0331", "10-K_FYE-0630", "10-K_FYE-1231")
 
-# The 10-K's two names with a curly apostrophe and the 10-Q's without any are the upstream's.
+# The two names of the 10-K with a curly apostrophe, and those of the 10-Q without one, are as in the real graph.
 SECTIONS_10K = (
     "Business",
     "RiskFactors",
@@ -58,7 +58,7 @@ SECTIONS_AMENDED = ("ExplanatoryNote", "FinancialStatementsandSupplementaryData"
 
 
 def add_form_tree(graph: Graph) -> None:
-    """Add the sixteen administrative categories: forms, and the fiscal flavours of 10-Q and 10-K."""
+    """Add the sixteen administrative categories: forms, and the fiscal variants of 10-Q and 10-K."""
     for code in (*FORMS, *_QUARTERS, *_YEARS):
         form = code.split("_", maxsplit=1)[0]
         graph.merged("AdminReport", code, code=code, category=form, label=code, displayLabel=code.replace("_", " "))
@@ -82,7 +82,7 @@ def add_filing(graph: Graph, filing: Filing) -> None:
 
 
 def section_names(filing: Filing) -> tuple[str, ...]:
-    """Return the sections a filing of that form has; an 8-K's follow from its items."""
+    """Return the sections that a filing of that form has; for an 8-K they follow from its items."""
     if filing.form == "10-K":
         return SECTIONS_10K
     if filing.form == "10-Q":
@@ -153,7 +153,7 @@ def add_section(graph: Graph, filing: Filing, name: str, content: str, linked: b
 
 
 def add_exhibit(graph: Graph, filing: Filing, number: str, content: str, linked: bool = True) -> str:
-    """Add an exhibit; its id repeats the prefix that the number already has."""
+    """Add an exhibit, whose id repeats the prefix of its number."""
     node_id = f"{filing.accession}_EX-{number}"
     graph.merged("ExhibitContent", node_id, **_content(filing), exhibit_number=number, content=content)
     if linked:

@@ -1,7 +1,7 @@
-"""Fiscal calendars and figures: which quarter ended when, and what the company says it earned in it.
+"""Fiscal calendars and figures: the end of each quarter, and the results that the company states for it.
 
-Revenue of six companies follows what they published; everything else is a model. A figure that a later filing restates
-is listed in STATED, by the day each value was first filed.
+The revenue of six companies follows their real figures; everything else is modelled. A figure that a later filing
+restates is listed in STATED, by the day each value was first filed.
 """
 
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class Quarter:
 
 @dataclass(frozen=True)
 class Figures:
-    """What a quarter's statements say, in USD (a share: in USD with two decimals)."""
+    """The figures of a quarter's statements, in USD; per-share figures have two decimals."""
 
     revenue: int
     cost: int
@@ -124,7 +124,7 @@ def _millions(amount: float) -> int:
 
 
 def _revenue(company: Company, position: int, noise: float) -> int:
-    """USD million. Published where known; before that, the same season's with growth taken off."""
+    """USD million. Return the published revenue if known, otherwise the same season's revenue reduced by the growth."""
     known_from = next(n for n, quarter in enumerate(quarters(company)) if quarter.end >= _KNOWN_FROM)
     ahead = position - known_from
     if company.known_revenue:
@@ -135,13 +135,13 @@ def _revenue(company: Company, position: int, noise: float) -> int:
 
 
 def position_of(company: Company, end: date) -> int:
-    """Return the place in `quarters(company)` of the quarter that ended on that day."""
+    """Return the index in `quarters(company)` of the quarter that ended on that day."""
     return next(n for n, quarter in enumerate(quarters(company)) if quarter.end == end)
 
 
 def stated_value(
     company: Company, concept: str, period: tuple[date, date], member: str, filed: date, value: int
 ) -> int:
-    """Return the value a filing of that day states: the model's, unless the figure was restated."""
+    """Return the value that a filing of that day states: the modelled one, unless the figure was restated."""
     history = STATED.get((company.ticker, concept, *period, member))
     return value if history is None else [amount for since, amount in history if since <= filed][-1]

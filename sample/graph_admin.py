@@ -1,8 +1,8 @@
-"""Making and filling a graph we own: constraints, loading, wiping. For the sample world and the tests; never for
-assets.
+"""Creates and fills a graph that we own: constraints, loading, wiping. It is for the sample world and the tests, never
+for assets.
 
-It refuses every server whose admin login we do not hold, which is every one a user points NEO4J_URI at. The few
-places where ArcadeDB and Neo4j differ in making things are here.
+It refuses every server whose admin login we do not have, such as the server of NEO4J_URI. ArcadeDB and Neo4j differ in
+a few statements, all of which are here.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,7 +23,7 @@ Row = Mapping[str, object]
 
 
 class GraphAdmin:
-    """A single writer over one database of a server we own.
+    """The single writer of one database on a server that we own.
 
     Raises:
         BadInput: the server is not ours.
@@ -43,11 +43,11 @@ class GraphAdmin:
         self._driver.close()
 
     def create_schema(self, keys: Mapping[str, str], indexes: Iterable[tuple[str, str]] = ()) -> None:
-        """Make every label's key unique and index further (label, property) pairs. Before any data; again is
-        harmless.
+        """Make every label's key unique and index further (label, property) pairs. Call it before any data is loaded;
+        repeating it is harmless.
 
-        ArcadeDB declares a property by the values it finds when an index comes late, and silently cuts later values
-        to that type (1.5 becomes 1), so a late constraint is refused on every server alike.
+        If an index is added late, ArcadeDB infers a property's type from its values and silently converts later values
+        to it (1.5 becomes 1). A late constraint is therefore refused on every server.
 
         Args:
             keys: label -> the property that identifies its nodes.
@@ -79,7 +79,7 @@ class GraphAdmin:
         return self._load(statement, rows)
 
     def load_edges(self, kind: str, start: tuple[str, str], end: tuple[str, str], rows: Iterable[Row]) -> int:
-        """Merge one edge of `kind` a row, between nodes that exist.
+        """Merge one edge of `kind` per row, between existing nodes.
 
         Args:
             kind: the relationship type.
@@ -97,9 +97,8 @@ class GraphAdmin:
         return self._load(statement, rows)
 
     def write(self, cypher: str, params: Row | None = None) -> list[dict[str, Any]]:
-        """Run one statement in a transaction of its own and return its rows.
-
-        Never by auto-commit: ArcadeDB then commits row by row, which is slow and not atomic.
+        """Run one statement in its own transaction and return its rows. Auto-commit is not used, because ArcadeDB would
+        commit row by row, which is slow and not atomic.
         """
 
         def work(transaction: neo4j.ManagedTransaction) -> list[dict[str, Any]]:
@@ -109,7 +108,7 @@ class GraphAdmin:
             return session.execute_write(work)
 
     def wipe(self) -> None:
-        """Make the database as new: no nodes, edges, constraints or indexes."""
+        """Remove all nodes, edges, constraints and indexes."""
         if self.server.kind == "arcadedb":
             self.drop_database()
             self.create_database()
@@ -122,7 +121,7 @@ class GraphAdmin:
             self.write(f"DROP INDEX {_name(str(entry['name']))}")
 
     def create_database(self) -> None:
-        """Make this database on an ArcadeDB server; Neo4j Community has just the one."""
+        """Create this database on an ArcadeDB server; Neo4j Community has only one."""
         self._command(f"create database {self.server.database}")
 
     def drop_database(self) -> None:
@@ -155,12 +154,12 @@ class GraphAdmin:
 
 
 def _name(identifier: str) -> str:
-    """An identifier quoted for Cypher."""
+    """Quote an identifier for Cypher."""
     return "`" + identifier.replace("`", "``") + "`"
 
 
 def _batched(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    """Rows in lists bounded by count and, since a filing's text has megabytes, by size."""
+    """Yield the rows in lists of limited count and, because a filing's text can have megabytes, of limited size."""
     batch: list[Row] = []
     size = 0
     for row in rows:

@@ -1,6 +1,6 @@
 """Writes the world over Bolt into a graph we own: constraints first, then part by part, nodes before edges.
 
-It refuses a graph that holds anything, so that a sample never mixes with data.
+It refuses a graph that is not empty, so that sample and real data never mix.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True)
 class Loaded:
-    """How much was written."""
+    """The amount that was written."""
 
     nodes: int
     edges: int
@@ -62,7 +62,7 @@ def load_world(admin: GraphAdmin, scale: int = 1, progress: Progress | None = No
 
 
 def write_graphs(admin: GraphAdmin, graphs: Sequence[Graph]) -> None:
-    """Create the nodes of all of them, then their edges. Nothing is looked up first: the graph has none of them."""
+    """Create the nodes of all parts, then their edges. No look-up is needed, because none of them exists yet."""
     for label in sorted({label for graph in graphs for label in graph.nodes}):
         nodes = chain.from_iterable(graph.nodes.get(label, {}).values() for graph in graphs)
         _write(admin, f"UNWIND $rows AS row CREATE (n:{label}) SET n = row", nodes)
@@ -84,7 +84,7 @@ def _write(admin: GraphAdmin, statement: str, rows: Iterable[Mapping[str, object
 
 
 def _batched(world: Iterator[Part]) -> Iterator[list[Part]]:
-    """Parts in lists large enough to write in few transactions, in their order."""
+    """Yield the parts in order, in lists large enough for few transactions."""
     batch: list[Part] = []
     size = 0
     for part in world:

@@ -1,7 +1,7 @@
 """The manifest of the sample world: per planted quirk the expected outcome, and two of the demo's questions.
 
-Outcomes are stated where the quirks are planted; this module gathers them. `EVOLVED` holds after `evolve` and a second
-extraction, and replaces what `EXPECTATIONS` says of the same records.
+The modules that plant the quirks state their outcomes, and this module collects them. `EVOLVED` applies after `evolve`
+and a second extraction, and replaces `EXPECTATIONS` for the same records.
 """
 
 from dataclasses import dataclass
@@ -30,15 +30,17 @@ EXPECTATIONS: tuple[Expectation, ...] = plant_all(Graph())
 
 EVOLVED: tuple[Expectation, ...] = tuple(evolve.expectations())
 
-# Quirks of the source that no extractor can meet, and why.
+# Quirks of the source that no extractor can encounter, with the reason.
 NOT_PLANTED: dict[int, str] = {
-    52: "an alias that one query language reads as infinity: it is in the query, not in the data",
+    52: "an alias that one query language reads as infinity; this concerns the query, not the data",
 }
 
 
 @dataclass(frozen=True)
 class Demonstration:
-    """One question asked as of two instants. `sql` answers one row: a number, its period, and what tells it."""
+    """One question asked as of two instants. `sql` returns one row: a number, its period, and the source that states
+    it.
+    """
 
     title: str
     ticker: str

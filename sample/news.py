@@ -1,7 +1,7 @@
 """News articles with their influences: earnings, analyst calls and general items, some of them edited later.
 
-`created` stays, everything else is overwritten when an article changes, so the text is known to have been public only
-at `updated`.
+When an article changes, everything except `created` is overwritten, so the text is known to be public only from
+`updated` on.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ _AUTHORS = ("Benzinga Newsdesk", "Rosalind Thackeray", "Ike D'Souza")
 
 @dataclass(frozen=True)
 class Article:
-    """One article. `updated` None means the upstream did not know it."""
+    """One article. `updated` None means that the graph does not have it."""
 
     company: Company
     id: str
@@ -52,7 +52,7 @@ class Article:
 
 
 def articles(company: Company) -> Iterator[Article]:
-    """Yield the company's articles: one on every earnings release, the rest spread over the world's span."""
+    """Yield the company's articles: one for every earnings release, the rest spread over the whole period."""
     random = rng("news", company.ticker)
     number = _FIRST_ID + company.index * _IDS_EACH
     for filing in filings(company):
@@ -101,7 +101,7 @@ def _article(
 
 
 def _updated(created: datetime, random: Random) -> datetime | None:
-    """Mostly never or within the hour, sometimes days later, sometimes unknown."""
+    """Return the update of an article: usually none or within an hour, sometimes days later, sometimes unknown."""
     kind = random.random()
     if kind < 0.02:
         return None

@@ -1,6 +1,7 @@
-"""The demo's outside sources: every provider from bundled captures, and a desk's files, without keys or a network.
+"""The demo's outside sources: every provider from bundled captures, and a trading desk's files, without keys or a
+network.
 
-What is asked of each feed, as its asset's run config, and questions that two instants answer differently.
+The run config of each feed's asset, and questions whose answers differ between two instants.
 """
 
 from datetime import date, datetime, timezone
@@ -19,7 +20,9 @@ DROPS = Path(__file__).with_name("drops")
 FETCHED_AT = datetime(2025, 7, 1, 12, tzinfo=timezone.utc)
 LOOKED_AT = datetime(2024, 5, 28, 12, tzinfo=timezone.utc)
 AS_LOOKED_AT = ("av_estimates", "av_earnings_calendar", "web_results", "web_syntheses")
-"""What counts from when it was looked at, and was already: so that there is something of it as of a past instant."""
+"""Datasets that count from their observation, and are captured at a past instant here, so that past sessions have
+rows.
+"""
 APPLE, NORTHERN = "0000320193", "0001104485"
 SCOPES = {name: feed.example for name, feed in all_feeds().items()} | {
     "av_daily_bars": Scope(tickers=("AAPL", "NOG")),
@@ -59,7 +62,7 @@ RESTATED = Demonstration(
     after="2024-06-04T09:30:00-04:00",
     answer_before=2_166_256_000.0,
     answer_after=2_160_100_000.0,
-    because="EDGAR accepted the 10-K/A of 2024-06-03 after the first instant, and its Z leaves only the later reading",
+    because="EDGAR accepted the 10-K/A of 2024-06-03 after the first instant; its Z allows only the later reading",
 )
 REVISED = Demonstration(
     title="Gross domestic product of the first quarter of 2014 from ALFRED, USD billion",
@@ -80,14 +83,14 @@ QUESTIONS = (APPLE_RESTATED, RESTATED, REVISED)
 
 
 def unpack(lake: Lake) -> int:
-    """Put the bundled answers among the lake's captures. Returns how many there are."""
+    """Store the bundled answers among the lake's captures, and return their number."""
     store = CaptureStore.of(lake.location)
     when = dict.fromkeys(AS_LOOKED_AT, LOOKED_AT)
     return sum(capture_all(feed(name), scope, store, when.get(name, FETCHED_AT)) for name, scope in SCOPES.items())
 
 
 def run_config() -> dict[str, Any]:
-    """Return the config of the feeds' assets: replay, their scopes, and where the desk's files lie."""
+    """Return the config of the feeds' assets: replay mode, their scopes, and the folder of the desk's files."""
     configs = {name: scope.as_json() for name, scope in SCOPES.items()}
     dropped = {name: {"config": {"folder": str(DROPS / name)}} for name in all_drops()}
     return {name: {"config": {"mode": "replay"} | _with_lists(facts)} for name, facts in configs.items()} | dropped

@@ -1,7 +1,6 @@
-"""Daily bars as HAS_PRICE edges, and the closes that event returns are made from.
-
-A price path is plain arithmetic over seeded uniform numbers, so it is the same on every machine. Bars are stored on the
-split basis of their load: series change basis at a split, and one stretch was loaded late.
+"""Daily bars as HAS_PRICE edges, and the closes for event returns. A price path uses plain arithmetic on seeded uniform
+numbers, so it is the same on every machine. Bars are stored on the split basis of their load: a series changes its
+basis at a split, and some days were loaded late.
 """
 
 from collections.abc import Mapping
@@ -14,9 +13,9 @@ from sample.calendar import FIRST_DAY, LAST_DAY, before, priced_days, sessions
 from sample.companies import INDEX, INDUSTRIES, NEVER_PRICED, REAL, SECTOR_ETFS, Company, squashed
 from sample.shapes import Graph, Properties, blank_new_york, new_york, rng
 
-# Loaded after the split of 2024-06-10, so already on its basis while the days around it are not.
+# Loaded after the split of 2024-06-10, and therefore on the new basis, unlike the days around it.
 LOADED_LATE = {"NVDA": (date(2024, 6, 3), date(2024, 6, 6))}
-# On this day the loader stopped half way through the symbols; the day counts as done ever after.
+# On this day the loader stopped halfway through the symbols, and never loaded the rest.
 HALF_LOADED_DAY = date(2024, 8, 19)
 # A ticker missing on one of two consecutive days is dropped for both.
 DROPPED = {"FCX": frozenset({date(2024, 2, 13), date(2024, 2, 14)})}
@@ -67,7 +66,7 @@ def bars(symbol: str, first: float, last: float, turnover: float) -> Mapping[dat
 
 @lru_cache(maxsize=256)
 def company_bars(company: Company) -> Mapping[date, Bar]:
-    """Return the company's path until it died; empty for the one that never had prices."""
+    """Return the company's path until its end; empty for the company that never had prices."""
     if company.ticker == NEVER_PRICED:
         return {}
     path = bars(company.ticker, company.first_price, company.last_price, company.shares * 0.006)
@@ -118,7 +117,7 @@ def _add(graph: Graph, label: str, node_id: str, symbol: str, path: Mapping[date
 
 
 def stored(symbol: str, day: date, path: Mapping[date, Bar], fractional: bool = False) -> Properties:
-    """Return a bar as the edge stores it: on the basis of its load, stamped 16:00 whenever the market closed."""
+    """Return a bar as the edge stores it: on the split basis of its load, with the time 16:00 even on early closes."""
     bar, factor = path[day], _factor_at_load(symbol, day)
     previous = before(day).day
     volume = bar.volume / factor + (0.4375 if fractional else 0.0)

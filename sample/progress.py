@@ -1,7 +1,4 @@
-"""What a person sees while the demo works: a bar at a terminal, plain lines elsewhere, always on stderr.
-
-Nothing here knows what is done.
-"""
+"""The progress of the demo on stderr: a bar in a terminal, plain lines elsewhere."""
 
 import sys
 import time
@@ -18,7 +15,9 @@ _console = Console(stderr=True, highlight=False)
 
 @contextmanager
 def step(title: str, of: int | None = None) -> Iterator[Tick]:
-    """Show a step while the block lasts and its seconds afterwards. The block may tick: how many are done, the last."""
+    """Show a step while the block runs, and its duration afterwards. The block may call `tick` with the number done and
+    the last item.
+    """
     began = time.monotonic()
     with _bar(title, of) if _console.is_terminal else _lines(title, of) as tick:
         yield tick

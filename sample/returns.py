@@ -1,7 +1,5 @@
-"""What prices did after an event: the schedule of its return windows and the return properties of its edges.
-
-Returns live on edges and are outcomes: no as-of reader may see them. Windows follow the upstream, mistake included:
-after an early close they end before their event.
+"""Returns after an event: the schedule of its windows and the properties of its edges. Returns are outcomes, which no
+as-of reader may see. The windows repeat a mistake of the real graph: after an early close they end before their event.
 """
 
 from datetime import date, datetime, timedelta, timezone
@@ -25,7 +23,7 @@ def schedule(moment: datetime) -> dict[str, str]:
 
 
 def schedule_json(moment: datetime) -> str:
-    """Return the schedule as the event's node keeps it."""
+    """Return the schedule as the event's node stores it."""
     return as_json(schedule(moment))
 
 
@@ -77,14 +75,16 @@ def event_returns(company: Company, event_id: str, moment: datetime) -> Returns:
 
 
 def of_benchmark(returns: Returns, benchmark: str) -> Returns:
-    """Return the three returns of one benchmark: all that edges to industries, sectors and the index carry."""
+    """Return the three returns of one benchmark, which edges to industries, sectors and the index have."""
     return {name: value for name, value in returns.items() if name.endswith(f"_{benchmark}")}
 
 
 def add_influences(
     graph: Graph, label: str, event_id: str, company: Company, created_at: str, returns: Returns
 ) -> None:
-    """Add INFLUENCES edges to the company's industry, sector and index; to the company itself too, but for reports."""
+    """Add INFLUENCES edges to the company's industry, sector and index, and to the company itself except for
+    reports.
+    """
     facts = {"symbol": company.ticker, "created_at": created_at}
     if label != "Report":
         graph.edge((label, "INFLUENCES", "Company"), event_id, company.cik, **facts, **returns)

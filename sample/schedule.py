@@ -1,7 +1,5 @@
-"""When each company files what: accession numbers, forms and EDGAR acceptance instants.
-
-A filing's facts and texts are made elsewhere from what is listed here. Accession numbers carry a filer agent's prefix
-that EDGAR never gave out, so none of them names a real filing.
+"""The filings of each company: accession numbers, forms and EDGAR acceptance instants. Other modules create the facts
+and texts. Accession numbers have a prefix that EDGAR never assigned, so none of them belongs to a real filing.
 """
 
 from collections.abc import Iterator
@@ -30,7 +28,7 @@ ITEMS = {
     "8.01": "Other Events",
     "9.01": "Financial Statements and Exhibits",
 }
-# What an 8-K is about -> its items and exhibits.
+# Subject of an 8-K -> its items and exhibits.
 _OCCASIONS = (
     (("5.02",), ()),
     (("7.01", "9.01"), ("EX-99.1",)),
@@ -41,7 +39,7 @@ _OCCASIONS = (
 )
 EARNINGS_ITEMS = ("2.02", "9.01")
 
-# Acceptances that the manifest or the demo names: (ticker, form, quarter's end) -> New York day and time.
+# Acceptances that the manifest or the demo uses: (ticker, form, quarter's end) -> New York day and time.
 _KNOWN = {
     ("NVDA", "8-K", date(2024, 4, 28)): (date(2024, 5, 22), "16:20:11"),
     ("NVDA", "10-Q", date(2024, 4, 28)): (date(2024, 5, 29), "16:36:33"),
@@ -53,7 +51,7 @@ _KNOWN = {
     ("AAPL", "10-K", date(2024, 9, 28)): (date(2024, 11, 1), "06:01:36"),
     ("MSFT", "10-Q", date(2024, 3, 31)): (date(2024, 4, 25), "20:41:03"),
 }
-# Filed, but lost on the way into the graph: that it is not there proves nothing.
+# Filed, but lost on the way into the graph; its absence proves nothing.
 LOST = frozenset({("JPM", "10-Q", date(2024, 6, 30))})
 _AMENDED = {("ADM", date(2023, 12, 31)): (date(2024, 11, 18), "07:02:19")}
 
@@ -72,7 +70,7 @@ class Filing:
 
     @property
     def period(self) -> date:
-        """Return the day its facts end on, or the day of the event it reports."""
+        """Return the last day of the filing's facts, or the day of the event it reports."""
         return self.quarter.end if self.quarter else self.accepted.date()
 
     @property
@@ -82,7 +80,7 @@ class Filing:
 
     @property
     def folder(self) -> str:
-        """Return where EDGAR would keep it."""
+        """Return the address at EDGAR."""
         return f"https://www.sec.gov/Archives/edgar/data/{self.company.bare_cik}/{self.accession.replace('-', '')}"
 
     @property
@@ -92,13 +90,13 @@ class Filing:
 
     @property
     def has_facts(self) -> bool:
-        """Return whether it is one of the four forms that carry XBRL."""
+        """Return whether it is one of the four forms with XBRL."""
         return self.form.startswith("10-")
 
 
 @lru_cache(maxsize=512)
 def filings(company: Company) -> tuple[Filing, ...]:
-    """Return what the company filed in the world's span while it lived, oldest first, numbered in that order."""
+    """Return the company's filings within the world's period, oldest first, numbered in that order."""
     drafts = [*_periodic(company), *_occasional(company)]
     last = min(LAST_DAY, company.died)
     drafts = [f for f in drafts if FIRST_DAY <= f.accepted.date() <= last and _key(f) not in LOST]
@@ -112,7 +110,7 @@ def filings(company: Company) -> tuple[Filing, ...]:
 
 
 def accession(company: Company, year: int, number: int) -> str:
-    """Return an accession number under the company's own, never issued, agent prefix."""
+    """Return an accession number with the company's prefix, which EDGAR never assigned."""
     return f"{AGENT_PREFIX + company.index:010d}-{year % 100:02d}-{number:06d}"
 
 
@@ -156,14 +154,14 @@ def _known_acceptance(company: Company, form: str, quarter: Quarter, modelled: d
 
 
 def _clock(random: Random, first: str, last: str) -> str:
-    """A time of day between two, given to ten minutes (`16:0` is 16:00)."""
+    """Return a random time between two given to ten minutes (`16:0` is 16:00)."""
     low, high = (int(hour) * 60 + int(tens) * 10 for hour, tens in (text.split(":") for text in (first, last)))
     minute = random.randrange(low, high + 1)
     return f"{minute // 60}:{minute % 60:02d}:{random.randrange(60):02d}"
 
 
 def _occasional(company: Company) -> Iterator[Filing]:
-    """Four other 8-Ks a year, some of them after 17:30, when EDGAR dates a filing to the next business day."""
+    """Yield four other 8-Ks per year, some of them after 17:30, when EDGAR dates a filing to the next business day."""
     random = rng("occasions", company.ticker)
     for year in (2023, 2024, 2025):
         for _ in range(4):

@@ -1,7 +1,7 @@
-"""Nodes, edges and the upstream's way of spelling values: what every generator of the sample world writes with.
+"""Nodes, edges and the graph's spelling of values, for every generator of the sample world.
 
-Most upstream nodes pass a merge helper that turns numbers and booleans into display text; reports, news and edges do
-not. Nothing here knows what the nodes mean.
+Most nodes of the graph are written by a merge helper that turns numbers and booleans into display text; reports, news
+and edges are not.
 """
 
 import json
@@ -21,7 +21,7 @@ EdgeKind = tuple[str, str, str]
 
 
 def display(value: object) -> object:
-    """Return a value as the upstream's merge helper stores it: `1,234`, three decimals, `1`/`0`, `null`; lists
+    """Return a value as the graph's merge helper stores it: `1,234`, three decimals, `1`/`0`, `null`; lists
     unchanged.
     """
     if value is None:
@@ -48,7 +48,7 @@ def blank_new_york(moment: datetime) -> str:
 
 
 def new_york(day: date, hour: int, minute: int = 0, second: int = 0) -> datetime:
-    """Return a New York wall-clock moment."""
+    """Return a New York time."""
     return datetime(day.year, day.month, day.day, hour, minute, second, tzinfo=NEW_YORK)
 
 
@@ -58,17 +58,17 @@ def utc(text: str) -> str:
 
 
 def as_json(value: object) -> str:
-    """Return JSON in a string, as the upstream writes it: default separators, escapes for what is not ASCII."""
+    """Return JSON in a string as the graph stores it: default separators, and escapes for non-ASCII characters."""
     return json.dumps(value)
 
 
 def rng(*names: object) -> Random:
-    """Return a generator for one purpose, so that one part of the world never shifts another."""
+    """Return a random generator for one purpose, so that a change in one part of the world never changes another."""
     return Random(":".join(map(str, (SEED, *names))))
 
 
 def digits(length: int, *names: object) -> str:
-    """Return stable digits in place of the upstream's ids, which cannot be reproduced."""
+    """Return stable digits that replace the graph's ids, which can't be reproduced."""
     return str(int(sha256(":".join(map(str, names)).encode()).hexdigest(), 16))[:length]
 
 
@@ -76,7 +76,7 @@ def digits(length: int, *names: object) -> str:
 class Graph:
     """A part of the world: nodes by label and id, edges by (start label, type, end label).
 
-    `node_keys` holds the ids of nodes that several parts share; the parts of one world are built over one set.
+    `node_keys` has the ids of nodes that several parts share; all parts of one world use the same set.
     """
 
     node_keys: set[tuple[str, str]] = field(default_factory=set)
@@ -84,25 +84,25 @@ class Graph:
     edges: dict[EdgeKind, list[tuple[str, str, Properties]]] = field(default_factory=lambda: defaultdict(list))
 
     def node(self, label: str, node_id: str, /, **properties: object) -> str:
-        """Add a node with its properties as they are; absent (None) ones are left out. Returns the id."""
+        """Add a node with its properties unchanged, without those that are None, and return its id."""
         if node_id in self.nodes[label]:
             raise ValueError(f"the sample world makes {label} {node_id} twice")
         self.nodes[label][node_id] = {"id": node_id} | {k: v for k, v in properties.items() if v is not None}
         return node_id
 
     def merged(self, label: str, node_id: str, /, **properties: object) -> str:
-        """Add a node as the upstream's merge helper would: every value as display text."""
+        """Add a node as the graph's merge helper would, with every value as display text."""
         return self.node(label, node_id, **{name: display(value) for name, value in properties.items()})
 
     def shared(self, label: str, node_id: str, /, **properties: object) -> str:
-        """Add a node by `merged`, unless an earlier part of this world has made it."""
+        """Add a node with `merged`, unless an earlier part of this world added it."""
         if (label, node_id) not in self.node_keys:
             self.node_keys.add((label, node_id))
             self.merged(label, node_id, **properties)
         return node_id
 
     def edge(self, kind: EdgeKind, start: str, end: str, /, **properties: object) -> None:
-        """Add an edge; absent (None) properties are left out."""
+        """Add an edge without the properties that are None."""
         self.edges[kind].append((start, end, {k: v for k, v in properties.items() if v is not None}))
 
     @property

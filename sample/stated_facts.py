@@ -1,7 +1,6 @@
-"""Which facts a 10-K or 10-Q states: its period, the year before, segments, and what an amendment restates.
-
-Comparatives state earlier periods again; some later filing states them otherwise (see `fiscal.STATED`). How facts are
-stored is `xbrl`'s matter.
+"""The facts of a 10-K or 10-Q: its period, the year before, segments, and restatements by an amendment. Comparatives
+repeat earlier periods, and some later filings state other values for them (see `fiscal.STATED`). `xbrl` stores the
+facts.
 """
 
 from collections.abc import Iterator
@@ -54,7 +53,7 @@ def _cover(filing: Filing, here: int) -> Iterator[Fact]:
 
 
 def _span(filing: Filing, position: int) -> tuple[Period, list[Figures]]:
-    """What an income statement covers: the year in a 10-K, the quarter in a 10-Q."""
+    """Return the period of an income statement: the year in a 10-K, the quarter in a 10-Q."""
     quarter = quarters(filing.company)[position]
     if filing.form.startswith("10-Q"):
         return Period(quarter.start, quarter.end), [figures(filing.company, position)]
@@ -118,7 +117,9 @@ def _stated_amount(filing: Filing, concept: str, period: Period, member: str, va
 
 
 def _add_networks(graph: Graph, filing: Filing, ids: list[str]) -> None:
-    """Calculation and presentation edges of the income statement: net income under operating income, all under one."""
+    """Add the calculation and presentation edges of the income statement: net income below operating income, and all
+    items below one root.
+    """
     url, bare = filing.document_url, filing.company.bare_cik
     abstract = f"{url}#IncomeStatementAbstract"
     graph.merged("Abstract", abstract, qname="us-gaap:IncomeStatementAbstract", label="Income Statement [Abstract]")

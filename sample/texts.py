@@ -1,7 +1,5 @@
-"""Prose for the sample world: filings, news and calls in our own words, put together from seeded parts.
-
-The texts say nothing true about anyone. Small embeddings are made here too, by hashing words, so that texts sharing
-words lie near one another.
+"""Prose for the sample world: filings, news and calls, composed of seeded parts. The texts are fictional. The module
+also makes small embeddings by hashing words, so that texts with common words are near each other.
 """
 
 import re

@@ -27,7 +27,7 @@ _ANALYSTS = (
 
 @dataclass(frozen=True)
 class Call:
-    """One call. `node_id` is given where the upstream named it otherwise than by ticker and minute."""
+    """One call. `node_id` is given if the graph's id is not made from ticker and minute."""
 
     company: Company
     start: datetime
@@ -37,7 +37,7 @@ class Call:
 
     @property
     def key(self) -> str:
-        """Return SYMBOL_YYYY-MM-DDTHH.MM in New York time: the one id that names one call."""
+        """Return SYMBOL_YYYY-MM-DDTHH.MM in New York time, the id that identifies one call."""
         return f"{self.company.ticker}_{self.start:%Y-%m-%dT%H.%M}"
 
     @property
@@ -47,7 +47,7 @@ class Call:
 
 
 def calls(company: Company) -> list[Call]:
-    """Return a call for every earnings release: an hour later, or at 8:30 after one before the open."""
+    """Return a call for every earnings release: an hour later, or at 8:30 if the release is before the open."""
     return [_call(filing, filing.quarter) for filing in filings(company) if _is_release(filing) and filing.quarter]
 
 
@@ -63,7 +63,7 @@ def _call(filing: Filing, quarter: Quarter) -> Call:
 
 
 def add_calls(graph: Graph, company: Company) -> None:
-    """Add every call of the company, whole."""
+    """Add every call of the company with all its parts."""
     for call in calls(company):
         random = rng("call", call.key)
         add_call(graph, call)
@@ -106,7 +106,7 @@ def add_remarks(graph: Graph, call: Call, statements: list[str], linked: bool = 
 def add_exchange(
     graph: Graph, call: Call, sequence: int, parts: list[dict[str, str]], linked: bool = True, **overrides: object
 ) -> str:
-    """Add one exchange, chained to the one before; `parts` alternate question and answer."""
+    """Add one exchange, linked to the previous one; `parts` alternate between question and answer."""
     node_id = f"{call.id}_qa__{sequence}"
     asker = next(part["speaker"] for part in parts if part["role"] == "question")
     answering = [part["speaker"] for part in parts if part["role"] == "answer"]

@@ -1,7 +1,5 @@
-"""Compares what a lake holds with what the manifest says: the judge of the acceptance test and of the demo.
-
-It reads the lake's files directly, the past and the future alike, so it is for trusted code alone. How the lake was
-filled is not its matter.
+"""Compares a lake's content with the manifest, for the acceptance test and the demo. It reads all of the lake's files
+directly, past and future, so it is only for trusted code.
 """
 
 import json
@@ -22,7 +20,9 @@ Row = Mapping[str, object]
 
 
 class Outcomes:
-    """Every row and gap of one lake version. `observed_from`: no earlier than this, a run observed what it read."""
+    """Every row and gap of one lake version. `observed_from`: the earliest instant at which a run observed its
+    records.
+    """
 
     def __init__(self, snapshot: Snapshot, observed_from: datetime) -> None:
         self._observed_from = observed_from
@@ -30,7 +30,7 @@ class Outcomes:
         self._connection = duckdb.connect()
 
     def faults(self, expectation: Expectation) -> list[str]:
-        """Return each difference from the expectation, one line each; nothing where it came out as stated."""
+        """Return the differences from the expectation, one line each."""
         if expectation.kind == GAP:
             return self._gap_faults(expectation)
         if expectation.kind == ABSENT:

@@ -1,7 +1,6 @@
-"""The whole world, part by part: shared nodes first, then one part a company, then the oddities.
-
-Every part is small enough to hold in memory at any scale, and refers only to nodes of its own or of earlier parts. The
-same scale gives the same world on every machine.
+"""The whole world, part by part: shared nodes first, then one part per company, then the oddities. Every part fits in
+memory at any scale, and refers only to its own nodes or those of earlier parts. The same scale gives the same world on
+every machine.
 """
 
 from collections.abc import Iterator
@@ -31,7 +30,7 @@ class Part:
 
 
 def parts(scale: int = 1) -> Iterator[Part]:
-    """Yield the world at a scale: ×1 is the real companies, ×10 adds nine invented ones for each, and so on."""
+    """Yield the world at a scale: 1 has the real companies, 10 adds nine invented ones for each, and so on."""
     node_keys: set[tuple[str, str]] = set()
     yield Part("calendar, classification and benchmarks", _shared(Graph(node_keys)))
     for company in companies(scale):

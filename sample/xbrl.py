@@ -1,7 +1,7 @@
-"""XBRL as the upstream keeps it: facts, concepts, periods, units, contexts and members, and the edges between them.
+"""XBRL as the graph stores it: facts, concepts, periods, units, contexts and members, and the edges between them.
 
 Period ends and instants are stored a day late, numbers as display text, missing attributes as "null", and context ids
-follow no rule. Which values a filing states is decided in `statements`.
+follow no rule. `stated_facts` decides which values a filing states.
 """
 
 from dataclasses import dataclass
@@ -67,7 +67,9 @@ class Period:
 
 @dataclass(frozen=True)
 class Fact:
-    """A fact as a document states it. A numeric fact has a unit; `members` are explicit, `typed` axes have none."""
+    """A fact as a document states it. A numeric fact has a unit. `members` are explicit; `typed` axes have no
+    members.
+    """
 
     concept: str
     period: Period
@@ -80,7 +82,7 @@ class Fact:
 
 
 def add_units(graph: Graph) -> None:
-    """Add the units every filing shares. What the registry does not know is the text "null"."""
+    """Add the units that all filings share. The status of a unit unknown to the registry is the text "null"."""
     for name, (reference, ratio, status) in UNITS.items():
         simple = None if status is None else not ratio
         graph.merged(
@@ -106,7 +108,7 @@ def add_document(graph: Graph, filing: Filing, linked: bool = True) -> str:
 
 
 def namespace(concept: str, filing: Filing) -> str:
-    """Return the yearly namespace of a prefix; a company's own carries its filing's period."""
+    """Return the yearly namespace of a prefix; a company's own prefix has its filing's period."""
     prefix, year = concept.split(":", maxsplit=1)[0], filing.accepted.year
     if prefix == "us-gaap":
         return f"http://fasb.org/us-gaap/{year}"
@@ -118,7 +120,8 @@ def namespace(concept: str, filing: Filing) -> str:
 def add_fact(
     graph: Graph, filing: Filing, number: int, fact: Fact, without: tuple[str, ...] = (), context_salt: str = ""
 ) -> str:
-    """Add a fact with its edges. `without` names edge types to leave out; a salt makes another node of one context.
+    """Add a fact with its edges. `without` names edge types to leave out; a different salt makes a second node for the
+    same context.
 
     Returns the fact's id: document, concept, context, unit and number in the document.
     """
@@ -164,9 +167,8 @@ def _context_id(filing: Filing, fact: Fact) -> str:
 def add_context(graph: Graph, filing: Filing, fact: Fact, salt: str = "") -> str:
     """Add the context of a fact.
 
-    One company's equal contexts are one node, with the context_id its last filing gave it.
-
-    A typed axis adds a dimension without a member, so the two lists need not pair up.
+    Equal contexts of a company are one node, with the context_id of its last filing. A typed axis adds a dimension
+    without a member, so the two lists may differ in length.
     """
     company, members, period = filing.company, fact.members, _add_period(graph, fact.period)
     node_id = digits(19, company.cik, period, *members, *fact.typed, salt)
@@ -212,7 +214,7 @@ def _add_concept(graph: Graph, filing: Filing, fact: Fact) -> str:
 
 
 def add_member(graph: Graph, filing: Filing, member: str) -> str:
-    """Add a member under the segment axis and its domain. Their ids carry the CIK of the address, without its zeros."""
+    """Add a member under the segment axis and its domain. Their ids have the CIK without leading zeros."""
     axis, domain, node_id = (_part_id(filing, qname) for qname in (_SEGMENT_AXIS, _SEGMENT_DOMAIN, member))
     new_axis, new_member = ("Dimension", axis) not in graph.node_keys, ("Member", node_id) not in graph.node_keys
     if new_axis:

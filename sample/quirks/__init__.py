@@ -1,8 +1,9 @@
-"""The oddities: every quirk of the source that an extractor can meet, planted on purpose, with its expected outcome.
+"""The oddities: every quirk of the source that an extractor can encounter, planted on purpose, with its expected
+outcome.
 
-Each module plants some quirks into a graph and returns what a correct extraction makes of them. Quirks that are
-omissions (a hole in the calendar, a lost filing) live in the generators; the modules here state their outcome. Called
-by the world, which writes the nodes, and by the manifest, which states the outcomes.
+Each module plants some quirks in a graph and returns their correct outcomes. Quirks that are omissions, such as a
+missing day or a lost filing, are in the generators; the modules here state their outcomes. The world uses the nodes,
+and the manifest uses the outcomes.
 """
 
 from sample.expectations import Expectation

@@ -47,7 +47,7 @@ def _calendar(graph: Graph) -> Iterator[Expectation]:
     )
     yield row(
         23,
-        "a holiday weekend is stepped over by next_trading_date",
+        "next_trading_date skips a holiday weekend",
         "calendar",
         {"date": date(2024, 3, 28)},
         {"next_trading_date": date(2024, 4, 1), "previous_trading_date": date(2024, 3, 27)},
@@ -55,7 +55,7 @@ def _calendar(graph: Graph) -> Iterator[Expectation]:
     )
     yield row(
         0,
-        "the day before an unscheduled closing tells what was planned",
+        "the day before an unscheduled closing shows the plan",
         "calendar",
         {"date": date(2025, 1, 8), "closed_through": None},
         {"is_trading_day": True, "next_trading_date": date(2025, 1, 9)},
@@ -135,9 +135,11 @@ def _natural_bars() -> Iterator[Expectation]:
 
 
 def _split_bars() -> Iterator[Expectation]:
-    """The bars around a split: one stretch loaded after it, its neighbours before. All of them are as traded."""
+    """Yield the outcomes of bars around a split: some were loaded after it, their neighbours before. All come out as
+    traded.
+    """
     for quirk, day, close, case in (
-        (29, date(2024, 6, 6), 1111.981, "a bar loaded after the split is brought back to what was traded"),
+        (29, date(2024, 6, 6), 1111.981, "a bar loaded after the split is converted back to traded prices"),
         (29, date(2024, 6, 7), 1121.099, "the next bar, loaded before it, is as traded"),
         (30, date(2024, 6, 10), 110.2682, "the bar of the split day is on its basis, its daily_return unread"),
     ):
@@ -145,7 +147,7 @@ def _split_bars() -> Iterator[Expectation]:
         yield row(quirk, case, "prices", _bar("NVDA", day), {"close": close}, at)
     yield gap(
         29,
-        "behind a split too small to be seen in prices nothing is proven",
+        "before a split too small to be visible in prices, nothing is proven",
         "prices",
         f"neo4j:Date:2023-01-30/HAS_PRICE/Company:{by_ticker(ODD).cik}",
         "split basis is not proven",
@@ -158,7 +160,9 @@ def _split_bars() -> Iterator[Expectation]:
 
 
 def _plant_bars(graph: Graph) -> None:
-    """Bars of an industry of ours, one oddity a day: a closed day, stamps bad, stray and missing, NaNs."""
+    """Plant one oddity per day in the bars of an invented industry: a closed day, bad, stray and missing timestamps,
+    NaNs.
+    """
     graph.merged("Industry", ODD_INDUSTRY, sector_id="FinancialServices", etf="QODD", name=ODD_INDUSTRY)
     graph.merged("Industry", "Unclassified", sector_id="FinancialServices", name="Unclassified")
     nan = float("nan")

@@ -1,4 +1,6 @@
-"""Oddities of earnings calls: three shapes of id, duplicates, exchanges from zero, fallbacks, parts without a call."""
+"""Oddities of earnings calls: three forms of id, duplicates, exchanges counted from 0, fallbacks, parts without a
+call.
+"""
 
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta, timezone
@@ -74,7 +76,9 @@ def _natural() -> Iterator[Expectation]:
 
 
 def _duplicates(graph: Graph) -> Iterator[Expectation]:
-    """One call stated twice alike, one stated twice differently, and two calls that share their fiscal quarter."""
+    """Plant a call stated twice with the same content, one stated twice differently, and two calls of the same fiscal
+    quarter.
+    """
     day = date(2024, 5, 2)
     for node_id in ("", f"{ODD}_2024-05-02T10:00:00-04:00"):
         twin = _call(day, "10:00", node_id)
@@ -84,7 +88,7 @@ def _duplicates(graph: Graph) -> Iterator[Expectation]:
     call_id, other = f"{ODD}_2024-05-02T10.00", f"{ODD}_2024-05-02T10:00:00-04:00"
     yield row(
         31,
-        "one call stated twice alike comes out once",
+        "a call stated twice with the same content comes out once",
         "transcripts",
         {"transcript_id": call_id},
         {"ticker": ODD},
@@ -134,17 +138,17 @@ def _contested(graph: Graph) -> Iterator[Expectation]:
     key: dict[str, object] = {"transcript_id": poorer.key}
     yield row(
         31,
-        "of two tellings the one with more exchanges",
+        "of two versions, the one with more exchanges is used",
         "transcripts",
         key,
         {"company_name": "Quillfeather & Daughters"},
         instant,
         f"neo4j:Transcript:{richer.id}",
     )
-    yield gap(31, "the other telling is a gap", "transcripts", f"neo4j:Transcript:{poorer.id}", _DUPLICATE, instant)
+    yield gap(31, "the other version is a gap", "transcripts", f"neo4j:Transcript:{poorer.id}", _DUPLICATE, instant)
     yield row(
         31,
-        "the exchanges are the richer telling's",
+        "the exchanges are those of the richer version",
         "qa_exchanges",
         key | {"sequence": 1},
         {"questioner": "Priya Lindqvist"},
@@ -218,7 +222,7 @@ def _exchanges(graph: Graph) -> Iterator[Expectation]:
 
 
 def _fallbacks(graph: Graph) -> Iterator[Expectation]:
-    """A call whose exchanges could not be parsed, and one of which there is only the text."""
+    """Plant a call whose exchanges could not be parsed, and one that has only a whole text."""
     unparsed, whole = _call(date(2024, 6, 11), "14:00"), _call(date(2024, 6, 12), "14:00")
     for call in (unparsed, whole):
         add_call(graph, call)
@@ -236,7 +240,7 @@ def _fallbacks(graph: Graph) -> Iterator[Expectation]:
     )
     yield row(
         0,
-        "a call of which there is only the text",
+        "a call that has only a whole text",
         "transcripts",
         {"transcript_id": whole.key},
         {"full_text": "Operator: Good day.", "qa_section": None},

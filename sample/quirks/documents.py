@@ -93,7 +93,7 @@ def _instants(graph: Graph) -> Iterator[Expectation]:
 
 
 def _roles(graph: Graph) -> Iterator[Expectation]:
-    """Filings without a primary filer: a subsidiary named first, no company at all, and one that was lost."""
+    """Plant filings without a primary filer: one names a subsidiary first, one has no company, and one was lost."""
     subsidiary = [
         {"companyName": "FLORIDA POWER & LIGHT CO (Filer)", "cik": "37634"},
         {"companyName": "NEXTERA ENERGY INC (Filer)", "cik": "753308"},
@@ -130,7 +130,7 @@ def _roles(graph: Graph) -> Iterator[Expectation]:
 
 
 def _only_referred_to(graph: Graph) -> Iterator[Expectation]:
-    """A 10-K without a primary filer: nothing of it was parsed, there is only its text."""
+    """Plant a 10-K without a primary filer, of which nothing was parsed except its whole text."""
     yearly = Filing(
         _NEXTERA,
         "10-K",
@@ -211,7 +211,7 @@ def _sections(graph: Graph) -> Iterator[Expectation]:
 
 
 def _payloads(graph: Graph) -> Iterator[Expectation]:
-    """JSON in strings, good and bad."""
+    """Plant valid and invalid JSON in strings."""
     items = find(by_ticker("NVDA"), "8-K", date(2024, 4, 28))
     yield row(
         46,
@@ -249,7 +249,7 @@ def _payloads(graph: Graph) -> Iterator[Expectation]:
 
 
 def _exhibits(graph: Graph) -> Iterator[Expectation]:
-    """Exhibit numbers as filers write them, and one that is listed but not there."""
+    """Plant exhibit numbers as filers write them, and an exhibit that is listed but missing."""
     free = odd_filing(6, "8-K", at(date(2024, 4, 9), "7:05:00"), ("1.01", "9.01"))
     _add(graph, free, exhibits=as_json({"EX-99": f"{free.folder}/ex99.htm"}))
     for number in ("EX-99.1 CHARTER", "EX-99.-1", "EX-99.01", "EX-10.III", "EX-10.10(M)"):

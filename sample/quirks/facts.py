@@ -95,7 +95,7 @@ def _values(graph: Graph, filing: Filing) -> Iterator[Expectation]:
     for number, (quirk, title, fact, values) in enumerate(cases, start=1):
         node = add_fact(graph, filing, number, fact)
         yield row(quirk, title, "xbrl_facts", key(filing, fact.concept), values, _ACCEPTED, f"neo4j:Fact:{node}")
-    bad = add_fact(graph, filing, 20, Fact("us-gaap:DeferredRevenue", _INSTANT, "none to speak of", _USD, "-5"))
+    bad = add_fact(graph, filing, 20, Fact("us-gaap:DeferredRevenue", _INSTANT, "none to report", _USD, "-5"))
     yield gap(4, "a numeric fact without a number", "xbrl_facts", f"neo4j:Fact:{bad}", "value is no number", _ACCEPTED)
     blank = Fact("us-gaap:OtherLiabilities", _INSTANT, 5_000_000, _USD, "-6")
     node = add_fact(graph, filing, 21, blank)
@@ -104,7 +104,7 @@ def _values(graph: Graph, filing: Filing) -> Iterator[Expectation]:
 
 
 def _precision(graph: Graph, filing: Filing) -> Iterator[Expectation]:
-    """One fact stated twice in a filing: (concept, the better statement, the worse one)."""
+    """Plant one fact stated twice in a filing: (concept, the better statement, the worse one)."""
     cases = (
         ("us-gaap:AccountsPayableCurrent", (12_345_000, "-3"), (12_000_000, "-6")),
         ("us-gaap:TreasuryStockShares", (1_234_567, "INF"), (1_235_000, "-3")),
@@ -142,7 +142,7 @@ def _missing_edges(graph: Graph, filing: Filing) -> Iterator[Expectation]:
 
 
 def _unfinished(graph: Graph) -> Iterator[Expectation]:
-    """Filings whose XBRL is not done, failed, or is empty."""
+    """Plant filings whose XBRL is unfinished, failed or empty."""
     incomplete = "XBRL of the filing is not complete"
     add_report(graph, UNFINISHED, xbrl_status="PROCESSING")
     link_filer(graph, UNFINISHED)
@@ -185,7 +185,7 @@ def _unfinished(graph: Graph) -> Iterator[Expectation]:
 
 
 def _unattached(graph: Graph) -> Iterator[Expectation]:
-    """Facts of a filing that is only referred to, and of a document without a filing."""
+    """Plant facts of a filing that is only referenced, and of a document without a filing."""
     referred = odd_filing(305, "10-Q/A", at(date(2024, 8, 26), "10:15:00"), end=_END)
     add_report(graph, referred, xbrl_status="COMPLETED", cik="")
     link_filer(graph, referred, "REFERENCED_IN")

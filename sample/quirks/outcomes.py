@@ -84,7 +84,7 @@ def _on_news(graph: Graph) -> Iterator[Expectation]:
 
 
 def _early_close(graph: Graph) -> Iterator[Expectation]:
-    """An article an hour after the close of 2024-07-03: its day's windows have ended already."""
+    """Plant an article an hour after the close of 2024-07-03, when its day's windows have already ended."""
     node_id = _story(graph, 39_000_102, date(2024, 7, 3), "14:20:00", {"hourly_stock": 0.4, "daily_stock": 0.9})
     yield row(
         20,

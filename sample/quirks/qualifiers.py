@@ -1,4 +1,6 @@
-"""Oddities of what qualifies a fact: contexts two or twice, members, typed axes, dual filers, restatements."""
+"""Oddities in the qualifiers of facts: several or duplicate contexts, members, typed axes, dual filers,
+restatements.
+"""
 
 from collections.abc import Iterator
 from datetime import date
@@ -38,7 +40,7 @@ def _document(graph: Graph, filing: Filing) -> Filing:
 
 
 def _contexts(graph: Graph, filing: Filing) -> Iterator[Expectation]:
-    """Facts on two contexts, and one context that is two nodes because its id follows no rule."""
+    """Plant facts with two contexts, and one context stored as two nodes because its id follows no rule."""
     twice = Fact("us-gaap:PropertyPlantAndEquipmentNet", _INSTANT, 61_000_000, _USD, "-6")
     node = add_fact(graph, filing, 1, twice)
     graph.edge(("Fact", "IN_CONTEXT", "Context"), node, add_context(graph, filing, twice, "again"))
@@ -71,7 +73,9 @@ def _contexts(graph: Graph, filing: Filing) -> Iterator[Expectation]:
 
 
 def _axes(graph: Graph, filing: Filing) -> Iterator[Expectation]:
-    """A typed axis has no member in the graph, so its facts cannot be told apart, least of all from the total."""
+    """Plant facts with a typed axis, which has no member in the graph, so that they can't be distinguished from each
+    other or the total.
+    """
     concept = "us-gaap:RevenueRemainingPerformanceObligation"
     typed = ("us-gaap:RevenueRemainingPerformanceObligationExpectedTimingOfSatisfactionStartDateAxis",)
     total = add_fact(graph, filing, 10, Fact(concept, _INSTANT, 500_000_000, _USD, "-6"))
@@ -80,19 +84,19 @@ def _axes(graph: Graph, filing: Filing) -> Iterator[Expectation]:
     both = add_fact(graph, filing, 12, mixed)
     yield row(
         40,
-        "the total stays the total beside typed facts",
+        "the total stays the total next to typed facts",
         "xbrl_facts",
         key(filing, concept),
         {"value_number": 500_000_000.0, "members": "", "dimensions": ""},
         _ACCEPTED,
         f"neo4j:Fact:{total}",
     )
-    for title, node in (("a typed axis alone", alone), ("a typed axis beside a member", both)):
+    for title, node in (("a typed axis alone", alone), ("a typed axis together with a member", both)):
         yield gap(40, title, "xbrl_facts", f"neo4j:Fact:{node}", "typed dimension without its value", _ACCEPTED)
 
 
 def _dual_filer(graph: Graph) -> Iterator[Expectation]:
-    """American Airlines files with a subsidiary: its members carry the other CIK, 4515."""
+    """Plant facts of American Airlines, which files with a subsidiary: the members have the other CIK, 4515."""
     company = by_ticker("AAL")
     quarter = quarters(company)[position_of(company, _END)]
     joint = Filing(
@@ -155,7 +159,7 @@ def _restated() -> Iterator[Expectation]:
 
 
 def _many_of_one() -> Iterator[Expectation]:
-    """One concept of one filing: the total, a segment, a year earlier."""
+    """Yield outcomes of one concept in one filing: the total, a segment, a year earlier."""
     filed = find(by_ticker("NVDA"), "10-Q", date(2024, 4, 28))
     segment: Values = key(filed, REVENUES) | {"members": "nvda:ComputeMember"}
     yield row(

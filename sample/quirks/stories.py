@@ -49,7 +49,7 @@ def _planted(quirk: int, title: str, node_id: str, values: dict[str, object], av
 
 
 def _clock(graph: Graph) -> Iterator[Expectation]:
-    """The repeated hour of 2023-11-05, another offset, and an edge that was made later than its article."""
+    """Plant articles in the repeated hour of 2023-11-05 and with another offset, and an edge newer than its article."""
     first = _story(1, date(2023, 11, 5), "1:30:00")
     second = replace(first, id=f"bzNews_{_FIRST_ID + 2}", created=first.created.replace(fold=1))
     for article, instant in ((first, "2023-11-05T05:30:00Z"), (second, "2023-11-05T06:30:00Z")):
@@ -58,7 +58,7 @@ def _clock(graph: Graph) -> Iterator[Expectation]:
     foreign = add_article(
         graph, _story(3, date(2024, 3, 10), "20:30:00"), created="2024-03-11T00:30:00+00:00", updated=""
     )
-    yield _planted(12, "another offset is the instant it says", foreign, {"ticker": ODD}, "2024-03-11T00:30:00Z")
+    yield _planted(12, "another offset gives the instant it states", foreign, {"ticker": ODD}, "2024-03-11T00:30:00Z")
     remade: dict[str, object] = {"created_at": "2024-03-12T10:00:00-04:00"}
     late = add_article(graph, _story(4, date(2024, 3, 11), "9:00:00"), edge=remade)
     yield _planted(14, "the edge was made later than its article", late, {"ticker": ODD}, "2024-03-11T13:00:00Z")
@@ -105,7 +105,7 @@ def _blank_times(graph: Graph) -> Iterator[Expectation]:
 
 
 def _ghosts(graph: Graph) -> Iterator[Expectation]:
-    """A filing that went astray among the news, with an empty text and a return edge that looks real."""
+    """Plant a filing misplaced among the news, with an empty text and a plausible return edge."""
     empty: dict[str, object] = {
         "title": "",
         "teaser": "",
@@ -180,7 +180,7 @@ def _texts(graph: Graph) -> Iterator[Expectation]:
 
 
 def _vectors(graph: Graph) -> Iterator[Expectation]:
-    """Small embeddings; the upstream's are 3072 long."""
+    """Plant small embeddings; those of the real graph have 3072 numbers."""
     vector = [0.5, -0.25] * (EMBEDDING_DIMENSIONS // 2)
     good = add_article(graph, _story(16, date(2024, 9, 6), "9:00:00"), embedding=vector)
     yield row(
