@@ -1,6 +1,6 @@
 """`python -m asofbench`: score every system, and write results.json, results.md, results.html and picture.svg.
 
-No keys. Peers are installed from the package index into environments of their own, once.
+No keys. Other systems are installed once from the package index, in separate environments.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from asofbench.systems import CONTROLS, SYSTEMS, System
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line; its exit code: 0, 2 for what can't be understood."""
+    """Run the command line and return its exit code: 0, or 2 for invalid arguments."""
     options = _parser().parse_args(arguments)
     if options.command == "cases":
         write(options.out, options.seed)
@@ -52,9 +52,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--out", type=Path, default=Path("asofbench-results"), help="folder that results are written to"
     )
-    parser.add_argument("--only", nargs="+", default=[], metavar="PART", help="systems whose names hold one of these")
+    parser.add_argument(
+        "--only", nargs="+", default=[], metavar="PART", help="systems whose names contain one of these"
+    )
     parser.add_argument("--worlds", nargs="+", default=[], metavar="WORLD", help="some worlds, such as news-1")
-    parser.add_argument("--seed", default=SEED, help="another seed plants other canaries; results say it is not frozen")
+    parser.add_argument(
+        "--seed", default=SEED, help="another seed plants other canaries; results are then marked as not frozen"
+    )
     parser.add_argument("--cache", type=Path, default=CACHE, help="folder for the systems' environments")
     return parser
 

@@ -1,8 +1,8 @@
-"""A second way to run it: the same cases and verdicts as a task of Inspect, which keeps and shows their log.
+"""A second way to run the benchmark: the same cases and verdicts as an Inspect task, which stores and shows their log.
 
     PYTHONPATH=. inspect eval asofbench/inspect_task.py --model mockllm/model -T system=feast-filtered
 
-No model is asked: what answers is a data layer. Needs inspect-ai beside what the system needs.
+No model is used; a data layer answers. Needs inspect-ai in addition to the system's packages.
 """
 
 import tempfile
@@ -24,9 +24,8 @@ from asofbench.worker import slug
 
 @task
 def asofbench(system: str = "pitlake", seed: str = SEED, worlds: str = "") -> Task:
-    """Every case that can be put to a system, named in small letters and dashes. worlds: some of them, by spaces.
-
-    Raises ValueError for a name that is nobody's and for a system that does not run.
+    """Return a task with every case that a system can be asked. system: its name in lower case with dashes. worlds: a
+    selection, separated by spaces. Raises ValueError for an unknown name and for a system that does not run.
     """
     systems = {slug(name): system for name, system in BY_NAME.items()}
     if system not in systems:
@@ -47,7 +46,7 @@ def _sample(case: Case, graded_verdict: Verdict) -> Sample:
 
 @solver
 def answered() -> Solver:
-    """Puts what became of the case where a model's answer would stand."""
+    """Put the outcome of the case in the place of a model's answer."""
 
     async def solve(state: TaskState, _generate: Generate) -> TaskState:
         state.output = ModelOutput.from_content("none", state.metadata["verdict"])
@@ -58,7 +57,7 @@ def answered() -> Solver:
 
 @scorer(metrics=[accuracy(), stderr(), grouped(accuracy(), "class")])
 def verdict() -> Scorer:
-    """Right where the case was caught."""
+    """Score a case as right if it was caught."""
 
     async def score(state: TaskState, target: Target) -> Score:
         completion = state.output.completion

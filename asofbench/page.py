@@ -1,4 +1,4 @@
-"""The results as one HTML page that opens offline, with a picture: classes by systems, drawn as SVG."""
+"""The results as one HTML page that opens offline, with an SVG picture of classes by systems."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -24,7 +24,7 @@ svg { color: inherit; } .wide { overflow-x: auto; }
 
 
 def page(report: Mapping[str, Any]) -> str:
-    """The whole page."""
+    """Return the whole page."""
     systems = [system for system in report["systems"] if not system["control"]]
     frozen = "cases and graders as frozen" if report["frozen"] else "not as frozen"
     summary = f"{len(report['classes'])} classes of leaks, {len(systems)} systems"
@@ -48,7 +48,7 @@ def _absent(report: Mapping[str, Any]) -> str:
 
 
 def picture(systems: Sequence[Mapping[str, Any]], classes: Sequence[str]) -> str:
-    """A square a class and system, split by what became of its cases."""
+    """Draw one square per class and system, divided by the outcomes of its cases."""
     width, height = max(LEFT + CELL * len(systems) + 130, LEFT + 560), TOP + CELL * len(classes) + 40
     title = f"Who sees the future: {len(classes)} classes of leaks by {len(systems)} systems"
     parts = [

@@ -1,4 +1,4 @@
-"""Results as JSON and as Markdown. The page with the picture is made in page.py from the same."""
+"""Results as JSON and as Markdown. page.py makes the page with the picture from the same report."""
 
 import hashlib
 import os
@@ -24,7 +24,7 @@ WORDS = (
 
 
 def results(outcomes: Sequence[Outcome], seed: str, differences: Sequence[str]) -> dict[str, Any]:
-    """All there is to say of a run, as JSON holds it."""
+    """Return the report of a run as JSON-compatible values."""
     systems = [_system(outcome) for outcome in outcomes if outcome.verdicts]
     return {
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -78,7 +78,7 @@ def _share(able: Sequence[Verdict], name: str) -> dict[str, Any]:
 
 
 def _touching(verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """How many calls brought up something from after their instant: what agents' calls are scored by."""
+    """Return how many calls returned something from after their instant; agents' calls are scored by this."""
     calls, touched = sum(verdict.calls for verdict in verdicts), sum(verdict.touched for verdict in verdicts)
     low, high = wilson(touched, calls)
     return {"of": calls, "touched": touched, "share": touched / calls if calls else 0.0, "low": low, "high": high}
@@ -92,7 +92,7 @@ def _counts(verdicts: Iterable[Verdict], what: str) -> dict[str, dict[str, int]]
 
 
 def _failures(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
-    """Every failure, told once for the cases of a class that failed alike; `first` is one of them."""
+    """Return every failure, grouping cases of a class that failed in the same way; `first` is one of them."""
     alike: dict[tuple[str, str, str], list[str]] = {}
     for failed_verdict in verdicts:
         if failed_verdict.verdict in FAILURES:
@@ -106,7 +106,7 @@ def _failures(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
 
 
 def _class(name: str, systems: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Who fails in a class, of the systems that are not controls."""
+    """Return the systems that fail in a class, without controls."""
     real = [system for system in systems if not system["control"]]
     failing = [
         system["name"] for system in real if any(system["by_class"].get(name, {}).get(verdict) for verdict in FAILURES)
@@ -115,7 +115,7 @@ def _class(name: str, systems: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def markdown(report: Mapping[str, Any]) -> str:
-    """The results as a page of Markdown."""
+    """Return the results as a Markdown page."""
     real = _real(report)
     lines = [
         "# AsOfBench: results",
@@ -173,7 +173,7 @@ def _failed(report: Mapping[str, Any]) -> list[str]:
 
 
 def _kind(why: str) -> str:
-    """A reason without the numbers that differ from case to case."""
+    """Return a reason without numbers that differ between cases."""
     return re.sub(r"\d[\d.:\-+, \]]*", "… ", " ".join(why.split()))[:90].strip()
 
 
@@ -195,7 +195,7 @@ def _told(count: int | str, share: Mapping[str, Any]) -> str:
 
 
 def _widest(systems: Iterable[Mapping[str, Any]]) -> str:
-    """What none and all of a class's cases leave open, by how many of them there are."""
+    """Return the confidence intervals of none and all of a class's cases, for each number of cases."""
     counts = sorted(
         {sum(counts_of_class.values()) for system in systems for counts_of_class in system["by_class"].values()}
     )

@@ -1,4 +1,4 @@
-"""A run: environments from the package index, a worker a family of systems, verdicts from their replies."""
+"""A run: environments from the package index, one worker per family of systems, and verdicts from their replies."""
 
 import hashlib
 import json
@@ -31,7 +31,7 @@ print(json.dumps([[name, version(name)] for name in sys.argv[1:]]))
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What became of one system: its verdicts, or why it did not run."""
+    """The outcome of one system: its verdicts, or why it did not run."""
 
     system: System
     verdicts: tuple[Verdict, ...] = ()
@@ -41,11 +41,11 @@ class Outcome:
 
 
 class Failed(Exception):
-    """An environment or a worker that came to nothing; its last lines say why."""
+    """An environment or a worker that failed; its last lines of output say why."""
 
 
 def run(systems: Sequence[System], seed: str, cache: Path, scratch: Path, worlds: Sequence[str] = ()) -> list[Outcome]:
-    """Score systems, as many families at once as there are processors. Nothing is raised for a system that fails."""
+    """Score systems, one family per processor at a time. A system that fails does not raise an exception."""
     families: dict[str, list[System]] = {}
     for system in systems:
         families.setdefault(system.family, []).append(system)
@@ -82,7 +82,7 @@ def _outcome(system: System, seed: str, scratch: Path, installed: tuple[tuple[st
 
 
 def graded(case_list: Iterable[Case], reply_list: Iterable[tuple[str, str, dict[str, object]]]) -> list[Verdict]:
-    """The verdict on every case there are replies to."""
+    """Return the verdict on every case with replies."""
     replies = {(case, which): Reply(**reply) for case, which, reply in reply_list}  # type: ignore[arg-type]
     kinds = ("asked", "twin", "later", "control")
     return [
@@ -91,7 +91,7 @@ def graded(case_list: Iterable[Case], reply_list: Iterable[tuple[str, str, dict[
 
 
 def environment(family: str, cache: Path) -> Path:
-    """The Python of a family's own environment, made from the package index where it is not there yet."""
+    """Return the Python of a family's environment, which is created from the package index if missing."""
     packages = ENVIRONMENTS[family]
     name = hashlib.sha256("\n".join(packages).encode()).hexdigest()[:12]
     place = cache / f"{family}-{name}"
@@ -111,7 +111,7 @@ def environment(family: str, cache: Path) -> Path:
 
 
 def versions(python: Path, family: str) -> tuple[tuple[str, str], ...]:
-    """What is really installed of what a family is made of: (package, version)."""
+    """Return the installed versions of a family's packages: (package, version)."""
     names = [package.split("==")[0].split("[")[0] for package in ENVIRONMENTS.get(family, (family,))]
     try:
         installed = json.loads(_call([str(python), "-c", _VERSIONS, *names], 60))

@@ -1,4 +1,4 @@
-"""The systems: what is installed for each, how it is configured, and where its documentation says so."""
+"""The systems: their packages, their configuration, and the documentation of that configuration."""
 
 import importlib
 from collections.abc import Mapping
@@ -8,10 +8,9 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class System:
-    """One system in one configuration. adapter: module and class. packages: pinned; of one environment.
-
-    configuration: default (what its first page shows), best (what its documentation has for this) or pattern (how the
-    same thing is often written). docs: the page the configuration is from. here: runs in this interpreter.
+    """One system in one configuration. adapter: module and class. packages: pinned, for one environment. configuration:
+    default (from the first page of its documentation), best (recommended by its documentation) or pattern (a common way
+    to write it). docs: the page that shows the configuration. here: whether it runs in this interpreter.
     """
 
     name: str
@@ -25,7 +24,7 @@ class System:
     control: bool = False
 
     def adapter_class(self) -> Any:
-        """The adapter's class; raises ImportError where the system is not installed."""
+        """Return the adapter's class. Raises ImportError if the system is not installed."""
         module, name = self.adapter.split(":")
         return getattr(importlib.import_module(f"asofbench.adapters.{module}"), name)
 
@@ -41,7 +40,7 @@ ENVIRONMENTS: dict[str, tuple[str, ...]] = {
     "traderharness": ("traderharness==1.1.0", "pandas==3.1.1"),
     "mcp-server-motherduck": ("mcp-server-motherduck==1.1.0", "fastmcp==4.1.2", "duckdb==1.5.6"),
 }
-"""Per family what its environment holds; the versions that were current when the cases were frozen."""
+"""The packages of each family's environment, in the versions that were current when the cases were frozen."""
 
 _VIEWS = "https://duckdb.org/docs/stable/sql/statements/create_view"
 _SECURING = "https://duckdb.org/docs/2.0/operations_manual/securing_duckdb/overview.html"
@@ -61,7 +60,7 @@ _PUBLISHED = {"on": "available_at", **_BEST}
 
 @dataclass(frozen=True)
 class _Family:
-    """What a family's systems share; called with what is one configuration's own."""
+    """Return a function that creates cards from the values the family shares and those of one configuration."""
 
     name: str
     adapter: str

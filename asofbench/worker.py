@@ -1,7 +1,6 @@
-"""Systems of one family answer every question, in a process of their own, in the environment they are installed in.
-
-The core's imports are therefore the standard library's alone. Writes a JSON file a system. Whatever a system prints
-while it is asked goes into the reply's log.
+"""Asks the systems of one family every question, in a separate process and the environment they are installed in. The
+core therefore imports only the standard library. Writes one JSON file per system. The output of a system during a
+question goes into the reply's log.
 """
 
 import argparse
@@ -28,7 +27,7 @@ Asked = tuple[str, str, Question]
 
 
 def main(arguments: list[str]) -> None:
-    """Ask each named system about every world, or about the worlds named."""
+    """Ask each named system about every world, or only the named worlds."""
     parser = argparse.ArgumentParser(prog="asofbench.worker")
     parser.add_argument("--seed", required=True)
     parser.add_argument("--out", type=Path, required=True, help="an existing folder")
@@ -45,19 +44,19 @@ def main(arguments: list[str]) -> None:
 
 
 def slug(name: str) -> str:
-    """A system's name as a file's."""
+    """Return a system's name as a file name."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
 def replies(system: System, seed: str, only: Sequence[str], log: "Log") -> Iterator[tuple[str, str, Reply]]:
-    """All of one system's replies: (case, asked | later | control | twin, reply)."""
+    """Yield all replies of one system: (case, asked | later | control | twin, reply)."""
     for world, mine in by_world(cases(seed)).items():
         if not only or world in only:
             yield from asked_about(system, mine, log)
 
 
 def by_world(case_list: list[Case]) -> dict[str, list[Case]]:
-    """Cases by the world they share."""
+    """Return the cases by world."""
     worlds: dict[str, list[Case]] = {}
     for case in case_list:
         worlds.setdefault(case.world, []).append(case)
@@ -65,7 +64,7 @@ def by_world(case_list: list[Case]) -> dict[str, list[Case]]:
 
 
 def asked_about(system: System, mine: list[Case], log: "Log") -> Iterator[tuple[str, str, Reply]]:
-    """One world twice: with its future, asked at T, one instant later and now; and without it, at T."""
+    """Ask about one world twice: with its future at T, one instant later and now; and without its future at T."""
     ever = [row for case in mine for row in case.rows]
     plant = [row for case in mine for row in case.plant]
     there: list[Asked] = [(case.id, "asked", case.ask) for case in mine]
@@ -76,7 +75,7 @@ def asked_about(system: System, mine: list[Case], log: "Log") -> Iterator[tuple[
 
 
 def answers(system: System, rows: Rows, questions: list[Asked], log: "Log") -> Iterator[tuple[str, str, Reply]]:
-    """A fresh instance of the system, loaded and asked. What it can't load it refuses all questions about."""
+    """Load a fresh instance of the system and ask it. If loading fails, every question counts as refused."""
     kind = system.adapter_class()
     with tempfile.TemporaryDirectory(prefix="asofbench-") as folder:
         adapter: Adapter | None = None
@@ -103,7 +102,7 @@ def _by_the_clock(question: Question, now: str) -> Question:
 
 
 def answer(adapter: Adapter, question: Question, log: "Log") -> Reply:
-    """One question, and what was printed meanwhile."""
+    """Ask one question, and capture the output meanwhile."""
     log.drop()
     try:
         result: Any = adapter.ask(question)
@@ -115,17 +114,17 @@ def answer(adapter: Adapter, question: Question, log: "Log") -> Reply:
 
 
 class Log:
-    """What goes to this process's standard output and error."""
+    """Captures this process's standard output and error."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file, self._read = file, 0
 
     def drop(self) -> None:
-        """Forget what is there."""
+        """Clear the captured output."""
         self._read = os.fstat(self._file.fileno()).st_size
 
     def text(self) -> str:
-        """What came since."""
+        """Return the output since then."""
         sys.stdout.flush()
         sys.stderr.flush()
         end = os.fstat(self._file.fileno()).st_size
@@ -134,7 +133,7 @@ class Log:
 
 @contextmanager
 def output_kept() -> Iterator[Log]:
-    """Send this process's output, its libraries' included, into a file; after it, back to where it went."""
+    """Redirect this process's output, including its libraries', to a file during the block."""
     sys.stdout.flush()
     sys.stderr.flush()
     before = os.dup(1), os.dup(2)

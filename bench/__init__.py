@@ -1,1 +1,3 @@
-"""What things cost, as ratios against a baseline in the same run. `python -m bench` runs and prints all of them."""
+"""Benchmarks: the cost of things as ratios to a baseline measured in the same run. `python -m bench` runs and prints
+all of them.
+"""

@@ -1,8 +1,7 @@
-"""`python -m bench [--full] [--keep FILE] [part …]`: run the bench's parts, in one run on one machine.
-
-Prints their figures, which aims were met and which missed, and keeps all of it in FILE as JSON. `--full` gives each
-part the arguments it names in FULL: the sizes its aims are stated for, which takes long. `python -m bench.curves FILE`
-draws what is kept.
+"""`python -m bench [--full] [--keep FILE] [part …]`: run the parts of the benchmark on one machine. Prints their
+figures and which aims were met or missed, and stores everything in FILE as JSON. `--full` runs each part with its
+arguments FULL: the sizes its aims are stated for, which takes long. `python -m bench.curves FILE` draws the stored
+figures.
 """
 
 import argparse
@@ -20,7 +19,7 @@ PARTS = tuple(sorted(path.stem for path in Path(__file__).parent.glob("*.py") if
 
 
 def main(arguments: list[str]) -> int:
-    """Run the asked parts, or all of them."""
+    """Run the given parts, or all of them."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="part", help=f"of {', '.join(PARTS)}; default: all")
     parser.add_argument("--full", action="store_true", help="at the sizes the aims are stated for")
@@ -44,7 +43,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _keep(file: Path, figures_by_name: dict[str, list[Figure]]) -> None:
-    """What was measured so far."""
+    """Return the figures measured so far."""
     machine = {"at": datetime.now(timezone.utc).isoformat(timespec="minutes"), "cores": os.cpu_count()}
     file.write_text(json.dumps({"machine": machine, "parts": figures_by_name}, indent=1, ensure_ascii=False))
 

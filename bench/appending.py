@@ -1,8 +1,7 @@
-"""What publishing little costs beside much: about a thousand facts, bars and articles, in lakes of more and more rows.
-
-Each lake has a file a month over fourteen years, as compaction leaves them, and every day of the month after in a file
-of its own; what is published lies in the months that follow. Costs are CPU time, staging and hashing counted. Every row
-staged must come out published, and unchanged when it is published again.
+"""The cost of a small publish in lakes of growing size: about a thousand facts, bars and articles. Each lake has one
+file per month over fourteen years, as compaction leaves them, and one file per day of the next month; the published
+rows belong to the months after it. Costs are CPU time, including staging and hashing. Every staged row must be
+published, and must be unchanged when published again.
 
 `python -m bench --full appending` goes up to 100 million facts and bars, which take 10 GB of disk and minutes each.
 """
@@ -30,7 +29,7 @@ OBSERVED = datetime(2026, 6, 1, tzinfo=timezone.utc)
 LOOSE = date(2025, 1, 1)
 MONTHS = tuple(date(2025, month, 1) for month in range(2, 8))  # the first of them warms up
 ITEMS = {"xbrl_facts": 27, "prices": 45, "news": 1_000}
-"""How many companies (of articles: articles) a round is about: about a thousand rows."""
+"""The number of companies (or articles) in a round, for about a thousand rows."""
 SHARE = {"xbrl_facts": 1.0, "prices": 1.0, "news": 0.25}
 OTHERS = 20_000
 HUGE, LARGEST = 20_000_000, 100_000_000
@@ -38,7 +37,7 @@ FULL = {"rows": (100_000, 1_000_000, 10_000_000, 100_000_000)}
 
 
 def run(rows: tuple[int, ...] = (100_000, 1_000_000, 4_000_000), names: tuple[str, ...] = tuple(ITEMS)) -> list[Figure]:
-    """Each dataset's cost beside so many of its rows (of articles: a quarter of them)."""
+    """Return the cost for each dataset in a lake with this many of its rows (a quarter of that for articles)."""
     figures = []
     for name in names:
         costs = {}
@@ -64,14 +63,14 @@ def run(rows: tuple[int, ...] = (100_000, 1_000_000, 4_000_000), names: tuple[st
 
 
 def aim(rows: int) -> str:
-    """What the ratio beside so many rows is held to."""
+    """Return the aim for the ratio in a lake of this many rows."""
     if rows > LARGEST:
         return ""
     return "≤ 1.3" if rows < HUGE else "≤ 2"
 
 
 def _cost(dataset: Dataset, root: Path, count: int) -> float:
-    """Median seconds of CPU of a publish."""
+    """Return the median CPU seconds of a publish."""
     counts = {name: count if name == dataset.name else OTHERS for name in ITEMS}
     lake = biglake.build(root, facts=counts["xbrl_facts"], news=counts["news"], prices=counts["prices"])
     for rows in _days(next(_rounds(dataset, (LOOSE,)))):
@@ -102,7 +101,7 @@ def _publish(lake: Lake, dataset: Dataset, rows: pa.Table, *, changes: bool = Tr
 
 
 def _days(rows: pa.Table) -> Iterator[pa.Table]:
-    """The rows of each New York day."""
+    """Return the rows of each New York day."""
     days = pa.array([new_york_day(moment) for moment in rows["available_at"].to_pylist()])
     for day in sorted(set(days.to_pylist())):
         yield rows.filter(pc.equal(days, pa.scalar(day)))

@@ -1,7 +1,6 @@
-"""What Dagster costs: 250 days of every dataset as one run, against the same work without Dagster.
-
-Both read the sample world of `bench.extraction` and publish into an empty lake; Dagster keeps its events as `make ui`
-does, in a home of its own.
+"""The cost of Dagster: 250 days of every dataset as one run, against the same work without Dagster. Both read the
+sample world of `bench.extraction` and publish into an empty lake. Dagster stores its events as `make ui` does, in a
+separate home.
 """
 
 import os
@@ -36,7 +35,7 @@ SETTINGS = Path(__file__).resolve().parents[1] / "dagster.yaml"
 
 
 def without_dagster(graph: Graph, work: Path) -> None:
-    """Every dataset's 250 days, one commit a dataset."""
+    """Publish 250 days of every dataset, one commit per dataset."""
     lake = Lake(fresh(work / "plain"))
     days = [FIRST + timedelta(days=offset) for offset in range(DAY_COUNT)]
     for extractor in all_extractors().values():
@@ -44,7 +43,7 @@ def without_dagster(graph: Graph, work: Path) -> None:
 
 
 def with_dagster(server: GraphServer, instance: dg.DagsterInstance, work: Path) -> None:
-    """The same as one Dagster run over a range. Raises RuntimeError when the run fails."""
+    """Publish the same days as one Dagster run over a range. Raises RuntimeError if the run fails."""
     user, password = server.reader_auth or ("", "")
     result = dg.materialize(
         [graph_asset(extractor, DAYS) for extractor in all_extractors().values()],
@@ -65,13 +64,13 @@ def with_dagster(server: GraphServer, instance: dg.DagsterInstance, work: Path) 
 
 
 def fresh(path: Path) -> Path:
-    """An empty place."""
+    """Return an empty folder."""
     shutil.rmtree(path, ignore_errors=True)
     return path
 
 
 def run(scale: int = 10) -> list[Figure]:
-    """The ratio, and what one day of one dataset costs in it."""
+    """Return the ratio, and Dagster's cost for one day of one dataset."""
     with (
         tempfile.TemporaryDirectory() as folder,
         patch.dict(os.environ, FAST_EVENTS | {"DAGSTER_HOME": folder}),

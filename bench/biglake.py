@@ -1,7 +1,6 @@
-"""A big lake made of numbers alone, for the session's figures: facts (one in ten restated), news and daily bars.
-
-Every row is a function of its position, so two machines measure the same lake. Month by month it is computed by DuckDB
-and goes through the lake's own writers and log; then it is compacted.
+"""A big lake computed from row numbers, for the figures of sessions: facts (one in ten restated), news and daily bars.
+Every row is a function of its position, so two machines measure the same lake. DuckDB computes it month by month, the
+lake's own writers and log store it, and then it is compacted.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -27,7 +26,7 @@ from pitlake.tombstones import superseded_table_name
 
 FIRST_YEAR, YEARS = 2011, 14
 MONTHS = tuple(date(FIRST_YEAR + number // 12, number % 12 + 1, 1) for number in range(12 * YEARS))
-CONCEPTS, RESTATED = 107, 12  # of a filing: new facts, and facts of the quarter before, stated again
+CONCEPTS, RESTATED = 107, 12  # in each filing: new facts, and facts of the previous quarter stated again
 FULL = {"facts": 2_000_000, "news": 500_000, "prices": 8_500_000}
 SMALL = {"facts": 1_000_000, "news": 250_000, "prices": 1_000_000}
 
@@ -103,7 +102,7 @@ _PER_ITEM_AND_MONTH = {"xbrl_facts": FACTS_PER_COMPANY, "news": 1.05, "prices": 
 
 
 def build(root: Path, facts: int, news: int, prices: int) -> Lake:
-    """The lake at `root`, made unless it is there. About so many rows of each dataset, spread over 168 months."""
+    """Return the lake at `root`, created if missing, with about this many rows of each dataset over 168 months."""
     lake = Lake(root)
     if (root / "made").exists():
         return lake
@@ -119,7 +118,7 @@ def build(root: Path, facts: int, news: int, prices: int) -> Lake:
 
 
 def commit(root: Path, table: str, files: list[NewFile]) -> None:
-    """Files as one lake version on top of the newest."""
+    """Commit files as one lake version on top of the newest."""
     store = Store(root)
     log, tables = LakeLog(store), DeltaTables(store)
     base, dataset = log.head(), table.rpartition("/")[2]
@@ -128,7 +127,7 @@ def commit(root: Path, table: str, files: list[NewFile]) -> None:
 
 
 def bury(root: Path, lake: Lake, dataset: Dataset) -> None:
-    """The tombstones of all rows there are, a file a year."""
+    """Write the tombstones of all rows, one file per year."""
     nothing = pa.schema([dataset.arrow_schema.field(name) for name in facts_of_revision(dataset)]).empty_table()
     state = TableState(lake.snapshot().files(dataset.name))
     years = years_of_tombstones(new_tombstones(dataset, nothing, state, complete=False))
@@ -141,7 +140,7 @@ def _month(root: Path, dataset: Dataset, items: int, month: date) -> NewFile:
 
 
 def rows_of(dataset: Dataset, items: int, month: date) -> pa.Table:
-    """A month's rows of so many companies (of articles: so many articles)."""
+    """Return a month's rows of this many companies (or articles)."""
     params = {"count": items, "year": month.year, "month": month.month}
     with calculator(threads=1) as connection:
         table = connection.sql(_ROWS[dataset.name], params=params).to_arrow_table()
@@ -149,6 +148,6 @@ def rows_of(dataset: Dataset, items: int, month: date) -> pa.Table:
 
 
 def write(root: Path, dataset: Dataset, month: str, rows: pa.Table) -> NewFile:
-    """Rows as one file of a month, in the order the lake keeps."""
+    """Write rows as one file of a month, in the lake's order."""
     order = sorted_by(rows[dataset.entity], as_micros(rows["available_at"]))
     return write_file(Store(root), table_key(dataset.name), month, take_rows(rows, order))

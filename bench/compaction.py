@@ -1,7 +1,6 @@
-"""What many small files cost, and that compaction takes the cost away: the same bars in 1 k, 10 k and 50 k files.
-
-Opens a session as of an instant it has opened before and asks one ticker's bars, before and after `Lake.compact`, in
-CPU time of both processes. The lakes lie in a temporary directory.
+"""The cost of many small files, which compaction removes: the same bars in 1,000, 10,000 and 50,000 files. Each round
+opens a session as of an earlier opened instant and reads one ticker's bars, before and after `Lake.compact`. Costs are
+CPU time of both processes. The lakes are in a temporary directory.
 """
 
 import statistics
@@ -37,7 +36,9 @@ AIM = "≤ 1.5"
 
 
 def run(counts: tuple[int, ...] = (1_000,)) -> list[Figure]:
-    """Before and after, of each count of files; the ratios are to the first count's figures after compaction."""
+    """Return the figures before and after compaction for each count of files, as ratios to the first count's after
+    it.
+    """
     warm()
     figures: list[Figure] = []
     first: dict[str, float] = {}
@@ -65,7 +66,7 @@ def run(counts: tuple[int, ...] = (1_000,)) -> list[Figure]:
 
 
 def landed(root: Path, count: int) -> Lake:
-    """A lake of some million bars in about so many files, each a part of a day's or month's rows."""
+    """Create a lake of some million bars in about this many files, each with a part of a day's or month's rows."""
     lake = Lake(root)
     lake.start()
     parts = -(-count // len(biglake.MONTHS))
@@ -75,7 +76,9 @@ def landed(root: Path, count: int) -> Lake:
 
 
 def asked(lake: Lake, folder: str) -> dict[str, float]:
-    """Median CPU milliseconds of opening (T seen before) and of the point query; without them when it is refused."""
+    """Return the median CPU milliseconds of opening (at an earlier T) and of the point query, or none if it is
+    refused.
+    """
     cut_cache, snapshot = CutCache(Path(folder) / "cuts"), lake.snapshot()
     open_times, queried = [], []
     try:
@@ -107,7 +110,7 @@ def _month(root: Path, parts: int, month: date) -> list[NewFile]:
 
 
 def _file(root: Path, month: date, rows: pa.Table) -> NewFile:
-    # Not forced to disk one by one: these files need not outlive the machine.
+    # Skip the sync of each file, because these files need not survive a crash.
     name = f"{MONTH_COLUMN}={month:%Y-%m}/{uuid4().hex}.parquet"
     path = root / table_key("prices") / name
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,5 @@
-"""`python -m bench.curves FILE FOLDER`: the curves of figures that `python -m bench --keep FILE` kept, as pictures.
-
-A picture for each part that has curves, both axes logarithmic: what a thing costs beside how many there are.
+"""`python -m bench.curves FILE FOLDER`: draw the curves of the figures that `python -m bench --keep FILE` stored. Each
+part with curves gets one picture of cost over size, with both axes logarithmic.
 """
 
 import json
@@ -21,7 +20,7 @@ Points = list[tuple[float, float]]
 
 
 def drawn(part: str, figures: Iterable[Figure]) -> str:
-    """A part's curves as SVG; empty where it has none."""
+    """Return a part's curves as SVG; empty if it has none."""
     curves: dict[str, Points] = {}
     for figure in figures:
         if figure.get("curve"):
@@ -41,7 +40,7 @@ def drawn(part: str, figures: Iterable[Figure]) -> str:
 
 
 def _axis(values: list[float]) -> tuple[int, int]:
-    """The powers of ten around these values."""
+    """Return the powers of ten around these values."""
     least, most = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
     return least, max(most, least + 1)
 

@@ -1,6 +1,6 @@
-"""What outside sources cost: capturing beside bare requests, facts to published rows beside a plain pandas script.
-
-The provider is a process of its own on loopback; the facts are made up, in the shape of a large filer's companyfacts.
+"""The cost of outside sources: capturing against bare requests, and facts to published rows against a plain pandas
+script. The provider is a separate process on loopback. The facts are invented, in the shape of a large filer's
+companyfacts.
 """
 
 import json
@@ -66,7 +66,7 @@ server.serve_forever()
 
 @contextmanager
 def provider() -> Iterator[Provider]:
-    """A provider in a process of its own, fast enough that its rate never waits."""
+    """Run a provider in a separate process, fast enough that its rate limit never waits."""
     with subprocess.Popen(
         [sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -82,8 +82,8 @@ def provider() -> Iterator[Provider]:
 
 
 def captures(folder: Path) -> list[Figure]:
-    """So many answers fetched, judged, captured and forced to the disk, beside a bare session that parses the same,
-    and beside one that also writes each to a file. What was captured is what the provider says.
+    """Measure fetching, checking, capturing and syncing of many answers, against a bare session that parses them, and
+    against one that also writes each to a file. Check that the captures contain what the provider sent.
     """
     request_count = count()
     store = CaptureStore(folder / "captures")
@@ -123,7 +123,7 @@ def captures(folder: Path) -> list[Figure]:
 
 
 class Accepted(dict[str, datetime]):
-    """Releases by accession number, as the lake would tell them."""
+    """Return releases by accession number, as the lake would."""
 
     def release(self, accession_no: str, cik: str, filing_date: date | None = None) -> Release | None:
         at = self.get(accession_no)
@@ -134,7 +134,7 @@ class Accepted(dict[str, datetime]):
 
 
 def filer() -> tuple[bytes, bytes, Accepted]:
-    """A large filer's companyfacts and submissions, and when its filings were accepted."""
+    """Return a large filer's companyfacts and submissions, and the acceptances of its filings."""
     first = datetime(2009, 7, 1, 20, 30, 5, tzinfo=timezone.utc)
     accepted = Accepted(
         {f"0000000042-10-{number:06d}": first + timedelta(days=6 * number) for number in range(FILINGS_OF_A_FILER)}
@@ -166,7 +166,9 @@ def filer() -> tuple[bytes, bytes, Accepted]:
 
 
 def plain(body: bytes, accepted: Accepted, target: Path) -> None:
-    """What a careful person writes with pandas: the same columns, dates read, acceptance joined, one Parquet file."""
+    """Do what a careful person writes with pandas: the same columns, parsed dates, joined acceptances, one Parquet
+    file.
+    """
     rows = []
     for taxonomy, concepts in json.loads(body)["facts"].items():
         for concept, concept_facts in concepts.items():
@@ -180,7 +182,7 @@ def plain(body: bytes, accepted: Accepted, target: Path) -> None:
 
 
 def facts(folder: Path) -> list[Figure]:
-    """Facts of one filer, from their capture to rows of a new lake, beside pandas."""
+    """Measure the facts of one filer, from their capture to rows of a new lake, against pandas."""
     body, submissions, accepted = filer()
     store = CaptureStore(folder / "facts")
     store.put(captured(EDGAR, Request(f"/api/xbrl/companyfacts/CIK{CIK}.json"), body))
@@ -200,7 +202,7 @@ def facts(folder: Path) -> list[Figure]:
 
 
 def normalised(feed: Feed, store: CaptureStore, accepted: Accepted) -> Figure:
-    """How many records a second a feed makes rows of, parsing included."""
+    """Measure how many records per second a feed turns into rows, including parsing."""
     (unit,) = feed.units(Scope(ciks=(CIK,)))
     with HttpClient(feed.provider, store) as client:
         got, refusal = collect_unit(feed, unit, client.fetch)
@@ -212,7 +214,7 @@ def normalised(feed: Feed, store: CaptureStore, accepted: Accepted) -> Figure:
 
 
 def run() -> list[Figure]:
-    """Every figure, in a folder of its own."""
+    """Measure every figure in a separate folder."""
     os.environ.pop("PITLAKE_SEC_EDGAR_URL", None)
     with tempfile.TemporaryDirectory() as folder:
         return [*captures(Path(folder)), *facts(Path(folder))]

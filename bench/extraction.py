@@ -1,8 +1,7 @@
-"""What reading the graph costs: rows a second through our door, and to staged rows, against the bare driver's stream;
-and this process's computing from the graph to published rows.
-
-Over the sample world on the embedded server, in `.pitlake/bench`, loaded once and kept. The bare driver runs the very
-query and drops every record. `bench.backfill` uses the same world.
+"""The cost of reading the graph: rows per second through our connection, and to staged rows, against the bare driver's
+stream; and this process's CPU time from the graph to published rows. It uses the sample world on the embedded server in
+`.pitlake/bench`, which is loaded once and kept. The bare driver runs the same query and drops every record.
+`bench.backfill` uses the same world.
 """
 
 import contextlib
@@ -43,7 +42,7 @@ AIM = "≥ 0.85"
 
 @contextlib.contextmanager
 def sample_server(scale: int = 1) -> Iterator[GraphServer]:
-    """The embedded server over the sample world at a scale, loaded if this is the first time."""
+    """Run the embedded server over the sample world at a scale, loading it the first time."""
     root = HOME / f"x{scale}"
     with graph_server(GraphSettings(root=root)) as server:
         if not (root / "loaded").exists():
@@ -55,16 +54,16 @@ def sample_server(scale: int = 1) -> Iterator[GraphServer]:
 
 
 class NoStage:
-    """A stage that keeps nothing: what is measured ends where the lake begins."""
+    """A stage that stores nothing, so that the measurement ends before the lake."""
 
     def add(self, day: date | None, rows: object = None, gaps: Iterable[StagedGap] = (), *, extracted: int) -> None:
-        """Use up the gaps, as a stage does."""
+        """Consume the gaps, as a stage does."""
         for _ in gaps:
             pass
 
 
 def bare(server: GraphServer, cypher: str) -> int:
-    """The bare driver streaming a query, every record dropped. Returns the rows."""
+    """Stream a query with the bare driver, drop every record, and return the number of rows."""
     with (
         neo4j.GraphDatabase.driver(server.uri, auth=server.reader_auth) as driver,
         driver.session(
@@ -75,19 +74,19 @@ def bare(server: GraphServer, cypher: str) -> int:
 
 
 def ours(graph: Graph, cypher: str) -> int:
-    """The same query through the door that proves itself read-only, as a run reads it."""
+    """Stream the same query through the connection that a run uses, which proves itself read-only."""
     with collector_paused():
         return sum(len(records) for records in graph.stream(cypher, WHOLE))
 
 
 def staged(graph: Graph, extractor: Extractor) -> None:
-    """The whole way to Arrow tables ready for the stage: streamed, dated, normalised, settled."""
+    """Stream, date, normalise and settle records into Arrow tables ready for the stage."""
     extract(extractor, DAYS, graph, NoStage(), RunFacts(observed_at=OBSERVED), lambda: OBSERVED)
 
 
 def published(graph: Graph, name: str) -> Figure:
-    """All days of a dataset into an empty lake, what is expected of the rows included: the median of CPU seconds after
-    a first time, which imports what judges them.
+    """Publish all days of a dataset into an empty lake, including the checks of its expectations. Return the median CPU
+    seconds after a first run, which imports the checks.
     """
     taken = []
     for _ in range(1 + ROUNDS):
@@ -104,7 +103,7 @@ def published(graph: Graph, name: str) -> Figure:
 
 
 def run(scale: int = 10) -> list[Figure]:
-    """Both ratios for the datasets with most rows, and the CPU of the dearest."""
+    """Return both ratios for the datasets with the most rows, and the CPU time of the most expensive ones."""
     figures: list[Figure] = []
     with sample_server(scale) as server, Graph(server.uri, server.reader_auth, server.database) as graph:
         for name in MEASURED:

@@ -1,7 +1,7 @@
-"""Feast's historical join over one Parquet file, timed: run by bench.panel with a Python that has Feast.
+"""Times Feast's historical join over one Parquet file; bench.panel runs it with a Python that has Feast.
 
 Argument: a folder with facts.parquet (ticker, available_at, value_number) and events.parquet (ticker,
-event_timestamp). Prints seconds, one line a round. Nothing of this project is imported.
+event_timestamp). Prints the seconds of each round on one line. It imports nothing of this project.
 """
 
 import sys

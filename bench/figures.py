@@ -1,4 +1,4 @@
-"""One measured figure, and how a run's figures are shown."""
+"""Measured figures and their display."""
 
 import gc
 import operator
@@ -28,15 +28,15 @@ def figure(
     curve: str = "",
     at: float = 0,
 ) -> Figure:
-    """A figure: what was measured, against which baseline, and the aim its ratio is held to ("≤ 1.3"), or its value
-    ("≤ 4 s", and where there is no ratio). curve, at: the curve it is a point of, and how far along.
+    """A figure: what was measured, its baseline, and the aim for its ratio ("≤ 1.3") or for its value ("≤ 4 s", also if
+    there is no ratio). curve, at: the curve it belongs to, and its position on it.
     """
     fields = {"name": name, "value": value, "unit": unit, "baseline": baseline, "ratio": ratio, "aim": aim}
     return fields | ({"curve": curve, "at": at} if curve else {})
 
 
 def met(figure: Figure) -> bool | None:
-    """Whether a figure meets its aim; None where it has none."""
+    """Return whether a figure meets its aim; None if it has none."""
     if not figure["aim"]:
         return None
     sign, limit, unit = _AIM.fullmatch(figure["aim"]).groups()
@@ -48,7 +48,7 @@ Clock = Callable[[], float]
 
 
 def processor(*pids: int) -> Clock:
-    """A clock of the seconds this process and others' threads have computed: a busy machine moves it little."""
+    """Return the CPU seconds used by this process and other processes; other load on the machine changes it little."""
     tasks = [Path(f"/proc/{pid}/task") for pid in pids]
 
     def computed() -> float:
@@ -61,7 +61,7 @@ def processor(*pids: int) -> Clock:
 def paired(
     ours: Callable[[], Any], theirs: Callable[[], Any], rounds: int, clock: Clock = time.perf_counter
 ) -> tuple[float, float, float]:
-    """Median seconds of two pieces of work done in turn, and the median of their ratios, ours ÷ theirs."""
+    """Return the median seconds of two pieces of work done in turn, and the median of their ratios, ours ÷ theirs."""
     mine, other = [], []
     for _ in range(rounds):
         mine.append(_seconds(ours, clock))

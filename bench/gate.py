@@ -1,7 +1,6 @@
-"""What the gate costs: rows a second on one core over Arrow tables, and against the same rules item by item.
-
-Processor time of one thread, best of several runs, over tables made here from a fixed seed. The items are made before
-the clock starts, so the item-wise gate is timed at its best. `python -m bench.gate` prints.
+"""The cost of the gate: rows per second on one core over Arrow tables, and against the same rules item by item. It
+measures the CPU time of one thread, the best of several runs, over tables made from a fixed seed. The items are made
+before the clock starts, in favour of the item-wise gate. `python -m bench.gate` prints.
 """
 
 import gc
@@ -27,7 +26,7 @@ AIM_RATIO = 50
 
 
 def facts(rows: int, seed: int = 1) -> pa.Table:
-    """A clean table like xbrl_facts: ten columns, short strings, microsecond instants before the cut-off."""
+    """Return a valid table like xbrl_facts: ten columns, short strings, microsecond instants before the cut-off."""
     random = np.random.default_rng(seed)
 
     def chosen(*values: str) -> pa.Array:
@@ -54,7 +53,7 @@ def facts(rows: int, seed: int = 1) -> pa.Table:
 
 
 def with_json(table: pa.Table) -> pa.Table:
-    """The same rows with a column of JSON, about 130 bytes each, as sections and statements have it."""
+    """Return the same rows with a JSON column of about 130 bytes each, as in sections and statements."""
     texts = [
         f'[{{"label": "Net income", "n": {n}, "note": "daily\\u2019s", "axis": ["a_b", "c"]}}]'
         for n in range(len(table))
@@ -63,7 +62,7 @@ def with_json(table: pa.Table) -> pa.Table:
 
 
 def best_seconds(work: Callable[[], Any], runs: int) -> float:
-    """The least processor time of several runs, without the garbage collector's pauses."""
+    """Return the least CPU time of several runs, without pauses of the garbage collector."""
     taken = []
     gc.disable()
     try:
@@ -77,7 +76,7 @@ def best_seconds(work: Callable[[], Any], runs: int) -> float:
 
 
 def columnar_rate(table: pa.Table, runs: int = RUNS, json_columns: tuple[str, ...] = ()) -> float:
-    """Rows a second of the columnar gate on one core."""
+    """Return the rows per second of the columnar gate on one core."""
 
     def work() -> None:
         if violations_in(table, CUTOFF, json_columns):
@@ -92,7 +91,7 @@ def columnar_rate(table: pa.Table, runs: int = RUNS, json_columns: tuple[str, ..
 
 
 def item_rate(table: pa.Table, runs: int = RUNS) -> float:
-    """Rows a second of `rules.check_item` over the same rows as items."""
+    """Return the rows per second of `rules.check_item` over the same rows as items."""
     items = [row_item(batch, row) for batch in table.to_batches() for row in range(batch.num_rows)]
 
     def work() -> None:
@@ -103,7 +102,7 @@ def item_rate(table: pa.Table, runs: int = RUNS) -> float:
 
 
 def run(rows: int = ROWS, items: int = ITEMS, runs: int = RUNS) -> list[Figure]:
-    """The gate's figures. A baseline is the item-wise gate over the first `items` of the same rows."""
+    """Return the gate's figures. The baseline is the item-wise gate over the first `items` of the same rows."""
     table = facts(rows)
     shapes = {
         "facts": (table, (), AIM_ROWS, AIM_RATIO),

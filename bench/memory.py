@@ -1,6 +1,5 @@
-"""What Forge's memory costs: an append against a publish of one row, hydrating against opening a session.
-
-Appends and publishes are done in turn, on one disk; what is hydrated was published in batches.
+"""The cost of Forge's memory: an append against a publish of one row, and hydrating against opening a session. Appends
+and publishes alternate on one disk. The hydrated records were published in batches.
 """
 
 import statistics
@@ -23,7 +22,7 @@ TEXT = "# V-001\nscope: us_rates\n---\n\n" + "Growth slows as credit widens. " *
 
 
 def run(rounds: int = 20, records: int = 10_000) -> list[Figure]:
-    """Both figures, each against its baseline."""
+    """Return both figures, each against its baseline."""
     with tempfile.TemporaryDirectory(prefix="forge-bench-") as scratch:
         return [_appends(Path(scratch) / "one", rounds), _hydrates(Path(scratch) / "all", records)]
 

@@ -1,4 +1,6 @@
-"""Search of Forge's memory by meaning: a query embedded and ranked over 10,000 records, and vectors made and kept."""
+"""The cost of searching Forge's memory by meaning: embedding and ranking a query over 10,000 records, and making and
+storing vectors.
+"""
 
 import statistics
 import time
@@ -16,7 +18,7 @@ FULL = {"records": 10_000, "searches": 200}
 
 
 def run(records: int = 10_000, searches: int = 100) -> list[Figure]:
-    """Median milliseconds of a search, and seconds to embed and to read back all records."""
+    """Return the median milliseconds of a search, and the seconds to embed and to read back all records."""
     rng = Random(7)
     texts = [f"record {number}: {' '.join(rng.choices(WORDS, k=100))}" for number in range(records)]
     written_at = instants(T - timedelta(hours=number) for number in range(records))

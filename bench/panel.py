@@ -1,7 +1,6 @@
-"""As-of panels on the lake of numbers: every concept's value known at each event, from the session's files.
-
-Against DuckDB's ASOF join on a native table, polars' join_asof on frames in memory, and Feast's historical join of one
-concept where $PITLAKE_BENCH_FEAST names a Python that has Feast.
+"""As-of panels on the computed lake: the value of every concept known at each event, from the session's files. The
+baselines are DuckDB's ASOF join on a native table, polars' join_asof on frames in memory, and Feast's historical join
+of one concept if $PITLAKE_BENCH_FEAST names a Python that has Feast.
 """
 
 import os
@@ -24,8 +23,8 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")
 FEAST = "PITLAKE_BENCH_FEAST"
 FEAST_EVENTS = 10_000
 ROUNDS = 3
-# A filing states a concept for several periods: the greatest value is asked, so that one answer is right. Values are
-# whole numbers, and their sum the same in any order.
+# A filing states a concept for several periods; the question asks for the greatest value, so that only one answer is
+# right. Values are whole numbers, so their sum is the same in any order.
 PANEL = (
     "WITH stated AS (SELECT ticker, concept, available_at, max(value_number) AS value_number FROM facts GROUP BY ALL) "
     "SELECT count(*), sum(value_number) FROM (FROM events, (SELECT DISTINCT concept FROM stated)) AS events "
@@ -40,7 +39,9 @@ ONE_CONCEPT = (
 
 
 def panel(session: Session, paths: list[str], seen: str, events: pa.Table) -> list[Figure]:
-    """The session's time ÷ the others'. paths: the facts' files; seen: the filter up to T; events: loaded there too."""
+    """Return the session's time ÷ the others'. paths: the files of the facts; seen: the filter up to T; events: the
+    events, loaded into DuckDB too.
+    """
     clock = processor(session._backend.pid)
     ours = partial(_asked, session, PANEL.replace("facts", "lake.xbrl_facts"))
     with closing(_native(paths, seen, events)) as native:
@@ -59,7 +60,9 @@ def panel(session: Session, paths: list[str], seen: str, events: pa.Table) -> li
 
 
 def feast(session: Session, facts: pa.Table, events: pa.Table) -> list[Figure]:
-    """One concept as of fewer events: the session over all facts ÷ Feast over that concept's alone."""
+    """Return the ratio for one concept as of fewer events: the session over all facts ÷ Feast over only that concept's
+    facts.
+    """
     if not (python := os.environ.get(FEAST)):
         return []
     with tempfile.TemporaryDirectory() as folder:
@@ -67,7 +70,7 @@ def feast(session: Session, facts: pa.Table, events: pa.Table) -> list[Figure]:
         event_frame = events.slice(0, FEAST_EVENTS).rename_columns(["ticker", "event_timestamp"])
         pq.write_table(event_frame, Path(folder) / "events.parquet")
         script = Path(__file__).with_name("feast_join.py")
-        # -P: this folder's platform.py is not the standard library's.
+        # -P keeps this folder's platform.py from hiding the standard library's.
         ran = subprocess.run([python, "-P", str(script), folder], capture_output=True, text=True, check=True)
     theirs = min(float(line.split()[0]) for line in ran.stdout.splitlines())
     mine, _, _ = paired(partial(_asked, session, ONE_CONCEPT), int, ROUNDS)
@@ -105,7 +108,7 @@ def _polars(facts: pa.Table, events: pa.Table) -> Callable[[], pa.Table]:
 
 
 def _agree(ours: list[dict[str, object]], theirs: list[dict[str, object]], who: str) -> None:
-    """Both sides answered the same question alike. Raises AssertionError."""
+    """Check that both sides gave the same answer. Raises AssertionError."""
     mine, other = (tuple(rows[0].values()) for rows in (ours, theirs))
     assert mine == other, f"the session answers {mine}, {who} {other}"
 

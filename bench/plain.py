@@ -1,7 +1,7 @@
-"""The plain script that `bench.platform` measures Dagster against: the same functions in a loop, and nothing around.
+"""The plain script that `bench.platform` compares Dagster with: the same functions in a loop, and nothing else.
 
-`python -m bench.plain days LAKE FIRST LAST` publishes every dataset of the graph by day, one commit a dataset;
-`python -m bench.plain releases LAKE TICKER,…` builds what belongs to those companies' earnings releases.
+`python -m bench.plain days LAKE FIRST LAST` publishes every dataset of the graph by day, one commit per dataset;
+`python -m bench.plain releases LAKE TICKER,…` builds the datasets of those companies' earnings releases.
 """
 
 import sys
@@ -16,7 +16,7 @@ from resources.graph.open import open_graph
 
 
 def days(lake: Lake, first: date, last: date) -> None:
-    """Every dataset by day, from the graph that the environment names."""
+    """Publish every dataset by day, from the graph that the environment names."""
     days_of_span = [date.fromordinal(day) for day in range(first.toordinal(), last.toordinal() + 1)]
     with open_graph() as graph:
         for extractor in all_extractors().values():
@@ -25,7 +25,7 @@ def days(lake: Lake, first: date, last: date) -> None:
 
 
 def releases(lake: Lake, tickers: set[str]) -> None:
-    """Snapshots and outcomes of every release of these companies. Raises the refusal when one is refused."""
+    """Publish snapshots and outcomes of every release of these companies. Raises a refusal if there is one."""
     selected = [event for event in earnings_bundles.events(lake) if event.ticker in tickers]
     for build in (earnings_bundles.build, earnings_outcomes.build):
         outcome = build(lake, selected, run_id="plain", audits=(expected,)).outcome
@@ -34,7 +34,7 @@ def releases(lake: Lake, tickers: set[str]) -> None:
 
 
 def main(what: str, root: str, *of: str) -> None:
-    """Do one of the two."""
+    """Run one of the two commands."""
     if what == "days":
         days(Lake(root), *map(date.fromisoformat, of))
     else:

@@ -1,8 +1,7 @@
-"""What the platform costs: a range of days and earnings releases as backfills of `make serve`, against a plain script.
-
-Postgres, webserver and daemon run as `make serve` runs them, and the backfills are launched as the user interface does.
-The commands that need no daemon (`make run`, `pitlake backfill earnings`) and `bench.plain` are processes, timed from
-their start to their end. All three must leave equal lakes.
+"""The cost of the platform: a range of days and earnings releases as backfills of `make serve`, against a plain script.
+Postgres, webserver and daemon run as in `make serve`, and the backfills are launched as in the user interface. The
+commands that need no daemon (`make run`, `pitlake backfill earnings`) and `bench.plain` are timed from the start to the
+end of their processes. All three ways must produce equal lakes.
 """
 
 import contextlib
@@ -42,13 +41,13 @@ SELECTION = "group:graph and not key:companies"
 BUNDLES = ("earnings_snapshots", "earnings_outcomes")
 AIM_DAYS, AIM_RELEASES = "≤ 1.6", "≤ 1.5"
 RUN_FACTS = ("observed_at",)
-SPAWNED = "spawn_main"  # in the command line of a run's process
+SPAWNED = "spawn_main"  # part of the command line of a run's process
 FULL = {"rounds": 3}
 
 
 @dataclass(frozen=True)
 class Work:
-    """What is done in three ways: a backfill's assets and partitions, the command, and the plain script's arguments."""
+    """Work done in three ways: a backfill's assets and partitions, the command, and the plain script's arguments."""
 
     name: str
     part: str
@@ -61,7 +60,7 @@ class Work:
 
 @dataclass
 class Place:
-    """Where one way after the other finds the lake: anew each time, or as a copy of the one it starts from."""
+    """The folder in which each way finds the lake, empty each time or a copy of the starting lake."""
 
     folder: Path
     base: Path | None = None
@@ -71,20 +70,20 @@ class Place:
         self.lake = self.folder / "lake"
 
     def begin(self) -> None:
-        """Put the lake back to where it starts, and forget what sessions had cut."""
+        """Restore the starting lake, and delete the sessions' cached cuts."""
         for path in (self.lake, self.folder / "cache"):
             shutil.rmtree(path, ignore_errors=True)
         if self.base is not None:
             shutil.copytree(self.base, self.lake)
 
     def keep(self, name: str) -> Lake:
-        """Put the finished lake aside, in place of an earlier one of that name."""
+        """Move the finished lake away, replacing an earlier one of that name."""
         shutil.rmtree(self.folder / name, ignore_errors=True)
         return Lake(self.lake.rename(self.folder / name))
 
 
 def run(scale: int = 10, days: int = 1000, releases: int = 500, rounds: int = 1) -> list[Figure]:
-    """Both backfills. Raises RuntimeError where one fails or the lakes differ."""
+    """Both backfills. Raises RuntimeError if one fails or the lakes differ."""
     with tempfile.TemporaryDirectory(prefix="pitlake-bench-") as folder, sample_server(scale) as server:
         place = Place(Path(folder))
         place.folder.chmod(0o755)  # Postgres runs as another user
@@ -127,7 +126,7 @@ def _range(days: int) -> Work:
 
 
 def _releases(lake: Lake, house: House, least: int) -> list[Event]:
-    """Every release of as many companies as have `least`, made partitions in the house's Dagster."""
+    """Register the releases of enough companies to have `least` of them as partitions in Dagster."""
     earnings_events.derive(lake, run_id="bench")
     chosen: list[Event] = []
     event_list = events(lake)
@@ -154,7 +153,7 @@ def _bundles(chosen: Sequence[Event]) -> Work:
 
 
 class Spent(NamedTuple):
-    """What one way took: seconds on the clock, and of CPU."""
+    """The wall and CPU seconds of one way."""
 
     wall: float
     cpu: float
@@ -181,7 +180,7 @@ def _measured(work: Work, house: House, place: Place, rounds: int) -> Iterator[F
 
 
 def _process(house: House, place: Place, *command: str | Path) -> Spent:
-    """What a process over the lake takes from start to end, itself and what it starts."""
+    """Measure a process over the lake from start to end, including its children."""
     place.begin()
     environment = os.environ | house.environment
     before, started = _ended(), time.perf_counter()
@@ -192,20 +191,22 @@ def _process(house: House, place: Place, *command: str | Path) -> Spent:
 
 
 def _ended() -> float:
-    """CPU seconds of processes that this one started and that ended."""
+    """Return the CPU seconds of finished child processes."""
     times = os.times()
     return times.children_user + times.children_system
 
 
 class Runs:
-    """CPU seconds of the processes that code servers start for runs, and of what those start, as last looked at."""
+    """Track the CPU seconds of the processes that code servers start for runs, including their children, as last
+    observed.
+    """
 
     def __init__(self) -> None:
         self._spent: dict[int, float] = {}
 
     @property
     def cpu(self) -> float:
-        """Of all of them together."""
+        """Return the sum over all of them."""
         return sum(self._spent.values())
 
     def look(self) -> None:
@@ -238,7 +239,7 @@ def _figures(
 
 
 def compare(ours: Lake, theirs: Lake, tables: Sequence[str]) -> None:
-    """Raises RuntimeError for a table whose rows are others, but for what says who read them when."""
+    """Compare the lakes. Raises RuntimeError if the rows of a table differ in more than the columns about the run."""
     mine, other = ours.snapshot(), theirs.snapshot()
     for table in tables:
         if not mine.files(table) and not other.files(table):

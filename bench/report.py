@@ -1,7 +1,6 @@
-"""What the report costs: `pitlake report` of a big lake, in a process of its own, beside counting keys by hand.
-
-By hand: DuckDB counts the rows and the distinct keys of each dataset, which must be the report's numbers. A run before
-the one that brought the rows had looked at other days, so late arrivals are looked for.
+"""The cost of the report: `pitlake report` of a big lake in a separate process, against counting keys by hand. By hand,
+DuckDB counts the rows and distinct keys of each dataset, which must equal the report's numbers. An earlier run had
+polled other days, so the report also searches for late arrivals.
 """
 
 import json
@@ -40,7 +39,7 @@ print(json.dumps({name: duckdb.sql(query).fetchall()[0] for name, query in json.
 
 
 def run(facts: int = 400_000, news: int = 100_000, prices: int = 1_600_000) -> list[Figure]:
-    """Processor time and memory of a report on so many rows."""
+    """Return the CPU time and memory of a report on this many rows."""
     with tempfile.TemporaryDirectory(prefix="pitlake-bench-") as scratch:
         lake = biglake.build(Path(scratch) / "lake", facts=facts, news=news, prices=prices)
         for name in DATASETS:
@@ -72,7 +71,7 @@ def _counted(lake: Lake, name: str) -> str:
 
 
 def _measured(command: list[str], stdin: str = "") -> tuple[float, str]:
-    """A process's seconds of processor time, and what it said."""
+    """Return a process's CPU seconds and its output."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     output = subprocess.run([sys.executable, *command], input=stdin, capture_output=True, check=True, text=True).stdout
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

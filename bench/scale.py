@@ -1,7 +1,6 @@
-"""How costs grow with rows, files, partitions and sessions: the curves of docs/scale.md, on one machine, in minutes.
-
-Each curve changes one number and leaves the rest alone. Costs are CPU time of this process and of every session's,
-which a busy machine moves little; only what many sessions do at once is wall time.
+"""The growth of costs with rows, files, partitions and sessions: the curves of docs/scale.md, on one machine, in
+minutes. Each curve varies one number. Costs are CPU time of this process and all session processes, which other load
+changes little; only concurrent sessions are measured in wall time.
 """
 
 import os
@@ -60,7 +59,9 @@ def run(
 
 
 def _rows(counts: tuple[int, ...], sessions: tuple[int, ...]) -> Iterator[Figure]:
-    """Bars, one file a month: bytes, opening at a new T, a point and a scan; on the last lake, sessions at once."""
+    """Measure bars with one file per month: bytes, opening at a new T, a point query and a scan; and concurrent
+    sessions on the last lake.
+    """
     taken: dict[int, float] = {}
     for count in counts:
         with tempfile.TemporaryDirectory(prefix="pitlake-bench-") as folder:
@@ -87,7 +88,7 @@ def _rows(counts: tuple[int, ...], sessions: tuple[int, ...]) -> Iterator[Figure
 
 
 def _at_once(lake: Lake, cut_cache: CutCache, many: int, name: str) -> Iterator[Figure]:
-    """So many sessions held open together, and all of them asked at the same time."""
+    """Measure this many sessions that are open together and queried at the same time."""
     with ExitStack() as exits, ThreadPoolExecutor(many) as pool:
         started = time.perf_counter()
         sessions = list(pool.map(lambda _: exits.enter_context(opened(lake, cut_cache)), range(many)))
@@ -100,7 +101,7 @@ def _at_once(lake: Lake, cut_cache: CutCache, many: int, name: str) -> Iterator[
 
 
 def _files(counts: tuple[int, ...]) -> Iterator[Figure]:
-    """The same bars in more files, none compacted; the instant was asked before."""
+    """Measure the same bars in more files without compaction, at an instant opened before."""
     for count in counts:
         with tempfile.TemporaryDirectory(prefix="pitlake-bench-") as folder:
             lake, cut_cache = landed(Path(folder) / "lake", count), CutCache(Path(folder) / "cuts")
@@ -110,7 +111,9 @@ def _files(counts: tuple[int, ...]) -> Iterator[Figure]:
 
 
 def _days(counts: tuple[int, ...]) -> Iterator[Figure]:
-    """News of so many days published by one run; and, for the second count, by a run a day, each a lake version."""
+    """Measure publishing news: `counts` days by one run each, and many days by one run per day, each with its own lake
+    version.
+    """
     for count in counts:
         with tempfile.TemporaryDirectory(prefix="pitlake-bench-") as folder:
             lake = Lake(folder)
@@ -132,7 +135,7 @@ def _days(counts: tuple[int, ...]) -> Iterator[Figure]:
 
 
 def bars(root: Path, rows: int) -> Lake:
-    """A lake of about so many daily bars of fourteen years, compacted."""
+    """Create a compacted lake of about this many daily bars over fourteen years."""
     lake, prices = Lake(root), get("prices")
     lake.start()
 
@@ -151,8 +154,8 @@ def _companies(rows: int) -> int:
 
 
 def _thousand_more(lake: Lake) -> float:
-    """CPU milliseconds to publish a thousand bars of one day after the last, the median of days: what is new, and what
-    it supersedes, is told by comparing with what the lake has.
+    """Return the CPU milliseconds to publish a thousand bars of one day after the last, the median over days.
+    Publishing compares them with the lake to find new and superseded rows.
     """
     prices = get("prices")
     month = biglake.rows_of(prices, STAGED, date(2025, 1, 1)).select(staged_schema(prices).names)
@@ -168,12 +171,14 @@ def _thousand_more(lake: Lake) -> float:
 
 
 def opened(lake: Lake, cut_cache: CutCache, back: timedelta = timedelta(0)) -> Session:
-    """A session of bars alone, as of T or so long before."""
+    """Open a session with only bars, as of T or the given time before it."""
     return open_session(Viewpoint(as_of=T - back, lake=lake), datasets=["prices"], cut_cache=cut_cache, limits=LIMITS)
 
 
 def _opening(lake: Lake, cut_cache: CutCache, days: int = 37) -> float:
-    """CPU milliseconds to open, each time so many days earlier; 0: at an instant asked before. Footers were read."""
+    """Return the CPU milliseconds to open, each time this many days earlier, or at a previously opened instant for 0.
+    Footers have been read before.
+    """
     opened(lake, cut_cache).close()
     sessions: list[Session] = []
     instants = iter(timedelta(days=days * number) for number in range(1, 11))
@@ -184,7 +189,7 @@ def _opening(lake: Lake, cut_cache: CutCache, days: int = 37) -> float:
 
 
 def _publish(lake: Lake, numbers: Sequence[int]) -> float:
-    """CPU milliseconds of one run over these days, DAY and before."""
+    """Return the CPU milliseconds of one run over these days, up to DAY."""
     news = get("news")
     articles = staged(news, ROWS_A_DAY, text=1_000)
     minutes = range(ROWS_A_DAY)
@@ -209,12 +214,12 @@ def _publish(lake: Lake, numbers: Sequence[int]) -> float:
 
 
 def _cpu() -> float:
-    """CPU seconds used so far by this process and every session's."""
+    """Return the CPU seconds used so far by this process and all session processes."""
     return processor(*(child.pid for child in psutil.Process().children(recursive=True)))()
 
 
 def _cost(work: Callable[[], object], times: int) -> float:
-    """CPU milliseconds of one piece of work."""
+    """Return the CPU milliseconds of one piece of work."""
     started = _cpu()
     for _ in range(times):
         work()
@@ -222,5 +227,5 @@ def _cost(work: Callable[[], object], times: int) -> float:
 
 
 def _memory() -> int:
-    """Bytes of all session processes together, shared pages counted once."""
+    """Return the memory of all session processes in bytes, with shared pages counted once."""
     return sum(process.memory_full_info().pss for process in psutil.Process().children(recursive=True))

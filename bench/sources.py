@@ -1,7 +1,6 @@
-"""How many records a second each outside source's feed makes rows and gaps of, parsing its bundled answers included.
-
-Small answers, parsed again and again: what a record costs, the costs of an answer spread over few records. A large
-answer of EDGAR's is in bench.external.
+"""Records per second that the feed of each outside source turns into rows and gaps, including the parsing of its
+bundled answers. The answers are small and parsed repeatedly, so the cost of an answer is spread over few records.
+bench.external measures a large answer of EDGAR.
 """
 
 import time
@@ -23,7 +22,7 @@ SECONDS = 0.3
 
 
 class Accepted:
-    """A lake that knows when every filing was released, and no earnings."""
+    """A lake that has the release of every filing, and no earnings."""
 
     def release(self, accession_no: str, cik: str, filing_date: date | None = None) -> Release:
         return Release(FETCHED, BY_FILING_DATE, FETCHED)
@@ -33,7 +32,7 @@ class Accepted:
 
 
 def normalised(feed: Feed, scope: Scope) -> Figure:
-    """Records of one feed a second of processor time."""
+    """Return the records of one feed per CPU second."""
     unit = feed.units(scope)[0]
     captures, refusal = collect_unit(feed, unit, lambda request: captured(feed.provider, request, FETCHED))
     run = RunFacts(observed_at=FETCHED, releases=Accepted())
@@ -47,5 +46,5 @@ def normalised(feed: Feed, scope: Scope) -> Figure:
 
 
 def run() -> list[Figure]:
-    """Every feed's figure."""
+    """Return the figure of every feed."""
     return [normalised(feed, SCOPES[name]) for name, feed in all_feeds().items()]

@@ -1,9 +1,8 @@
-"""What a lake's versions cost: the same articles published in more and more of them, compacted as a week's upkeep does.
-
-To be affordable most versions are copied: the data file is written, the Delta commit and the log's entry are those of a
-publish with other names. The first publish, every twentieth Delta commit, with the checkpoint it brings, and every
-compaction are real. Beside each lake stands one of the same rows in ten publishes, compacted too; both must give the
-same answer, and an old version the same rows before and after the vacuum. Costs are CPU time.
+"""The cost of a lake's versions: the same articles published in a growing number of versions, compacted weekly. Most
+versions are copies, to save time: the data file is written, and the Delta commit and the log entry are those of an
+earlier publish with other names. The first publish, every twentieth Delta commit with its checkpoint, and every
+compaction are real. Each lake is compared with a compacted lake of the same rows in ten publishes. Both must give the
+same answers, and an old version must show the same rows before and after the vacuum. Costs are CPU time.
 """
 
 import json
@@ -50,7 +49,7 @@ MOST_SECONDS = 120
 
 
 def run(counts: tuple[int, ...] = (100, 300, 1_000, 3_000)) -> list[Figure]:
-    """Sizes and costs of each count of versions."""
+    """Return the sizes and costs for each count of versions."""
     warm()
     figures: list[Figure] = []
     first: dict[str, float] = {}
@@ -69,7 +68,7 @@ def run(counts: tuple[int, ...] = (100, 300, 1_000, 3_000)) -> list[Figure]:
 
 
 def grown(root: Path, count: int) -> Lake:
-    """A lake of so many versions that publish, and a compaction a week."""
+    """Create a lake with this many published versions and a weekly compaction."""
     lake, store = Lake(root), Store(root)
     tables, log = DeltaTables(store), LakeLog(store)
     articles = staged(NEWS, ROWS, text=200)
@@ -95,7 +94,7 @@ def grown(root: Path, count: int) -> Lake:
 
 
 def published(root: Path, count: int) -> Lake:
-    """The same rows in few publishes."""
+    """Create a lake of the same rows in few publishes."""
     lake, articles = Lake(root), staged(NEWS, ROWS, text=200)
     for part in range(FEW):
         numbers = range(count * part // FEW, count * (part + 1) // FEW)
@@ -111,7 +110,7 @@ def _sizes(lake: Lake, count: int) -> dict[str, float]:
 
 
 def _asked(lake: Lake, few: Lake, count: int, folder: Path) -> Iterator[Figure]:
-    """Opening, answers and a publish on top, each beside the lake of few versions."""
+    """Measure opening, answers and a further publish, each against the lake with few versions."""
     cuts = {lake_side.root: CutCache(folder / f"cuts {lake_side.root.name}") for lake_side in (lake, few)}
 
     def opened(lake_side: Lake) -> Session:
@@ -152,7 +151,7 @@ def _asked(lake: Lake, few: Lake, count: int, folder: Path) -> Iterator[Figure]:
 
 
 def _vacuumed(lake: Lake, count: int) -> Iterator[Figure]:
-    """A vacuum that keeps the newest version and an old one."""
+    """Measure a vacuum that keeps the newest version and an old one."""
     oldest = lake.head() // 3
     before = _content(lake, oldest), _content(lake)
     dry = _cost(lambda: Lake(lake.root).vacuum(timedelta(0), [oldest]), 1)
@@ -165,14 +164,14 @@ def _vacuumed(lake: Lake, count: int) -> Iterator[Figure]:
 
 
 def _content(lake: Lake, version: int | None = None) -> list[Any]:
-    """A digest of all rows a version shows."""
+    """Return a digest of all rows of a version."""
     stored = reading(lake.snapshot(version).files("news"))
     with calculator() as connection:
         return connection.sql(f"SELECT count(*), sum(hash(news)::HUGEINT) FROM {stored} AS news").fetchall()
 
 
 def _publish(lake: Lake, numbers: "list[int] | range", articles: pa.Table) -> float:
-    """Seconds of CPU of one run over so many versions' articles."""
+    """Return the CPU seconds of one run over the articles of this many versions."""
     days: dict[date, list[pa.Table]] = {}
     for number in numbers:
         days.setdefault(_day(number), []).append(_rows(number, articles))
@@ -199,7 +198,7 @@ def _rows(number: int, articles: pa.Table) -> pa.Table:
 
 
 def _file(root: Path, number: int, rows: pa.Table) -> NewFile:
-    """A version's articles as its publish would write them, but not forced to disk."""
+    """Write a version's articles as its publish would, but without syncing."""
     hashes = pa.array([uuid.uuid4().bytes.hex() for _ in range(len(rows))])
     more = {"observed_at": pa.repeat(OBSERVED, len(rows)), "content_hash": hashes}
     columns = [more.get(field.name) if field.name in more else rows[field.name] for field in NEWS.arrow_schema]
@@ -256,7 +255,7 @@ def _micros(number: int) -> int:
 
 
 def _cost(work: Callable[[], Any], rounds: int = ROUNDS) -> float:
-    """Milliseconds of CPU, the median of rounds."""
+    """Return the median CPU milliseconds of several rounds."""
     clock, taken = processor(), []
     for _ in range(rounds):
         started = clock()

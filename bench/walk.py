@@ -1,7 +1,7 @@
-"""What it costs to walk through time: 250 trading days, on each three questions about three datasets.
-
-Three ways in one run, on the lake of `bench.wall`: a session for each day, one session that moves, and DuckDB by hand
-over one Parquet file a table, sorted by company. First with nothing cached, then again. CPU time of all processes.
+"""The cost of a walk through time: 250 trading days with three questions about three datasets on each. One run compares
+three ways on the lake of `bench.wall`: a session for each day, one session that moves, and DuckDB by hand over one
+Parquet file per table, sorted by company. Each way runs first without caches, then again. Costs are CPU time of all
+processes.
 """
 
 import shutil
@@ -29,7 +29,7 @@ from pitlake.session.visible.cut_cache import CutCache
 HOME = Path(".pitlake") / "bench"
 FULL = {"size": biglake.FULL, "days": 250}
 AIMS = {"first": "≤ 9 s", "again": "≤ 7 s"}
-"""Of one session that moves, at full size."""
+"""The aims for one session that moves, at full size."""
 THREE = ("xbrl_facts", "news", "prices")
 FIRST = date(2023, 6, 1)
 QUESTIONS = (
@@ -45,11 +45,11 @@ NEWEST_FACTS = """QUALIFY row_number() OVER (
     PARTITION BY cik, concept, unit, period_type, period_start, period_end, dimensions, members, ticker
     ORDER BY available_at DESC) = 1"""
 Answers = Iterator[tuple[list[pa.Table], float]]
-"""What is answered each day, and the seconds that processes of sessions have computed since the day before."""
+"""The answers of each day, and the CPU seconds of session processes since the previous day."""
 
 
 def run(size: dict[str, int] = biglake.SMALL, days: int = 40, root: Path | None = None) -> list[Figure]:
-    """Every figure. root: a lake to use and leave in place; without one it is made and removed."""
+    """Return every figure. root: a lake to use and keep; by default one is created and removed."""
     launcher.warm(THREE)
     home = root or HOME / f"walk-{size['facts']}"
     lake = biglake.build(home, **size)
@@ -74,7 +74,7 @@ def trading_closes(days: int) -> Iterator[datetime]:
 
 
 def anew(lake: Lake, cut_cache: CutCache, moments: list[datetime]) -> Answers:
-    """The answers of each day, of a session of its own."""
+    """Return the answers of each day from a separate session."""
     snapshot = lake.snapshot()
     for moment in moments:
         at = Viewpoint(as_of=moment, lake=lake)
@@ -83,19 +83,19 @@ def anew(lake: Lake, cut_cache: CutCache, moments: list[datetime]) -> Answers:
 
 
 def moving(lake: Lake, cut_cache: CutCache, moments: list[datetime]) -> Answers:
-    """The answers of each day, of one session that moves."""
+    """Return the answers of each day from one session that moves."""
     at = Viewpoint(as_of=moments[0], lake=lake)
     with open_session(at, snapshot=lake.snapshot(), datasets=THREE, cut_cache=cut_cache) as session:
         computed = 0.0
         for moment in moments:
             session.advance(moment)
             answers, now = _asked(session, moment), session.cpu_seconds()
-            yield answers, now - computed if now >= computed else now  # less: another process goes on
+            yield answers, now - computed if now >= computed else now  # smaller if another process continues
             computed = now
 
 
 def by_hand(files: dict[str, Path], moments: list[datetime]) -> Answers:
-    """The answers of each day, of DuckDB over sorted files."""
+    """Return the answers of each day from DuckDB over sorted files."""
     with closing(duckdb.connect(":memory:", config={"threads": "1"})) as connection:
         connection.execute("SET TimeZone='UTC'; SET parquet_metadata_cache=true")
         for moment in moments:
@@ -103,7 +103,7 @@ def by_hand(files: dict[str, Path], moments: list[datetime]) -> Answers:
 
 
 def sorted_files(lake: Lake, folder: Path) -> dict[str, Path]:
-    """One file a table, sorted by company, as somebody would who has no lake."""
+    """Write one file per table, sorted by company, as a user without a lake would."""
     files = {name: folder / f"{name}.parquet" for name in THREE}
     with closing(duckdb.connect(":memory:", config={"threads": "2"})) as connection:
         for name, file in files.items():
@@ -138,8 +138,8 @@ def _figures(lake: Lake, moments: list[datetime], files: dict[str, Path], scratc
 
 
 def _timed(way: Callable[[], Answers]) -> tuple[list[str], float, float]:
-    """What the answers of all days come to, and the seconds they took, of all processes and by the clock."""
-    zygote = processor(launcher._zygote.process.pid)  # counts this process too
+    """Return a total over the answers of all days, and the CPU and wall seconds they took."""
+    zygote = processor(launcher._zygote.process.pid)  # includes this process
     started, computed, answers, of_sessions = time.perf_counter(), zygote(), [], 0.0
     for tables, seconds in way():
         of_sessions += seconds
@@ -155,7 +155,9 @@ def _asked(session: Session, moment: datetime) -> list[pa.Table]:
 
 
 def _texts(files: dict[str, Path], moment: datetime) -> list[str]:
-    """The questions by hand: the filter written out, and the newest revisions of facts by a window."""
+    """Return the questions by hand: with an explicit filter, and a window function for the newest revisions of
+    facts.
+    """
     seen = f"WHERE available_at <= TIMESTAMPTZ '{iso(moment)}'"
     sources = {
         "prices": f"(FROM '{files['prices']}' {seen})",

@@ -1,8 +1,7 @@
-"""What the wall costs: opening sessions, asking them, newest revisions and as-of panels, on a lake of numbers.
-
-Ratios are to plain DuckDB in this process over the same Parquet files with a hand-written filter, with one thread on
-both sides, as sessions have, and in CPU time, which other work on the machine moves little. Full size is 11 million
-rows: 2 of facts, 8.5 of bars, 0.5 of articles. The lake lies in `.pitlake/bench` and is removed at the end.
+"""The cost of the wall: opening sessions, querying them, newest revisions and as-of panels, on a computed lake. The
+baseline is plain DuckDB in this process over the same Parquet files with a hand-written filter. Both sides use one
+thread, as sessions do. Costs are CPU time, which other load changes little. Full size is 11 million rows: 2 of facts,
+8.5 of bars, 0.5 of articles. The lake is in `.pitlake/bench` and is removed at the end.
 """
 
 import math
@@ -44,7 +43,7 @@ NEWEST_BY_HAND = (
     f"(SELECT * FROM xbrl_facts WHERE {SEEN} QUALIFY row_number() OVER "
     f"(PARTITION BY {KEY} ORDER BY available_at DESC, accession_no DESC) = 1)"
 )
-# What is asked, of a session (`{prices}` is a view) and by hand (`{prices}` has the filter written out).
+# The questions, for a session (`{prices}` is a view) and by hand (`{prices}` contains the filter).
 QUESTIONS = {
     "point, bars of 90 days": (
         "SELECT date, close, volume FROM {prices} WHERE symbol = 'T00101' AND date > '2024-03-15'",
@@ -101,7 +100,9 @@ def run(
 
 
 def opening(lake: Lake, opens: int) -> list[Figure]:
-    """Sessions opened as of instants of months never seen before, as of other instants of these months, and again."""
+    """Measure opening sessions as of instants in new months, as of other instants in these months, and as of the same
+    instants again.
+    """
     rng, figures = random.Random(1), []
     first, last = datetime(2012, 1, 1, tzinfo=timezone.utc), datetime(2024, 12, 1, tzinfo=timezone.utc)
     moments = [first + timedelta(seconds=rng.randrange(int((last - first).total_seconds()))) for _ in range(opens)]
@@ -149,7 +150,7 @@ def opening(lake: Lake, opens: int) -> list[Figure]:
 
 
 def questions(session: Session, plain: duckdb.DuckDBPyConnection) -> list[Figure]:
-    """The session's time ÷ plain DuckDB's."""
+    """Return the session's time ÷ plain DuckDB's."""
     figures, clock = [], processor(session._backend.pid)
     for what, (sql, aim) in QUESTIONS.items():
         ours = sql.format(**{short: f"lake.{name}" for short, name in SHORT.items()})
@@ -161,7 +162,9 @@ def questions(session: Session, plain: duckdb.DuckDBPyConnection) -> list[Figure
 
 
 def newest(session: Session, plain: duckdb.DuckDBPyConnection) -> list[Figure]:
-    """Newest revisions, whole table ÷ the window function, and of one ticker ÷ all its revisions."""
+    """Return the ratios for newest revisions: the whole table ÷ the window function, and one ticker ÷ all its
+    revisions.
+    """
     clock = processor(session._backend.pid)
     _agree(
         _asked(session, f"SELECT {ALL_FACTS} FROM xbrl_facts"),
@@ -197,7 +200,7 @@ def _plain(lake: Lake, events: pa.Table) -> duckdb.DuckDBPyConnection:
 
 
 def _events(count: int, facts: int) -> pa.Table:
-    """Events of the lake's companies, at random instants before T."""
+    """Return events of the lake's companies at random instants before T."""
     rng = random.Random(7)
     companies = round(facts / len(biglake.MONTHS) / biglake.FACTS_PER_COMPANY)
     first = datetime(2012, 1, 1, tzinfo=timezone.utc)
@@ -208,7 +211,7 @@ def _events(count: int, facts: int) -> pa.Table:
 
 
 def _opened(open_it: Callable[[], Session]) -> tuple[float, float]:
-    """Milliseconds until a session is open, and of CPU."""
+    """Return the wall and CPU milliseconds of opening a session."""
     started, computed = time.perf_counter(), time.process_time()
     session = open_it()
     taken = time.perf_counter() - started, processor(session._backend.pid)() - computed
@@ -217,7 +220,7 @@ def _opened(open_it: Callable[[], Session]) -> tuple[float, float]:
 
 
 def _five(open_it: Callable[[], Session]) -> float:
-    """Milliseconds until five sessions that are asked for at once are open."""
+    """Return the milliseconds until five sessions requested at once are open."""
     with ThreadPoolExecutor(FIVE) as pool:
         started = time.perf_counter()
         sessions = list(pool.map(lambda _: open_it(), range(FIVE)))
@@ -228,7 +231,7 @@ def _five(open_it: Callable[[], Session]) -> float:
 
 
 def _agree(ours: pa.Table, theirs: pa.Table) -> None:
-    """Both sides gave the same rows; sums may be added up in another order. Raises AssertionError."""
+    """Check that both sides gave the same rows; sums may be added in another order. Raises AssertionError."""
     mine, other = (sorted(map(tuple, (row.values() for row in each.to_pylist()))) for each in (ours, theirs))
     assert len(mine) == len(other)
     for ours_row, their_row in zip(mine, other, strict=True):

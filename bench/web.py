@@ -1,5 +1,5 @@
-"""The time machine on the demo's lake: its first page once it listens, a move of T to an instant never asked for, and
-the same page again.
+"""The cost of the time machine on the demo's lake: its first page, a move of T to a new instant, and the same page
+again.
 """
 
 import random
@@ -26,7 +26,7 @@ TICKERS = ("NVDA", "AAPL", "M", "NOG", "JPM", "XOM")
 
 
 def run(root: Path = DEMO, moves: int = 50) -> list[Figure]:
-    """Every figure; none where there is no such lake."""
+    """Return every figure; none if the lake is missing."""
     chance = random.Random(0)
     settings = ServerSettings(Pool(root, "process"), HOME, "")
     try:

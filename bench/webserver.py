@@ -1,7 +1,4 @@
-"""A backfill as the user interface launches it: asked of the webserver over GraphQL, and waited for.
-
-Knows Dagster's GraphQL and nothing of the work.
-"""
+"""Launches a backfill through the webserver's GraphQL, as the user interface does, and waits for it."""
 
 import json
 import time
@@ -21,10 +18,8 @@ POLL_SECONDS, PATIENCE_SECONDS = 0.5, 600.0
 
 @dataclass(frozen=True)
 class Backfill:
-    """One that succeeded. Seconds since it was asked for, but `runs`.
-
-    seen: until it counted as completed. published: until its last run had ended. created: until its first run was.
-    runs: how many it took.
+    """A successful backfill. Times are seconds since its request. seen: when it counted as completed; published: when
+    its last run ended; created: when its first run was created. runs: the number of runs.
     """
 
     runs: int
@@ -34,7 +29,7 @@ class Backfill:
 
 
 def ask(url: str, query: str, **variables: Any) -> Any:
-    """The data of one answer. Raises RuntimeError for errors of the query, OSError where nobody answers."""
+    """Return the data of one answer. Raises RuntimeError for errors of the query, and OSError if there is no answer."""
     body = json.dumps({"query": query, "variables": variables}).encode()
     request = urllib.request.Request(f"{url}/graphql", body, {"content-type": "application/json"})
     with urllib.request.urlopen(request, timeout=120) as reply:
@@ -45,7 +40,7 @@ def ask(url: str, query: str, **variables: Any) -> Any:
 
 
 def wait_until_healthy(url: str) -> None:
-    """Return once the webserver answers and every daemon has been heard of. Raises TimeoutError."""
+    """Return once the webserver answers and every daemon has reported. Raises TimeoutError."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
         try:
@@ -61,7 +56,7 @@ def wait_until_healthy(url: str) -> None:
 def backfill(
     url: str, assets: Sequence[str], partitions: Sequence[str], look: Callable[[], object] = lambda: None
 ) -> Backfill:
-    """Launch one and wait for its end, looking every now and then. Raises RuntimeError where it is refused or fails."""
+    """Launch a backfill and poll until its end. Raises RuntimeError if it is refused or fails."""
     body = {"assetSelection": [{"path": [name]} for name in assets], "partitionNames": list(partitions)}
     began = time.time()
     launched = ask(url, LAUNCH, asked=body)["launchPartitionBackfill"]

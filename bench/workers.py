@@ -1,7 +1,6 @@
-"""Whether days divide: the same backfill over Celery, done by one worker and by two, as docs/deployment.md starts them.
-
-Redis is the broker and Postgres keeps Dagster's events; the source is the sample world on the embedded server. All runs
-wait in the broker before a worker starts. Both ways must leave equal lakes.
+"""The gain of a second worker: the same backfill over Celery by one worker and by two, started as in
+docs/deployment.md. Redis is the broker and Postgres stores Dagster's events; the source is the sample world on the
+embedded server. All runs wait in the broker before a worker starts. Both ways must produce equal lakes.
 """
 
 import json
@@ -35,7 +34,7 @@ from pitlake.lake.lake import Lake
 from resources.postgres import postgres
 
 SETTINGS = ROOT / "deploy" / "celery" / "dagster.yaml"
-# No queue, so that no daemon is needed: what waits, waits in the broker.
+# Without a queue no daemon is needed: runs wait in the broker.
 DIRECT = {"module": "dagster._core.run_coordinator", "class": "DefaultRunCoordinator"}
 WORKER = (
     "-A",
@@ -55,7 +54,7 @@ Process = subprocess.Popen[bytes]
 
 
 class Ran(NamedTuple):
-    """A run: when it started and ended."""
+    """The start and end of a run."""
 
     name: str
     start: float
@@ -64,7 +63,7 @@ class Ran(NamedTuple):
 
 @dataclass(frozen=True)
 class Worker:
-    """What one worker did: runs, seconds it was busy with them, and seconds of CPU, its start included."""
+    """The work of one worker: its runs, the seconds it was busy with them, and its CPU seconds including its start."""
 
     runs: int
     busy: float
@@ -73,7 +72,9 @@ class Worker:
 
 @dataclass(frozen=True)
 class Done:
-    """A backfill: seconds from the first run's start to the last one's end, what each worker did, and the lake."""
+    """A backfill: the seconds from the first run's start to the last one's end, the work of each worker, and the
+    lake.
+    """
 
     wall: float
     workers: tuple[Worker, ...]
@@ -81,7 +82,9 @@ class Done:
 
 
 def run(scale: int = 1, days: int = 240, runs: int = 4) -> list[Figure]:
-    """One worker against two. Raises BadInput without a broker, RuntimeError where a run fails or the lakes differ."""
+    """Compare one worker with two. Raises BadInput without a broker, and RuntimeError if a run fails or the lakes
+    differ.
+    """
     if shutil.which("redis-server") is None:
         raise BadInput("broker", "there is no redis-server", "install the package redis-server")
     with (
@@ -99,7 +102,7 @@ def run(scale: int = 1, days: int = 240, runs: int = 4) -> list[Figure]:
 
 @contextmanager
 def _house(folder: Path, server: GraphServer) -> Iterator[None]:
-    """Broker and Postgres, and in the environment what reaches them and the source."""
+    """Run the broker and Postgres, with the environment variables for them and the source."""
     folder.chmod(0o755)  # Postgres runs as another user
     user, password = server.reader_auth or ("", "")
     broker = f"redis://127.0.0.1:{(port := free_port())}/0"
@@ -139,7 +142,7 @@ def _backfill(folder: Path, count: int, days: int, runs: int) -> Done:
 
 
 def _launch(days: int, runs: int) -> None:
-    """Ranges of as many days each, one a run, handed to the broker."""
+    """Submit ranges of equal length to the broker, one per run."""
     launch = (_program("dagster"), "job", "launch", "--workspace", "workspace.yaml", "--job", "graph_days", "--tags")
     edges = [FIRST + timedelta(days=days * number // runs) for number in range(runs + 1)]
     spans = [{"start": first, "end": end - timedelta(days=1)} for first, end in pairwise(edges)]
@@ -150,7 +153,7 @@ def _launch(days: int, runs: int) -> None:
 
 
 def _ended(instance: dg.DagsterInstance, launched: Sequence[str], workers: Sequence[Process]) -> list[Ran]:
-    """The runs once all have ended. Raises RuntimeError where one fails, or a worker is gone."""
+    """Return the runs once all have ended. Raises RuntimeError if one fails or a worker is gone."""
     while True:
         records = instance.get_run_records(dg.RunsFilter(run_ids=list(launched)))
         runs = [record.dagster_run for record in records]
@@ -165,7 +168,7 @@ def _ended(instance: dg.DagsterInstance, launched: Sequence[str], workers: Seque
 
 
 def _share(done: Sequence[Ran], log: Path, spent: float) -> Worker:
-    """What a worker did, by the runs its log names."""
+    """Return the work of a worker, from the runs in its log."""
     log_text = log.read_text()
     mine = [run for run in done if run.name in log_text]
     return Worker(len(mine), sum(run.end - run.start for run in mine), spent)
@@ -181,7 +184,7 @@ def _running(command: Sequence[str], log: Path) -> Iterator[Process]:
 
 
 def _stopped(worker: Process) -> float:
-    """Stop it. Returns the CPU seconds of it and of what it started."""
+    """Stop it. Returns the CPU seconds of the worker and its children."""
     before = os.times()
     worker.terminate()
     worker.wait()

@@ -19,12 +19,12 @@ from langchain_openai import ChatOpenAI
 from langgraph.errors import GraphRecursionError
 from mcp import Client, StdioServerParameters
 
-RULES = "Answer from the tools alone. Cite the evidence and the available_at of every number. Name what is missing."
+RULES = "Answer only from the tools. Cite the evidence and the available_at of every number. Name what is missing."
 STEPS = 50
 
 
 def tool(lake: Client, listed_tool: mcp_types.Tool) -> StructuredTool:
-    """A tool of the lake's server as one of LangChain's, whose adapter for MCP knows the first SDK alone."""
+    """Wrap a tool of the lake's server for LangChain, whose MCP adapter supports only the first SDK."""
 
     async def call(**arguments: Any) -> str:
         answer = await lake.call_tool(listed_tool.name, arguments)
@@ -39,15 +39,15 @@ def tool(lake: Client, listed_tool: mcp_types.Tool) -> StructuredTool:
 
 
 async def answer(as_of: str, question: str) -> str:
-    """What the agent says to a question, with the lake's tools as its own."""
+    """Return the agent's answer to a question, using the lake's tools."""
     server = StdioServerParameters(command="pitlake", args=["mcp", "--as-of", as_of], env={**os.environ})
     async with Client(server) as lake:
         tools = [tool(lake, listed_tool) for listed_tool in (await lake.list_tools()).tools]
         agent = create_agent(ChatOpenAI(model=os.environ["OPENAI_MODEL"]), tools, system_prompt=RULES)
-        with suppress(GraphRecursionError):  # the client would let it out in a group
+        with suppress(GraphRecursionError):  # the client would wrap it in an exception group
             state = await agent.ainvoke({"messages": [HumanMessage(question)]}, {"recursion_limit": STEPS})
             return str(state["messages"][-1].content)
-    sys.exit(f"The model came to no answer: it took more than {STEPS} steps.")
+    sys.exit(f"The model gave no answer within {STEPS} steps.")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ RULES = "Answer from the tools alone. Cite the evidence and the available_at of 
 
 
 async def answer(as_of: str, question: str) -> str:
-    """What the agent says to a question, with the lake's tools as its own."""
+    """Return the agent's answer to a question, using the lake's tools."""
     server: MCPServerStdioParams = {"command": "pitlake", "args": ["mcp", "--as-of", as_of], "env": {**os.environ}}
     async with MCPServerStdio(server, cache_tools_list=True, client_session_timeout_seconds=60) as lake:
         agent = Agent("analyst", instructions=RULES, mcp_servers=[lake], model=os.environ["OPENAI_MODEL"])
@@ -23,9 +23,9 @@ async def answer(as_of: str, question: str) -> str:
 
 
 if __name__ == "__main__":
-    set_tracing_disabled(True)  # the SDK would send what was asked and answered to OpenAI
-    set_default_openai_api("chat_completions")  # what servers that speak OpenAI's protocol all have
+    set_tracing_disabled(True)  # the SDK would send questions and answers to OpenAI
+    set_default_openai_api("chat_completions")  # supported by all servers with OpenAI's protocol
     try:
         print(asyncio.run(answer(*sys.argv[1:])))
     except AgentsException as fault:
-        sys.exit(f"The model came to no answer: {fault}")
+        sys.exit(f"The model gave no answer: {fault}")

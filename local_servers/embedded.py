@@ -22,7 +22,7 @@ from pitlake.errors import BadInput
 DATABASE = "neo4j"
 COMMAND_TIMEOUT_MS = 3_600_000
 _HASH_ROUNDS = 4096  # the passwords are 32 random bytes that live as long as the server
-# It lives for minutes: the second compiler never pays back, without it a start and a load take half the time.
+# The server runs for minutes, so the second compiler never pays off; without it a start and a load take half the time.
 _JVM_OPTIONS = (
     "--add-modules=jdk.incubator.vector",
     "--enable-native-access=ALL-UNNAMED",
@@ -40,7 +40,7 @@ def embedded_graph(root: Path | str, *, heap: str = "1g") -> Iterator[GraphServe
     """Run a server over the data in `root` (created if missing) during the block.
 
     Processes that name the same root share one server; the last to leave stops it, also when it is killed. The
-    passwords are new at each start and never on a command line; the data stays and can be opened again.
+    passwords are new at each start and never on a command line. The data stays and can be opened again.
 
     Raises:
         BadInput: arcadedb-embedded is not installed.

@@ -128,7 +128,7 @@ def _attach(control: Path) -> Lease | None:
         answer = line.makefile("rb").readline()
     except OSError:
         answer = b""
-    if not answer:  # nobody there, or a server that is just stopping
+    if not answer:  # no server, or one that is just stopping
         line.close()
         return None
     return Lease(line, json.loads(answer))
@@ -136,7 +136,7 @@ def _attach(control: Path) -> Lease | None:
 
 @contextlib.contextmanager
 def _short_path(directory: Path) -> Iterator[str]:
-    """Return a spelling of the directory that fits a socket address (108 bytes), if the system has one."""
+    """Return a path of the directory that fits into a socket address (108 bytes), if there is one."""
     if not sys.platform.startswith("linux"):
         yield str(directory)
         return

@@ -1,9 +1,9 @@
 """A real Neo4j Community server on the loopback, started from its Maven artifacts: for the contract suite, or for those
 who want Neo4j.
 
-Needs Java 17 or newer and Maven; the jars (150 MB, GPLv3, never shipped) go to a cache once. The login is random and
-kept next to the data for its owner alone. Community has no roles: reader and admin are one login, and READ transactions
-refuse writes.
+Needs Java 17 or newer and Maven; the jars (150 MB, GPLv3, never shipped) go to a cache once. The login is random, and
+stored next to the data where only its owner can read it. Community has no roles: reader and admin are one login, and
+READ transactions refuse writes.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ _FIRST_LOGIN = ("neo4j", "neo4j")
 _CHANGE_LOGIN = "ALTER CURRENT USER SET PASSWORD FROM $old TO $new"
 _LEAST_JAVA = 17
 _MAVEN_SECONDS = 900
-# It lives for minutes: the second compiler never pays back, without it a start and a load take half the time.
+# The server runs for minutes, so the second compiler never pays off; without it a start and a load take half the time.
 _JVM_OPTIONS = (
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",

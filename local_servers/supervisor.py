@@ -1,4 +1,4 @@
-"""Keeps one server process running exactly as long as somebody uses it. A separate program, standard library only.
+"""Keeps one server process running exactly as long as it has users. A separate program, standard library only.
 
 local_servers.lease starts it and passes one line of JSON on a socket that is its standard input. Every user of the
 server is a connected socket, which the kernel closes however the user ends, including kill -9. When the last one is
@@ -63,13 +63,13 @@ class Supervisor:
         return subprocess.Popen(
             self.spec["command"],
             cwd=self.spec["cwd"],
-            stdin=subprocess.DEVNULL,  # its output goes where ours goes: to the log
+            stdin=subprocess.DEVNULL,  # its output goes to the log, like ours
             pass_fds=(self.owner,),  # the lock is free only when the server itself is gone
             preexec_fn=_die_with(os.getpid()),  # noqa: PLW1509  no thread runs yet
         )
 
     def _watch(self) -> socket.socket:
-        """Make the server's end and a SIGTERM readable on a socket."""
+        """Signal the server's end and SIGTERM on a socket."""
         ended, tell = socket.socketpair()
 
         def wait() -> None:
@@ -92,7 +92,7 @@ class Supervisor:
                 if ready is self.door:
                     self._welcome()
                 elif ready in self.users and not self._still_there(ready):
-                    if len(self.users) == 1:  # the last user waits for our end of the line: close it after the server
+                    if len(self.users) == 1:  # the last user waits until this end closes: close it after the server
                         self._close()
                         return
                     self._part(ready)
@@ -115,7 +115,7 @@ class Supervisor:
         user.close()
 
     def _close(self) -> None:
-        """Close the door first, so that a new user starts a new server after this one has ended."""
+        """Stop listening first, so that a new user starts a new server after this one has ended."""
         self.door.close()
         Path(SOCKET).unlink(missing_ok=True)
         if self.server.poll() is None:

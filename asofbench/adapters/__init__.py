@@ -1,1 +1,3 @@
-"""One module a family of systems: how rows get in, and how a question is put. Imported where it is installed."""
+"""One module per family of systems: how rows are loaded and questions are asked. A module is imported where its systems
+are installed.
+"""

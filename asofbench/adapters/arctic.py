@@ -1,4 +1,4 @@
-"""ArcticDB: a symbol an entity, read as of an instant, as of a snapshot, or as it is now."""
+"""ArcticDB: one symbol per entity, read as of an instant, as of a snapshot, or as it is now."""
 
 from datetime import datetime, timezone
 from typing import Any
@@ -12,10 +12,10 @@ from asofbench.model import Question, read
 
 
 class Arctic(Visible):
-    """options: live (each batch is written and snapshotted as it came), newest (rows up to T by their event's time)."""
+    """options: live (each batch is written and snapshotted on arrival), newest (rows up to T by their event's time)."""
 
     def load(self, rows: Rows) -> None:
-        """A version of an entity's symbol and a snapshot a batch where it is live, else one of everything."""
+        """Write one version of each symbol and one snapshot per batch if live, otherwise one of everything."""
         self.library = Store("mem://").create_library("facts")
         self.snapshots: list[tuple[datetime, str]] = []
         parts = batches(rows) if self.options.get("live") else [(datetime.now(timezone.utc), rows)]
@@ -37,7 +37,7 @@ class Arctic(Visible):
         return frame.set_index("event").sort_index(kind="stable")
 
     def ask(self, question: Question) -> Any:
-        """Symbols and their descriptions, beside questions about data."""
+        """Return symbols and their descriptions, and the answers to questions about data."""
         if question.kind in ("clock", "error", "escape"):
             raise Unable(question.kind)
         at = read(question.as_of)
@@ -52,7 +52,7 @@ class Arctic(Visible):
         return super().ask(question)
 
     def visible(self, at: datetime) -> Rows:
-        """The newest per item of the symbols that are asked about."""
+        """Return the newest row per item of the requested symbols."""
         as_of = self._as_of(at)
         if as_of == "":
             return []
@@ -72,14 +72,16 @@ class Arctic(Visible):
         return sorted(self.library.list_symbols(snapshot_name=as_of if isinstance(as_of, str) else None))
 
     def _written_by(self, at: datetime) -> list[str]:
-        """The symbols that an instant's reader can read."""
+        """Return the symbols that a reader as of the instant can read."""
         if self.options.get("live") or self.options.get("newest"):
             return self._symbols(at)
         names = [name for name, version in self.library.list_versions().items() if version.date <= at]
         return sorted({name.symbol for name in names})
 
     def _as_of(self, at: datetime) -> datetime | str | None:
-        """What is read: a snapshot's name ("" where none was made yet), an instant, or None for the newest."""
+        """Return the version to read: a snapshot's name ("" if there is none yet), an instant, or None for the
+        newest.
+        """
         if self.options.get("newest"):
             return None
         if not self.options.get("live"):

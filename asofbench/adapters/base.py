@@ -1,6 +1,5 @@
-"""What an adapter is: `load(rows)` once, then `ask(question)` as often as wanted.
-
-Most systems can tell all that is visible as of an instant; `Visible` answers questions about data from that.
+"""Adapters: `load(rows)` is called once, then `ask(question)` any number of times. Most systems can return everything
+that is visible as of an instant; `Visible` answers questions about data from that.
 """
 
 from abc import ABC, abstractmethod
@@ -16,13 +15,13 @@ Rows = list[dict[str, Any]]
 
 
 class Unable(Exception):
-    """The system has no such door: the question can't be put to it."""
+    """The system has no such interface, so the question can't be asked."""
 
 
 class Adapter(ABC):
-    """One system in one configuration. folder: an empty place of its own. options: the configuration's, from its card.
-
-    options["careful"]: whether stamps are read by the sources' documentation, and columns filled in later left out.
+    """One system in one configuration. folder: an empty folder for it. options: those of the configuration, from its
+    card. options["careful"]: whether to read timestamps by the sources' documentation, and to leave out columns that
+    are filled in later.
     """
 
     def __init__(self, folder: Path, options: Mapping[str, Any]) -> None:
@@ -31,14 +30,14 @@ class Adapter(ABC):
 
     @abstractmethod
     def load(self, rows: Rows) -> None:
-        """Take in rows as their sources deliver them, in the order they came."""
+        """Load rows as their sources delivered them, in order of arrival."""
 
     @abstractmethod
     def ask(self, question: Question) -> Any:
-        """The answer as JSON can hold it. Raises Unable; whatever else it raises is a refusal."""
+        """Return the answer as JSON-compatible values. Raises Unable; any other exception is a refusal."""
 
-    def close(self) -> None:  # noqa: B027 - most hold nothing
-        """Let go of what is held."""
+    def close(self) -> None:  # noqa: B027 - most have no resources
+        """Release resources."""
 
     def typed(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """A row with instants instead of texts: event, available_at (or None), loaded_at."""
@@ -52,14 +51,14 @@ class Adapter(ABC):
 
 
 class Visible(Adapter):
-    """A system that hands out rows: the newest per entity and item as of an instant."""
+    """A system that returns rows: the newest per entity and item as of an instant."""
 
     @abstractmethod
     def visible(self, at: datetime) -> Rows:
-        """What is visible as of an instant, one row per entity and item, as JSON can hold it."""
+        """Return what is visible as of an instant, one row per entity and item, as JSON-compatible values."""
 
     def ask(self, question: Question) -> Any:
-        """Questions about data; what attacks a door has none to attack here."""
+        """Answer questions about data; attacks on an interface have nothing to attack here."""
         at = read(question.as_of)
         if question.kind == "join":
             return [self.known(entity, item, read(when)) for entity, item, when in question.spine]
@@ -76,24 +75,24 @@ class Visible(Adapter):
         raise Unable(question.kind)
 
     def known(self, entity: str, item: str, at: datetime) -> Any:
-        """One value as of an instant, or None."""
+        """Return one value as of an instant, or None."""
         item_values = [row["value"] for row in self.visible(at) if (row["entity"], row["item"]) == (entity, item)]
         return item_values[0] if item_values else None
 
 
 def batches(rows: Rows) -> list[tuple[datetime, Rows]]:
-    """Rows by the instant they were loaded, in that order."""
+    """Return rows by the instant they were loaded, in that order."""
     moments = sorted({row["loaded_at"] for row in rows})
     return [(read(moment), [row for row in rows if row["loaded_at"] == moment]) for moment in moments]
 
 
 def naive(value: Any) -> Any:
-    """Instants as UTC without an offset, the rest as it is."""
+    """Return instants as UTC without an offset, and other values unchanged."""
     return value.astimezone(timezone.utc).replace(tzinfo=None) if isinstance(value, datetime) else value
 
 
 def newest(rows: Rows) -> Rows:
-    """The row loaded last per entity and item."""
+    """Return the row loaded last per entity and item."""
     newest_rows: dict[tuple[str, str], dict[str, Any]] = {}
     for row in sorted(rows, key=lambda row: (row["loaded_at"], row["available_at"] is not None)):
         newest_rows[row["entity"], row["item"]] = row

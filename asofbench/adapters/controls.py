@@ -1,4 +1,4 @@
-"""Controls: systems whose score is known beforehand. They prove that the graders can pass, and that they can fail."""
+"""Controls: systems whose score is known beforehand. They prove that the graders can pass and can fail."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -9,14 +9,13 @@ from asofbench.reading import careful
 
 
 class Oracle(Visible):
-    """Knows when each row became public, rewrites and slipped-in figures included. options: off, a deviation.
-
-    off: none, silent (answers nothing), failing (refuses everything), everything (no instant at all), early (an
-    instant too early: what becomes public at T+1 µs is there), late (what is public at the very instant is not there).
+    """Knows when each row became public, including rewrites and back-dated figures. options: off, a deviation. off:
+    none, silent (answers nothing), failing (refuses everything), everything (ignores the instant), early (also shows
+    what becomes public at T+1 µs), late (leaves out what became public exactly at T).
     """
 
     def load(self, rows: Rows) -> None:
-        """Rows with the instant from which each is public."""
+        """Return rows with the instant from which each is public."""
         seen_items: set[tuple[str, str]] = set()
         self.rows: list[tuple[datetime, Any]] = []
         for row in sorted(rows, key=lambda row: row["loaded_at"]):
@@ -26,7 +25,7 @@ class Oracle(Visible):
             seen_items.add(name)
 
     def visible(self, at: datetime) -> Rows:
-        """The newest per entity and item."""
+        """Return the newest row per entity and item."""
         newest_rows = {}
         for public, row in sorted(self.rows, key=lambda pair: pair[0]):
             if self._shows(public, at):
@@ -40,7 +39,7 @@ class Oracle(Visible):
         return off == "everything" or public <= at + timedelta(days=2 if off == "early" else 0)
 
     def ask(self, question: Question) -> Any:
-        """As the deviation has it."""
+        """Return rows as the deviation shows them."""
         off = self.options.get("off")
         if off == "failing":
             raise RuntimeError("this control refuses everything")

@@ -17,10 +17,10 @@ SCHEMA = pa.schema([(name, _TYPES.get(name, pa.string())) for name in _NAMES])
 
 
 class Delta(Visible):
-    """options: live (each batch is committed when it came, and T is the machine's instant then), else all at once."""
+    """options: live (each batch is committed on arrival, and T is the machine's time then), otherwise all at once."""
 
     def load(self, rows: Rows) -> None:
-        """One table, partitioned by entity; a commit a batch where it is live."""
+        """Write one table, partitioned by entity, with one commit per batch if live."""
         self.commits: list[tuple[datetime, datetime]] = []
         parts = batches(rows) if self.options.get("live") else [(datetime.now(timezone.utc), rows)]
         for came, part in parts:
@@ -31,7 +31,7 @@ class Delta(Visible):
         self.cached: tuple[datetime, Rows] | None = None
 
     def ask(self, question: Question) -> Any:
-        """Partitions and counts of the version, beside questions about data."""
+        """Return partitions and counts of the version, and the answers to questions about data."""
         if question.kind in ("listing", "statistics", "counts"):
             table = self._table(read(question.as_of))
             if table is None:
@@ -48,14 +48,14 @@ class Delta(Visible):
         return super().ask(question)
 
     def visible(self, at: datetime) -> Rows:
-        """The newest per entity and item of the version at T."""
+        """Return the newest row per entity and item of the version at T."""
         if self.cached is None or self.cached[0] != at:
             table = self._table(at)
             self.cached = at, [] if table is None else newest(table.to_pyarrow_table().to_pylist())
         return self.cached[1]
 
     def _table(self, at: datetime) -> DeltaTable | None:
-        """The table as of T; None where it did not exist yet."""
+        """Return the table as of T; None if it did not exist yet."""
         moment: datetime | None = at
         if self.options.get("live"):
             moment = max((done for came, done in self.commits if came <= at), default=None)

@@ -1,4 +1,4 @@
-"""DuckDB: a view with a WHERE, in the ways it is written; and a copy that ends at T, in a locked connection."""
+"""DuckDB: a view with a WHERE clause in its usual forms, and a copy that ends at T in a locked connection."""
 
 import json
 from datetime import datetime
@@ -9,7 +9,7 @@ import duckdb
 from asofbench.adapters.base import Adapter, Rows, naive
 from asofbench.model import Question, read
 
-# By what a row is dated, and how an instant compares with it.
+# The date of a row, and its comparison with an instant.
 STAMPS = {
     "event": ("event", "{at}"),
     "where": ("available_at", "{at}"),
@@ -34,12 +34,14 @@ QUALIFY row_number() OVER (PARTITION BY entity, item ORDER BY stamp DESC, loaded
 
 
 class Duck(Adapter):
-    """options: stamp (of STAMPS), cut (copy what is visible instead of a view), locked (as DuckDB's page says)."""
+    """options: stamp (of STAMPS), cut (copy the visible rows instead of creating a view), locked (as DuckDB's
+    documentation says).
+    """
 
     connection: duckdb.DuckDBPyConnection | None = None
 
     def load(self, rows: Rows) -> None:
-        """One Parquet file, from which every connection gets its table."""
+        """Write one Parquet file, from which every connection creates its table."""
         self.file = self.folder / "facts.parquet"
         columns = COLUMNS if self.careful else {**COLUMNS, "extra": "VARCHAR"}
         typed = [{name: naive(value) for name, value in self.typed(row).items()} for row in rows]
@@ -52,29 +54,29 @@ class Duck(Adapter):
         self.at = ""
 
     def ask(self, question: Question) -> Any:
-        """Through a connection that was given the view `known`, and `history` with all revisions."""
+        """Ask through a connection that has the view `known`, and `history` with all revisions."""
         if question.as_of != self.at:
             self.close()
             self.connection, self.at = self.opened(read(question.as_of)), question.as_of
         return asked(self.sql, question, self.names())
 
     def sql(self, text: str) -> list[tuple[Any, ...]]:
-        """Rows of the last statement, as JSON can hold them."""
+        """Return the rows of the last statement as JSON-compatible values."""
         result_rows = self.connection.execute(text).fetchall() if self.connection else []
         return [tuple(shown(cell) for cell in row) for row in result_rows]
 
     def names(self) -> dict[str, str]:
-        """What statements may name."""
+        """Return the names that statements may use."""
         base = "known" if self.options.get("cut") else "facts"
         return {"view": "known", "base": base, "file": str(self.file), "folder": str(self.folder)}
 
     def bound(self, at: datetime) -> tuple[str, str]:
-        """What dates a row, and what it must not be later than, in SQL."""
+        """Return the SQL of a row's date, and of its limit."""
         stamp, compared = STAMPS[self.options["stamp"]]
         return stamp, compared.format(at=f"TIMESTAMP '{at:%Y-%m-%d %H:%M:%S.%f}'")
 
     def opened(self, at: datetime) -> duckdb.DuckDBPyConnection:
-        """A connection as it is handed to the asker."""
+        """Return a connection as the user would get it."""
         connection = duckdb.connect(config={"threads": 1})
         stamp, instant = self.bound(at)
         kind, source = "VIEW", "facts"
@@ -97,7 +99,7 @@ class Duck(Adapter):
 
 
 def asked(sql: Any, question: Question, names: dict[str, str]) -> Any:
-    """A question as SQL on `known` and `history`, through whatever runs it."""
+    """Ask a question as SQL on `known` and `history`, through the given function."""
     where = f"WHERE entity = '{question.entity}'"
     if question.kind == "rows":
         rows = sql(f"SELECT * FROM {names['view']} {where}")
@@ -115,7 +117,7 @@ def asked(sql: Any, question: Question, names: dict[str, str]) -> Any:
 
 
 def _joined(sql: Any, names: dict[str, str], entity: str, item: str, at: datetime) -> Any:
-    """names may tell what the revisions, their stamp and its type are called."""
+    """names may give the names of the revisions, their timestamp and its type."""
     instant = f"{names.get('type', 'TIMESTAMP')} '{at:%Y-%m-%d %H:%M:%S.%f}'"
     history, stamp = names.get("history", "history"), names.get("stamp", "stamp")
     rows = sql(
@@ -126,7 +128,7 @@ def _joined(sql: Any, names: dict[str, str], entity: str, item: str, at: datetim
 
 
 def by_item(rows: list[tuple[Any, ...]], columns: list[tuple[Any, ...]]) -> dict[str, list[Any]]:
-    """Rows as `rows` wants them: per item its value, its text and whatever else came."""
+    """Return rows in the form of `rows`: each item's value, text and extra columns."""
     names = [column[0] for column in columns]
     newest_rows = {}
     for row in rows:
@@ -137,5 +139,5 @@ def by_item(rows: list[tuple[Any, ...]], columns: list[tuple[Any, ...]]) -> dict
 
 
 def shown(cell: Any) -> Any:
-    """A cell as JSON can hold it."""
+    """Return a cell as a JSON-compatible value."""
     return cell if isinstance(cell, int | float | str | bool | None) else str(cell)

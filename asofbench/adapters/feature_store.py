@@ -12,7 +12,9 @@ from asofbench.adapters.base import Rows, Visible, naive
 
 
 class Feast(Visible):
-    """options: on and created (the two timestamps' columns), filtered (by created), store (where it joins)."""
+    """options: on and created (the two timestamp columns), filtered (by created), store (the offline store that
+    joins).
+    """
 
     def load(self, rows: Rows) -> None:
         """One feature view over one file; a key is an entity and an item."""

@@ -13,7 +13,7 @@ class Frame(Visible):
     """options: on (event or available_at), library (pandas or polars)."""
 
     def load(self, rows: Rows) -> None:
-        """One frame, sorted by what is joined on; records without it can't be joined and are left out."""
+        """Load one frame, sorted by the join column; records without it can't be joined and are left out."""
         on = self.options["on"]
         typed = [{name: naive(value) for name, value in self.typed(row).items()} for row in rows]
         self.rows = sorted((row for row in typed if row[on] is not None), key=lambda row: (row[on], row["loaded_at"]))
@@ -21,7 +21,7 @@ class Frame(Visible):
         self.visible = lru_cache(maxsize=8)(self._visible)  # type: ignore[method-assign]
 
     def visible(self, at: datetime) -> Rows:
-        """The join of every key at T."""
+        """Return the join of every key at T."""
         return self._visible(at)
 
     def _visible(self, at: datetime) -> Rows:

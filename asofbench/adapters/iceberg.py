@@ -1,4 +1,4 @@
-"""Apache Iceberg by pyiceberg: snapshots, read as of the time they were made."""
+"""Apache Iceberg with pyiceberg: snapshots, read by their creation time."""
 
 import time
 from datetime import datetime, timezone
@@ -16,10 +16,10 @@ SCHEMA = pa.schema([(name, _TYPES.get(name, pa.string())) for name in ("entity",
 
 
 class Iceberg(Visible):
-    """options: live (a snapshot a batch as it came, and T is the machine's instant then), else all at once."""
+    """options: live (one snapshot per batch on arrival, and T is the machine's time then), otherwise all at once."""
 
     def load(self, rows: Rows) -> None:
-        """One table in a catalog of its own; a snapshot a batch where it is live."""
+        """Write one table in a separate catalog, with one snapshot per batch if live."""
         catalog = SqlCatalog("own", uri=f"sqlite:///{self.folder}/catalog.db", warehouse=f"file://{self.folder}")
         catalog.create_namespace("asof")
         self.table = catalog.create_table("asof.facts", SCHEMA)
@@ -32,7 +32,7 @@ class Iceberg(Visible):
         self.cached: tuple[datetime, Rows] | None = None
 
     def ask(self, question: Question) -> Any:
-        """Files and their metrics as of T, beside questions about data."""
+        """Return files and their metrics as of T, and the answers to questions about data."""
         if question.kind in ("clock", "error", "escape"):
             raise Unable(question.kind)
         if question.kind not in ("listing", "statistics", "counts"):
@@ -43,7 +43,7 @@ class Iceberg(Visible):
         return [file[column] if question.kind == "counts" else str(file[column]) for file in files]
 
     def visible(self, at: datetime) -> Rows:
-        """The newest per entity and item of the snapshot at T."""
+        """Return the newest row per entity and item of the snapshot at T."""
         if self.cached is None or self.cached[0] != at:
             snapshot = self._snapshot(at)
             rows = [] if snapshot is None else self.table.scan(snapshot_id=snapshot).to_arrow().to_pylist()
@@ -51,7 +51,7 @@ class Iceberg(Visible):
         return self.cached[1]
 
     def _snapshot(self, at: datetime) -> int | None:
-        """The snapshot at T, or None where there was none yet."""
+        """Return the snapshot at T, or None if there was none yet."""
         moment: datetime | None = at
         if self.options.get("live"):
             moment = max((done for came, done in self.made if came <= at), default=None)

@@ -31,7 +31,7 @@ class Server:
         self._loop.run_until_complete(self._client.__aenter__())
 
     def sql(self, text: str) -> list[tuple[Any, ...]]:
-        """Rows of a query by the tool `execute_query`. Raises RuntimeError with what the server says."""
+        """Return the rows of a query by the tool `execute_query`. Raises RuntimeError with the server's message."""
         called = self._client.call_tool("execute_query", {"sql": text}, raise_on_error=False)
         reply = self._loop.run_until_complete(called)
         reply_text = "".join(getattr(part, "text", "") for part in reply.content)
@@ -45,10 +45,10 @@ SERVERS: dict[str, Server] = {}
 
 
 class MotherDuck(Duck):
-    """options: init (SQL the server runs on every connection), stamp and careful as DuckDB's."""
+    """options: init (SQL that the server runs on every connection), stamp and careful as for DuckDB."""
 
     def load(self, rows: Rows) -> None:
-        """The rows as a table of the server's file."""
+        """Write the rows as a table of the server's file."""
         super().load(rows)
         init = self.options.get("init", "")
         if init not in SERVERS:
@@ -57,7 +57,7 @@ class MotherDuck(Duck):
         self._write(f"CREATE OR REPLACE TABLE facts AS FROM read_parquet('{self.file}')")
 
     def ask(self, question: Question) -> Any:
-        """The asker is told to ask the view `known`, which ends at T."""
+        """Ask the view `known`, which ends at T, as the user is told to."""
         if question.as_of != self.at:
             self._bind(read(question.as_of))
             self.at = question.as_of

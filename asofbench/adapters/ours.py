@@ -1,4 +1,4 @@
-"""pitlake: rows through its gate, publishes and sealed sessions, by its ordinary Python door."""
+"""pitlake: rows pass its gate, publishes and sealed sessions, through its ordinary Python interface."""
 
 from datetime import datetime
 from typing import Any
@@ -19,12 +19,12 @@ UNDATED = GapRule(type="unverifiable", reason="undated", when="the source states
 FACTS = Dataset(
     name="facts",
     title="Records of a source",
-    summary="Every record with the instant its source states.",
+    summary="Every record, with the instant that its source states.",
     availability="The stated instant, read as late as the source's documentation allows.",
     columns=(
         Column(name="entity", type="string", required=True, meaning="Company, series or desk."),
         Column(name="item", type="string", required=True, meaning="What of it."),
-        Column(name="event", type="instant", meaning="What it is about."),
+        Column(name="event", type="instant", meaning="Subject of the record."),
         Column(name="value", type="float", meaning="Number."),
         Column(name="text", type="string", meaning="Text."),
     ),
@@ -38,12 +38,12 @@ FACTS = Dataset(
 
 
 class Pitlake(Adapter):
-    """options: isolation of the sessions."""
+    """options: the isolation of the sessions."""
 
     session: Session | None = None
 
     def load(self, rows: Rows) -> None:
-        """A run a batch, observed when it was loaded."""
+        """Publish one run per batch, observed when it was loaded."""
         self.lake = Lake(self.folder / "lake")
         self.catalogue = Catalogue({FACTS.name: FACTS})
         for number, (came, part) in enumerate(batches(rows)):
@@ -68,7 +68,7 @@ class Pitlake(Adapter):
             self.lake.publish(stage, observed_at=came)
 
     def ask(self, question: Question) -> Any:
-        """SQL in a session as of the question's instant."""
+        """Run SQL in a session as of the question's instant."""
         if question.as_of != self.at:
             self.close()
             self.session = connect(
@@ -82,7 +82,7 @@ class Pitlake(Adapter):
         return [tuple(shown(cell) for cell in row) for row in result_rows]
 
     def _names(self) -> dict[str, str]:
-        """Its revisions are what lies under the view; its files are the lake's."""
+        """Return the names for attacks: the revisions are below the view, and the files are the lake's."""
         files = sorted(self.lake.root.rglob("*.parquet"))
         return {
             "view": "facts", "base": "facts_revisions", "history": "facts_revisions", "stamp": "available_at",

@@ -14,10 +14,10 @@ from asofbench.reading import NEW_YORK
 
 
 class TraderHarness(Visible):
-    """A key (entity and item) is a stock; its number and its text are two of the figures the tool hands on."""
+    """A key (entity and item) is a stock; its number and text are two of the figures that the tool returns."""
 
     def load(self, rows: Rows) -> None:
-        """Fundamentals with the date they were published on, as the tool's data has them."""
+        """Write fundamentals with their publication date, as in the tool's data."""
         typed = [self.typed(row) for row in rows]
         dated = [row for row in typed if row["available_at"] is not None]
         frame = pd.DataFrame(sorted(dated, key=lambda row: (row["available_at"], row["loaded_at"])))
@@ -29,7 +29,7 @@ class TraderHarness(Visible):
         self.cached: tuple[datetime, Rows] | None = None
 
     def visible(self, at: datetime) -> Rows:
-        """What the tool tells of every key on T's day in New York, its phase before the market opens."""
+        """Return the tool's answer for every key on T's day in New York, in the phase before the market opens."""
         if self.cached is None or self.cached[0] != at:
             cash = Decimal(1)
             context = ToolContext(at.astimezone(NEW_YORK).date(), "pre_market", Portfolio(cash), cash, self.traded)
