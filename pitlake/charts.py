@@ -164,7 +164,7 @@ def line_chart(
         as_of: The end of the time axis.
         frames: The sizes to draw.
         label: The name of the value.
-        stepped: Whether a value holds until the next one; each is then marked with a dot.
+        stepped: Whether a value holds until the next one; each value is then marked with a dot.
         levels: Values to draw as horizontal lines.
         events: Instants to mark on the time axis.
         compared_with: An earlier instant to mark with a vertical line.

@@ -21,7 +21,8 @@ _FIRST = datetime.min.replace(tzinfo=NEW_YORK).astimezone(timezone.utc)
 
 
 def instant(text: str | datetime, field: str = "as_of") -> datetime:
-    """Parse strict ISO-8601 text, or check an aware datetime, and return it in UTC. It must have a New York day.
+    """Parse strict ISO-8601 text, or check an aware datetime, and return it in UTC. The instant must have a New York
+    day.
 
     Raises BadInstant with the fault.
     """
@@ -54,7 +55,7 @@ def _utc(moment: datetime, field: str = "instant") -> datetime:
     utc = _moved(moment, timezone.utc, field)
     if type(utc) is datetime:
         return utc
-    # Subclasses (pandas has one) compare and print by rules of their own.
+    # Subclasses, such as pandas', compare and print in their own way.
     return datetime(utc.year, utc.month, utc.day, utc.hour, utc.minute, utc.second, utc.microsecond, timezone.utc)
 
 
@@ -109,5 +110,5 @@ def end_of_new_york_day(day: date) -> datetime:
 
 
 def now() -> datetime:
-    """Return the current time in UTC. The kernel reads every instant that it stores or shows here."""
+    """Return the current time in UTC. All code of the kernel reads the clock here."""
     return datetime.now(timezone.utc)

@@ -97,7 +97,7 @@ KNOWN = {
 }
 """Who could know a column's value at `available_at`: the answers there are."""
 
-# SQL takes two names that differ in case alone for one.
+# SQL treats two names that differ only in case as the same.
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 _COMPARISON = re.compile(rf"({NAME.pattern}) (>=|>|<=|<) ({NAME.pattern}|-?[0-9]+(?:\.[0-9]+)?)")
 _ORDERED = {"int": "number", "float": "number", "date": "date", "instant": "instant"}
@@ -171,8 +171,8 @@ class GapRule:
 
 SEEN_LATER = GapRule(
     type="unverifiable",
-    reason="replayed after a later answer was read; replay all captures into a new lake to see it",
-    when="the replayed capture is older than what the lake has read of the record",
+    reason="replayed after a later answer was read; replay all captures into a new lake to get this record",
+    when="the replayed capture is older than the lake's newest reading of the record",
 )
 
 
@@ -271,16 +271,18 @@ class Dataset:
         self._refuse(bool(naming - {*self.content_columns}), "a column that names the row can't be proof")
         self._refuse(not {*self.searched} <= column_names, "searched names an unknown column")
         self._refuse(not {*self.frozen} <= {*self.identity}, "frozen names a column that is not of the identity")
-        self._refuse(not {*self.thing} <= {*self.identity}, "thing names a column that is not of the identity")
+        self._refuse(not {*self.thing} <= {*self.identity}, "thing names a column that is not in the identity")
         self._refuse(not {column for column, _, _ in self.follows} <= column_names, "it follows by an unknown column")
         self._refuse(not {*self.columns_of_gap_names} <= column_names, "a gap's name has an unknown column")
         instants = {"", "available_at", *(column.name for column in self.columns if column.type == "instant")}
         self._refuse(self.revised_at not in instants, "revised_at is not an instant")
-        self._refuse(not {self.source_tag, *self.other_tags} <= set(SOURCES), "the source tag is not one of the gate's")
-        self._refuse(not (self.cites or self.group in CITATIONS), "cites must say what evidence holds")
+        self._refuse(not {self.source_tag, *self.other_tags} <= set(SOURCES), "the source tag is unknown to the gate")
+        self._refuse(not (self.cites or self.group in CITATIONS), "cites must say what evidence contains")
         self._refuse(not {*self.knowable.values()} <= {*KNOWN}, "knowable gives an unknown answer")
         self._refuse(not all(column.meaning for column in self.columns), "a column has no meaning")
-        self._refuse(not all(map(self._compares, self.comparisons)), "a rule compares what can't be compared")
+        self._refuse(
+            not all(map(self._compares, self.comparisons)), "a rule compares columns whose types have no common order"
+        )
         self._refuse(not 0 <= self.most_refused <= 1, "most_refused is not a share from 0 to 1")
 
     def _refuse(self, wrong: bool, problem: str) -> None:

@@ -1,47 +1,47 @@
-"""The error tree. Every error meant for a caller is one of these or of forge.core.errors; this docstring is the tree.
+"""The error tree of pitlake. Forge's errors are in forge.core.errors.
 
-PitlakeError                    anything pitlake refuses or fails at
+PitlakeError                    the base class of all errors
 ├── BadInput                    the caller's mistake: one line naming the field and the next step (CLI exit code 2)
 │   └── BadInstant              a text that is not a strict instant (fault: see pitlake.gate.rules.FAULTS)
-├── Unreadable                  a source text is not what its field promises
-├── RecordRefused               a source record can't become a row; extraction makes a gap of it
-├── EnvelopeRefused             an answer would break a rule of the gate; nothing was handed out
+├── Unreadable                  a source text does not have the form of its field
+├── RecordRefused               a source record can't become a row; extraction records it as a gap
+├── EnvelopeRefused             an answer would break a rule of the gate; nothing was returned
 ├── CheckFailed                 a blocking check failed; nothing was published
 ├── LakeError                   the lake itself
 │   ├── LakeNotFound            no lake at that root, or no such version
-│   │   └── VersionVacuumed     that version was there, but a vacuum removed files it needs
+│   │   └── VersionVacuumed     a vacuum removed files that the version needs
 │   ├── LakeFault               a path of the lake is denied, missing or damaged (exit code 2)
-│   ├── LakeConflict            other writers won too often; nothing was published
-│   ├── ClockWentBack           this machine's clock lies before the newest commit; nothing was published
-│   ├── MachineExhausted        no more disk, open files or memory for it; the lake is as it was
-│   └── PastChanged             a publish would alter or remove a row an earlier version showed
+│   ├── LakeConflict            other writers committed first too often; nothing was published
+│   ├── ClockWentBack           this machine's clock is behind the newest commit; nothing was published
+│   ├── MachineExhausted        the machine ran out of disk, open files or memory; the lake is unchanged
+│   └── PastChanged             a publish would change or remove a row that an earlier version shows
 ├── SessionError                the as-of session
-│   ├── SessionRefused          what would be handed over is not proven to be public at T; no session was opened
+│   ├── SessionRefused          rows of the session are not proven to be public at T; no session was opened
 │   ├── IsolationUnavailable    this system can't seal a process; nothing was opened
-│   ├── QueryFailed             DuckDB refused or failed at the statement (CLI exit code 2)
+│   ├── QueryFailed             DuckDB refused the statement, or it failed (CLI exit code 2)
 │   ├── QueryInterrupted        the caller stopped the query
-│   ├── LimitExceeded           a query would pass a limit of rows, bytes, seconds or memory
-│   ├── ServerBusy              too many questions wait at a server; this one was not asked
-│   └── SessionLost             the session's process is gone, or it was closed
-├── ReceiptError                a kept receipt
-│   ├── ReceiptDamaged          a receipt's file is not one, or was changed
-│   ├── ReplayImpossible        what the question needs is not there; the message says what
-│   └── ReplayDiffers           the question was asked again and the answer has changed
-├── SourceError                 an outside source, asked over HTTP
-│   ├── NotCaptured             replay asked for an answer that was never captured
-│   ├── CaptureDamaged          a capture's files are not what was captured
-│   ├── AnswerRefused           the provider gave no usable answer (gap_type, reason); the unit ends in that gap
-│   └── Unparsable              an answer is not what its source promises; it becomes a gap
-├── ServerFailed                a server started for Dagster's own use did not come up
+│   ├── LimitExceeded           a query would exceed a limit of rows, bytes, seconds or memory
+│   ├── ServerBusy              too many questions wait at a server, which refused this one
+│   └── SessionLost             the session's process ended, or the session was closed
+├── ReceiptError                a stored receipt
+│   ├── ReceiptDamaged          a file is not a receipt, or was changed
+│   ├── ReplayImpossible        something that the question needs is missing; the message names it
+│   └── ReplayDiffers           the repeated question has another answer
+├── SourceError                 an external source that is read over HTTP
+│   ├── NotCaptured             a replay needs an answer that was never captured
+│   ├── CaptureDamaged          the files of a capture were changed or are missing
+│   ├── AnswerRefused           the provider gave no usable answer; the unit becomes a gap (gap_type, reason)
+│   └── Unparsable              an answer does not have its source's format; it becomes a gap
+├── ServerFailed                a server that Dagster needs did not start
 ├── NotifyFailed                an alert could not be delivered
 └── GraphError                  the source graph
-    ├── GraphUnavailable        not reachable, or gone in the middle of a stream
+    ├── GraphUnavailable        the graph is unreachable, or the connection broke while reading
     ├── GraphLoginFailed        the server refused the credentials
-    ├── GraphNotReadOnly        a server that could not be proven to refuse writes; nothing was read
-    ├── GraphRefused            a statement that writes, or that the reader may not run; nothing of it is kept
-    └── GraphQueryFailed        the server failed at a statement (syntax, unknown name, its own limits)
+    ├── GraphNotReadOnly        the server is not proven to refuse writes; nothing was read
+    ├── GraphRefused            a statement writes, or the reader may not run it; its rows are discarded
+    └── GraphQueryFailed        the server failed at a statement (syntax, unknown name, server limits)
 
-Errors carry fields, never secrets and never values of rows that the caller may not see.
+Errors have fields. They never contain secrets, nor values of rows that the caller may not see.
 """
 
 from datetime import datetime
@@ -58,7 +58,7 @@ class PitlakeError(Exception):
     exit_code = 1
 
     def __reduce__(self) -> tuple[object, ...]:
-        # The default calls the class with the message alone; worker processes hand errors over by pickle.
+        # The default calls the class with only the message, but worker processes pass errors by pickle.
         return _unpickled, (type(self), self.args, self.__dict__)
 
 
@@ -113,7 +113,7 @@ class EnvelopeRefused(PitlakeError):
 
     def __init__(self, code: str, detail: str) -> None:
         self.code, self.detail = code, detail
-        super().__init__(f"{code}: {detail}; nothing was handed out")
+        super().__init__(f"{code}: {detail}; nothing was returned")
 
 
 class CheckFailed(PitlakeError):
@@ -329,7 +329,7 @@ class AnswerRefused(SourceError):
 
 
 class Unparsable(SourceError):
-    """An answer has not the format its source promises. `evidence` locates it."""
+    """An answer does not have its source's format. `evidence` locates it."""
 
     def __init__(self, evidence: str, problem: str) -> None:
         self.evidence, self.problem = evidence, problem
@@ -391,6 +391,6 @@ def for_agents(error: PitlakeError) -> str:
     """Return the message that an agent reads for an error: one sentence that reveals nothing about files, versions or
     later rows.
     """
-    if isinstance(error, MachineExhausted):  # the path that the machine ran out at stays out too
+    if isinstance(error, MachineExhausted):  # the path where the machine ran out is left out too
         return f"{error.problem}: {error.place}; the lake is unchanged; try again later or inform its operator"
     return GONE if isinstance(error, LakeError | SessionRefused) else str(error)

@@ -1,4 +1,4 @@
-"""Sessions of New York's exchange, with early closes and DST, for any day: as they were, and as they were planned.
+"""Sessions of New York's exchange, with early closes and DST, for any day, as they were and as they were planned.
 
 From exchange_calendars with explicit bounds, because by default it ends a year after today.
 """

@@ -29,7 +29,7 @@ def load(kind: Kind, name: str) -> Any:
 
 
 def rooms() -> list[Any]:
-    """Return every added room. In a wheel only those whose extra is installed."""
+    """Return every added room. In a wheel, these are only extensions whose extra is installed."""
     folders = []
     for name in entries("rooms"):
         try:

@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-_LONE = re.compile("[\ud800-\udfff]")  # whole pairs are one character once JSON is read
+_LONE = re.compile("[\ud800-\udfff]")  # a complete pair is one character after JSON is parsed
 REPLACEMENT = "\ufffd"
 
 

@@ -76,7 +76,7 @@ class _Stored:
         self._spark, self._lake, self._pins, self._at = spark, lake, pins, at
 
     def until(self, table: str, schema: pa.Schema) -> "DataFrame":
-        """Return the public rows of a table. Its folders are named by New York months (tombstones: years), and Spark
+        """Return the public rows of a table. The folders are named by New York months (years for tombstones), and Spark
         does not know that these follow from the instant. The filter therefore names both, so that no later file is
         opened.
         """
@@ -123,5 +123,5 @@ def _lake_errors(lake: Lake, dataset: str) -> Iterator[None]:
     except PySparkException as problem:
         summary = str(problem).splitlines()[0]
         if "DATA_SOURCE_NOT_FOUND" in summary:
-            raise BadInput("spark", "its session knows no Delta tables", DELTA) from None
+            raise BadInput("spark", "its session does not support Delta tables", DELTA) from None
         raise LakeError(f"Spark could not read {dataset} of {lake.location}: {summary}") from problem

@@ -128,7 +128,7 @@ def test_one_bad_row_keeps_the_whole_answer_back(row, code):
     assert code in CODES
     refused = refusal_of([ROW, row])
     assert refused.code == code
-    assert "nothing was handed out" in str(refused)
+    assert "nothing was returned" in str(refused)
 
 
 @pytest.mark.parametrize("as_of", [None, datetime.fromisoformat("2024-02-15"), "2024-02-15", ""])
@@ -264,7 +264,7 @@ def test_two_columns_of_one_name_are_refused():
 
 def test_a_map_that_repeats_a_key_is_refused():
     table = pa.table({"m": pa.array([[("a", 1), ("a", 2)]], pa.map_(pa.string(), pa.int64()))})
-    with pytest.raises(BadInput, match=r"^rows: m holds a key twice"):
+    with pytest.raises(BadInput, match=r"^rows: m has a key twice"):
         open_envelope(rows_of(table), [])
 
 

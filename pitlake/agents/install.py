@@ -98,7 +98,7 @@ def uninstall(project: Path) -> list[str]:
 
 
 def check(project: Path) -> list[str]:
-    """Return what is wrong with the kit in a project. Runs a hook and lake-server to find out.
+    """Return what is wrong with the kit in a project. It runs a hook and lake-server to check.
 
     Raises BadInput if it is not installed.
     """
@@ -157,7 +157,7 @@ def _settings(project: Path, name: str) -> dict[str, Any]:
     except ValueError:
         content = None
     if not isinstance(content, dict):
-        raise BadInput("--dir", f"{name} is not a JSON object", "correct it first; nothing was written")
+        raise BadInput("--dir", f"{name} is not a JSON object", "correct the file first; nothing was written")
     return content
 
 

@@ -39,7 +39,7 @@ _SERVER = (
     "sys.path[:] = [path for path in sys.path if path.startswith((sys.prefix, sys.base_prefix))]\n"
     "from pitlake.cli import main; main()"
 )
-"""After its packages are found nothing is imported from a checkout's own folder, where the program may write."""
+"""Once the packages are found, nothing is imported from the checkout's folder, where the program may write."""
 
 
 def run(command: Sequence[str], as_of: str, known_by: str | None, lake: str | None) -> int:
@@ -102,7 +102,9 @@ def _without_secrets(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def _own_code() -> list[Path]:
-    """The code of the server, which the program must not change: Python, its packages, and those of a checkout."""
+    """Return the code of the server, which the program must not change: Python, its packages, and those of a
+    checkout.
+    """
     checkout = Path(pitlake.__file__).resolve().parents[1]
     packages = [checkout / name for name in PACKAGES]
     return [Path(sys.prefix), Path(sys.base_prefix), *(package for package in packages if package.is_dir())]
@@ -127,5 +129,5 @@ def _away(command: Sequence[str], covered: Sequence[Path], env: Mapping[str, str
     _, status = os.waitpid(child, 0)
     signal.signal(signal.SIGINT, before)
     if fault:
-        raise BadInput("command", f"can't be run away from the lake: {fault}", NEXT_STEP)
+        raise BadInput("command", f"can't be run without access to the lake: {fault}", NEXT_STEP)
     return os.waitstatus_to_exitcode(status)

@@ -56,5 +56,5 @@ def holds(whole: Tree, needed: Tree) -> bool:
 
 
 def _is_server(place: str) -> bool:
-    """Whether the place is a server. Servers are not merged: each is one entry."""
+    """Return whether the place is a server, which is one entry and never merged."""
     return place.startswith("mcpServers.")

@@ -24,7 +24,7 @@ SCHEMA = pa.schema(
         ("newest", INSTANT),
     ]
 )
-"""Changes as a table: the fields of `Change`."""
+"""The schema of changes as a table: the fields of `Change`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,8 +44,9 @@ class Holding:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Change:
-    """What became public in one dataset after one instant and up to another. new: rows of keys that were first public
-    then; revised: rows of keys that were public before; first, newest: the least and greatest available_at of both.
+    """The changes of one dataset that became public after one instant and up to another. new: rows of keys that were
+    first public then; revised: rows of keys that were public before; first, newest: the least and greatest available_at
+    of both.
     """
 
     dataset: str
@@ -83,7 +84,7 @@ def holdings(session: "Session") -> list[Holding]:
 def changes(session: "Session", since: datetime, company: str | None = None) -> list[Change]:
     """Return what became public after `since` and up to the session's instant, by dataset, without empty ones.
 
-    company: only this company, as sql/macros/company.sql reads it. Gaps name no company and are then left out.
+    company: only this company, as sql/macros/company.sql reads it. Gaps don't name a company and are then left out.
     """
     lost = {} if company else _gaps(session, since)
     dataset_changes = [
@@ -111,7 +112,7 @@ WHERE public_at > $since::TIMESTAMPTZ AND ours"""
 
 
 def _about(dataset: Dataset, company: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Return the condition that a row is about the company, and its parameters; nothing if a dataset names no
+    """Return the condition that a row is about the company, and its parameters; nothing if the dataset has no column of
     companies.
     """
     columns = {column.name for column in dataset.columns}

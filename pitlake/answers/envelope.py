@@ -30,7 +30,8 @@ _LONGEST_DECIMAL_DIGITS = 80
 def envelope(rows: Iterable[Mapping[str, Any]], gaps: Iterable[Mapping[str, Any]], as_of: datetime) -> Envelope:
     """Return rows and gaps as an envelope that passed the gate against the session's `as_of`.
 
-    Raises EnvelopeRefused with the gate's code for the first rule broken, BadInput for what JSON can't say.
+    Raises EnvelopeRefused with the gate's code for the first rule broken, BadInput for values that JSON can't
+    represent.
     """
     payload = open_envelope(rows, gaps)
     verdict = check_envelope(payload, iso(instant(as_of)))
@@ -71,7 +72,9 @@ def row_too_large(max_bytes: int) -> BadInput:
 
 
 def _is_larger(row: pa.RecordBatch, max_bytes: int) -> bool:
-    """Whether a row is certainly larger than that as JSON. A value takes at least a bit, which settles most rows."""
+    """Return whether a row is certainly larger than that as JSON. The lower bound of one bit per value decides most
+    rows.
+    """
     return 8 * row.nbytes > max_bytes and _least_json(row) > max_bytes
 
 
@@ -97,7 +100,7 @@ def cells(column: pa.Array, place: str) -> Iterable[Any]:
     can't represent.
     """
     if any(test(column.type) for test in (pa.types.is_string, pa.types.is_integer, pa.types.is_boolean)):
-        values: list[Any] = column.to_pylist()  # JSON already, and what most columns are
+        values: list[Any] = column.to_pylist()  # these are JSON already, and most columns have them
         return values
     return (strict(plain(scalar), "rows", place) for scalar in column)
 
@@ -107,7 +110,7 @@ def clean_gap(kind: str, reason: str, query: str | None = None) -> dict[str, str
     if kind not in ANSWER_GAPS:
         raise BadInput("gaps", f"{kind!r} is not a type of gap", f"choose from {', '.join(ANSWER_GAPS)}")
     if not reason.strip():
-        raise BadInput("gaps", "a gap has no reason", "state in a sentence what is missing and why")
+        raise BadInput("gaps", "a gap has no reason", "state in one sentence what is missing and why")
     return {"type": kind, "reason": reason} | ({} if query is None else {"query": query})
 
 
@@ -150,7 +153,9 @@ def _object(pairs: Iterable[tuple[Any, Any]], field: str, place: str, depth: int
     for key, value in pairs:
         name = _key(key, field, place)
         if name in members:
-            raise BadInput(field, f"{place or 'a row'} holds a key twice", "JSON keeps one; give them different names")
+            raise BadInput(
+                field, f"{place or 'a row'} has a key twice", "JSON keeps only one; give them different names"
+            )
         members[name] = strict(value, field, place or name, depth + 1)
     return members
 
@@ -188,7 +193,7 @@ def _scalar(value: Any, field: str, place: str) -> Any:
         return f"PT{_seconds(value // timedelta(microseconds=1), 6)}S"
     if isinstance(value, UUID):
         return str(value)
-    raise BadInput(field, f"{place} holds a {type(value).__name__} that JSON can't say", "cast it in the query")
+    raise BadInput(field, f"{place} holds a {type(value).__name__}, which JSON can't represent", "cast it in the query")
 
 
 def _stamp(value: datetime) -> str | None:

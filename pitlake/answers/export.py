@@ -32,7 +32,7 @@ RECEIPT_SCHEMA = pa.schema(
     ]
 )
 AT_ONCE = 256 << 20
-"""Bytes of rows that are written at once, besides those of a month."""
+"""Whole months of rows are collected up to this number of bytes and then written."""
 MONTHS = "SELECT DISTINCT date_trunc('month', available_at) AS month FROM {view} ORDER BY month"
 OF_MONTH = """
 SELECT * FROM {view} WHERE available_at >= $month AND available_at < $month::TIMESTAMPTZ + INTERVAL 1 MONTH
@@ -62,12 +62,12 @@ def export(session: Session, target: str, *, revisions: bool = False) -> list[Ex
         raise BadInput("--to", "holds files already", "name a folder or a prefix that is empty or not there")
     names = [name for (name,) in session.sql("SELECT dataset FROM lake_info ORDER BY dataset").rows()]
     views = {name: f"{name}_revisions" if revisions else name for name in names} | {GAPS: GAPS}
-    _put(store, RECEIPT, RECEIPT_SCHEMA.empty_table())  # of two copies at once, one gets the target
+    _put(store, RECEIPT, RECEIPT_SCHEMA.empty_table())  # of two concurrent copies, only one gets the target
     try:
         exported = [_write(session, store, name, view) for name, view in views.items()]
         _put(store, RECEIPT, _receipt(session, exported), mode="append")
     except BaseException:
-        with suppress(Exception):  # the first problem is the one to tell of
+        with suppress(Exception):  # report the first problem
             for file in list(store.walk("")):
                 store.delete(file.key)
         raise

@@ -18,7 +18,7 @@ from pitlake.gate.rules import NEWEST_INPUT
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_AROUND = len(to_json({"data": [], "gaps": []})) - len(",")  # what an item alone has and an item of a page has not
+_AROUND = len(to_json({"data": [], "gaps": []})) - len(",")  # the part of a single item that an item of a page lacks
 _AS_IT_IS = "select available_at unchanged, or leave it out, and the rows are marked as computed"
 _HINTS = {
     "PIT_INVALID_AVAILABLE_AT_SOURCE": "select available_at_source with available_at, or leave both out",
@@ -46,7 +46,7 @@ def page(
     max_rows: int | None = None,
     max_bytes: int | None = None,
 ) -> Page:
-    """Return the rows from `start` on that fit both limits, at least one; whole rows only.
+    """Return the rows from `start` on that fit both limits, at least one, never a part of a row.
 
     as_of: the gate's cut-off, None in open mode. Raises EnvelopeRefused with the next step, BadInput for values JSON
     can't represent and for a single row larger than max_bytes.

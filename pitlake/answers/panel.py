@@ -1,7 +1,7 @@
-"""Panels: one row a company and instant, one column a field, each value as it was known at its own instant.
+"""Panels: one row per company and instant, one column per field, each value as it was known at the row's own instant.
 
-`panel` is the Python door; `PanelQuestion.parse` checks what a caller gives, at every door. The values are those of the
-named queries `line_items_as_of_event` and `prices_as_of_event`.
+`panel` is the Python interface; `PanelQuestion.parse` checks the arguments of every interface. The values are those of
+the named queries `line_items_as_of_event` and `prices_as_of_event`.
 """
 
 import re
@@ -39,7 +39,7 @@ BAR_FIELDS = {
     "price_date": "date",
     "price_source": "source",
 }
-"""Fields of the newest daily bar, each with the column of `prices_as_of_event` that it is."""
+"""Fields of the newest daily bar, each with its column of `prices_as_of_event`."""
 
 PERIODS: dict[str, Callable[[date], bool]] = {
     "day": lambda day: day.weekday() < 5,
@@ -51,7 +51,7 @@ PERIODS: dict[str, Callable[[date], bool]] = {
 """Whether a day is the last of a period; a week ends on Friday, and days are Monday to Friday."""
 
 PROOF = {"period_end": "period_end", "public_at": "available_at", "made_of": "made_of"}
-"""What a line item's value rests on: the endings of its columns, each with the column of its query."""
+"""The proof of a line item's value: the endings of its columns, each with the column of the query."""
 
 COMPANIES_AT_ONCE, PAIRS_AT_ONCE = 20, 20_000
 _DAY = re.compile(r"\d{4}(-\d{2}){0,2}", re.ASCII)
@@ -64,7 +64,7 @@ def panel_fields() -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class PanelQuestion:
-    """Which companies at which instants, and what of them. Made by `parse` from what a user gives."""
+    """The companies, instants and fields of a panel. `parse` creates it from a user's arguments."""
 
     tickers: tuple[str, ...]
     fields: tuple[str, ...]
@@ -84,10 +84,10 @@ class PanelQuestion:
         proof: bool = False,
         field: Callable[[str], str] = str,
     ) -> Self:
-        """Check what a user gives and return the question it means; arguments as of `panel`.
+        """Check a user's arguments, which are those of `panel`, and return the question.
 
-        field: Spells the name of an argument as the user typed it, such as --since.
-        Raises BadInput naming the argument, of an unknown field the nearest ones.
+        field: Spells an argument's name as the user typed it, such as --since.
+        Raises BadInput, which names the argument, and for an unknown field similar ones.
         """
         symbols = [spell("ticker", field("tickers"), ticker) for ticker in spell("texts", field("tickers"), tickers)]
         chosen, known_fields = spell("texts", field("fields"), fields), panel_fields()
@@ -108,13 +108,15 @@ class PanelQuestion:
         else:
             moments = sorted({clock.instant(moment, field("instants")) for moment in instants})
             if not moments or moments[-1] > last:
-                raise BadInput(field("instants"), "is empty, or holds one that is to come", "give instants of the past")
+                raise BadInput(
+                    field("instants"), "is empty, or has an instant in the future", "give instants of the past"
+                )
         names = (tuple(dict.fromkeys(texts)) for texts in (symbols, chosen))
         return cls(tickers=next(names), fields=next(names), instants=tuple(moments), proof=proof)
 
 
 class Panel:
-    """The rows of a panel. notes: how tickers were read. receipts: of every answer that the values come from."""
+    """The rows of a panel. notes: how tickers were read. receipts: those of every answer behind the values."""
 
     def __init__(self, table: pa.Table, notes: tuple[str, ...], receipts: tuple["Receipt", ...]) -> None:
         self._table, self.notes, self.receipts = table, notes, receipts
@@ -124,7 +126,7 @@ class Panel:
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns, in order."""
+        """Return the names of the columns, in order."""
         return list(self._table.column_names)
 
     def arrow(self) -> pa.Table:
@@ -145,7 +147,7 @@ class Panel:
         return f"Panel({len(self)} rows × {len(self.columns)} columns)"
 
 
-def panel(  # noqa: PLR0913 - all that a panel is asked for
+def panel(  # noqa: PLR0913 - the arguments of a panel
     tickers: str | Sequence[str],
     fields: str | Sequence[str],
     *,
@@ -164,19 +166,19 @@ def panel(  # noqa: PLR0913 - all that a panel is asked for
 
     Args:
         tickers: Tickers that the companies had then or have today; a list, or one text with commas.
-        fields: Line items, each alone (the newest quarter, or balance) or with _quarter, _year or _ttm (trailing twelve
-            months) behind it, and open, high, low, close, volume, split_index, price_date, price_source of the newest
-            daily bar.
+        fields: Line items: a name alone (the newest quarter, or balance) or with _quarter, _year or _ttm (trailing
+            twelve months) appended. Also open, high, low, close, volume, split_index, price_date, price_source of the
+            newest daily bar.
         since: The first year, month or day.
         until: The last instant (default: now).
         every: day, week, month, quarter or year; the instants are the ends of those days in New York.
-        instants: The instants themselves, in place of since and every.
-        proof: Three more columns for each line item: the last day of its period, when it became public, and the facts
-            it is made of, with form and accession number.
-        version, known_by, lake, isolation, hindsight: As of `connect`.
+        instants: The instants themselves, instead of since and every.
+        proof: Add three columns per line item: the last day of its period, when it became public, and the facts behind
+            it, with form and accession number.
+        version, known_by, lake, isolation, hindsight: As in `connect`.
 
     Raises:
-        BadInput: Naming the argument; of an unknown field the nearest ones.
+        BadInput: Names the argument, and for an unknown field similar ones.
         LakeNotFound, LimitExceeded, SessionRefused: See `pitlake.errors`.
     """
     from pitlake.session.viewpoint import Viewpoint
@@ -191,7 +193,9 @@ def panel(  # noqa: PLR0913 - all that a panel is asked for
 
 
 def ask_panel(question: PanelQuestion, viewpoint: "Viewpoint") -> Panel:
-    """Return the panel of a question. viewpoint: where it looks from; its instant is the question's last one."""
+    """Return the panel of a question. viewpoint: the viewpoint of all its queries, as of the question's last
+    instant.
+    """
     from pitlake.session import open_session
 
     items = [name for name in question.fields if name not in BAR_FIELDS]
@@ -216,7 +220,7 @@ def _answer(session: "Session", name: str, question: PanelQuestion, items: list[
 
 
 def _table(question: PanelQuestion, answers: dict[str, "Result"]) -> pa.Table:
-    """The rows of the companies of one question, from the answers of its queries."""
+    """Return the rows of a question's companies, from the answers of its queries."""
     moments = question.instants
     places = {
         pair: place for place, pair in enumerate((ticker, moment) for ticker in question.tickers for moment in moments)
@@ -240,7 +244,7 @@ def _table(question: PanelQuestion, answers: dict[str, "Result"]) -> pa.Table:
 
 
 def _column(places: dict[tuple[str, datetime], int], rows: pa.Table, name: str) -> pa.Array:
-    """A column of an answer, each value at the place of its company and instant."""
+    """Return a column of an answer, with each value at the position of its company and instant."""
     values: list[Any] = [None] * len(places)
     pairs = zip(rows["ticker"].to_pylist(), rows["at"].to_pylist(), rows[name].to_pylist(), strict=True)
     for ticker, moment, value in pairs:
@@ -253,7 +257,7 @@ def _next(day: date) -> date:
 
 
 def _first_day(text: Any, field: str) -> date:
-    """The first day that a year, a month or a day means."""
+    """Return the first day of a year, a month or a day."""
     if isinstance(text, date) and not isinstance(text, datetime):
         return text
     try:
@@ -265,7 +269,7 @@ def _first_day(text: Any, field: str) -> date:
 
 
 def _ends(every: str, first: date, last: datetime) -> Iterator[datetime]:
-    """The ends, up to an instant, of the periods that end on a day or later."""
+    """Return the ends of periods from a day up to an instant."""
     day = first
     while (end := clock.end_of_new_york_day(day)) <= last:
         if PERIODS[every](day):

@@ -1,8 +1,8 @@
 """The provenance of an item: a row of the lake, which carries its proof, or a value computed from rows.
 
 An item carries proof (`available_at`, `available_at_source`, `evidence`) if it is an unchanged row of one dataset's
-view, or a row of a named query, which comes with pitlake. Any other item (a join, an aggregate, a renamed column, a
-constant) carries none, whatever its statement says. It is marked `computed`, with the newest available_at of its
+view, or a row of a named query, which is part of pitlake. Any other item (a join, an aggregate, a renamed column, a
+constant) carries none, whatever its SQL selects. It is marked `computed`, with the newest available_at of its
 possible inputs. The process that runs a statement decides which it is: pitlake.session.sql.reading.
 """
 

@@ -147,7 +147,7 @@ def _reopen(
             limits=Limits(
                 rows=question.most_rows,
                 bytes=question.most_bytes,
-                seconds=max(question.seconds, Limits().seconds),  # this machine may be a slower one
+                seconds=max(question.seconds, Limits().seconds),  # this machine may be slower
                 memory=max(question.memory, Limits().memory),
                 threads=question.threads,
             ),
@@ -168,13 +168,15 @@ def _repeat(session: "Session", step: Step, loaded: "Mapping[str, pa.Table]") ->
 
     name = step.sql.removeprefix("load ")
     if not step.sql.startswith("load ") or len(step.parameters) != hashlib.sha256().digest_size * 2:
-        with suppress(QueryFailed, LimitExceeded):  # it may have failed then too; the answer's hash decides
+        with suppress(QueryFailed, LimitExceeded):  # it may have failed at that time too; the answer's hash decides
             session.sql(step.sql, values(step.parameters))
         return
     if name not in loaded:
         raise ReplayImpossible(f"the session had loaded rows as {name!r} (sha256 {step.parameters}); give them")
     if sha256_of(loaded[name]) != step.parameters:
-        raise ReplayImpossible(f"the rows given as {name!r} are not those the session had (sha256 {step.parameters})")
+        raise ReplayImpossible(
+            f"the given rows of {name!r} differ from those the session had (sha256 {step.parameters})"
+        )
     session.load(name, loaded[name])
 
 

@@ -248,7 +248,7 @@ class _Checking:
         )
 
     def _run(self, tasks: Sequence[Task]) -> list[list[TaskReply]]:
-        """Run tasks. A task that fails with only the datasets of the first run may need more, and is repeated with
+        """Run tasks. A task that fails with only the datasets of the first run may need others, and is repeated with
         all.
         """
         answers = self.children.run(tasks)
@@ -287,7 +287,7 @@ class _Checking:
 
         yield _Pair(at, _CUT.format(spelled), full, self._task(cut(), as_of), cut)
         yield _Pair(at, _ALTERED.format(spelled), full, self._task(worlds.altered(at, seed), as_of))
-        if as_of > at:  # rows that a history dates before they came out would be missing here by our own doing
+        if as_of > at:  # rows dated before their publication would be missing only because of this check
             return
         late = worlds.delayed(at, seed)
 
@@ -348,7 +348,7 @@ class _Checking:
                 continue
             self.report.compared += 1
             for difference in differences(reply.answer, alone.answer).values():
-                self._add("cache", at, difference, "in a process of its own")
+                self._add("cache", at, difference, "in a separate process")
 
     def _note_sightings(self, reply: TaskReply, at: datetime) -> None:
         reported = {(finding.kind, finding.where.rpartition(", at ")[2]) for finding in self.report.findings}
@@ -365,7 +365,7 @@ class _Checking:
             self._add("future", pair.at, difference, pair.words, causes.get(column, ()))
 
     def _causes(self) -> dict[str, tuple[str, ...]]:
-        """Return the datasets whose later rows alone change a column, by cutting each one separately."""
+        """Return the datasets whose later rows by themselves change a column, found by cutting each one separately."""
         causes: dict[str, tuple[str, ...]] = {}
         for column, (pair, _) in self.examples.items():
             candidates = [

@@ -14,7 +14,7 @@ from pitlake.errors import BadInput
 
 TIMES = ("date", "as_of", "day", "time", "timestamp", "datetime")
 """Names of the column by which rows are dated, in order of preference."""
-LEAST_DATES = 3  # a table with fewer dates is a look at one instant, not a history
+LEAST_DATES = 3  # a table with fewer dates is a snapshot of one instant, not a history
 _PLAIN = (bool, int, float, str, bytes, date, time, timedelta, Decimal, type(None))
 
 
@@ -176,7 +176,7 @@ def _plain(value: Any) -> Any:
         return {str(name): _plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [_plain(inner) for inner in (sorted(value, key=repr) if isinstance(value, set | frozenset) else value)]
-    if isinstance(value, date):  # subclasses, of a shifted clock for one, do not travel
+    if isinstance(value, date):  # subclasses, such as those of a shifted clock, can't be pickled
         day = date(value.year, value.month, value.day)
         return datetime.combine(day, value.timetz()) if isinstance(value, datetime) else day
     if isinstance(value, _PLAIN):

@@ -146,7 +146,7 @@ class Watch:
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event not in {"open", "socket.connect"} or self._inside:
             return
-        self._inside = True  # a look at frames and paths must not be seen itself
+        self._inside = True  # inspecting frames and paths must not be recorded itself
         try:
             if event == "socket.connect":
                 if arguments[0].family != socket.AF_UNIX:
@@ -163,7 +163,7 @@ class Watch:
         self._note("file", path)
 
     def _note(self, kind: str, subject: str) -> None:
-        where = _line_of_user(sys._getframe(1))  # noqa: SLF001 - the one way to the callers
+        where = _line_of_user(sys._getframe(1))  # noqa: SLF001 - the only way to the callers
         if where is not None:
             sighting = Sighting(kind, subject, f"{subject}, at {where}")
             if sighting not in self.sightings:
@@ -242,6 +242,6 @@ def clock_ahead(by: dt.timedelta) -> Iterator[None]:
         pandas_stamp.utcnow = classmethod(lambda _cls: real_now("UTC") + by)
     try:
         yield
-    finally:  # pitlake's own code goes on with the real ones
+    finally:  # pitlake's own code keeps the real functions
         dt.datetime, dt.date = real_datetime, real_date  # type: ignore[misc]
         time_module.time, time_module.time_ns = real_time, real_time_ns

@@ -22,8 +22,8 @@ from pitlake.lake.storage.manifest import DataFile, Snapshot, TableState
 from pitlake.tombstones import superseded_table_name
 
 BEFORE, AFTER = timedelta(days=120), timedelta(days=400)
-"""How far around the instant rows are delayed and altered; what lies later is left out."""
-DELAYED = 0.2  # the share of the rows shortly before the instant that come out after it
+"""How far around the instant rows are delayed and altered; later rows are left out."""
+DELAYED = 0.2  # the share of the rows shortly before the instant that are published after it
 _SYSTEM = frozenset({AVAILABLE_AT, OBSERVED_AT, "available_at_source", "evidence", "content_hash", "basis"})
 
 
@@ -56,7 +56,7 @@ class Worlds:
     def altered(self, at: datetime, seed: int) -> Snapshot:
         """Return a world that is the same up to an instant, with its rows in another order, and different afterwards.
 
-        Numbers change; texts are permuted, so that each is still a valid one.
+        Numbers are changed; texts are permuted, so that each remains a valid value.
         """
         rng = np.random.default_rng(seed)
         bound = pa.scalar(at, pa.timestamp("us", "UTC"))
@@ -107,7 +107,7 @@ class Worlds:
         return [name for name in self.datasets if any(file.hi > at for file in self.snapshot.files(name))]
 
     def _without_tombstones(self) -> Snapshot:
-        # They name rows by hashes and instants that other worlds do not have; sessions do without.
+        # Tombstones refer to rows by hashes and instants that other worlds do not have; sessions work without them.
         dead = {superseded_table_name(name) for name in self.datasets}
         full = self.full
         return Snapshot(full.version, {name: state for name, state in full.tables.items() if name not in dead})

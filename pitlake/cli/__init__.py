@@ -67,8 +67,8 @@ EXIT_CODES = "Exit codes: 0 success, 1 failure, 2 bad input, 130 interrupted, 14
 
 
 class LazyGroup(click.Group):
-    """A group of commands: the `command` of the modules in COMMANDS, and commands added from outside the kernel. All
-    are imported when used.
+    """A group of commands: the `command` of the modules in COMMANDS, and commands added from outside the kernel. Each
+    module is imported when it is used.
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -146,8 +146,8 @@ def _usage(error: click.UsageError) -> str:
     if isinstance(error, click.exceptions.NoSuchCommand) and error.ctx and isinstance(error.ctx.command, click.Group):
         if error.command_name in PLATFORM:
             return (
-                f"'{command} {error.command_name}' needs what fills a lake, which the installed package does not hold; "
-                "clone pitlake's repository, run `make` there and use its .venv/bin/pitlake"
+                f"'{command} {error.command_name}' needs the parts that fill a lake, which are not in the installed "
+                "package; clone pitlake's repository, run `make` there and use its .venv/bin/pitlake"
             )
         names = error.ctx.command.list_commands(error.ctx)
         return f"there is no command '{command} {error.command_name}'; {choice(error.command_name, names)}"

@@ -98,4 +98,4 @@ def _check(project: Path) -> None:
     wrong = kit.check(project.resolve())
     if wrong:
         raise PitlakeError("; ".join(wrong))
-    click.echo("checked: its files are as installed, the hooks run, the server is found")
+    click.echo("checked: the files are unchanged, the hooks run, and the server is found")

@@ -11,7 +11,9 @@ from pitlake.cli.sessions import working
 
 @click.command("check")
 @click.argument("function")
-@click.option("--from", "since", metavar="T", required=True, help="First time of the check; a date counts at its end.")
+@click.option(
+    "--from", "since", metavar="T", required=True, help="First instant of the check; a date counts at its end."
+)
 @click.option("--to", "until", metavar="T", required=True, help="Last time of the check.")
 @click.option(
     "--every",
@@ -40,11 +42,11 @@ from pitlake.cli.sessions import working
 @output_option
 @click.pass_context
 def command(context: click.Context, /, function: str, form: str, output: Path | None, **options: object) -> None:
-    """Find what a function's answers owe to later rows.
+    """Check whether a function's answers depend on later rows.
 
     FUNCTION is FILE.py::NAME and takes a session, or a session and an instant. The check runs it on the lake, on lakes
-    that end at an instant, on lakes with another future, and with rows published late. It reports what changes the
-    function's past, and the exit code is then 1. That nothing was found is not a proof.
+    that end at an instant, on lakes with another future, and with rows published late. If a past answer changes, it
+    reports why and exits with code 1. A check that finds nothing is not a proof.
     """
     from pitlake.check import check
 

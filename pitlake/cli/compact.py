@@ -1,4 +1,4 @@
-"""`pitlake compact`: merge the files of finished months and years. Rows and answers stay as they are."""
+"""`pitlake compact`: merge the files of finished months and years. Rows and answers don't change."""
 
 import click
 

@@ -24,7 +24,9 @@ from pitlake.errors import BadInput
 @instant_option("--from", "since", "Count what became public after this time")
 @instant_option("--to", "as_of", "Count what became public up to and including this time")
 @click.option(
-    "--ticker", metavar="TICKER", help="Limit to one company; gaps, which name none, are then left out [default: all]."
+    "--ticker",
+    metavar="TICKER",
+    help="Limit to one company; gaps don't name a company and are then left out [default: all].",
 )
 @lake_option
 @hindsight_option
@@ -61,7 +63,7 @@ def command(
     if symbol is not None:
         with opened(viewpoint) as session:
             company = session.company(symbol)
-    # Rows are counted by keys and tickers that a session without hindsight leaves out; counts show neither.
+    # Counting needs keys and tickers that a session without hindsight leaves out; the counts reveal neither.
     with opened(replace(viewpoint, hindsight=SHOW)) as session:
         counts = changes(session, first, company.company if company else None)
         notes = company.notes_on(labels=True) if company else ()

@@ -74,7 +74,7 @@ def libraries() -> Diagnosis:
 def filling() -> Diagnosis:
     """Check the libraries that fill the lake, which querying does not need."""
     missing = [name for name in PLATFORM if find_spec(name) is None]
-    says = f"not installed: {', '.join(missing)}; querying needs none; to fill a lake, run `make demo` in a checkout"
+    says = f"not installed: {', '.join(missing)}; querying works without; to fill a lake, run `make demo` in a checkout"
     return Diagnosis("platform", not missing, says if missing else _versions(PLATFORM), required=False)
 
 

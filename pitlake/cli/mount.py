@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 FLAGS = {"table_name": "table"}
 SETTLE_SECONDS = 1
-"""How long a table has to stay as it is before it is mounted again, so that no half of a file is read."""
+"""How long a table must stay unchanged before it is mounted again, so that no half-written file is read."""
 OPTIONS = frozenset({"name", "table_name", "key", "available_at", "valid_at", "timezone", "lag", "partial"})
 
 
@@ -42,7 +42,7 @@ OPTIONS = frozenset({"name", "table_name", "key", "available_at", "valid_at", "t
     "--partial",
     is_flag=True,
     default=None,
-    help="The table has only a part of the data: missing rows were not deleted.",
+    help="The table contains only a part of the data, so missing rows were not deleted.",
 )
 @click.option("--watch", is_flag=True, help="Mount the table again whenever it changes, until Ctrl-C.")
 @click.option(
@@ -51,7 +51,7 @@ OPTIONS = frozenset({"name", "table_name", "key", "available_at", "valid_at", "t
     type=click.IntRange(min=1),
     default=10,
     show_default=True,
-    help="How often --watch looks at the table.",
+    help="How often --watch checks the table.",
 )
 @format_option(("table", "json"))
 def command(
@@ -68,8 +68,8 @@ def command(
     """Make your own table a dataset of the lake.
 
     TABLE is a Parquet, CSV or JSON lines file, a folder or a quoted pattern of such files, a Delta table, a DuckDB
-    file, or a URL: s3://bucket/key or postgresql://host/database. Columns and types are found and kept as a contract
-    in the lake. Mount a table again to take in what has changed since: only --name is needed then.
+    file, or a URL: s3://bucket/key or postgresql://host/database. Columns and types are detected and stored as a
+    contract in the lake. Mount a table again to take in what has changed since: only --name is needed then.
 
     \b
     pitlake mount estimates.parquet --name estimates --available-at published_at --key ticker,period
@@ -105,9 +105,9 @@ def command(
 def _watch(
     mount: Callable[[], "Mounted"], state: Callable[[], Hashable], before: Hashable, version: int, every: int, form: str
 ) -> None:
-    """Mount a table whenever its state is another one, and show what was added."""
+    """Mount a table whenever it changed, and show what was added."""
     problem = ""
-    render.say(f"watching: looks every {render.count(every, 'second')}; Ctrl-C ends it")
+    render.say(f"watching: checks every {render.count(every, 'second')}; Ctrl-C ends it")
     while True:
         time.sleep(every)
         try:
@@ -171,7 +171,7 @@ def _sentences(done: "Mounted") -> list[str]:
     lines += [f"{render.count(rows, 'gap')}: {reason}" for reason, rows in done.gaps.items()]
     if done.deleted:
         deleted = render.count(done.deleted, "row")
-        lines.append(f"{deleted} gone from the table since an earlier mount: kept in the lake, and recorded as gaps")
+        lines.append(f"{deleted} removed from the table since an earlier mount: kept in the lake, and recorded as gaps")
     if done.left_out:
         lines.append(f"left out, since the contract does not list them: {', '.join(done.left_out)}")
     if done.is_new:

@@ -1,4 +1,6 @@
-"""`pitlake panel`: what was known of companies at many instants, one row a company and instant, one column a field."""
+"""`pitlake panel`: what was known of companies at many instants, with one row per company and instant and one column
+per field.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -27,18 +29,20 @@ FORMS = {".parquet": "parquet", ".csv": "csv", ".json": "json"}
     "--fields",
     metavar="A,B",
     required=True,
-    help="Line items, each alone (newest quarter or balance) or with _quarter, _year or _ttm behind it, such as "
-    "revenue_ttm; and open, high, low, close, volume, split_index, price_date, price_source.",
+    help=(
+        "Line items, such as revenue_ttm: a name alone (newest quarter or balance) or with _quarter, _year or _ttm "
+        "appended. Also open, high, low, close, volume, split_index, price_date, price_source."
+    ),
 )
 @click.option(
     "--every",
     metavar="PERIOD",
     default="month",
     show_default=True,
-    help="One row a company and day, week, month, quarter or year, at its end in New York.",
+    help="One row per company and day, week, month, quarter or year, as of its end in New York.",
 )
 @click.option("--since", metavar="DAY", required=True, help="First year, month or day, such as 2015.")
-@click.option("--as-of", "until", metavar="T", help="No row is later than this instant [default: now].")
+@click.option("--as-of", "until", metavar="T", help="Latest instant of a row [default: now].")
 @click.option(
     "--proof", is_flag=True, help="Add to each line item the end of its period, when it became public and its filings."
 )
@@ -48,7 +52,10 @@ FORMS = {".parquet": "parquet", ".csv": "csv", ".json": "json"}
 @hindsight_option
 @isolation_option
 @click.option(
-    "--format", "form", type=click.Choice(("table", *FORMS.values())), help="How to write it [default: by the file]."
+    "--format",
+    "form",
+    type=click.Choice(("table", *FORMS.values())),
+    help="Output format [default: by the file's name].",
 )
 @output_option
 def command(
@@ -62,9 +69,9 @@ def command(
     output: Path | None,
     **options: Any,
 ) -> None:
-    """Write what was known of companies, instant by instant.
+    """Write what was known of companies at many instants.
 
-    Each value is as it was known at the row's own instant: later restatements change no earlier row.
+    Each value is as it was known at the row's own instant; a later restatement never changes an earlier row.
 
     \b
     pitlake panel --tickers AAPL,NVDA --since 2015 --fields revenue_ttm,eps_diluted,close -o panel.parquet
@@ -99,9 +106,9 @@ _FLAGS = {"until": "--as-of"}
 
 
 def _form_of(output: Path | None) -> str:
-    """The format that a file's name means. Raises BadInput."""
+    """Return the format that a file's name implies. Raises BadInput."""
     if output is None:
         return "table"
     if output.suffix not in FORMS:
-        raise BadInput("--output", f"{output.name!r} does not say how to write it", f"end it in {' or '.join(FORMS)}")
+        raise BadInput("--output", f"{output.name!r} does not imply a format", f"end it in {' or '.join(FORMS)}")
     return FORMS[output.suffix]

@@ -18,21 +18,19 @@ TAPES = Path(".pitlake/tapes")
 
 @click.command("proxy")
 @as_of_option
-@click.option(
-    "--policy", metavar="POLICY", help="A TOML file, or the name of a policy that comes along (see --policies)."
-)
+@click.option("--policy", metavar="POLICY", help="A TOML file, or the name of a bundled policy (see --policies).")
 @click.option(
     "--tape",
     type=click.Path(path_type=Path, dir_okay=False),
-    help=f"Record the run to this file, or go on with it [default: a new file in {TAPES}].",
+    help=f"Record the run to this file, or continue it [default: a new file in {TAPES}].",
 )
 @click.option(
     "--replay",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Answer from this tape alone, as it was recorded; no server is started.",
+    help="Answer only from this tape, as recorded; no server is started.",
 )
 @click.option(
-    "--timeout", type=click.FloatRange(1, 600), default=60, show_default=True, help="Seconds a call may take."
+    "--timeout", type=click.FloatRange(1, 600), default=60, show_default=True, help="Limit of each call in seconds."
 )
 @click.option(
     "--learn",
@@ -42,9 +40,9 @@ TAPES = Path(".pitlake/tapes")
 @click.option(
     "--call", "calls", nargs=2, multiple=True, metavar="TOOL JSON", help="A sample call for --learn. Can be repeated."
 )
-@click.option("--policies", is_flag=True, help="List the policies that come along, and exit.")
+@click.option("--policies", is_flag=True, help="List the bundled policies, and exit.")
 @click.argument("server", nargs=-1, type=click.UNPROCESSED)
-def command(  # noqa: PLR0913 - one parameter an option
+def command(  # noqa: PLR0913 - one parameter per option
     as_of: str | None,
     policy: str | None,
     tape: Path | None,
@@ -55,10 +53,10 @@ def command(  # noqa: PLR0913 - one parameter an option
     policies: bool,
     server: tuple[str, ...],
 ) -> None:
-    """Put another MCP server's tools behind an instant.
+    """Cut off another MCP server's tools at an instant.
 
-    SERVER is the server's command, after --, or its http URL. The proxy is an MCP server itself, over stdio: name this
-    command where you would name the server's. What the policy does not let through is refused.
+    SERVER is the server's command, after --, or its http URL. The proxy is itself an MCP server over stdio: configure
+    this command in place of the server's. Anything that the policy does not allow is refused.
 
     \b
     pitlake proxy --as-of 2024-02-15T16:00:00-05:00 \\
@@ -157,7 +155,7 @@ def _learn(path: Path, server: tuple[str, ...], timeout: float, calls: tuple[tup
 
     text = anyio.run(run, _link(server, timeout, path))
     path.write_text(text, encoding="utf-8")
-    render.say(f"{path} is a draft: read it, mend it, and write reviewed = true at its top")
+    render.say(f"{path} is a draft: read it, correct it, and write reviewed = true at its top")
 
 
 def _arguments(text: str) -> dict[str, Any]:

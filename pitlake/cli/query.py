@@ -36,8 +36,8 @@ def command(
 ) -> None:
     """Run SQL over what was public at an instant. If SQL is "-", read it from stdin.
 
-    Each dataset is a view of its newest revisions; <dataset>_revisions has all of them, gaps what could not become a
-    row, lake_info what the session holds.
+    Each dataset is a view of its newest revisions; <dataset>_revisions has every revision, gaps the records that could
+    not become rows, and lake_info the contents of the session.
 
     \b
     pitlake query --as-of 2024-02-15T16:00:00-05:00 "SELECT count(*) FROM news"

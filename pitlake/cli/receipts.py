@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pitlake.session import Receipt
 
 BUILT = "earnings_snapshot"
-"""The query whose receipts the platform keeps itself: what the dataset earnings_snapshots cites."""
+"""The query whose receipts the platform itself stores, because the dataset earnings_snapshots cites them."""
 
 
 @click.command("receipts")

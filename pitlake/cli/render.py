@@ -99,7 +99,7 @@ def to_json(value: object) -> bytes:
 
 
 def _is_stdout(target: Path) -> bool:
-    """Whether a path names stdout, such as /dev/stdout. Such a file is written to, not replaced."""
+    """Return whether a path names stdout, such as /dev/stdout; such a file is written to, not replaced."""
     return target.exists() and os.path.samestat(target.stat(), os.fstat(sys.stdout.fileno()))
 
 
@@ -146,8 +146,8 @@ def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
 
 
 def _fitting(head: Sequence[str], natural: Sequence[int], width: int) -> dict[int, int]:
-    """Return the columns that fit, in order, each with its width: first the main ones, then others, last the proof. The
-    first column, instants and ids are never shortened to make room for others, and the rest not below LEAST_WIDTH.
+    """Return the columns that fit, in order, each with its width. The main columns have priority, and the proof comes
+    last. The first column, instants and ids are never shortened, and other columns not below LEAST_WIDTH.
     """
     widths: dict[int, int] = {}
     for place in sorted(range(len(head)), key=lambda place: (place and _importance(head[place]), place)):

@@ -26,7 +26,7 @@ FIRST, LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND = timedelta(microseconds=1)
-_BATCH = 131_072  # Rows whose columns still fit the processor's caches.
+_BATCH = 131_072  # The number of rows whose columns fit into the processor's caches.
 _CLOCK = {"available_at": pa.timestamp("us", "UTC"), "available_at_source": pa.string()}
 _CODE = {code: number for number, code in enumerate(CODES, start=1)}
 
@@ -105,7 +105,7 @@ def _record(violations: Violations, batch: pa.RecordBatch, codes: Codes, limit: 
             violations.codes[CODES[number]] = violations.codes.get(CODES[number], 0) + int(count)
     for row in np.flatnonzero(codes)[: SHOWN_ROWS - len(violations.rows)]:
         verdict = check_item(row_item(batch, row), limit.moment, f"row {start + row}")
-        detail = verdict.detail if verdict else ""  # The bulk's word stands, should the two ever differ.
+        detail = verdict.detail if verdict else ""  # If the two ever differ, the verdict of the bulk check counts.
         violations.rows.append((int(start + row), CODES[codes[row] - 1], detail))
 
 

@@ -13,8 +13,8 @@ from pitlake.gate.rules import FORBIDDEN_KEYS, UNSEEN, forbidden_path
 
 Mask = npt.NDArray[np.bool_]
 
-# Openers in a text and quoting levels (each doubles a text, so at most 31, two steps each) together stay below
-# rules.MAX_DEPTH.
+# The openers in a text plus its quoting levels stay below rules.MAX_DEPTH: each level doubles a text, so there are at
+# most 31, of two steps each.
 _MANY_OPENERS = 100
 
 
@@ -78,7 +78,7 @@ def _hidden_in_lists(array: pa.ListArray, depth: int) -> Mask | None:
 
 
 def _hidden_in_texts(array: pa.Array, depth: int, json: bool) -> Mask | None:
-    texts = array.cast(pa.binary())  # whole buffers to look at, and no fear of broken UTF-8
+    texts = array.cast(pa.binary())  # searches whole buffers, even with broken UTF-8
     rows = np.arange(len(texts)) if json else _openers(texts)
     for look in (_suspects, _suspects_escaped):
         if rows.size == 0:

@@ -39,7 +39,8 @@ _SHAPE = re.compile(
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _MICROSECOND_DIGITS, _MAX_INT_DIGITS = 6, 4300
 
-# What a reader does not see in a key: blanks, controls, combining marks, joiners, fillers, selectors, half surrogates.
+# Characters of a key that a reader does not see: blanks, controls, combining marks, joiners, fillers, selectors, half
+# surrogates.
 UNSEEN = (
     (0x00, 0x20), (0x7F, 0xA0), (0xAD, 0xAD), (0x300, 0x36F), (0x483, 0x489), (0x61C, 0x61C), (0x115F, 0x1160),
     (0x1680, 0x1680), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x2000, 0x200F),
@@ -61,7 +62,7 @@ _ESCAPES_IN_ESCAPES, _SHOWN_STEPS = 8, 8
 _QUOTES = "\"'`“”‘’"
 _KEY_IN_BROKEN_JSON = re.compile(f"[{{,{_QUOTES}](?:{'|'.join(sorted(FORBIDDEN_KEYS))})[{_QUOTES}]?[:=]")
 _SHOWN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
-# What the lake's doors add to an envelope, and how it must look: nothing that could carry a row.
+# The fields that the lake's interfaces add to an envelope, with their forms, none of which can carry a row.
 _FRAME = frozenset(("data", "gaps", "truncated", "next_cursor", "receipt"))
 _HASH = re.compile(r"[0-9a-f]{32,64}")
 _NOTE = (
@@ -290,7 +291,7 @@ def is_instant(value: Any) -> bool:
 
 
 def _forbidden(place: str, path: str) -> Verdict:
-    return Verdict("PIT_FORBIDDEN_FIELD", f"{place} holds a forbidden key, or what cannot be looked through, at {path}")
+    return Verdict("PIT_FORBIDDEN_FIELD", f"{place} has a forbidden key, or a part that cannot be searched, at {path}")
 
 
 def check_clock(available_at: Any, source: Any, cutoff: datetime | None, place: str = "item") -> Verdict | None:
@@ -370,7 +371,7 @@ def check_text(text: Any, pit: Any) -> Verdict | None:
         return check_envelope(strict_json(text), pit)
     except (ValueError, TypeError, RecursionError):
         return Verdict("PIT_INVALID_JSON", "the payload is not strict JSON")
-    except Exception:  # noqa: BLE001  The one boundary of this module: a gate that breaks lets nothing through.
+    except Exception:  # noqa: BLE001  The only boundary of this module: a gate that fails lets nothing through.
         return Verdict("PIT_PARSE_ERROR", "the gate itself failed, so nothing passes")
 
 
@@ -405,11 +406,11 @@ def _is_cursor(cursor: Any) -> bool:
 
 def _broken_receipt(receipt: Any, cutoff: datetime) -> Verdict | None:
     if not isinstance(receipt, dict) or not receipt.keys() <= {"as_of", *_RECEIPT}:
-        return Verdict("PIT_MISSING_ENVELOPE", "the receipt is not one of the lake's")
+        return Verdict("PIT_MISSING_ENVELOPE", "the receipt is not a receipt of the lake")
     for name, shape in _RECEIPT.items():
         value = receipt.get(name)
         if isinstance(value, (bool, float)) or not (value is None or shape.fullmatch(_text(value))):
-            return Verdict("PIT_MISSING_ENVELOPE", f"the receipt's {name} is not one of the lake's")
+            return Verdict("PIT_MISSING_ENVELOPE", f"the receipt's {name} is not valid")
     try:
         late = parse_instant(receipt.get("as_of")) > cutoff
     except InstantFault:

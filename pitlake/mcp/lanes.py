@@ -27,11 +27,11 @@ QUICK, SLOW = 4, 2
 PATIENCE, PRESSED = 1.0, 0.3
 """CPU seconds of a question in the quick lane, and while others wait for it."""
 LATEST, GRACE, LOOK = 5.0, 0.5, 0.1
-"""Wall-clock seconds that it may run there, that it may take to stop, and between two checks."""
+"""Wall-clock seconds that a quick question may run, that it may take to stop, and between two checks."""
 WAITING, WAITING_IN_ALL, LONGEST_WAIT = 6, 24, 180.0
 """Slow questions that wait for their turn, of one client and of all, and for how many seconds."""
 HURRYING, HURRYING_IN_ALL = 64, 128
-"""The same of quick ones."""
+"""The same for quick questions."""
 
 
 class Lanes:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 ROWS, MOST_ROWS = 100, 1000
 PAGE_BYTES = 256 * 1024
-FRAME_BYTES = 1024  # what stands around the rows of a page: receipt, cursor
+FRAME_BYTES = 1024  # room for the receipt and the cursor of a page
 REMEMBERED = 10_000
 KEY_VARIABLE, SHORTEST_KEY = "PITLAKE_CURSOR_KEY", 32
 LIMITS = Limits(rows=100_000, bytes=64 << 20, seconds=30.0, memory=4 << 30)
@@ -137,7 +137,7 @@ class QueryService:
     _sessions: KeptSessions = field(default_factory=lambda: KeptSessions(LIMITS), repr=False)
 
     def __post_init__(self) -> None:
-        # One lake for all calls, which remembers what it has read of its log.
+        # One lake for all calls, which caches the parts of its log that it has read.
         object.__setattr__(self, "viewpoint", replace(self.viewpoint, lake=self.viewpoint.open_lake()))
 
     def viewpoint_of(self, pit: str | None, known_by: str | None) -> Viewpoint:
@@ -152,7 +152,7 @@ class QueryService:
         if known_by is None:
             return viewpoint
         if viewpoint.version is not None:
-            raise BadInput("known_by", "this server answers from one version of the lake", "leave it out")
+            raise BadInput("known_by", "this server answers only from one version of the lake", "leave it out")
         return replace(viewpoint, known_by=_up_to("known_by", known_by, "known by", viewpoint.known_by))
 
     def contracts(self) -> dict[str, Dataset]:

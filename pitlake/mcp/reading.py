@@ -24,8 +24,8 @@ from pitlake.questions.dictionary import facts, shown
 from pitlake.questions.parameters import spell
 
 ANSWER = (
-    "Say of each figure when it became public (available_at) and what it is taken from (evidence). What the answers do "
-    "not hold was not public: say so, and add nothing from memory."
+    "For each figure, say when it became public (available_at) and its source (evidence). If the answers lack "
+    "something, it was not public: say so, and add nothing from memory."
 )
 Ticker = Annotated[str, Field(description="A ticker, such as AAPL.")]
 Call = tuple[str, dict[str, Any]]
@@ -51,7 +51,7 @@ def description(service: QueryService, name: str | None) -> dict[str, Any]:
         answer["datasets"] = [facts(contracts[own]) | {"gaps": reasons, "holds": holdings.get(own)}]
     else:
         raise BadInput(
-            "name", f"{name!r} is neither a dataset nor a query", "call describe without a name to see what there is"
+            "name", f"{name!r} is neither a dataset nor a query", "call describe without a name for the list"
         )
     return answer
 

@@ -48,7 +48,7 @@ def server(service: QueryService) -> MCPServer[None]:
 
 
 def serve_stdio(service: QueryService) -> None:
-    """Serve one client over stdin and stdout, until it hangs up."""
+    """Serve one client over stdin and stdout until it disconnects."""
     server(service).run("stdio")
 
 
@@ -60,7 +60,7 @@ def serve_http(service: QueryService, *, host: str, port: int, allowed_hosts: Co
     """
     check_reach(host, allowed_hosts)
     expected = token()
-    unguarded = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # OwnSite does it
+    unguarded = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # OwnSite checks this
     app: ASGIApp = server(service).streamable_http_app(stateless_http=True, transport_security=unguarded)
     app = OnlyPosts(app)
     app = Guarded(app, expected) if expected else app
@@ -69,7 +69,7 @@ def serve_http(service: QueryService, *, host: str, port: int, allowed_hosts: Co
 
 
 class OnlyPosts:
-    """The application without GET, which would open a stream that this server never writes to."""
+    """The application without GET, which would open a stream that is never written to."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

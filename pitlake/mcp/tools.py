@@ -24,20 +24,25 @@ Sql = Annotated[
 Pit = Annotated[
     str | None,
     Field(
-        description="Answer as of this earlier instant, ISO-8601 with an offset such as 2024-02-15T16:00:00-05:00; "
-        "never later than the server's own. Left out: the server's own."
+        description=(
+            "Answer as of this earlier instant, ISO-8601 with an offset such as 2024-02-15T16:00:00-05:00; never "
+            "later than the server's own. Default: the server's own."
+        )
     ),
 ]
 KnownBy = Annotated[
     str | None,
     Field(
-        description="Use only data the lake had ingested by this time; never later than the "
-        "server's own. Left out: all data."
+        description=(
+            "Use only data the lake had ingested by this time; never later than the server's own. Default: all data."
+        )
     ),
 ]
 MaxRows = Annotated[int | None, Field(description=f"Rows of this page, {ROWS} by default, {MOST_ROWS} at most.")]
 CursorText = Annotated[str | None, Field(description="`next_cursor` of the last page; repeat the other arguments.")]
-Params = Annotated[dict[str, Any] | None, Field(description="Values by name; `describe` lists what a query takes.")]
+Params = Annotated[
+    dict[str, Any] | None, Field(description="Values by name; `describe` lists the parameters of a query.")
+]
 
 
 def _texts(within: Any) -> Any:
@@ -52,9 +57,14 @@ class ReceiptModel(BaseModel):
     sql_sha256: str
     result_sha256: str = Field(description="Also finds a stored receipt: `pitlake replay SHA256`.")
     rows: int = Field(description="Rows of the whole answer, over all pages.")
-    note: str | None = Field(description="What was resolved outside the session: a ticker read as a CIK, and how.")
+    note: str | None = Field(
+        description="What was resolved outside the session: which CIK a ticker was read as, and how."
+    )
     hindsight: str | None = Field(
-        description="dataset.column, of datasets the question names, that could not be known then: today's tickers."
+        description=(
+            "Columns (dataset.column) of the question's datasets that could not be known at the time, such as "
+            "today's tickers."
+        )
     )
 
 
@@ -101,8 +111,8 @@ class Toolbox:
         """Run one SELECT (DuckDB) over everything that was public at the instant.
 
         Each dataset is a view of its newest revisions; <dataset>_revisions has all of them. Rows of one view keep
-        available_at, available_at_source and evidence where you select these and rename and compute nothing. Any other
-        row is marked computed: newest_input_at is the newest instant of what was read, not a publication time.
+        available_at, available_at_source and evidence if you select these and neither rename nor compute a column. Any
+        other row is marked computed: newest_input_at is the newest instant of what was read, not a publication time.
         Start with `describe`.
         """
 
@@ -123,7 +133,7 @@ class Toolbox:
     ) -> Answered:
         """Run a query of the catalogue by name: news, filings, calls, XBRL facts, prices, nearest texts, event joins.
 
-        Prefer it to SQL where one fits. `describe` lists the queries and what each takes.
+        Prefer it to SQL if one fits. `describe` lists the queries and their parameters.
         """
 
         def ask() -> AnswerPage:
@@ -147,7 +157,7 @@ class Toolbox:
     ) -> Answered:
         """Find news, sections and exhibits of filings, exchanges of earnings calls or XBRL concepts, best match first.
 
-        Ranked over what was public at the instant and nothing else.
+        The ranking uses only what was public at the instant.
         """
 
         def ask() -> AnswerPage:
@@ -166,7 +176,7 @@ class Toolbox:
         cursor: CursorText = None,
         known_by: KnownBy = None,
     ) -> Answered:
-        """List source records that could not become rows, and why, as far as that was public at the instant."""
+        """List source records that could not become rows, with the reason, if public at the instant."""
 
         def ask() -> AnswerPage:
             name = None if dataset is None else self._service.viewpoint.open_lake().contract(dataset).name
@@ -177,11 +187,11 @@ class Toolbox:
         return _answered(ask)
 
     def describe(
-        self, name: Annotated[str | None, Field(description="A dataset or a query. Default: a list of all.")] = None
+        self,
+        name: Annotated[str | None, Field(description="A dataset or a query. Default: a list of everything.")] = None,
     ) -> Described:
-        """Describe datasets and queries, and what the lake holds of each dataset at the server's instant.
-
-        Without a name: each in a line. With one: columns, clock, key, parameters.
+        """Describe datasets and queries, and the lake's content of each dataset at the server's instant. Without a
+        name, each is one line; with a name, you get columns, clock, key and parameters.
         """
         return _guarded(lambda: description(self._service, name))
 

@@ -30,7 +30,9 @@ COUNTS = frozenset(
         *("day", "month", "months", "quarter", "year", "years", "the series' own"),
     )
 )
-"""The units a header may state. Any other, money above all, is in the rows: in a column that the header names."""
+"""The units a header may state. Any other unit, above all of money, is in a column of the rows that the header
+names.
+"""
 
 _KEYS = ("summary", "agent", "reads", "searches", "ids", "one of", "hindsight", "aliases")
 _PARAM = re.compile(
@@ -88,7 +90,7 @@ class Query:
 
     @property
     def by_index(self) -> str:
-        """Return the SQL for a process that has an index of what the query searches."""
+        """Return the SQL for a process that has an index of the texts or vectors that the query searches."""
         indexed = sql_file("indexed", self.name)
         return indexed.read_text(encoding="utf-8") if indexed.is_file() else self.sql
 
@@ -100,11 +102,11 @@ class Query:
         names = [parameter.name for parameter in self.parameters]
         for name in values:
             if name not in names:
-                raise BadInput(name, f"{self.name} takes no such parameter", f"it takes {', '.join(names)}")
+                raise BadInput(name, f"{self.name} has no such parameter", f"it has {', '.join(names)}")
         given_names = {name for name, value in values.items() if value is not None}
         if self.one_of and len(given_names.intersection(self.one_of)) != 1:
             raise BadInput(
-                " or ".join(self.one_of), f"{self.name} takes exactly one of them", "give one, leave the rest"
+                " or ".join(self.one_of), f"{self.name} takes exactly one of them", "give exactly one of them"
             )
         bound = {
             parameter.name: _bound(parameter, values.get(parameter.name), self.name) for parameter in self.parameters
@@ -252,7 +254,7 @@ def _parameter(query: str, text: str) -> Parameter:
 def _match(pattern: re.Pattern[str], text: str, query: str) -> re.Match[str]:
     match = pattern.fullmatch(text)
     if match is None:
-        raise ValueError(f"sql/queries/{query}.sql: the header line about {text!r} is not of the known form")
+        raise ValueError(f"sql/queries/{query}.sql: the header line about {text!r} does not have the required form")
     return match
 
 

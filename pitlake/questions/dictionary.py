@@ -51,7 +51,7 @@ def known_page(datasets: Iterable[Dataset]) -> str:
     for dataset in datasets:
         by = {name: [column for column in dataset.agent_columns if answer(dataset, column) == name] for name in answers}
         rows += [(f"[{dataset.name}]({dataset.name}.md)", name, ", ".join(by[name])) for name in answers if by[name]]
-    parts = ("# Who could know it", KNOWN_TEXT, table(("known", "who"), list(KNOWN.items())), KNOWN_REST)
+    parts = ("# Who could know a value", KNOWN_TEXT, table(("known", "who"), list(KNOWN.items())), KNOWN_REST)
     return "\n\n".join((*parts, table(("dataset", "known", "columns"), rows))) + "\n"
 
 

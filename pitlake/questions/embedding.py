@@ -60,7 +60,7 @@ def configured() -> Embedder | None:
 
 @cache
 def _loaded() -> Any:
-    # Importing it configures the root logger, unless that has a handler: then every library's chatter is shown.
+    # Importing it configures the root logger if that has no handler, and then messages of every library are shown.
     root, handler = logging.getLogger(), logging.NullHandler()
     root.addHandler(handler)
     try:
@@ -70,6 +70,7 @@ def _loaded() -> Any:
     finally:
         root.removeHandler(handler)
 
-    # Its own folder has the weights and the tokenizer; without it 0.4 looks in another one and asks the network.
+    # The package's folder has the weights and the tokenizer; without this argument, version 0.4 searches another folder
+    # and the network.
     folder = Path(str(wordllama.__file__)).parent
     return wordllama.WordLlama.load(cache_dir=folder, disable_download=True)

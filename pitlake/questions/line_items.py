@@ -6,7 +6,7 @@ from functools import cache
 from pitlake.questions.sql_files import sql_file
 
 SPANS = ("quarter", "year", "ttm", "balance")
-"""What a line item may be over: a fiscal quarter, a fiscal year, trailing twelve months, or a day."""
+"""The time a line item may cover: a fiscal quarter, a fiscal year, trailing twelve months, or one day."""
 
 _ITEM = re.compile(r"^ *\('(\w+)', '(\w+)', (?:\[|\d)", re.MULTILINE)
 
@@ -21,7 +21,7 @@ def kinds() -> dict[str, str]:
 def fields() -> dict[str, str]:
     """Return the fields of line items that a panel takes, each with its line item.
 
-    An item alone means its newest quarter, or its newest balance.
+    A name alone means the item's newest quarter, or its newest balance.
     """
     names: dict[str, str] = {}
     for item, kind in kinds().items():

@@ -43,7 +43,8 @@ Claim = tuple[datetime, str]  # since when, and the CIK
 class Company:
     """The company of a ticker at an instant.
 
-    company: the same for SQL, as sql/macros/company.sql reads it. ciks: empty if no company is known by the ticker.
+    company: the company in the form that sql/macros/company.sql reads. ciks: empty if no company is known by the
+    ticker.
     notes: shown to the caller, in words the gate knows; label_note: a further note if rows are found by the tickers
     that their sources write on them.
     """
@@ -133,7 +134,7 @@ class Tickers:
         return _last([(at, cik) for cik, (at, tickers) in newest if ticker in map(_spelled, tickers)])
 
     def _claims(self, ticker: str, as_of: datetime | None) -> list[Claim]:
-        """Return every statement by an instant that gives the ticker to a company."""
+        """Return every statement, public by an instant, that assigns the ticker to a company."""
         return [
             (at, cik)
             for cik, statements in self._public(as_of)

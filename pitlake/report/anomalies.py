@@ -15,9 +15,9 @@ from pitlake import exchange
 LOOKED_BACK = timedelta(days=3 * 365)
 WEEKS = 8
 FEWEST_WEEKS = 4
-# A day counts when it is so many typical deviations away: rare by chance, and worth a look each time.
+# The number of typical deviations from which a day counts: rare by chance, and worth checking.
 THRESHOLD = 5.0
-# A handful of rows more or less says nothing of datasets that come in seasons.
+# A few rows more or less mean nothing in seasonal datasets.
 FEWEST_ROWS = 10
 
 
@@ -59,13 +59,13 @@ def _judge(day: date, rows: Mapping[date, int], first: date) -> Anomaly | None:
         return None
     usual = median(counts)
     ordered = sorted(counts)
-    spread = (ordered[-2] - ordered[1]) / 2  # one flood and one drought of the past do not widen it
-    # Counts of independent events scatter by the square root of their mean; less spread than that is luck.
+    spread = (ordered[-2] - ordered[1]) / 2  # single extreme days of the past do not widen it
+    # Counts of independent events vary by the square root of their mean; a smaller spread is luck.
     score = (count - usual) / max(spread, math.sqrt(usual), 1.0)
     telling = abs(score) >= THRESHOLD and abs(count - usual) >= FEWEST_ROWS
     return Anomaly(day, count, usual, score) if telling else None
 
 
 def _is_closed(day: date) -> bool:
-    """Whether a day is a weekday without a session in New York."""
+    """Return whether a day is a weekday without a session in New York."""
     return day.weekday() < 5 and exchange.session(day) is None

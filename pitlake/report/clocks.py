@@ -18,7 +18,7 @@ from pitlake.lake.tables.query import reading
 
 NEW_YORK_DAY = "(available_at AT TIME ZONE 'America/New_York')::DATE"
 AT_ONCE, HOUR = timedelta(minutes=1), timedelta(hours=1)
-# Upper bounds of the lag between publication and observation, but the first in whole hours, with the names people read.
+# Upper bounds of the lag between publication and observation, in whole hours except the first, with their labels.
 LAGS = (
     ("under a minute", AT_ONCE),
     ("under an hour", HOUR),
@@ -37,7 +37,7 @@ _MICROS = HOUR // timedelta(microseconds=1)
 HOUR_OF = f"floor(epoch_us(available_at) / {_MICROS})::BIGINT"
 LAG_OF = f"floor(({_LAG}) / {_MICROS})::BIGINT"
 START = f"make_timestamptz(hour * {_MICROS})"
-"""Of an hour; a day of New York begins with one."""
+"""The SQL for the start of an hour. Every New York day starts on a full hour."""
 _BY_HOUR = f"""
     SELECT {HOUR_OF} AS hour, {LAG_OF} AS lag, {_LAG} < {AT_ONCE // timedelta(microseconds=1)} AS at_once,
         available_at_source AS source, count(*) AS rows, max(available_at) AS newest, max(observed_at) AS observed

@@ -23,9 +23,9 @@ POLLS = pa.schema(
     [("observed", INSTANT), ("first_day", pa.string()), ("last_day", pa.string()), ("entities", pa.int64())]
 )
 ENTITIES = pa.schema([("number", pa.int64()), ("entity", pa.string())])
-# Which polls may have missed what: the last one before a row was first observed that covered its day and entity, at or
-# after the instant the row is dated by. Hours tell of most rows that no poll can have; of others, places (a day and an
-# entity) are few.
+# Find the poll that missed each row: the last poll before its first observation that covered its day and entity, at or
+# after the row's own instant. For most rows the hours alone show that no poll missed them; the other rows have few
+# places (a day and an entity).
 DAY = "strftime(available_at AT TIME ZONE 'America/New_York', '%Y-%m-%d')"
 MISSED = f"""
 WITH

@@ -30,7 +30,9 @@ CELL_CHARACTERS = 160
 
 @dataclass(frozen=True)
 class Day:
-    """What became available on one New York day: rows, rows that revise an earlier row's key, gaps by type."""
+    """The content that became available on one New York day: rows, rows that revise an earlier row's key, gaps by
+    type.
+    """
 
     rows: int = 0
     revisions: int = 0
@@ -126,7 +128,7 @@ def measure(lake: Lake, dataset: Dataset, snapshot: Snapshot, base: Snapshot, at
     Raises LakeError if files can't be read.
     """
     files = _files(snapshot, dataset.name)
-    with calculator(1) as sql:  # each thread more holds rows of its own
+    with calculator(1) as sql:  # each additional thread keeps rows in memory
         seen = clocks(sql, files)
         revisions, revised_before = _revisions(sql, dataset, files, _files(base, dataset.name))
         days = _days(sql, dataset, snapshot, seen, revisions)

@@ -21,7 +21,7 @@ from pitlake.report.clocks import NEW_YORK_DAY
 MOST_ROWS = 250_000
 """The number of rows per query, which limits DuckDB's memory."""
 PARTS = np.arange(1, 16, dtype=np.uint64) << np.uint64(60)
-"""Hashes are compared a sixteenth at a time; here each but the first begins."""
+"""Hashes are compared in sixteen parts; these are the starts of all parts except the first."""
 
 Hashes = npt.NDArray[np.uint64]
 

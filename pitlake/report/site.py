@@ -153,7 +153,7 @@ def _base(lake: Lake, entry: Entry) -> Entry:
     """Return the newest earlier version that another run made and no vacuum removed; if there is none, the entry."""
     earlier = (lake.entry(number) for number in range(entry.version, 0, -1))
     last = entry.version - sum(1 for _ in takewhile(lambda commit: commit.run_id == entry.run_id, earlier))
-    # Version 0 always opens, since it holds nothing: compared with it, all there is would seem to be new.
+    # Version 0 is empty and always opens, but compared with it everything would seem to be new.
     for number in range(last, max(last - MOST_PASSED_OVER, 0), -1):
         with suppress(VersionVacuumed):
             return lake.entry(lake.snapshot(number).version)

@@ -63,7 +63,7 @@ def parse_address(query: Mapping[str, str], names: tuple[str, str] = ("as_of", "
     clock.past(at, field)
     ticker = query.get("ticker", "").strip().upper()
     if not _TICKER.fullmatch(ticker):
-        raise BadInput("ticker", "missing, or not one", "give letters, digits, dots and hyphens, such as NVDA")
+        raise BadInput("ticker", "is missing or not a ticker", "give letters, digits, dots and hyphens, such as NVDA")
     return Address(at, ticker, moved)
 
 
@@ -82,7 +82,7 @@ def _day(text: str | None, otherwise: date) -> date:
     try:
         return date.fromisoformat(text) if text else otherwise
     except ValueError:
-        raise BadInput("date", "is not a day", "give one such as 2024-05-22") from None
+        raise BadInput("date", "is not a day", "give a date such as 2024-05-22") from None
 
 
 def _slid(text: str | None, otherwise: date) -> date:
@@ -90,7 +90,7 @@ def _slid(text: str | None, otherwise: date) -> date:
     try:
         return date.fromordinal(int(text)) if text else otherwise
     except (ValueError, OverflowError):
-        raise BadInput("day", "is not a day", "give a day's number, as the slider does") from None
+        raise BadInput("day", "is not a day", "give the number of a day, as the slider does") from None
 
 
 def _time(text: str | None, otherwise: time) -> time:
@@ -100,7 +100,7 @@ def _time(text: str | None, otherwise: time) -> time:
     try:
         clock_time = time.fromisoformat(text) if text else otherwise
     except ValueError:
-        raise BadInput("time", "is not a time of day", "give one such as 16:30") from None
+        raise BadInput("time", "is not a time of day", "give a time such as 16:30") from None
     same = clock_time == otherwise.replace(microsecond=0)
     return otherwise if same else clock_time.replace(tzinfo=None)
 

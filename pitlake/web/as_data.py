@@ -38,7 +38,9 @@ def render(
     status: int = 200,
     **frame: Any,
 ) -> Response:
-    """Return a page, or the JSON of its facts if the request asks for that. frame: what the template alone needs."""
+    """Return a page, or the JSON of its facts if the request asks for that. frame: values that only the template
+    needs.
+    """
     if wants_json(request):
         return Response(indented(_data(facts)), status, media_type=JSON)
     return HTMLResponse(templates.get_template(template).render({**frame, **facts}), status)

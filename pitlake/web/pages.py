@@ -147,7 +147,7 @@ class TimeMachine:
         """Show the replayed answer of a stored receipt."""
         name = request.path_params["receipt"]
         if not _RECEIPT.fullmatch(name):
-            raise BadInput("receipt", "is not the id of one", "`pitlake receipts` lists those that are kept")
+            raise BadInput("receipt", "is not the id of a receipt", "`pitlake receipts` lists the stored ones")
         receipt = receipts.find(name, self._pool.lake.root)
         with self._pool.turns.turn():
             result = receipts.replay(receipt, self._pool.lake, isolation=self._pool.isolation)
@@ -163,7 +163,7 @@ class TimeMachine:
         return render(self._templates, request, "receipt.html", context)
 
     def _once(self, make: Callable[[Request], Response], request: Request) -> Response:
-        """Return a page that was made before: the same address on the same lake version is the same page."""
+        """Return a cached page: the same address on the same lake version gives the same page."""
         key = (request.url.path, str(request.query_params), wants_json(request), self._pool.lake.head())
         with self._lock:
             page = self._pages.pop(key, None)

@@ -23,7 +23,7 @@ MOST, IDLE_SECONDS = 4, 120.0
 PAGES = datasets()
 """The datasets that the time machine reads."""
 AT_ONCE, WAITING, WAITING_IN_ALL = 4, 32, 128
-"""Questions answered at once, and those that wait, of one client and of all."""
+"""The number of questions answered at once, and of those that wait, for one client and for all."""
 LIMITS = Limits(rows=100_000, bytes=64 << 20, seconds=20.0, memory=4 << 30)
 
 
@@ -40,8 +40,8 @@ class _PooledSession:
 class Pool:
     """Sessions by instant and lake version. most: the number that stay open; idle: seconds after which one is closed.
 
-    A session answers one request at a time; other requests wait. `turns`: the turns of questions that open a session of
-    their own.
+    A session answers one request at a time; other requests wait. `turns`: the turns of questions that open a separate
+    session.
     """
 
     def __init__(self, lake: str | Path | None, isolation: Any, most: int = MOST, idle: float = IDLE_SECONDS) -> None:

@@ -1,4 +1,4 @@
-"""Pages of any dataset of the lake, mounted tables included: what there was at T, its rows, and a row's revisions."""
+"""Pages of any dataset of the lake, including mounted tables: the datasets at T, the rows, and a row's revisions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,9 +38,10 @@ SQL_TYPES = {
 
 @dataclass(frozen=True)
 class TableAddress:
-    """What a page of a dataset shows. entity: "" for all; since: only what became public after it; None for all.
+    """The address of a dataset's page, which selects its content.
 
-    column: the column of numbers that is drawn; "" if the dataset has none.
+    entity: "" for all. since: only rows that became public after it; None for all. column: the column of numbers to
+    draw; "" if there is none.
     """
 
     as_of: datetime
@@ -145,7 +146,9 @@ class Tables:
     def _session(self, request: Request) -> Any:
         name = request.query_params.get("dataset", "")
         if not name:
-            raise BadInput("dataset", "missing", "name one, such as ?dataset=news; /tables lists those there were")
+            raise BadInput(
+                "dataset", "missing", "name a dataset, such as ?dataset=news; /tables lists those of the time"
+            )
         return self._pool.session(_as_of(request.query_params), (name,))
 
 
@@ -171,7 +174,7 @@ def _chart(address: TableAddress, rows: list[dict[str, Any]]) -> list[charts.Svg
     days = [column.name for column in address.contract.columns if column.type == "date"]
     about = next((name for name in address.contract.key if name in days), AVAILABLE_AT)
     today, stepped = clock.new_york_day(address.as_of), about == AVAILABLE_AT
-    one_series = {*address.contract.key} <= {address.contract.entity, about}  # else a day has several numbers
+    one_series = {*address.contract.key} <= {address.contract.entity, about}  # otherwise a day has several numbers
     drawn = rows if one_series and address.entity and address.column else []
     points = sorted(
         (row[about], float(row[address.column]))
@@ -185,7 +188,7 @@ def _chart(address: TableAddress, rows: list[dict[str, Any]]) -> list[charts.Svg
 
 
 def _in_order(contract: Dataset, names: list[str]) -> list[str]:
-    """Return column names: the key, the content, and last what dates a row."""
+    """Return column names: the key, then the content, and last the columns that date a row."""
     dating = [name for name in names if name.startswith(AVAILABLE_AT) or name == "evidence"]
     return [*contract.key, *(name for name in names if name not in contract.key and name not in dating), *dating]
 

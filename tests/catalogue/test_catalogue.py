@@ -142,7 +142,7 @@ def test_every_parameter_is_bound_even_when_the_caller_gives_none():
         (HEADER.replace("reads: news", "reads: splits") + "SELECT 1", "'hindsight' lacks evidence"),
         (HEADER + "-- searches: splits\nSELECT 1", "'searches' names what it does not read"),
         (HEADER + "-- parm x text required | m\nSELECT $x", "unknown header line"),
-        (HEADER + "-- param x text maybe | m\nSELECT $x", "not of the known form"),
+        (HEADER + "-- param x text maybe | m\nSELECT $x", "does not have the required form"),
         (HEADER + "-- param x number required | m\nSELECT $x", "unknown parameter type"),
         (HEADER + "-- param x text required | m\nSELECT 1", "header declares"),
         (HEADER + "SELECT $x", "header declares"),

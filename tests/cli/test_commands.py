@@ -248,7 +248,7 @@ def test_a_command_that_only_a_checkout_has_says_where_it_is_found(pitlake, monk
     monkeypatch.setattr("pitlake.extensions.entries", lambda kind: {})
     said = pitlake(command)
     assert (said.code, said.out) == (2, "")
-    assert f"'pitlake {command}' needs what fills a lake" in said.err
+    assert f"'pitlake {command}' needs the parts that fill a lake" in said.err
 
 
 def test_every_command_of_the_platform_is_named_where_its_absence_is_told():

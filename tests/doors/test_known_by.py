@@ -323,4 +323,4 @@ def test_the_agents_server_is_bound_by_its_surroundings(grown, middle):
 def test_a_server_pinned_to_a_version_is_not_moved_by_it(grown, middle):
     (result,) = talk(server(service(grown.lake.root, version=1)), ("query", TOOLS[0][1] | {"known_by": iso(middle)}))
     assert result.is_error
-    assert result.content[0].text == "known_by: this server answers from one version of the lake; leave it out"
+    assert result.content[0].text == "known_by: this server answers only from one version of the lake; leave it out"

@@ -272,7 +272,7 @@ def test_rows_a_session_loaded_must_be_given_again(lake):
         result = session.sql("SELECT title FROM news JOIN mine USING (id) ORDER BY id")
     with pytest.raises(ReplayImpossible, match="'mine'"):
         receipts.replay(result.receipt, lake)
-    with pytest.raises(ReplayImpossible, match="not those"):
+    with pytest.raises(ReplayImpossible, match="differ from those"):
         receipts.replay(result.receipt, lake, loaded={"mine": mine.slice(1)})
     assert receipts.replay(result.receipt, lake, loaded={"mine": mine}).arrow() == result.arrow()
 

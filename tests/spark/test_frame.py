@@ -66,7 +66,7 @@ SAID = [
         "pyspark",
         "[DATA_SOURCE_NOT_FOUND] delta\nmore",
         BadInput,
-        "spark: its session knows no Delta tables; make it",
+        "spark: its session does not support Delta tables; make it",
     ),
     ("pyspark", "[PATH_NOT_FOUND] no x\nmore", LakeError, r"Spark could not read news of .*: \[PATH_NOT_FOUND\] no x$"),
     ("sqlglot", "MEDIAN", BadInput, "dataset: the view of news can't be expressed in Spark SQL; `pitlake export"),

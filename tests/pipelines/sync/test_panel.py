@@ -110,7 +110,7 @@ def test_a_panel_of_24_months_is_that_of_an_independent_computation(full, lake, 
         ("revenue --every fortnight", "--every: 'fortnight' is unknown; choose one of day, week"),
         ("revenue --since someday", "--since: 'someday' is neither a year nor a day"),
         ("revenue --since 2018", "--since: no month ends between it and 2018-01-02T00:00:00Z"),
-        ("revenue -o panel.xlsx", "--output: 'panel.xlsx' does not say how to write it"),
+        ("revenue -o panel.xlsx", "--output: 'panel.xlsx' does not imply a format"),
         ("revenue --as-of 2999-01-01T00:00:00Z", "--as-of: is in the future"),
     ],
 )
