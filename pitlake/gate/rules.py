@@ -39,8 +39,7 @@ _SHAPE = re.compile(
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _MICROSECOND_DIGITS, _MAX_INT_DIGITS = 6, 4300
 
-# Characters of a key that a reader does not see: blanks, controls, combining marks, joiners, fillers, selectors, half
-# surrogates.
+# Invisible characters of a key: blanks, controls, combining marks, joiners, fillers, selectors, half surrogates.
 UNSEEN = (
     (0x00, 0x20), (0x7F, 0xA0), (0xAD, 0xAD), (0x300, 0x36F), (0x483, 0x489), (0x61C, 0x61C), (0x115F, 0x1160),
     (0x1680, 0x1680), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x2000, 0x200F),

@@ -115,7 +115,7 @@ def test_an_unknown_query_is_refused_with_the_names_there_are():
     ("name", "values", "complaint"),
     [
         ("news_full_text", {}, "query: news_full_text needs it"),
-        ("news_latest", {"ticker": "A", "pit": "2024-01-01T00:00:00Z"}, "pit: news_latest takes no such parameter"),
+        ("news_latest", {"ticker": "A", "pit": "2024-01-01T00:00:00Z"}, "pit: news_latest has no such parameter"),
         ("vector_news", {}, "exactly one"),
         ("vector_news", {"embedding": [1.0], "seed_id": "bzNews_1"}, "exactly one"),
     ],

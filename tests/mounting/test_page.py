@@ -27,7 +27,7 @@ SHOWN = {
     5: ["of_postgres: 3 rows read"],
     6: ["of_s3: 3 rows read"],
     7: ["0.41", "0.42", "observed", "1 new"],
-    8: ["3 unchanged", "watching: looks every 2 seconds", "no longer watched"],
+    8: ["3 unchanged", "watching: checks every 2 seconds", "no longer watched"],
     9: ['name = "estimates"', "# estimates: Mounted table estimates"],
     10: ["[('NOG', 0.41)]"],
 }
