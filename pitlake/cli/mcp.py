@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pitlake.cli import render
+from pitlake.cli.options import http_options
 from pitlake.cli.sessions import session_options
 
 if TYPE_CHECKING:
@@ -12,18 +14,7 @@ if TYPE_CHECKING:
 
 @click.command("mcp")
 @session_options
-@click.option("--http", is_flag=True, help="Serve streamable HTTP at /mcp [default: stdio].")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on, with --http.")
-@click.option(
-    "--port", type=click.IntRange(1, 65535), default=8000, show_default=True, help="Port to listen on, with --http."
-)
-@click.option(
-    "--allow-host",
-    "allowed_hosts",
-    multiple=True,
-    metavar="NAME",
-    help="Accept requests to this host name; required if other machines can reach the server. Can be repeated.",
-)
+@http_options
 @click.option("--receipts", is_flag=True, help="Store the receipt of every answer in the lake [default: none].")
 def command(
     viewpoint: "Viewpoint", http: bool, host: str, port: int, allowed_hosts: tuple[str, ...], receipts: bool
@@ -37,12 +28,17 @@ def command(
     pitlake mcp --as-of 2024-02-15T16:00:00-05:00
     """
     from pitlake.mcp.query_service import QueryService
-    from pitlake.mcp.server import serve_http, serve_stdio
+    from pitlake.mcp.server import serve_stdio, server
 
     lake, known_by = viewpoint.open_lake(), viewpoint.known_by
     lake.entry(lake.version_at(known_by) if known_by else viewpoint.version)  # refuse a missing lake before serving
     service = QueryService(viewpoint=viewpoint, keep_receipts=receipts)
     if http:
-        serve_http(service, host=host, port=port, allowed_hosts=allowed_hosts)
+        import anyio
+
+        from pitlake.mcp.http import HttpAddress
+
+        address = HttpAddress(host, port, allowed_hosts)
+        anyio.run(address.serve, server(service), lambda: render.say(f"listening at {address.url}"))
     else:
         serve_stdio(service)

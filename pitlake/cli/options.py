@@ -47,6 +47,30 @@ def instant_option(flag: str, name: str, meaning: str) -> Callable[[Decorated], 
     return click.option(flag, name, metavar="T", required=True, help=f"{meaning}, {example}.")
 
 
+def http_options(command: Decorated) -> Decorated:
+    """Add the options of an MCP server that can be reached over HTTP: http, host, port, allowed_hosts."""
+    for option in (
+        click.option(
+            "--allow-host",
+            "allowed_hosts",
+            multiple=True,
+            metavar="NAME",
+            help="Accept requests to this host name; required if other machines can reach the server. Can be repeated.",
+        ),
+        click.option(
+            "--port",
+            type=click.IntRange(1, 65535),
+            default=8000,
+            show_default=True,
+            help="Port to listen on, with --http.",
+        ),
+        click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on, with --http."),
+        click.option("--http", is_flag=True, help="Serve streamable HTTP at /mcp [default: stdio]."),
+    ):
+        command = option(command)
+    return command
+
+
 output_option = click.option(
     "--output", "-o", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file [default: stdout]."
 )

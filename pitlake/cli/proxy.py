@@ -1,17 +1,20 @@
 """`pitlake proxy -- COMMAND`: somebody else's MCP server, cut off at T. The proxy itself is pitlake.proxy."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pitlake.cli import render
-from pitlake.cli.options import as_of_option
+from pitlake.cli.options import as_of_option, http_options
 from pitlake.errors import BadInput
 
 if TYPE_CHECKING:
+    from pitlake.mcp.http import HttpAddress
     from pitlake.proxy.link import Link
+    from pitlake.proxy.tape import Tape
 
 TAPES = Path(".pitlake/tapes")
 
@@ -28,6 +31,15 @@ TAPES = Path(".pitlake/tapes")
     "--replay",
     type=click.Path(path_type=Path, dir_okay=False),
     help="Answer only from this tape, as recorded; no server is started.",
+)
+@http_options
+@click.option(
+    "--header",
+    "headers",
+    nargs=2,
+    multiple=True,
+    metavar="NAME VARIABLE",
+    help="Send this header to a server at a URL, with the value of this variable of the environment. Can be repeated.",
 )
 @click.option(
     "--timeout", type=click.FloatRange(1, 600), default=60, show_default=True, help="Limit of each call in seconds."
@@ -47,6 +59,11 @@ def command(  # noqa: PLR0913 - one parameter per option
     policy: str | None,
     tape: Path | None,
     replay: Path | None,
+    http: bool,
+    host: str,
+    port: int,
+    allowed_hosts: tuple[str, ...],
+    headers: tuple[tuple[str, str], ...],
     timeout: float,
     learn: Path | None,
     calls: tuple[tuple[str, str], ...],
@@ -55,26 +72,34 @@ def command(  # noqa: PLR0913 - one parameter per option
 ) -> None:
     """Cut off another MCP server's tools at an instant.
 
-    SERVER is the server's command, after --, or its http URL. The proxy is itself an MCP server over stdio: configure
-    this command in place of the server's. Anything that the policy does not allow is refused.
+    SERVER is the server's command, after --, or its URL. The proxy is itself an MCP server: configure this command in
+    place of the server's, or with --http its URL. Over HTTP clients must send the bearer token of $PITLAKE_MCP_TOKEN,
+    if it is set. Anything that the policy does not allow is refused.
 
     \b
     pitlake proxy --as-of 2024-02-15T16:00:00-05:00 \\
       --policy alpaca -- uvx alpaca-mcp-server
     """
+    address = _address(host, port, allowed_hosts) if http else None
     if policies:
         from pitlake.proxy.policy import load, ready
 
         for name in ready():
             click.echo(f"{name}: {', '.join(load(name).tools)}")
     elif replay is not None:
-        _refuse_with("--replay", as_of=as_of, policy=policy, tape=tape, learn=learn, server=server)
-        _replay(replay)
+        _refuse_with("--replay", as_of=as_of, policy=policy, tape=tape, header=headers, learn=learn, server=server)
+        _replay(replay, address)
     elif learn is not None:
-        _refuse_with("--learn", as_of=as_of, policy=policy, tape=tape)
-        _learn(learn, server, timeout, calls)
+        _refuse_with("--learn", as_of=as_of, policy=policy, tape=tape, http=http)
+        _learn(learn, calls, lambda beside: _link(server, headers, timeout, beside))
     else:
-        _serve(as_of, policy, tape, timeout, server)
+        _serve(as_of, policy, tape, address, lambda beside: _link(server, headers, timeout, beside))
+
+
+def _address(host: str, port: int, allowed_hosts: tuple[str, ...]) -> "HttpAddress":
+    from pitlake.mcp.http import HttpAddress
+
+    return HttpAddress(host, port, allowed_hosts)
 
 
 def _refuse_with(option: str, **others: Any) -> None:
@@ -85,14 +110,17 @@ def _refuse_with(option: str, **others: Any) -> None:
 
 
 def _serve(
-    as_of: str | None, policy_name: str | None, path: Path | None, timeout: float, server: tuple[str, ...]
+    as_of: str | None,
+    policy_name: str | None,
+    path: Path | None,
+    address: "HttpAddress | None",
+    link_beside: Callable[[Path], "Link"],
 ) -> None:
     import anyio
 
     from pitlake import clock
     from pitlake.proxy.link import kept_up
     from pitlake.proxy.policy import load
-    from pitlake.proxy.server import Proxy, serve_stdio
     from pitlake.proxy.tape import Tape
 
     if as_of is None:
@@ -101,38 +129,40 @@ def _serve(
         raise BadInput("--policy", "missing", "name a file or a ready policy (--policies), or draft one with --learn")
     policy, moment = load(policy_name), clock.past(as_of, "--as-of")
     path = path or TAPES / f"{policy.server}-{clock.now():%Y%m%dT%H%M%S.%fZ}.jsonl"
-    tape = Tape.record(path, policy, moment)
+    link, tape = link_beside(path), Tape.record(path, policy, moment)
 
-    async def run(link: "Link") -> None:
+    async def run() -> None:
         async with kept_up(link):
-            proxy = Proxy(tape, link)
-            await proxy.prepare()
-            render.say(f"answers as of {clock.iso(moment)}; the tape is {path}")
-            await serve_stdio(proxy, tape)
+            await _answer(tape, link, address, f"answers as of {clock.iso(moment)}; the tape is {path}")
 
     try:
-        anyio.run(run, _link(server, timeout, path))
+        anyio.run(run)
     finally:
         tape.close()
 
 
-def _replay(path: Path) -> None:
+async def _answer(tape: "Tape", link: "Link | None", address: "HttpAddress | None", saying: str = "") -> None:
+    from pitlake.proxy.server import Proxy, serve_stdio, server
+
+    proxy = Proxy(tape, link)
+    await proxy.prepare()
+    if address is not None:
+        at = f"listening at {address.url}"
+        return await address.serve(server(proxy, tape), lambda: render.say(f"{saying}; {at}" if saying else at))
+    if saying:
+        render.say(saying)
+    return await serve_stdio(server(proxy, tape))
+
+
+def _replay(path: Path, address: "HttpAddress | None") -> None:
     import anyio
 
-    from pitlake.proxy.server import Proxy, serve_stdio
     from pitlake.proxy.tape import Tape
 
-    tape = Tape.replay(path)
-
-    async def run() -> None:
-        proxy = Proxy(tape, None)
-        await proxy.prepare()
-        await serve_stdio(proxy, tape)
-
-    anyio.run(run)
+    anyio.run(_answer, Tape.replay(path), None, address)
 
 
-def _learn(path: Path, server: tuple[str, ...], timeout: float, calls: tuple[tuple[str, str], ...]) -> None:
+def _learn(path: Path, calls: tuple[tuple[str, str], ...], link_beside: Callable[[Path], "Link"]) -> None:
     import anyio
 
     from pitlake.proxy.learn import draft
@@ -142,7 +172,9 @@ def _learn(path: Path, server: tuple[str, ...], timeout: float, calls: tuple[tup
         raise BadInput("--learn", f"{path} is there already", "name a new file")
     samples = [(tool, _arguments(text)) for tool, text in calls]
 
-    async def run(link: "Link") -> str:
+    link = link_beside(path)
+
+    async def run() -> str:
         async with kept_up(link):
             tools = await link.tools()
             names = {str(tool["name"]) for tool in tools}
@@ -153,7 +185,7 @@ def _learn(path: Path, server: tuple[str, ...], timeout: float, calls: tuple[tup
                     )
             return draft(tools, [(tool, await link.call(tool, arguments)) for tool, arguments in samples])
 
-    text = anyio.run(run, _link(server, timeout, path))
+    text = anyio.run(run)
     path.write_text(text, encoding="utf-8")
     render.say(f"{path} is a draft: read it, correct it, and write reviewed = true at its top")
 
@@ -168,14 +200,16 @@ def _arguments(text: str) -> dict[str, Any]:
     return arguments
 
 
-def _link(server: tuple[str, ...], timeout: float, beside: Path) -> "Link":
+def _link(server: tuple[str, ...], headers: tuple[tuple[str, str], ...], timeout: float, beside: Path) -> "Link":
     import os
 
-    from pitlake.proxy.link import Link, command_target, secrets_of
+    from pitlake.proxy.link import Link, address_target, command_target, headers_from, secrets_of
 
     if not server:
         raise BadInput("SERVER", "missing", "give the server's command after --, or its URL")
-    secrets = secrets_of(os.environ)
+    secrets = secrets_of(os.environ, [variable for _, variable in headers])
     if len(server) == 1 and server[0].startswith(("http://", "https://")):
-        return Link(lambda: server[0], seconds=timeout, secrets=secrets)
+        return Link(address_target(server[0], headers_from(headers, os.environ)), seconds=timeout, secrets=secrets)
+    if headers:
+        raise BadInput("--header", "goes with a server at a URL", "leave it out: a command reads its own variables")
     return Link(command_target(server, beside.with_name(f"{beside.name}.log")), seconds=timeout, secrets=secrets)

@@ -7,7 +7,7 @@ refused by the SDK, since no callback answers it.
 import json
 import os
 import re
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TextIO
@@ -17,6 +17,8 @@ import mcp_types as types
 from anyio.abc import TaskStatus
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
@@ -28,6 +30,7 @@ MOST_TOOL_PAGES = 100
 SHORTEST_SECRET = 8
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW", re.IGNORECASE)
 _OWN_PREFIX = "PITLAKE_"
+_HEADER_NAME, _VARIABLE = re.compile(r"[A-Za-z0-9-]+"), re.compile(r"[A-Za-z_]\w*")
 
 
 def command_target(command: Sequence[str], log: Path) -> Callable[[], Any]:
@@ -45,12 +48,48 @@ async def _logged(parameters: StdioServerParameters, log: Path) -> AsyncIterator
             yield streams
 
 
-def secrets_of(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the values that an answer may echo and nothing may keep, with the names of their variables."""
+def address_target(address: str, headers: Mapping[str, str]) -> Callable[[], Any]:
+    """Return what connects to a server over streamable HTTP, sending these headers with each request."""
+    return lambda: _connected_to(address, headers)
+
+
+@asynccontextmanager
+async def _connected_to(address: str, headers: Mapping[str, str]) -> AsyncIterator[Any]:
+    client = create_mcp_http_client(dict(headers))
+    async with client, streamable_http_client(address, http_client=client) as streams:
+        yield streams
+
+
+def headers_from(names: Iterable[tuple[str, str]], environment: Mapping[str, str]) -> dict[str, str]:
+    """Return headers whose values are those of variables, because command lines are public on a machine.
+
+    Raises BadInput for a name or a value that no header can have, and for a variable that is not set.
+    """
+    headers: dict[str, str] = {}
+    for name, variable in names:
+        if not _HEADER_NAME.fullmatch(name):
+            raise BadInput("--header", f"{name!r} is not the name of a header", "give one such as Authorization")
+        if not environment.get(variable):
+            problem = f"the variable {variable!r} is not set" if _VARIABLE.fullmatch(variable) else "names no variable"
+            raise BadInput("--header", problem, "put the header's value into a variable and name that variable")
+        if not environment[variable].isascii() or not environment[variable].isprintable():
+            raise BadInput("--header", f"the value of {variable} holds what no header can", "use printable ASCII")
+        headers[name] = environment[variable]
+    return headers
+
+
+def secrets_of(environment: Mapping[str, str], variables: Iterable[str] = ()) -> dict[str, str]:
+    """Return the values that an answer may echo and nothing may keep, with the names of their variables.
+
+    They are those of these variables and of all whose name says so, whole and without a scheme such as Bearer.
+    """
+    of_headers = set(variables)
     return {
-        setting: name
+        secret: name
         for name, setting in environment.items()
-        if _SECRET_NAME.search(name) and len(setting) >= SHORTEST_SECRET
+        if name in of_headers or _SECRET_NAME.search(name)
+        for secret in (setting, setting.rpartition(" ")[2])
+        if len(secret) >= SHORTEST_SECRET
     }
 
 
@@ -72,7 +111,7 @@ class Link:
                 await self._connected(task_status if is_first else None)
             except Exception as problem:  # noqa: BLE001  Whatever a server ends with that died or can't be reached.
                 if is_first and self._client is None:
-                    raise BadInput("SERVER", _why(problem), "check the command or the address") from None
+                    raise BadInput("SERVER", _why(problem), "check the command, or the URL and its --header") from None
             is_first, self._client, self._ready = False, None, anyio.Event()
             await anyio.sleep(AGAIN_SECONDS)
 
@@ -99,10 +138,11 @@ class Link:
                     break
         except (MCPError, ValidationError, anyio.ClosedResourceError, anyio.BrokenResourceError):
             raise BadInput("SERVER", "does not list its tools", "check that it is an MCP server with tools") from None
-        return [
+        listing = [
             {"name": tool.name, "title": tool.title, "description": tool.description, "schema": tool.input_schema}
             for tool in tools
         ]
+        return list(self._redacted({"tools": listing})["tools"])
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return a tool's answer as JSON without secrets; None where none came."""
@@ -143,7 +183,8 @@ def _why(problem: BaseException) -> str:
     if isinstance(problem, FileNotFoundError | PermissionError):
         return f"can't be started: {problem.strerror}"
     return (
-        "ended or refused before it answered as an MCP server; what it wrote to stderr is in the file beside the tape"
+        "ended or refused before it answered as an MCP server; what a command wrote to stderr is in the file beside "
+        "the tape"
     )
 
 

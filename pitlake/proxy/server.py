@@ -189,8 +189,7 @@ def server(proxy: Proxy, tape: Tape) -> Server[Any]:
     )
 
 
-async def serve_stdio(proxy: Proxy, tape: Tape) -> None:
+async def serve_stdio(mcp_server: Server[Any]) -> None:
     """Serve one client over stdin and stdout, until it hangs up."""
-    mcp_server = server(proxy, tape)
     async with stdio_server() as (reading, writing):
         await mcp_server.run(reading, writing, mcp_server.create_initialization_options())

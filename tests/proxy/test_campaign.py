@@ -11,7 +11,7 @@ from mcp import Client
 
 from pitlake.gate.rules import check_answer
 from tests.proxy.hostile_server import CANARY, MEMBERS, PRICE, TOOLS
-from tests.proxy.worlds import AS_OF, Reader, ask, direct, hostile, proxied
+from tests.proxy.worlds import AS_OF, Reader, ask, direct, hostile, proxied, proxy_process
 
 PLANTED = (CANARY, str(PRICE), base64.b64encode(CANARY.encode()).decode()[:6])
 CAMPAIGN, SAMPLE = 500, 75
@@ -51,20 +51,32 @@ def calls(name, count, seed):
 async def run(name, count, seed, folder):
     """What a model read of so many calls, the answers among them, and the processor's seconds they took."""
     async with proxied(hostile(name, seed), name, folder / f"{name}.jsonl") as (client, reader):
-        reader.add([tool.model_dump(mode="json") for tool in (await client.list_tools()).tools])
-        reader.add(str(client.instructions) + str(client.server_info))
-        for kind in ("list_resources", "list_prompts", "list_resource_templates"):
-            try:
-                reader.add(repr(await getattr(client, kind)()))
-            except Exception as problem:  # noqa: BLE001  Whatever it is, the model may read it.
-                reader.add(repr(problem))
-        answers, began = [], time.process_time()
-        for tool, arguments in calls(name, count, seed):
-            answers.append(await ask(client, reader, tool, arguments))
-        return reader.texts, answers, time.process_time() - began
+        return await conversation(client, reader, name, count, seed)
 
 
-def judge(count, seed, folder):
+async def over_http(name, count, seed, folder):
+    """The same by a client of a proxy that is a process of its own and listens."""
+    reader, line = Reader(), ["--as-of", AS_OF, "--policy", name, "--timeout", "5", "--", *hostile(name, seed)]
+    with proxy_process(*line, folder=folder) as (address, _):
+        async with Client(address, logging_callback=reader.hear, message_handler=reader.hear) as client:
+            return await conversation(client, reader, name, count, seed)
+
+
+async def conversation(client, reader, name, count, seed):
+    reader.add([tool.model_dump(mode="json") for tool in (await client.list_tools()).tools])
+    reader.add(str(client.instructions) + str(client.server_info))
+    for kind in ("list_resources", "list_prompts", "list_resource_templates"):
+        try:
+            reader.add(repr(await getattr(client, kind)()))
+        except Exception as problem:  # noqa: BLE001  Whatever it is, the model may read it.
+            reader.add(repr(problem))
+    answers, began = [], time.process_time()
+    for tool, arguments in calls(name, count, seed):
+        answers.append(await ask(client, reader, tool, arguments))
+    return reader.texts, answers, time.process_time() - began
+
+
+def judge(count, seed, folder, run=run):
     """Run the campaign: planted bytes in what was read, milliseconds a call, rows that were passed on."""
     planted = rows = 0
     seconds = 0.0
@@ -84,6 +96,12 @@ def test_a_sample_of_hostile_calls_shows_nothing_of_the_future(tmp_path):
     assert planted == 0
     assert rows > SAMPLE / 4  # what was public is passed on
     assert milliseconds < CPU_MILLISECONDS_BOUND
+
+
+def test_neither_do_they_over_http(tmp_path):
+    planted, _, rows = judge(SAMPLE, 1, tmp_path, over_http)
+    assert planted == 0
+    assert rows > SAMPLE / 4
 
 
 @pytest.mark.long

@@ -4,13 +4,9 @@ import json
 import os
 import signal
 import subprocess
-import threading
-import time
-from contextlib import contextmanager
 
 import anyio
 import pytest
-import uvicorn
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 
@@ -21,7 +17,7 @@ from pitlake.errors import BadInput
 from pitlake.proxy.link import secrets_of
 from pitlake.proxy.policy import parse
 from pitlake.proxy.tape import Tape
-from tests.proxy.worlds import AS_OF, ask, hostile, proxied, replayed
+from tests.proxy.worlds import AS_OF, ask, hostile, proxied, replayed, served
 
 POLICY = """
 server = "web"
@@ -271,22 +267,6 @@ def test_secrets_are_kept_out_of_answers_and_tape(tmp_path):
     assert secrets_of(environment) == {"abcdef123456": "EXA_API_KEY"}
 
 
-@contextmanager
-def served(app):
-    """The address of an application on the loopback."""
-    listener = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", lifespan="on"))
-    thread = threading.Thread(target=listener.run, daemon=True)
-    thread.start()
-    while not listener.started:
-        time.sleep(0.01)
-    port = listener.servers[0].sockets[0].getsockname()[1]
-    try:
-        yield f"http://127.0.0.1:{port}/mcp"
-    finally:
-        listener.should_exit = True
-        thread.join()
-
-
 def test_a_server_over_http_is_cut_off_alike(world, tape_file):
     async def asked(address):
         async with proxied(address, parse(POLICY), tape_file) as (client, reader):
@@ -337,6 +317,13 @@ def _children():
         (["--as-of", AS_OF, "--policy", "alpaca", "--", "true"], "ended or refused"),
         (["--replay", "no-such-file"], "--replay: no-such-file can't be read"),
         (["--replay", "x", "--as-of", AS_OF], "--as-of: does not go with --replay"),
+        (["--replay", "x", "--header", "Authorization", "X_AUTH"], "--header: does not go with --replay"),
+        (["--learn", "x.toml", "--http", "--", "true"], "--http: does not go with --learn"),
+        (["--as-of", AS_OF, "--policy", "alpaca", "--http", "--host", "0.0.0.0", "x"], "--allow-host"),
+        (["--as-of", AS_OF, "--policy", "alpaca", "--header", "A b", "HOME", "http://x"], "not the name of a header"),
+        (["--as-of", AS_OF, "--policy", "alpaca", "--header", "A", "NOT_SET", "http://x"], "'NOT_SET' is not set"),
+        (["--as-of", AS_OF, "--policy", "alpaca", "--header", "A", "Bearer x", "http://x"], "names no variable"),
+        (["--as-of", AS_OF, "--policy", "alpaca", "--header", "A", "HOME", "true"], "goes with a server at a URL"),
         (["--learn", "x.toml", "--call", "search", "oil", "--", "true"], "is not a JSON object"),
     ],
 )
@@ -346,6 +333,7 @@ def test_wrong_input_is_one_line(arguments, complaint, tmp_path, monkeypatch, ca
     written = capsys.readouterr()
     assert complaint in written.err
     assert (written.err.count("\n"), written.out) == (1, "")
+    assert [*tmp_path.rglob("*.jsonl")] == [] or arguments[-2] == "--"  # only a server that fails leaves a tape
 
 
 def test_the_ready_policies_are_listed(capsys):

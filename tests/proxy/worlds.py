@@ -1,10 +1,16 @@
 """A proxy before a hostile server, and everything a model could read of it."""
 
 import json
+import os
+import socket
+import subprocess
 import sys
-from contextlib import asynccontextmanager
+import threading
+import time
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
+import uvicorn
 from mcp import Client, StdioServerParameters
 
 from pitlake.clock import instant
@@ -12,6 +18,7 @@ from pitlake.proxy.link import Link, command_target, kept_up
 from pitlake.proxy.policy import load
 from pitlake.proxy.server import Proxy, server
 from pitlake.proxy.tape import Tape
+from tests.doors.mcp_client import ROOT, listens
 
 AS_OF = "2024-02-15T16:00:00-05:00"
 HERE = Path(__file__).resolve().parent
@@ -80,3 +87,40 @@ async def ask(client, reader, tool, arguments):
         return None
     reader.add(answer.model_dump(mode="json"))
     return answer
+
+
+@contextmanager
+def served(app):
+    """The address of an application on the loopback."""
+    listener = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", lifespan="on"))
+    thread = threading.Thread(target=listener.run, daemon=True)
+    thread.start()
+    while not listener.started:
+        time.sleep(0.01)
+    port = listener.servers[0].sockets[0].getsockname()[1]
+    try:
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        listener.should_exit = True
+        thread.join()
+
+
+@contextmanager
+def proxy_process(*arguments, **environment):
+    """`pitlake proxy --http` in a process of its own: its address, and the file of what it writes to stderr."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    folder = Path(environment.pop("folder"))
+    line = [sys.executable, "-m", "pitlake", "proxy", "--http", "--port", str(port), *arguments]
+    surroundings = os.environ | {"PYTHONPATH": str(ROOT)} | environment
+    with (folder / "stderr").open("wb") as said:
+        process = subprocess.Popen(line, cwd=folder, env=surroundings, stderr=said)
+    try:
+        while process.poll() is None and not listens(process.pid, port):
+            time.sleep(0.02)
+        assert process.poll() is None, (folder / "stderr").read_text()
+        yield f"http://127.0.0.1:{port}/mcp", folder / "stderr"
+    finally:
+        process.terminate()
+        process.wait(timeout=60)
