@@ -8,6 +8,7 @@ import click
 from pitlake.cli import render
 from pitlake.cli.options import format_option, output_option
 from pitlake.cli.sessions import opened, session_options
+from pitlake.clock import iso
 
 if TYPE_CHECKING:
     from pitlake.session import Viewpoint
@@ -37,4 +38,11 @@ def command(dataset: str | None, each: bool, form: str, output: Path | None, vie
         dataset = viewpoint.open_lake().contract(dataset).name
     render.check_target(form, output)
     with opened(viewpoint) as session:
-        render.write(session.sql(LISTED if each else COUNTED, {"dataset": dataset}).arrow(), form, output)
+        gaps = session.sql(LISTED if each else COUNTED, {"dataset": dataset}).arrow()
+    render.write(gaps, form, output)
+    if not gaps.num_rows:
+        of = f" of {dataset}" if dataset else ""
+        if viewpoint.as_of is None:
+            render.say(f"there is no gap{of}")
+        else:
+            render.say(f"no gap{of} has a date up to {iso(viewpoint.as_of)}; --open shows those without a date too")

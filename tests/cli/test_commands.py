@@ -53,7 +53,10 @@ def test_each_gap_says_what_it_is_about(pitlake):
 
 
 def test_gaps_tell_nothing_of_the_future(pitlake):
-    assert pitlake("gaps", "--as-of", BEFORE, "--format", "csv").out == "dataset,gap_type,reason,gaps\n"
+    said = pitlake("gaps", "--as-of", BEFORE, "--dataset", "news", "--format", "csv")
+    assert said.out == "dataset,gap_type,reason,gaps\n"
+    assert said.err.startswith("no gap of news has a date up to ")
+    assert pitlake("gaps", "--open", "--dataset", "names").err == "there is no gap of names\n"
 
 
 def test_doctor_finds_this_machine_fit(pitlake, lake):
