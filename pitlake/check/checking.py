@@ -21,7 +21,7 @@ from pitlake.check import runners
 from pitlake.check.compare import Difference, differences
 from pitlake.check.findings import Finding
 from pitlake.check.runners import Runners
-from pitlake.check.tables import Answer
+from pitlake.check.tables import Answer, public_from
 from pitlake.check.tasks import Function, Task, TaskReply
 from pitlake.check.worlds import Worlds
 from pitlake.errors import BadInput
@@ -33,6 +33,8 @@ STEPS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta
 TRIALS = 10
 LOOKS = 4
 """The number of a history's trials as of an instant between the two ends."""
+BEGINNING = (1, 5, 20, 60)
+"""After how many dates of a history its beginning is compared, where it begins before the first instant."""
 _CLOCK = timedelta(days=400)
 _CUT, _ALTERED, _LATE = (
     "on a lake that ends at {}",
@@ -227,6 +229,8 @@ class _Checking:
             self.worlds = replace(self.worlds, datasets=[n for n in self.worlds.datasets if n in first.datasets])
         instants = self.check.instants
         if time is not None:
+            for at in self._beginnings(base, time):
+                self._compare(list(self._pairs(at, self.check.until))[:1], time)
             for at in self.check.cuts:
                 self._compare(list(self._pairs(at, self.check.until)), time)
             instants = instants[:: max(1, len(instants) // LOOKS)]
@@ -235,6 +239,11 @@ class _Checking:
         self._check_memory(instants)
         self._add_examples()
         return self.report
+
+    def _beginnings(self, base: Answer, time: str) -> list[datetime]:
+        """Return instants early in a history. Only there it shows that the rows of a warm-up were filled backwards."""
+        dates = sorted({moment for moment in public_from(base.columns[time]) if moment is not None})
+        return [dates[count] for count in BEGINNING if count < len(dates) and dates[count] < self.check.since]
 
     def _task(self, snapshot: Snapshot, *instants: datetime) -> Task:
         return Task(

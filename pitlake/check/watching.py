@@ -163,7 +163,8 @@ class Watch:
         self._note("file", path)
 
     def _note(self, kind: str, subject: str) -> None:
-        where = _line_of_user(sys._getframe(1))  # noqa: SLF001 - the only way to the callers
+        # pitlake reads files of its own, but it opens another session only because the user's line asks for one.
+        where = _line_of_user(sys._getframe(1), through_ours=kind == "session")  # noqa: SLF001 - no other way to callers
         if where is not None:
             sighting = Sighting(kind, subject, f"{subject}, at {where}")
             if sighting not in self.sightings:
@@ -180,16 +181,17 @@ def _writes(mode: Any, flags: Any) -> bool:
     return bool(isinstance(flags, int) and flags & (os.O_WRONLY | os.O_CREAT))
 
 
-def _line_of_user(frame: FrameType | None) -> str | None:
-    """Return the nearest line outside any library; None if pitlake itself or an import is the caller."""
+def _line_of_user(frame: FrameType | None, *, through_ours: bool) -> str | None:
+    """Return the nearest line outside any library; None if an import is the caller, or pitlake unless through_ours."""
     while frame is not None:
         name = frame.f_code.co_filename
         if name.startswith("<frozen importlib"):
             return None
         path = os.path.realpath(name)
-        if path.startswith(_OURS) and path != os.path.realpath(__file__):
+        is_ours = path.startswith(_OURS)
+        if is_ours and not through_ours and path != os.path.realpath(__file__):
             return None
-        if not name.startswith("<") and path != os.path.realpath(__file__) and not path.startswith(_LIBRARIES):
+        if not is_ours and not name.startswith("<") and not path.startswith(_LIBRARIES):
             return f"{Path(name).name}:{frame.f_lineno}"
         frame = frame.f_back
     return None

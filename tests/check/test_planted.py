@@ -26,7 +26,7 @@ def functions(name: str) -> list[str]:
 
 
 LEAKS, CLEAN = functions("leaks.py"), functions("clean.py")
-SAMPLE = {"next_close", "cached_by_symbol", "from_a_scan"}
+SAMPLE = {"next_close", "cached_by_symbol", "from_a_scan", "newest_in_open_mode"}
 
 
 def marked(names: list[str], sample: set[str]) -> list[object]:
