@@ -176,7 +176,7 @@ def test_controls_become_one_address(client):
         ("/at?as_of=2999-01-01T00:00:00Z&ticker=NOG", "as_of: is in the future"),
         ("/at?as_of=2024-05-01T00:00:00Z&ticker=NOG&date=2999-01-01&time=10:00", "as_of: is in the future"),
         (f"/compare?as_of={AS_OF}&with=2999-01-01T00:00:00Z&ticker=NOG", "as_of: is in the future"),
-        (f"/at?as_of={AS_OF}", "ticker: missing"),
+        (f"/at?as_of={AS_OF}", "ticker: is missing or not a ticker"),
         ("/at?ticker=NOG", "as_of: missing"),
         ("/at?as_of=2024-05-01&ticker=NOG", "as_of: "),
         (f"/at?as_of={AS_OF}&ticker=NOG&date=today", "date: is not a day"),
