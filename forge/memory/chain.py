@@ -7,8 +7,9 @@ is therefore found without rejecting its neighbours.
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import zip_longest
+from operator import attrgetter
 from typing import Literal, NamedTuple
 
 FaultKind = Literal["tampered", "back-dated", "lost", "forged"]
@@ -92,7 +93,10 @@ def _faults(rows: Sequence[Row], before: Row | None, prev: str) -> Iterator[tupl
 
 
 def _row_hash(row: Row, prev: str) -> str:
-    return _hash([prev, *astuple(row)[:-2]])
+    return _hash([prev, *_hashed_fields(row)])
+
+
+_hashed_fields = attrgetter(*[field.name for field in fields(Row)][:-2])
 
 
 def _hash(parts: Iterable[object]) -> str:

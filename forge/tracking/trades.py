@@ -91,7 +91,7 @@ def follow_trade(
 def follow_held(
     texts: Sequence[tuple[datetime, Expression]], at: At, halts: tuple[Span, ...] = ()
 ) -> FollowedTrade | None:
-    """Follow a position by the terms that were in force on each session; None where it was never opened.
+    """Follow a position by the terms that were in force on each session; None where it was never active.
 
     Args:
         texts: Every text of the Expression with the instant it was written at, oldest first.
@@ -104,9 +104,7 @@ def follow_held(
     if not active:
         return None
     since, first = active[0]
-    opens = _first_open(since, halts, at.as_of)
-    if opens is None:
-        return None
+    opens = _first_open(since, halts, at.as_of) or at.as_of
     changes = tuple(
         Terms(_next_open(written_at), _changed_terms(before, text))
         for (_, before), (written_at, text) in pairwise(active)

@@ -8,7 +8,7 @@ import pytest
 
 from forge.core import config
 from forge.memory import Memory
-from forge.memory.approvals import approve, pending
+from forge.memory.approvals import approve, change_held, pending
 from forge.memory.book import remembered_book
 from forge.memory.fills import fills, import_fills
 from forge.memory.guardrails import Guardrails
@@ -193,6 +193,15 @@ def test_while_halted_nothing_is_approved_or_executed_until_a_release_by_hand(me
     ]
     with pytest.raises(BadInput, match="not halted"):
         switched(memory, "released", "again")
+
+
+def test_what_was_never_opened_is_closed_after_its_last_day_although_trading_is_halted(memory, lake):
+    path = held(memory, lake)
+    switched(memory, "halted", "fire drill")
+    change_held(memory, "E-001", "pm", Guardrails(), {"exit_reason": "thesis"})
+    (outcome,), gaps = close_exits(memory, at(memory, lake, DAYS[4]))
+    assert (gaps, outcome.status, outcome.pnl) == ([], "thesis", 0.0)
+    assert "no session left to open in" in standing(memory).read_file(path)
 
 
 @pytest.mark.parametrize(
