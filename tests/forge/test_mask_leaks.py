@@ -1,9 +1,17 @@
-"""No real name, ticker, id or date in what a masked model read: whole transcripts, by a scanner of the lake's names."""
+"""No real name, ticker, id or date in what a masked model read: whole transcripts, by a scanner of the lake's names.
 
+`python -m tests.forge.test_mask_leaks` walks through a month over 30 generated companies; `make forge` runs it.
+"""
+
+import argparse
 import json
+import random
 import re
+import sys
+import tempfile
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +22,7 @@ from forge.walk.run import Ground, run
 from pitlake.lake.lake import Lake
 from tests.derived.conftest import put_rows
 from tests.forge.test_providers import article
-from tests.forge.walks import DAYS, SINCE, scripted, transcript, world
+from tests.forge.walks import DAYS, SINCE, UNTIL, scripted, transcript, world
 
 pytestmark = pytest.mark.slow
 
@@ -34,15 +42,33 @@ DATES = re.compile(
 )
 
 
-def named_world(root):
+def generated(count, seed):
+    """Companies with made-up names in the forms of real ones, tickers of one to five characters, and former names."""
+    rng = random.Random(f"masked/{seed}")
+    syllables = [first + vowel + last for first in "BDFGKLMNPRSTVZ" for vowel in "aeiou" for last in ("x", "rn", "lk")]
+    made = {}
+    while len(made) < count:
+        word = lambda: rng.choice(syllables) + rng.choice(syllables).lower()  # noqa: E731
+        forms = (
+            "{} Inc.", "{} {} Corporation", "The {} Company", "{} & {}, Inc.", "{}-{} Holdings Ltd", "{}'s {} Co.",
+            "{}.com Inc", "{} Group plc", "{} of {} Bancorp", "{} SE",
+        )  # fmt: skip
+        names = [rng.choice(forms).format(word(), word()) for _ in range(rng.choice((1, 1, 2)))]
+        ticker = "".join(rng.choices("BCDFGHJKLMNPRTVWXZ", k=rng.choice((1, 3, 4)))) + rng.choice(("", "", "", ".B"))
+        made[ticker] = (f"{rng.randrange(1, 2_000_000):010d}", ticker, names[0], tuple(names[1:]))
+    return list(made.values())
+
+
+def named_world(root, companies=COMPANIES, until=UNTIL, days=1):
     """The walk's lake, with companies whose names, ids, addresses and years are in the titles of its news."""
-    world(root)
+    world(root, until=until)
     lake, now = Lake(root), datetime(SINCE.year, SINCE.month, SINCE.day, tzinfo=timezone.utc)
     listed = {"available_at": now - timedelta(days=9)}
-    rows = [listed | {"cik": cik, "ticker": ticker, "name": name} for cik, ticker, name, _ in COMPANIES]
+    rows = [listed | {"cik": cik, "ticker": ticker, "name": name} for cik, ticker, name, _ in companies]
     put_rows(lake, "companies", *rows)
-    for number, (cik, ticker, name, former) in enumerate(COMPANIES):
-        domain = name.split()[0].lower() + ".com"
+    articles = []
+    for number, (cik, ticker, name, former) in enumerate(companies):
+        domain = re.sub("[^a-z]", "", name.split()[0].lower()) + ".com"
         told = {
             "name": name,
             "ticker": ticker,
@@ -53,12 +79,12 @@ def named_world(root):
         }
         told |= {"former": (former or (name,))[0], "accession": f"{cik}-14-000069"}
         titles = [spelling.format(**told) for spelling in SPELLINGS]
-        rows = [
-            article(f"leak{number}{place}", title, now - timedelta(hours=1 + place))
+        day = now + timedelta(days=number * days // len(companies))
+        articles += [
+            article(f"leak{number}{place}", title, day - timedelta(hours=1 + place))
             | {"url": f"https://www.{domain}/{ticker}/2014/{cik}"}
             for place, title in enumerate(titles)
         ]
-        put_rows(lake, "news", *rows)
         stated = {
             "cik": cik,
             "kind": "company_name",
@@ -68,6 +94,7 @@ def named_world(root):
         }
         if former:
             put_rows(lake, "names", stated | {"name": former[0], "all_names": list(former)})
+    put_rows(lake, "news", *articles)
     return lake.root
 
 
@@ -78,24 +105,24 @@ def leaks(lake, text):
         names = [name for name in company.names if len(name) >= 4]
         parts = [" ".join(name.split()[:2]) for name in names] + [name.split()[0] for name in names]
         ids = [company.cik, *([bare] if len(bare := company.cik.lstrip("0")) > 4 else [])]
-        words = {*names, *parts, *ids, *(ticker for ticker in company.tickers if len(ticker) > 1)} - {""}
+        words = {*names, *parts, *ids, *(ticker for ticker in company.tickers if len(ticker) > 1)} - {"", "The"}
         patterns = {word: rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])" for word in words}
         found += [word for word, pattern in patterns.items() if re.search(pattern, text, re.IGNORECASE)]
     return found + DATES.findall(text)
 
 
 class Reading:
-    """A model that reads all of the news in full, and what it read."""
+    """A model that reads the newest news in full, of a company or of all, and what it read."""
 
     id = "scripted:1"
 
-    def __init__(self, texts):
-        self.texts = texts
+    def __init__(self, texts, **chosen):
+        self.texts, self.chosen = texts, chosen
 
     async def ask(self, request):
         self.texts.append(json.dumps(request.canonical(), ensure_ascii=False))
         if len(request.messages) < 3:
-            fetch = {"source": "news", "params": {"op": "latest", "ticker": "QAAAZ"}}
+            fetch = {"source": "news", "params": {"op": "latest"} | self.chosen}
             look = [Call("fetch", fetch, "a"), Call("read", {"path": "/help/market.md"}, "b")]
             return Answer("", tuple(look), "tools", "s", 1, 1)
         if len(request.messages) < 5:
@@ -108,11 +135,47 @@ def test_a_masked_model_reads_no_name_id_or_date_of_the_lake_in_any_spelling(tmp
     lake = named_world(tmp_path / "lake")
     ground, texts = Ground(tmp_path / "walks", lake, scripted), []
     walk = replace(DAYS, name="masked", masked=True, until=SINCE, triggers=("morning",))
-    run(walk, replace(ground, models=lambda role: Reading(texts)))
+    run(walk, replace(ground, models=lambda role: Reading(texts, ticker="QAAAZ")))
     real = json.dumps(transcript(ground.place(walk)), ensure_ascii=False)
     assert {"NOG", "0000320193", "2014"} <= {*leaks(lake, real)}, "the scanner finds what the tools really returned"
     assert [text for text in texts if "Firm 000" in text]
     assert [(found, text[:200]) for text in texts if (found := leaks(lake, text))] == []
+
+
+def walked(root, count, days, seed):
+    """Walk masked over generated companies. Return them, how many requests were read in which, and what leaked."""
+    companies, until = generated(count, seed), SINCE + timedelta(days=days)
+    lake = named_world(root / "lake", companies, until, days)
+    ground, texts = Ground(root / "walks", lake, scripted), []
+    walk = replace(DAYS, name="masked", masked=True, until=until, triggers=("morning",))
+    run(walk, replace(ground, models=lambda role: Reading(texts)))
+    real = {*leaks(lake, json.dumps(transcript(ground.place(walk)), ensure_ascii=False))}
+    return companies, real, texts, [(found, text) for text in texts if (found := leaks(lake, text))]
+
+
+def test_no_generated_company_is_named_in_a_masked_walk(tmp_path):
+    companies, real, texts, leaked = walked(tmp_path, count=10, days=3, seed=1)
+    assert [cik for cik, *_ in companies if cik not in real] == [], "every company was in what the tools returned"
+    assert texts
+    assert [(found, text[:200]) for found, text in leaked] == []
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--companies", type=int, default=30)
+    parser.add_argument("--days", type=int, default=30)
+    parser.add_argument("--seed", type=int, default=0)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="masked-") as folder:
+        companies, real, texts, leaked = walked(Path(folder), asked.companies, asked.days, asked.seed)
+    returned = sum(cik in real for cik, *_ in companies)
+    print(
+        f"seed {asked.seed}: {len(companies)} companies, {returned} of them returned by the tools; {len(texts)} masked "
+        f"requests of {asked.days} days, {sum(map(len, texts)):,} characters; {len(leaked)} requests with a leak"
+    )
+    for found, text in leaked[:20]:
+        print(found, [text[max(0, text.find(found[0]) - 60) :][:160]])
+    return int(bool(leaked) or returned < len(companies))
 
 
 def test_the_report_shows_the_noise_of_an_unchanged_repetition(tmp_path):
@@ -125,3 +188,7 @@ def test_the_report_shows_the_noise_of_an_unchanged_repetition(tmp_path):
     assert "plain and plain-again" in text
     assert "1 Views of the same day and scope differ in confidence by 0.000 on average" in text
     assert "this difference is the noise to compare a masked run with" in text
+
+
+if __name__ == "__main__":
+    sys.exit(main())
