@@ -31,8 +31,12 @@ JOURNAL = sa.Table(
     sa.Index("forge_journal_of_path", "path", "seq"),
     sa.Index("forge_journal_of_number", "kind", "number"),
 )
-sa.Index("forge_journal_of_cause", JOURNAL.c.cause, unique=True, sqlite_where=JOURNAL.c.cause != "",
-         postgresql_where=JOURNAL.c.cause != "")  # fmt: skip
+sa.event.listen(
+    JOURNAL,
+    "after_create",
+    # `postgresql_where` of an Index would import the dialect of Postgres for every journal, also one in SQLite.
+    sa.DDL("CREATE UNIQUE INDEX forge_journal_of_cause ON forge_journal (cause) WHERE cause <> ''"),  # type: ignore[no-untyped-call]
+)
 
 _LOCK = 0x666F726765  # Postgres: the one writer holds this lock until its transaction ends.
 _BUSY_SECONDS = 60

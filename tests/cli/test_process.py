@@ -108,7 +108,7 @@ def test_a_lake_opens_without_pandas(lake):
 
 
 HEAVY = {"asyncio", "dagster", "duckdb", "exchange_calendars", "pandas", "polars", "pydantic", "pyarrow", "sqlalchemy",
-         "tenacity"}  # fmt: skip
+         "sqlalchemy.dialects.postgresql", "tenacity"}  # fmt: skip
 NEEDED = {
     ("query", "--as-of", AFTER, "SELECT title FROM news"): {"pyarrow"},
     ("query", "--as-of", AFTER, "--format", "json", "SELECT * FROM lake_info"): {"pyarrow"},

@@ -14,6 +14,7 @@ from forge.datasets import MEMORY, contracts
 from forge.memory import Journal, Memory, WriteCall, chain, flush
 from forge.memory.chain import Row
 from forge.memory.flush import memory_audit, staged_table
+from forge.memory.tables import JOURNAL
 from pitlake.errors import BadInput, CheckFailed
 from tests.forge.world import T0, cut, now, shown
 
@@ -182,6 +183,17 @@ def test_what_was_done_to_the_journal_is_found_and_the_rows_beside_it_are_unharm
     assert shown(memory.hydrate(now(), session="s")) == sound
     memory.journal.append("/session/s/next.md", "next", call("next"))
     assert memory.flush().rows == 1
+
+
+def test_the_database_refuses_a_second_effect_of_one_cause(memory):
+    fill(memory)  # without a cause: any number of them
+    copy = "INSERT INTO forge_journal SELECT seq + {0}, " + ", ".join(
+        {"call_id": "'effect-{0}'", "cause": "'X-001:closed'"}.get(column.name, column.name)
+        for column in list(JOURNAL.columns)[1:]
+    )
+    raw(memory).execute(copy.format(10) + " FROM forge_journal WHERE seq = 1")
+    with pytest.raises(sqlite3.IntegrityError, match=r"UNIQUE constraint failed: forge_journal\.cause"):
+        raw(memory).execute(copy.format(20) + " FROM forge_journal WHERE seq = 1")
 
 
 @pytest.mark.parametrize("same", [("seq",), ("session", "call_id", "part")])

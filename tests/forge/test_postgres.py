@@ -47,6 +47,12 @@ def test_a_decision_that_is_killed_and_a_server_that_is_killed_lose_and_double_n
         ):
             with pytest.raises(sa.exc.DBAPIError, match="memory is append-only"), journal.begin() as connection:
                 connection.exec_driver_sql(statement)
+        with pytest.raises(sa.exc.IntegrityError, match="forge_journal_of_cause"), journal.begin() as connection:
+            connection.exec_driver_sql(
+                "INSERT INTO forge_journal SELECT (jsonb_populate_record(NULL::forge_journal, to_jsonb(row) || "
+                "jsonb_build_object('seq', 9998 + nth, 'call_id', 'effect', 'part', nth, 'cause', 'X-001'))).* "
+                "FROM (SELECT * FROM forge_journal LIMIT 1) AS row, generate_series(1, 2) AS nth"
+            )
         journal.dispose()
         last = memory.journal.append(
             "/memory/views/V-001.md", render(NEW_VIEW), WriteCall(actor="a", session="s", call_id="1")
