@@ -30,4 +30,4 @@ if __name__ == "__main__":
     try:
         print(asyncio.run(answer(*sys.argv[1:])))
     except AgentRunError as fault:
-        sys.exit(f"The model came to no answer: {fault}")
+        sys.exit(f"The model gave no answer: {fault}")
