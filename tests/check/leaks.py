@@ -1,4 +1,7 @@
-"""Forty-four features that look ahead, each in a way that is met in the wild. Run by the check, never imported."""
+"""Features that look ahead, each in a way that is met in the wild. Run by the check, never imported.
+
+The last ones have the shapes that the documentation of leakprobe 0.2.2 and nullcheck 0.2.5 plants.
+"""
 
 import time
 from datetime import date, datetime, timedelta, timezone
@@ -284,3 +287,119 @@ def cached_in_the_module(session):
     if "titles" not in _remembered:
         _remembered["titles"] = session.sql("SELECT count(*) FROM news").rows()[0][0]
     return {"titles": _remembered["titles"]}
+
+
+def on_days(frame, feature):
+    """A feature by symbol on every fifth day, from the rows up to that day and from all rows."""
+    days = sorted(frame["date"].unique())[20::5]
+    parts = [feature(frame[frame["date"] <= day], frame, day).rename("feature") for day in days]
+    return pd.concat(part.reset_index().assign(date=day) for part, day in zip(parts, days, strict=True))
+
+
+def statements(session):
+    query = "SELECT period_end, available_at, value_number FROM xbrl_facts_revisions ORDER BY available_at, evidence"
+    frame = session.sql(query).df().drop_duplicates("period_end")
+    frame["public"] = frame["available_at"].dt.tz_localize(None)
+    return frame.assign(symbol="AAA", date=pd.to_datetime(frame["period_end"]))
+
+
+def mean_without_a_cutoff(session):
+    """leakprobe, S1: the aggregate of every row instead of the visible ones."""
+    return on_days(bars(session), lambda _seen, every, _day: by_symbol(every).mean())
+
+
+def mean_of_weekdays_without_a_cutoff(session):
+    """leakprobe, S1: the same by a part of the clock."""
+    frame = bars(session).assign(symbol=lambda f: f["date"].dt.dayofweek)
+    return on_days(frame, lambda _seen, every, _day: by_symbol(every).mean())
+
+
+def rows_counted_without_a_cutoff(session):
+    """leakprobe, its demonstration: events counted whose day has not come."""
+    return on_days(bars(session), lambda _seen, every, _day: by_symbol(every).size())
+
+
+def turnover_by_the_period(session):
+    """leakprobe, S2: a feature of prices reads a table of filings, whose delay it does not take over."""
+    figures = statements(session)
+
+    def turnover(seen, _every, day):
+        return seen.groupby("symbol")["volume"].last() / figures[figures["date"] <= day]["value_number"].iloc[-1]
+
+    return on_days(bars(session), turnover)
+
+
+def net_of_another_table(session):
+    """leakprobe, S2: a sum less the rows of a second table that no clock limits."""
+    other = statements(session)["value_number"].sum()
+    return on_days(bars(session), lambda seen, _every, _day: by_symbol(seen).sum() - other)
+
+
+def outcome_joined_by_key(session):
+    """leakprobe, S3: events up to the day, joined to an outcome that has a clock of its own."""
+    outcomes = statements(session)[["period_end", "value_number"]]
+    events = statements(session)[["symbol", "date", "period_end"]]
+
+    def rate(seen, _every, _day):
+        return seen.merge(outcomes, on="period_end").groupby("symbol")["value_number"].mean()
+
+    return on_days(pd.concat([bars(session), events]), rate)
+
+
+def hours_to_an_end_to_come(session):
+    """leakprobe, S3: how long it took, of events whose end is not over."""
+    figures = statements(session)
+    figures["days"] = (figures["public"] - figures["date"]).dt.days * figures["value_number"]
+    frame = pd.concat([bars(session), figures])
+    return on_days(frame, lambda seen, _every, _day: seen.groupby("symbol")["days"].sum())
+
+
+def opened_instead_of_resolved(session):
+    """leakprobe, its first page: rows chosen by the wrong one of their two clocks."""
+    figures = statements(session)
+    days = sorted(bars(session)["date"].unique())[20::5]
+    return pd.Series({day: figures[figures["date"] <= day]["value_number"].mean() for day in days}, name="feature")
+
+
+def outcome_on_the_row_of_its_event(session):
+    """leakprobe, S4: an outcome in the event's row, under the event's clock."""
+    frame = bars(session)
+    frame["outcome"] = by_symbol(frame).shift(-5) / frame["close"]
+    return on_days(frame, lambda seen, _every, _day: seen.groupby("symbol")["outcome"].mean())
+
+
+def scaled_by_all_of_time(session):
+    """leakprobe, S5: what was visible, scaled by a mean and a deviation of all rows."""
+
+    def score(seen, every, _day):
+        return (by_symbol(seen).sum() - every["close"].mean()) / every["close"].std()
+
+    return on_days(bars(session), score)
+
+
+def true_range(session, symbol="AAA"):
+    return wide(session)[symbol].diff().abs()
+
+
+def warm_up_filled_backwards(session):
+    """nullcheck, its demonstration: an indicator's undefined first rows are those of after the warm-up."""
+    return true_range(session).rolling(100).mean().bfill()
+
+
+def stop_by_a_filled_warm_up(session):
+    """nullcheck, its demonstration: a trailing stop that reads such an indicator."""
+    return (wide(session)["AAA"] - 3 * true_range(session).rolling(100).mean().bfill()).cummax()
+
+
+def week_spread_over_its_days(session):
+    """nullcheck, its first page: a week's bar on each of the days it is made of."""
+    days = wide(session)["BBB"]
+    return days.resample("W-FRI").last().reindex(days.index, method="bfill")
+
+
+def predicted_by_a_fit_on_all_rows(session):
+    """nullcheck, a limit it states: predictions made beforehand, by a model that has seen every row."""
+    close = wide(session)["CCC"]
+    lagged, target = close.shift(1).iloc[1:], close.iloc[1:]
+    slope = lagged.cov(target) / lagged.var()
+    return target.mean() + slope * (lagged - lagged.mean())

@@ -17,16 +17,17 @@ WHAT = {
     "age": "clock",
     "cached": "cache",
 }
+HELPERS = {"bars", "wide", "statements", "true_range"}
 
 
 def functions(name: str) -> list[str]:
     nodes = ast.parse((HERE / name).read_text()).body
     takes = {node.name: node.args.args[0].arg for node in nodes if isinstance(node, ast.FunctionDef)}
-    return [f for f, first in takes.items() if first == "session" and f not in {"bars", "wide"}]
+    return [f for f, first in takes.items() if first == "session" and f not in HELPERS]
 
 
 LEAKS, CLEAN = functions("leaks.py"), functions("clean.py")
-SAMPLE = {"next_close", "cached_by_symbol", "from_a_scan", "newest_in_open_mode"}
+SAMPLE = {"next_close", "cached_by_symbol", "from_a_scan", "newest_in_open_mode", "outcome_joined_by_key"}
 
 
 def marked(names: list[str], sample: set[str]) -> list[object]:
