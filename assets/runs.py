@@ -144,7 +144,7 @@ def concluded(
     try:
         report = _reported(stage, outcome, read_clock, audits)
     except Exception as problem:  # noqa: BLE001 - see above
-        report_problem("not all of it can be reported", problem)
+        report_problem("the run can't be reported completely", problem)
         checks = () if isinstance(outcome, CheckFailed) else outcome.checks
         empty = staged_schema(stage.dataset).empty_table()
         report = RunReport(dataset=stage.dataset.name, outcome=outcome, checks=checks, gaps={}, preview=empty)

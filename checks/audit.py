@@ -37,8 +37,8 @@ WARNINGS = {
     "frozen": "A repeated build gave the same result. Differences and additions are available when observed.",
     "basis_proven": "The split basis of every bar is proven, or its prices are as traded.",
     "sources_agree": "Sources agree about each earnings release.",
-    "drifted": "Providers state today what was captured first, except for a tolerated share.",
-    ANSWERED: "Providers answered every request. What one refused or garbled is a gap until requested again.",
+    "drifted": "Providers still state the values that were captured first, except for a tolerated share.",
+    ANSWERED: "Providers answered every request. A refused or unreadable answer is a gap until it is requested again.",
 }
 
 

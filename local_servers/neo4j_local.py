@@ -93,7 +93,7 @@ def server_jars() -> Path:
     """
     version = re.search(r"<artifactId>neo4j</artifactId>\s*<version>(.+?)</version>", POM.read_text())
     if version is None:
-        raise GraphUnavailable(f"{POM.name} names no Neo4j version")
+        raise GraphUnavailable(f"{POM.name} does not state a Neo4j version")
     cache = Path(os.environ.get("PITLAKE_CACHE") or platformdirs.user_cache_path("pitlake"))
     jars = cache / f"neo4j-{version[1]}"
     cache.mkdir(parents=True, exist_ok=True)

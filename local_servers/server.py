@@ -65,7 +65,7 @@ def wait_for_answer(uri: str, auth: Auth, database: str, lease: Lease, log: Path
                     session.run("RETURN 1").consume()
                 return  # noqa: TRY300  nothing follows
             except AuthError as error:
-                raise GraphLoginFailed(f"the local graph server knows no such login; see {log}") from error
+                raise GraphLoginFailed(f"the local graph server refused the login; see {log}") from error
             except (DriverError, Neo4jError, OSError) as error:
                 if not lease.alive():
                     raise GraphUnavailable("the local graph server ended while it started", f"see {log}") from error

@@ -40,7 +40,7 @@ earnings_releases = dg.define_asset_job(
 external_feeds = dg.define_asset_job(
     "external_feeds",
     selection=dg.AssetSelection.groups("external"),
-    description="Feeds of outside sources. The run config says what each covers, and whether it may use the network.",
+    description="Feeds of outside sources. The run config sets the scope of each, and whether it may use the network.",
 )
 
 dropped_files = dg.define_asset_job(

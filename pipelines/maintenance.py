@@ -45,7 +45,7 @@ def vacuum(context: dg.OpExecutionContext, config: VacuumConfig, lake: LakeResou
     )
 
 
-@dg.job(description="Compaction, then a vacuum that only reports unless its config says dry_run: false.")
+@dg.job(description="Compacts the lake and runs a vacuum, which only reports unless its config has dry_run: false.")
 def maintenance() -> None:
     """Compact, then vacuum."""
     vacuum(compact())

@@ -93,7 +93,7 @@ evening_snapshots = dg.ScheduleDefinition(
     job=graph_snapshots,
     cron_schedule=AFTER_CLOSE,
     execution_timezone=NEW_YORK,
-    description="The graph's data without a date, as it is this evening.",
+    description="The current state of the graph's data without a date.",
 )
 
 
@@ -112,7 +112,7 @@ def evening_bundles(context: dg.ScheduleEvaluationContext, lake: LakeResource) -
         return dg.SkipReason("there is no lake yet")
     recent = earnings.unsettled(releases, context.scheduled_execution_time)
     if (skipped := without_session(context)) or not recent:
-        return skipped or dg.SkipReason(f"none of {len(releases)} releases is of the last {earnings.OPEN_DAYS} days")
+        return skipped or dg.SkipReason(f"none of {len(releases)} releases is from the last {earnings.OPEN_DAYS} days")
     earnings.register(context.instance, recent)
     at = context.scheduled_execution_time.isoformat()
     spans = earnings.ranges(context.instance, [event.key for event in recent])

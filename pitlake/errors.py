@@ -187,9 +187,9 @@ class ClockWentBack(LakeError):
     def __init__(self, now: str, newest: str) -> None:
         self.now, self.newest = now, newest
         super().__init__(
-            f"this machine's clock says {now}, but the lake's newest commit is of {newest}; nothing was published: set "
-            "the clock right and run again, or, if the clock of that commit was wrong, restore the lake from a copy "
-            "made before it"
+            f"this machine's clock says {now}, but the lake's newest commit is from {newest}; nothing was published: "
+            "set the clock and run again, or, if the clock of that commit was wrong, restore the lake from a copy made "
+            "before it"
         )
 
 
@@ -232,7 +232,7 @@ class IsolationUnavailable(SessionError):
         self.problem = problem
         super().__init__(
             f'sealed sessions are unavailable: {problem}; for code you trust, use isolation="in_process", which '
-            "still has only what was public at T, but no limits of memory and time and no wall around native code"
+            "still has only rows that were public at T, but no limits of memory and time and no wall around native code"
         )
 
 

@@ -18,9 +18,9 @@ class LakeResource(dg.ConfigurableResource[None]):
     filings_count_from: str = Field(
         default="",
         description=(
-            "release: filings are public when EDGAR releases them, the evening's on the next business day. acceptance: "
-            f"literally when EDGAR accepted them; every row's release_rule says so. Blank: {FILINGS_VARIABLE}, else "
-            "what the lake began with, which is release. A lake's rule never changes."
+            "release: filings are public when EDGAR releases them, those of the evening on the next business day. "
+            "acceptance: exactly when EDGAR accepted them. Every row's release_rule states the rule. Blank: "
+            f"{FILINGS_VARIABLE}, else the lake's first rule, by default release. A lake's rule never changes."
         ),
     )
 

@@ -24,7 +24,10 @@ from resources.lake import LakeResource
 class FeedConfig(dg.Config):
     """The config of a feed's run: the fields of a scope as text, and the source of answers."""
 
-    mode: str = Field(default="replay", description="replay: captures alone; live: what no capture answers; refresh.")
+    mode: str = Field(
+        default="replay",
+        description="replay: use only captures; live: request what is not captured; refresh: request everything again.",
+    )
     tickers: list[str] = Field(default_factory=list)
     ciks: list[str] = Field(default_factory=list)
     series: list[str] = Field(default_factory=list)
@@ -59,7 +62,7 @@ def _day(text: str, field: str) -> date | None:
     try:
         return date.fromisoformat(text) if text else None
     except ValueError:
-        raise BadInput(field, "is not a date", "give one such as 2024-02-15") from None
+        raise BadInput(field, "is not a date", "give a date such as 2024-02-15") from None
 
 
 def source_of(feed: Feed) -> dg.AssetSpec:

@@ -127,7 +127,7 @@ class _Run:
         if isinstance(report.outcome, Published):
             self.read |= {state.capture for state in states}
             return report
-        left_out = f"what was captured until {clock.iso(until)} is left out: {report.outcome}"
+        left_out = f"captures until {clock.iso(until)} are left out: {report.outcome}"
         return replace(report, notes=(*report.notes, left_out))
 
     def publish(

@@ -64,7 +64,7 @@ def approvals(form: str, lake: str | None) -> None:
         return
     lessons = waiting_lessons(memory)
     for item in waiting:
-        review = f"{item.review.verdict} ({item.review.id})" if item.review else "none of this content"
+        review = f"{item.review.verdict} ({item.review.id})" if item.review else "this content has no review"
         click.echo(f"{render(item.expression)}\nreview: {review}\nhash: {item.sha256}")
         for line in risks[item.expression.id].lines():
             click.echo(f"risk, computed: {line}")
@@ -198,7 +198,7 @@ def rebuild() -> None:
     memory = _desk().memory()
     rows = memory.rebuild()
     faults = memory.audit()
-    click.echo(f"{rows} rows, {len(faults)} of them missing or wrong")
+    click.echo(f"{rows} rows, {len(faults)} missing or wrong")
 
 
 def _book(file: Path) -> "Portfolio":

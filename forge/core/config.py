@@ -111,7 +111,9 @@ class Schedules:
         try:
             ZoneInfo(self.timezone)
         except (ValueError, OSError, LookupError):
-            raise ValueError(f"timezone {self.timezone!r} is unknown; write one such as America/New_York") from None
+            raise ValueError(
+                f"timezone {self.timezone!r} is unknown; write a time zone such as America/New_York"
+            ) from None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -79,7 +79,7 @@ class CallDiffers(BadInput):
     """A call id was used before with other content."""
 
     def __init__(self, call_id: str) -> None:
-        super().__init__("call_id", f"{call_id!r} was used to write something else", "give each call its own id")
+        super().__init__("call_id", f"{call_id!r} was already used for another content", "give each call its own id")
 
 
 class ApprovalNeeded(BadInput):

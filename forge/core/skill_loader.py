@@ -112,7 +112,9 @@ def _read(place: Path) -> SkillMeta:
         raise BadInput("skills", f"{file} has no front matter", "start it with ---, name, description and ---")
     name, description = fields.get("name"), fields.get("description")
     if name != place.name or not NAME.fullmatch(place.name):
-        raise BadInput("skills", f"{file}: name {str(name)[:60]!r} is not its folder's", "use letters, digits, hyphens")
+        raise BadInput(
+            "skills", f"{file}: name {str(name)[:60]!r} is not the name of its folder", "use letters, digits, hyphens"
+        )
     if not isinstance(description, str) or not description.strip():
         raise BadInput("skills", f"{file}: description is missing", "say what the skill does and when to use it")
     tools = fields.get("allowed-tools") or ""

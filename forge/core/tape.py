@@ -394,10 +394,10 @@ class Lane:
         return self.tape.find_step(self.decision, self.name, 1)
 
     def check_end(self) -> None:
-        """Raise Diverged if the tape goes on after the replay's last step."""
+        """Raise Diverged if the tape continues after the replay's last step."""
         following = self.tape.find_step(self.decision, self.name, self.at + 1)
         if following is not None:
-            raise Diverged(self.name, self.at + 1, following.kind, "the tape goes on here and the replay does not")
+            raise Diverged(self.name, self.at + 1, following.kind, "the tape continues here but the replay does not")
 
 
 def canonical(value: Any) -> str:

@@ -159,14 +159,14 @@ def change_held(memory: Memory, name: str, by: str, guardrails: Guardrails, term
         BadInput: No position of that name is held, or the new terms break a guardrail.
     """
     if not KINDS["expressions"].names(name):
-        raise BadInput("id", f"{name[:40]!r} is not an Expression", "give one such as E-001")
+        raise BadInput("id", f"{name[:40]!r} is not an Expression", "give an id such as E-001")
     before = memory.hydrate(memory.read_instant(memory.journal.clock.now()), session=SESSION)
     path, changed = KINDS["expressions"].path(name), list[Expression]()
 
     def decided(writing: Writing, row: Row) -> tuple[Approval, tuple[Expression, ...]]:
         positions = held_expressions(writing.all_of("expressions"), writing.all_of("approvals"))
         if row.path not in positions:
-            raise BadInput("id", f"{name} is not held", "list what is: pitlake forge expressions status:active")
+            raise BadInput("id", f"{name} is not held", "list the held ones: pitlake forge expressions status:active")
         target = positions[row.path]
         expression = adjusted(target, replace(target, **cast("dict[str, Any]", dict(terms))), before.as_of)
         book = with_approved(cast("Portfolio | None", _record(writing.newest(PORTFOLIO))), positions.values())

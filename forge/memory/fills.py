@@ -88,10 +88,10 @@ def _rows(file: Path) -> Iterable[tuple[int, Mapping[str, str]]]:
 
 def _fill(line: int, row: Mapping[str, str], now: datetime, expressions: set[str]) -> Fill:
     if None in row or None in row.values():
-        raise _wrong(line, "it has another number of values than the first line", "quote values that hold commas")
+        raise _wrong(line, "its number of values differs from the first line", "quote values that contain commas")
     ticker, expression = row["ticker"].strip().upper(), (row.get("expression") or "").strip()
     if not _TICKER.fullmatch(ticker):
-        raise _wrong(line, f"ticker is {row['ticker'][:40]!r}", "give one such as NVDA")
+        raise _wrong(line, f"ticker is {row['ticker'][:40]!r}", "give a ticker such as NVDA")
     if expression and expression not in expressions:
         raise _wrong(line, f"there is no Expression {expression[:40]!r}", "see pitlake forge expressions")
     quantity, price = _number(line, row, "quantity"), _number(line, row, "price")
@@ -105,7 +105,9 @@ def _fill(line: int, row: Mapping[str, str], now: datetime, expressions: set[str
     try:
         filled_at = clock.instant(row["filled_at"].strip())
     except BadInput as problem:
-        raise _wrong(line, f"filled_at {problem.problem}", "give one such as 2024-02-15T10:30:00-05:00") from None
+        raise _wrong(
+            line, f"filled_at {problem.problem}", "give an instant such as 2024-02-15T10:30:00-05:00"
+        ) from None
     if filled_at > now:
         raise _wrong(line, f"filled_at {row['filled_at']} is in the future", "give a time up to now")
     return Fill(

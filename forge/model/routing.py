@@ -46,7 +46,7 @@ class Routing:
         """Return why the role's model is not available, or ""."""
         provider, _, rest = self.model_name(role).partition(":")
         if provider not in KEYS or not rest:
-            return f"{self.model_name(role)!r} names no provider; write anthropic:<id> or openai:<id>"
+            return f"{self.model_name(role)!r} does not name a provider; write anthropic:<id> or openai:<id>"
         if "@" in rest or os.environ.get(KEYS[provider]):
             return ""
         return f"set {KEYS[provider]}, or set another model in {VARIABLE.format(role.upper())}"

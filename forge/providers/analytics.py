@@ -249,7 +249,7 @@ def _list(values: dict[str, Any], name: str) -> list[Any]:
     if not isinstance(items, list | tuple) or not 0 < len(items) <= MOST_BRANCHES:
         raise BadInput(name, "is missing, or not a list", f"give 1 to {MOST_BRANCHES} objects")
     if not all(isinstance(item, Mapping) for item in items):
-        raise BadInput(name, "holds what is not an object", "give objects with names and numbers")
+        raise BadInput(name, "contains a value that is not an object", "give objects with names and numbers")
     return [dict(item) for item in items]
 
 

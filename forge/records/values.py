@@ -233,7 +233,7 @@ def build(hint: Any, data: Any) -> Any:
 
 def _part(kind: Any, data: Any) -> Any:
     if not isinstance(data, dict):
-        raise ValueError("has another value where an object is needed")  # noqa: TRY004
+        raise ValueError("is not an object")  # noqa: TRY004
     due = specs(kind)
     if unknown := sorted(set(data) - set(due)):
         raise ValueError(f"{_quote(unknown[0])} is unknown; choose from {', '.join(due)}")

@@ -1,1 +1,1 @@
-"""The views of Forge's datasets: SQL, one file a dataset."""
+"""The views of Forge's datasets: SQL, one file per dataset."""

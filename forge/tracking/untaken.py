@@ -176,7 +176,7 @@ def _question(remembered: Remembered, record: Counterfactual, since: datetime, n
     row = remembered.newest(KINDS["views"].path(record.view))
     settles = cast("View", remembered.record(row)).settles if row else None
     if settles is None:
-        raise NotFollowable(f"{record.view[:40]} has no question that judges it")
+        raise NotFollowable(f"{record.view[:40]} has no question by which it can be judged")
     marks, answer, problem = list(record.marks), record.answer, ""
     days = sessions(since, new_york_day(since) + timedelta(record.tracking_days), now.as_of)
     for day in days[len(marks) :]:

@@ -141,7 +141,7 @@ def _instance(running: ExitStack) -> dg.DagsterInstance:
     try:
         return dg.DagsterInstance.get()
     except dg.DagsterError as error:
-        problem = f"holds no dagster.yaml that Dagster takes ({type(error).__name__})"
+        problem = f"has no valid dagster.yaml ({type(error).__name__})"
         raise BadInput(HOME, problem, "run `dagster instance info` to see why") from None
 
 
@@ -157,4 +157,4 @@ def _day(option: str, text: str | None, default: date) -> date:
     try:
         return default if text is None else date.fromisoformat(text)
     except ValueError:
-        raise BadInput(option, f"{text!r} is not a date", "give one such as 2024-05-22") from None
+        raise BadInput(option, f"{text!r} is not a date", "give a date such as 2024-05-22") from None

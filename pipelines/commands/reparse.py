@@ -34,7 +34,9 @@ def command(run: str | None, dataset: str | None, lake: str | None, form: str) -
     if dataset is None:
         left = [name for of, name in store.runs() if of == run]
         if not left:
-            raise BadInput("run", f"{run!r} left no captures here", "`pitlake reparse` alone lists those that did")
+            raise BadInput(
+                "run", f"{run!r} left no captures here", "`pitlake reparse` without a run lists the runs with captures"
+            )
         raise BadInput("dataset", "is missing", f"name one of {', '.join(left)}")
     counts = vars(reparse(feed(dataset), run, target, store))
     if form == "json":

@@ -111,7 +111,7 @@ def _day(text: str | None) -> date | None:
         day = date.fromisoformat(f"{text}-01-01" if text.isdigit() and len(text) == len("2015") else text)
     except ValueError:
         raise BadInput(
-            "--since", f"{text!r} is neither a year nor a day", "give one such as 2015 or 2015-06-30"
+            "--since", f"{text!r} is neither a year nor a day", "give a year or day such as 2015 or 2015-06-30"
         ) from None
     if not date(FIRST_YEAR, 1, 1) <= day <= date.today():  # noqa: DTZ011 - a day more or less does not matter
         raise BadInput("--since", f"{text} is out of range", f"give a day from {FIRST_YEAR} to today")

@@ -9,7 +9,7 @@ from pitlake.errors import PitlakeError
 from resources.lake import LakeResource
 from resources.notifier import Notifier
 
-NO_RUN = "no run was started; its output says why"
+NO_RUN = "no run was started; the command's output says why"
 
 
 def main() -> int:

@@ -120,7 +120,7 @@ def _pit(text: Any) -> datetime | None:
 def _known_by(flags: dict[str, Any]) -> datetime | None:
     text = flags.pop("known_by", None)
     if text is not None and "input_file" in flags:
-        raise NotAsked("known_by reads the lake, input_file a file; give one of them")
+        raise NotAsked("known_by reads the lake and input_file reads a file; give only one of them")
     return None if text is None else clock.instant(str(text), "--known-by")
 
 

@@ -35,7 +35,7 @@ def feed_by_claims(question: FetchQuestion) -> Feed | None:
     """
     chosen = {name.strip().lower() for name in os.environ.get(VARIABLE, "").split(",")} - {""}
     if unknown := sorted(chosen - FEEDS.keys()):
-        raise NotAsked(f"{VARIABLE} names {unknown[0]!r}; it can be set for {', '.join(FEEDS)} alone")
+        raise NotAsked(f"{VARIABLE} names {unknown[0]!r}, but it can be set only for {', '.join(FEEDS)}")
     return FEEDS[question.source] if question.source in chosen and question.known_by is None else None
 
 

@@ -167,7 +167,9 @@ def _run_step(lake: Lake, step: sources.Step, watched: WatchList, progress: Prog
     try:
         report = _asked(lake, step, source, scope)
         if step.without_premium and any(reason == PREMIUM for _, reason in report.gaps):
-            progress.say(f"{step.dataset}: the key does not open all of it; asking for {dict(step.without_premium)}")
+            progress.say(
+                f"{step.dataset}: the key gives access to only a part; requesting {dict(step.without_premium)}"
+            )
             report = _asked(lake, step, source, replace(scope, options=step.without_premium))
     except SourceError as problem:
         progress.unanswered.append(f"{step.dataset}: {problem}")

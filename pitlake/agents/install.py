@@ -63,7 +63,7 @@ def install(project: Path) -> list[str]:
         else:
             added[name] = fresh
     if in_the_way:
-        problem = f"has of its own: {', '.join(sorted(in_the_way))}"
+        problem = f"already has: {', '.join(sorted(in_the_way))}"
         raise BadInput("--dir", problem, "move or rename these, and install again; nothing was written")
     created = [name for name in kit.JOINED if not (project / name).exists() or (before and name in before.created)]
     hashes = {name: _hash(text) for name, text in ours.items()}
@@ -106,7 +106,7 @@ def check(project: Path) -> list[str]:
     wrong = [f"{name} was changed" for name, was in record.files.items() if _hash_of(project / name) != was]
     for name, kit_settings in kit.joined().items():
         if not settings.holds(_settings(project, name), kit_settings):
-            wrong.append(f"{name} lacks what the kit needs: pitlake agents install adds it")
+            wrong.append(f"{name} lacks settings of the kit: pitlake agents install adds them")
     if record.version != __version__:
         wrong.append(
             f"it is of pitlake {record.version}, this is {__version__}: pitlake agents install brings it up to date"

@@ -265,7 +265,9 @@ def _first_day(text: Any, field: str) -> date:
             return date.fromisoformat((f"{text}-01-01")[: len("YYYY-MM-DD")])
     except ValueError:
         pass
-    raise BadInput(field, f"{text!r} is neither a year nor a day", "give one such as 2015, 2015-06 or 2015-06-30")
+    raise BadInput(
+        field, f"{text!r} is neither a year nor a day", "give a year, month or day such as 2015, 2015-06 or 2015-06-30"
+    )
 
 
 def _ends(every: str, first: date, last: datetime) -> Iterator[datetime]:

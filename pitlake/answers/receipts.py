@@ -205,7 +205,7 @@ def _of_answer(sha256: str, root: str | Path | None) -> Receipt:
     sound, _ = survey(root)
     matching = [receipt for receipt in sound.values() if receipt.result_sha256 == sha256]
     if not matching:
-        raise BadInput("RECEIPT", f"no kept receipt has the answer {sha256}", "`pitlake receipts` lists them")
+        raise BadInput("RECEIPT", f"no stored receipt has the answer {sha256}", "`pitlake receipts` lists them")
     return max(matching, key=lambda receipt: receipt.version)
 
 
@@ -215,16 +215,18 @@ def _kept(store: Store, name: str) -> Receipt:
 
 def _file(path: Path) -> bytes:
     if not path.is_file():
-        raise BadInput("RECEIPT", f"there is no file {path}", "give a receipt's file, or the id of a kept one")
+        raise BadInput("RECEIPT", f"there is no file {path}", "give a receipt's file, or the id of a stored receipt")
     return path.read_bytes()
 
 
 def _id(store: Store, reference: str) -> str:
     if len(reference) < SHORTEST_PREFIX:
-        raise BadInput("RECEIPT", f"{reference!r} is too short", f"give {SHORTEST_PREFIX} characters of an id or more")
+        raise BadInput("RECEIPT", f"{reference!r} is too short", f"give at least {SHORTEST_PREFIX} characters of an id")
     matching = [name for name in receipt_ids(store) if name.startswith(reference)]
     if not matching:
-        raise BadInput("RECEIPT", f"no kept receipt's id begins with {reference!r}", "`pitlake receipts` lists them")
+        raise BadInput(
+            "RECEIPT", f"no stored receipt has an id that begins with {reference!r}", "`pitlake receipts` lists them"
+        )
     if len(matching) > 1:
         raise BadInput(
             "RECEIPT",

@@ -38,8 +38,8 @@ BEGINNING = (1, 5, 20, 60)
 _CLOCK = timedelta(days=400)
 _CUT, _ALTERED, _LATE = (
     "on a lake that ends at {}",
-    "where the rows after {} are others",
-    "where late rows are left out and the lake ends at {}",
+    "on a lake with other rows after {}",
+    "on a lake without late rows that ends at {}",
 )
 
 
@@ -184,7 +184,7 @@ def _instant(text: str | date, field: str) -> datetime:
     try:
         return clock.end_of_new_york_day(text if isinstance(text, date) else date.fromisoformat(text))
     except ValueError:
-        raise BadInput(field, f"{text!r} is not a date or an instant", "give one such as 2024-03-01") from None
+        raise BadInput(field, f"{text!r} is not a date or an instant", "give a date such as 2024-03-01") from None
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ class Answer:
             if name not in self.columns:
                 raise BadInput("--time", f"{name!r} is not a column of the answer", f"it has {', '.join(self.columns)}")
             if not _dates(self.columns[name]):
-                raise BadInput("--time", f"{name!r} holds no dates or instants", "name the column that dates the rows")
+                raise BadInput("--time", f"{name!r} has no dates or instants", "name the column that dates the rows")
             return name
         looks_alike = any(self._tells_rows_apart(column) for column in self.columns)
         candidates = [*self.times, *(column for column in TIMES if column in self.columns and not looks_alike)]

@@ -56,7 +56,7 @@ def uninstall(project: Path) -> None:
     from pitlake.agents import install as kit
 
     changed_files = kit.uninstall(project.resolve())
-    click.echo(f"the agent kit is gone from {project.resolve()}")
+    click.echo(f"the agent kit was removed from {project.resolve()}")
     for name in changed_files:
         click.echo(f"kept: {name} (it was changed)", err=True)
 

@@ -25,7 +25,7 @@ OPTIONS = frozenset({"name", "table_name", "key", "available_at", "valid_at", "t
 @click.argument("place", metavar="TABLE")
 @click.option("--name", required=True, help="Name of the dataset.")
 @click.option("--table", metavar="NAME", help="Table of the DuckDB file or Postgres database.")
-@click.option("--key", metavar="COLUMNS", help="Columns that identify what a row is about, separated by commas.")
+@click.option("--key", metavar="COLUMNS", help="Columns that identify the subject of a row, separated by commas.")
 @click.option(
     "--available-at",
     metavar="COLUMN",

@@ -10,7 +10,8 @@ DATASET = Dataset(
     name="call_transcripts",
     title="Transcripts of earnings calls",
     summary=(
-        "Transcripts from earningscall.biz, one row a call. A changed text is a new revision, available when observed."
+        "Transcripts from earningscall.biz, one row per call. A changed text is a new revision, available when it was "
+        "observed."
     ),
     availability=earnings.PUBLISHED,
     columns=(

@@ -38,7 +38,7 @@ class PlainTool(Tool):
             return BadInput(field, "missing", properties[field]["description"])
         if "enum" in properties[field]:
             allowed = ", ".join(properties[field]["enum"])
-            return BadInput(field, f"{fault['input']!r} is not one of its values", f"give one of {allowed}")
+            return BadInput(field, f"{fault['input']!r} is not a valid value", f"give one of {allowed}")
         taken = [
             schema["type"] for schema in properties[field].get("anyOf", [properties[field]]) if schema["type"] != "null"
         ]

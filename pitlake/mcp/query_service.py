@@ -245,7 +245,7 @@ class Cursor:
                 return place
         except (ValueError, TypeError, RecursionError):
             pass
-        raise BadInput("cursor", "is not one of this server's", "leave it out to start at the beginning")
+        raise BadInput("cursor", "was not issued by this server", "leave it out to start at the beginning")
 
     def _signature(self, key: bytes) -> str:
         return hmac.new(key, json.dumps(astuple(self)).encode(), "sha256").hexdigest()

@@ -28,9 +28,9 @@ NO_PROOF = clean_gap("unverifiable", "nothing proves that an item of the answer 
 NO_DATES = clean_gap(
     "unverifiable", "a part of the answer that can't be dated was left out: a text, an image or a file"
 )
-FAILED = clean_gap("upstream_error", "the tool failed; what it says about that is withheld, since nothing dates it")
+FAILED = clean_gap("upstream_error", "the tool failed; its message is withheld because it has no date")
 MISSHAPEN = clean_gap("upstream_error", "the tool's answer does not have the form that the policy describes")
-SILENT = clean_gap("upstream_error", "the tool gave no answer in time, or is gone")
+SILENT = clean_gap("upstream_error", "the tool gave no answer in time, or has ended")
 NOT_ON_TAPE = clean_gap("upstream_error", "this call is not on the tape that is replayed")
 
 

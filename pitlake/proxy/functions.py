@@ -97,7 +97,7 @@ class _CutTool:
 def _policy_of(policy: ToolPolicy | Policy | None, members: Mapping[str, Any], name: str) -> ToolPolicy:
     if isinstance(policy, Policy):
         if name not in policy.tools:
-            raise BadInput("policy", f"has no tools.{name}", "add it, or decorate a function that it names")
+            raise BadInput("policy", f"has no tools.{name}", "add it, or decorate a function that the policy names")
         return policy.tools[name]
     return policy or from_members(members)
 

@@ -21,14 +21,14 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _DEEPEST = 6
 HEAD = """\
-# A draft. Read every line, above all `published`, `bind` and `fields`, mend them, and write reviewed = true.
-# Does a time that an item states mean its publication, or something else? Does the source change an item after it?
-# Are figures restated, adjusted, or counted over what came later? Then leave these fields or the tool out.
+# A draft. Read and correct every line, above all `published`, `bind` and `fields`, and write reviewed = true.
+# Is an item's time its time of publication? Does the source change items later?
+# If figures are restated, adjusted or counted over later data, leave these fields or the tool out.
 # A tool that is not named here is refused."""
 
 
 def draft(tools: Sequence[Mapping[str, Any]], samples: Sequence[tuple[str, Mapping[str, Any] | None]]) -> str:
-    """Return the text of a policy. samples: a tool and what it answered, None where it did not."""
+    """Return the text of a policy. samples: tools with their answers, None if there was none."""
     answers = {tool: answer for tool, answer in samples if answer is not None and not answer.get("isError")}
     lines = [HEAD, 'server = "server"', "reviewed = false"]
     for tool in tools:
@@ -38,7 +38,7 @@ def draft(tools: Sequence[Mapping[str, Any]], samples: Sequence[tuple[str, Mappi
             lines += ["", f"[tools.{_key(name)}]", *_tool(properties, answers[name])]
     left_out = [str(tool["name"]) for tool in tools if tool["name"] not in answers]
     if left_out:
-        lines += ["", "# Without an answer to a sample call, so not drafted:", *(f"# {name}" for name in left_out)]
+        lines += ["", "# Not drafted, because no sample call had an answer:", *(f"# {name}" for name in left_out)]
     return "\n".join(lines) + "\n"
 
 
@@ -49,7 +49,7 @@ def _tool(properties: Mapping[str, Any], answer: Mapping[str, Any]) -> list[str]
         spelled = ", ".join(f'{_key(name)} = "{_template(properties[name])}"' for name in bounds)
         lines.append(f"bind = {{ {spelled} }}")
     else:
-        lines.append("# No argument looks as if it bounded time: answers are cut alone.")
+        lines.append("# No argument seems to limit the time, so only the answers are cut.")
     for form in (JSON, JSON_BLOCKS):
         try:
             document = document_of(answer, form)

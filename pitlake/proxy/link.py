@@ -183,8 +183,8 @@ def _why(problem: BaseException) -> str:
     if isinstance(problem, FileNotFoundError | PermissionError):
         return f"can't be started: {problem.strerror}"
     return (
-        "ended or refused before it answered as an MCP server; what a command wrote to stderr is in the file beside "
-        "the tape"
+        "ended or refused before it answered as an MCP server; a command's stderr is in the file next to the "
+        "tape"
     )
 
 

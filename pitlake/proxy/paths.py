@@ -26,7 +26,9 @@ class Place:
         while position < len(text):
             shape = _STEP.match(text, position)
             if shape is None:
-                raise BadInput(field, f"{text!r} is not a path", "give one such as data.results[] or bars.{symbol}[]")
+                raise BadInput(
+                    field, f"{text!r} is not a path", "give a path such as data.results[] or bars.{symbol}[]"
+                )
             key, name, _ = shape.groups()
             self._steps.append(("key", key) if key else ("name", name) if name else ("each", ""))
             position = shape.end()

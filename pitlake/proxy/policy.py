@@ -29,7 +29,7 @@ OWN_NAMES = frozenset((*PROOF, COMPUTED, NEWEST_INPUT, BASIS))
 FORWARD_NAMES = ("date", "instant", "epoch", "epoch_ms")
 _LAG = re.compile(r"(\d{1,6}) ?(second|minute|hour|day|week)s?")
 _TEMPLATE = re.compile(r"\{([a-z_]*)\}")
-_REVIEW = "mend the policy, or draft one with --learn"
+_REVIEW = "correct the policy, or draft one with --learn"
 
 
 def wrong(place: str, problem: str, next_step: str = _REVIEW) -> BadInput:
@@ -93,10 +93,12 @@ class ToolPolicy:
     pages: Pages | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what can't be meant."""
+        """Refuse invalid values."""
         for name in ("published", "fields"):
             if not getattr(self, name):
-                raise wrong(name, "names nothing", "say what dates an item, and what of it is passed on")
+                raise wrong(
+                    name, "is empty", "published names the dates of an item, and fields its members that are passed on"
+                )
         for name, allowed in (
             ("answer", (JSON, JSON_BLOCKS)),
             ("texts", (STRICT, AS_PUBLISHED)),
@@ -130,7 +132,7 @@ class ToolPolicy:
             return ZoneInfo(self.timezone) if self.timezone else None
         except (OSError, ValueError, LookupError):
             raise wrong(
-                "timezone", f"{self.timezone!r} is not a time zone", "name one such as America/New_York"
+                "timezone", f"{self.timezone!r} is not a time zone", "give a time zone such as America/New_York"
             ) from None
 
     @cached_property
@@ -140,7 +142,7 @@ class ToolPolicy:
             return timedelta()
         parts = _LAG.fullmatch(self.lag)
         if parts is None:
-            raise wrong("lag", f"{self.lag!r} is not a length of time", 'give one such as "1 day" or "90 minutes"')
+            raise wrong("lag", f"{self.lag!r} is not a duration", 'give a duration such as "1 day" or "90 minutes"')
         return timedelta(**{f"{parts[2]}s": int(parts[1])})
 
     @cached_property
@@ -217,10 +219,10 @@ def parse(text: str) -> Policy:
     if unknown := members.keys() - {"server", "tools", "reviewed"}:
         raise wrong("the file", f"has {min(unknown)!r}", "it has server, reviewed and tools")
     if members.get("reviewed") is not True:
-        raise wrong("the file", "is a draft", "read it, mend it, and write reviewed = true at its top")
+        raise wrong("the file", "is a draft", "read it, correct it, and write reviewed = true at its top")
     server, tools = members.get("server"), members.get("tools")
     if not isinstance(server, str) or not re.fullmatch(r"[A-Za-z0-9][\w.-]{0,59}", server):
-        raise wrong("server", "is not a short name", 'write one such as server = "brave-search"')
+        raise wrong("server", "is not a short name", 'write a name such as server = "brave-search"')
     if not isinstance(tools, dict) or not tools:
         raise wrong("tools", "names no tool", "write a table such as [tools.search]")
     return Policy(server=server, text=text, tools={name: _tool(name, members) for name, members in tools.items()})

@@ -25,7 +25,7 @@ from pitlake.proxy.tape import Tape, call_key
 
 CURSOR = "cursor"
 LONGEST_COMPLAINT = 300
-BROKEN = "the proxy could not read the tool's answer, so nothing of it is passed on"
+BROKEN = "the proxy could not read the tool's answer and passes on nothing"
 _CURSOR_SCHEMA = {"type": "string", "description": "`next_cursor` of the last page; repeat the other arguments."}
 _ENVELOPE = {
     "type": "object",

@@ -272,12 +272,12 @@ def _check(query: Query) -> None:
     if unknown := set(query.reads) - all_datasets().keys():
         raise ValueError(f"{where}: reads unknown dataset {', '.join(sorted(unknown))}")
     if not set(query.searches) <= set(query.reads):
-        raise ValueError(f"{where}: 'searches' names what it does not read")
+        raise ValueError(f"{where}: 'searches' names a dataset that 'reads' lacks")
     columns = {column.name for column in query.columns}
     if not columns.issuperset({*query.hindsight} - {"*"}):
-        raise ValueError(f"{where}: 'hindsight' names what is not a column")
+        raise ValueError(f"{where}: 'hindsight' names an unknown column")
     if not columns.intersection(EVIDENCE) or not columns.issuperset(query.ids):
-        raise ValueError(f"{where}: no column is evidence, or 'ids' names what is not a column")
+        raise ValueError(f"{where}: no column is evidence, or 'ids' names an unknown column")
     if strange := {column.unit for column in query.columns} - columns - COUNTS - {""}:
         raise ValueError(f"{where}: unit {', '.join(sorted(strange))} is neither a column nor a count")
     marked = {column for read in query.reads for column in all_datasets()[read].hindsight}
@@ -287,7 +287,7 @@ def _check(query: Query) -> None:
     if missing and "*" not in query.hindsight:
         raise ValueError(f"{where}: 'hindsight' lacks {', '.join(sorted(missing))}")
     if not set(query.one_of) <= set(names):
-        raise ValueError(f"{where}: 'one of' names what is not a parameter")
+        raise ValueError(f"{where}: 'one of' names an unknown parameter")
 
 
 def _bound(parameter: Parameter, value: Any, query: str) -> Any:

@@ -51,7 +51,7 @@ def configured() -> Embedder | None:
     try:
         function = getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError):
-        raise BadInput(VARIABLE, f"{path!r} names no function that can be imported", NEXT_STEP) from None
+        raise BadInput(VARIABLE, f"{path!r} is not a function that can be imported", NEXT_STEP) from None
     if not callable(function):
         raise BadInput(VARIABLE, f"{path!r} can't be called", NEXT_STEP)
     embedder: Embedder = function

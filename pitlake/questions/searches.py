@@ -41,7 +41,7 @@ def find(
     within = texts(within)
     ways = {"words": BY_WORDS, "meaning": BY_MEANING}
     if by not in ways:
-        raise BadInput("by", f"{by!r} is not a way to search", choice(by, ways))
+        raise BadInput("by", f"{by!r} is not a kind of search", choice(by, ways))
     if within not in ways[by]:
         raise BadInput("within", f"{within!r} can't be searched by {by}", choice(within, ways[by]))
     query = catalogue.get(ways[by][within])

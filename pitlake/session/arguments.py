@@ -69,7 +69,7 @@ def names(datasets: Any) -> list[str] | None:
         or not isinstance(datasets, Collection)
         or not all(isinstance(name, str) for name in datasets)
     ):
-        raise BadInput("datasets", "is not a list of names", 'give one such as ["news"]')
+        raise BadInput("datasets", "is not a list of names", 'give a list such as ["news"]')
     return list(datasets)
 
 
@@ -137,7 +137,7 @@ def table(name: object, rows: Any, contracts: Collection[str]) -> tuple[str, pa.
     """Return a caller's table: a name that shadows no view, the Arrow table, and its hash for the receipt."""
     plain = name.lower().removesuffix("_revisions") if isinstance(name, str) else ""
     if not isinstance(name, str) or not name.isidentifier() or plain in _RESERVED.union(contracts):
-        raise BadInput("name", f"{name!r} can't name loaded rows", "give an identifier that names no view")
+        raise BadInput("name", f"{name!r} can't name loaded rows", "give an identifier that is not the name of a view")
     try:
         arrow = _as_arrow(rows)
         return name, arrow, sha256_of(arrow)

@@ -51,7 +51,7 @@ def sealed(
         for name, table in tables.items():
             column = available_at if isinstance(available_at, str) else available_at.get(name)
             if not column:
-                problem = f"names no column of {name}"
-                raise BadInput("available_at", problem, "name the column that says when its rows became known")
+                problem = f"does not name a column of {name}"
+                raise BadInput("available_at", problem, "name the column with the times at which its rows became known")
             lake.mount(table, name, key=(key or {}).get(name, ()), available_at=column, timezone=timezone, lag=lag)
         return open_session(Viewpoint.parse(viewpoint.as_of, lake=lake), datasets=list(tables), limits=limits)

@@ -202,8 +202,8 @@ class Session:
         viewpoint = self.viewpoint.at(as_of)
         moment = viewpoint.as_of or self.as_of
         if moment < self.as_of:
-            problem = f"{iso(moment)} is before {iso(self.as_of)}, where this session is"
-            raise BadInput("as_of", problem, "open another session; what was seen can't be unseen")
+            problem = f"{iso(moment)} is before {iso(self.as_of)}, the instant of this session"
+            raise BadInput("as_of", problem, "open another session, because this one has shown later rows")
         if self.on_advance is not None:
             self.on_advance(moment)
         with self._lock:

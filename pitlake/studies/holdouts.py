@@ -199,7 +199,9 @@ def report(name: str, lake: "str | Path | Lake | None" = None) -> StudyReport:
     if not records:
         names = ledger.names(store)
         problem = f"the lake has no study {name}"
-        raise BadInput("name", problem, f"it has {', '.join(names)}" if names else "pitlake.study(name, …) begins one")
+        raise BadInput(
+            "name", problem, f"it has {', '.join(names)}" if names else "start a study with pitlake.study(name, …)"
+        )
     return StudyReport(name, tuple(records))
 
 

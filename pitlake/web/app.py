@@ -155,4 +155,4 @@ def _error_page(error: Exception) -> dict[str, str]:
     if isinstance(error, HTTPException):
         return {"title": "There is no such page", "sentence": str(error.detail)}
     traceback.print_exception(error)
-    return {"title": "This went wrong", "sentence": "the server's own output says how"}
+    return {"title": "This went wrong", "sentence": "the server's output has the details"}

@@ -86,10 +86,10 @@ def number(query: Mapping[str, str]) -> Number:
     name, _, column = query.get("of", "").partition(".")
     contract = all_datasets().get(name)
     if contract is None or name not in datasets():
-        raise BadInput("of", "names no dataset that the pages read", f"give one of {', '.join(datasets())}")
+        raise BadInput("of", "is not a dataset that the pages read", f"give one of {', '.join(datasets())}")
     numbers = [column.name for column in contract.columns if column.type in ("float", "int")]
     if column not in numbers:
-        raise BadInput("of", "names no column of numbers", f"give {name}. and one of {', '.join(numbers)}")
+        raise BadInput("of", "is not a column of numbers", f"give {name}. and one of {', '.join(numbers)}")
     days = {column.name for column in contract.columns if column.type == "date"}
     key = {part: query.get(f"k_{part}") for part in contract.key}
     for part, value in key.items():
@@ -128,4 +128,4 @@ def _is_day(name: str, value: str) -> None:
     try:
         date.fromisoformat(value)
     except ValueError:
-        raise BadInput(f"k_{name}", "is not a day", "give one such as 2024-04-28") from None
+        raise BadInput(f"k_{name}", "is not a day", "give a day such as 2024-04-28") from None

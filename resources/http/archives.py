@@ -112,7 +112,7 @@ def kind_of(path: Path) -> Kind:
         return "companyfacts"
     if isinstance(keys, dict) and "filings" in keys:
         return "submissions"
-    raise BadInput("--from", f"{str(path)!r} holds neither facts nor submissions", _NEXT_STEP)
+    raise BadInput("--from", f"{str(path)!r} contains neither facts nor submissions", _NEXT_STEP)
 
 
 _NEXT_STEP = (

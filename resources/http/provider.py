@@ -119,7 +119,7 @@ class Provider:
         moved = os.environ.get(f"PITLAKE_{self.name.upper()}_URL", "").strip()
         if moved and not moved.startswith(("http://", "https://")):
             raise BadInput(
-                f"PITLAKE_{self.name.upper()}_URL", "is not an http URL", "give one such as http://127.0.0.1:8080"
+                f"PITLAKE_{self.name.upper()}_URL", "is not an http URL", "give a URL such as http://127.0.0.1:8080"
             )
         base = moved or (self.hosts[request.host] if request.host else self.base_url)
         return f"{base.rstrip('/')}/{request.path.lstrip('/')}"

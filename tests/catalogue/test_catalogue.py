@@ -136,11 +136,11 @@ def test_every_parameter_is_bound_even_when_the_caller_gives_none():
     [
         ("-- agent: a\n-- reads: news\n-- ids: id\nSELECT 1", "lacks summary"),
         (HEADER.replace("-- ids: id\n", "") + "SELECT 1", "lacks ids"),
-        (HEADER.replace("-- ids: id", "-- ids: cik") + "SELECT 1", "'ids' names what is not a column"),
+        (HEADER.replace("-- ids: id", "-- ids: cik") + "SELECT 1", "'ids' names an unknown column"),
         (HEADER.replace("-- column evidence | m\n", "") + "SELECT 1", "no column is evidence"),
         (HEADER + "-- column close [USD] | m\nSELECT 1", "unit USD is neither"),
         (HEADER.replace("reads: news", "reads: splits") + "SELECT 1", "'hindsight' lacks evidence"),
-        (HEADER + "-- searches: splits\nSELECT 1", "'searches' names what it does not read"),
+        (HEADER + "-- searches: splits\nSELECT 1", "'searches' names a dataset that 'reads' lacks"),
         (HEADER + "-- parm x text required | m\nSELECT $x", "unknown header line"),
         (HEADER + "-- param x text maybe | m\nSELECT $x", "does not have the required form"),
         (HEADER + "-- param x number required | m\nSELECT $x", "unknown parameter type"),

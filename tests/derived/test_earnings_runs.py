@@ -143,7 +143,7 @@ def test_a_dagster_home_that_is_none_is_one_line(known, home, says, monkeypatch,
 def test_a_dagster_home_that_does_not_open_is_one_line(known, home, capfd):
     (home / "dagster.yaml").write_text("nonsense: [1]\n")
     assert invoke(["backfill", "earnings", "--lake", known.location]) == 2
-    assert "pitlake: DAGSTER_HOME: holds no dagster.yaml that Dagster takes" in capfd.readouterr().err
+    assert "pitlake: DAGSTER_HOME: has no valid dagster.yaml" in capfd.readouterr().err
 
 
 def test_a_failed_run_of_the_command_says_why_in_a_line(known, monkeypatch, capfd):

@@ -175,7 +175,7 @@ def test_receipts_are_listed_by_time_named_by_their_question_and_the_platform_s_
 
 @pytest.mark.parametrize(
     ("reference", "complaint"),
-    [("ab", "'ab' is too short; give 4 characters"), ("abcdef", "no kept receipt's id begins with 'abcdef'")],
+    [("ab", "'ab' is too short; give at least 4 characters"), ("abcdef", "has an id that begins with 'abcdef'")],
 )
 def test_a_reference_that_names_no_receipt_says_why(pitlake, reference, complaint):
     code, _, err = pitlake("replay", reference)

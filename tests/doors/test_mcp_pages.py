@@ -116,7 +116,7 @@ def forged(lake, key=KEY, **changes):
 
 @pytest.mark.parametrize("cursor", ["", "x", "WzEsMl0=", "NQ==", "\ud800", "é"])
 def test_a_cursor_that_is_none_is_refused(lake, cursor):
-    assert "not one of this server's" in refusal(lake, "query", sql=ALL_NEWS, cursor=cursor)
+    assert "not issued by this server" in refusal(lake, "query", sql=ALL_NEWS, cursor=cursor)
 
 
 @pytest.mark.parametrize("change", [{"row": 3}, {"row": 10**6}, {"result": "0" * 64}])
@@ -128,7 +128,7 @@ def test_a_cursor_that_no_server_signed_is_refused_whatever_it_says(lake, change
         *(base64.b64encode(json.dumps(one).encode()).decode() for one in (told[:3], told[:3] + signed[3:])),
     ]
     texts = {refusal(lake, "query", sql=ALL_NEWS, cursor=cursor) for cursor in made}
-    assert texts == {"cursor: is not one of this server's; leave it out to start at the beginning"}
+    assert texts == {"cursor: was not issued by this server; leave it out to start at the beginning"}
 
 
 def test_a_server_does_not_take_the_cursors_of_another_unless_they_share_a_key(lake, monkeypatch):

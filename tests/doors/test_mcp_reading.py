@@ -97,7 +97,7 @@ def test_a_prompts_wrong_arguments_are_refused_by_name(lake, arguments, told):
         (
             "search",
             {"query": "oil", "within": "dreams"},
-            "within: 'dreams' is not one of its values; give one of news,",
+            "within: 'dreams' is not a valid value; give one of news,",
         ),
     ],
 )

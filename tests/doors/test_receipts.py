@@ -92,7 +92,7 @@ def test_a_receipt_is_found_by_the_hash_of_its_answer_and_of_several_versions_th
     assert early.receipt.result_sha256 == late.receipt.result_sha256
     assert receipts.find(early.receipt.result_sha256, own_lake.root) == late.receipt != early.receipt
     assert receipts.find(first.receipt.result_sha256, own_lake.root) == first.receipt
-    with pytest.raises(BadInput, match="no kept receipt has the answer"):
+    with pytest.raises(BadInput, match="no stored receipt has the answer"):
         receipts.find("0" * 64, own_lake.root)
 
 

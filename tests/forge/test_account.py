@@ -92,7 +92,7 @@ def test_a_file_of_fills_is_booked_once_and_its_book_is_read_by_the_guardrails(m
         ("N G,10,1,2024-03-01T12:00:00-05:00,,\n", "line 3: ticker is 'N G'"),
         ("NOG,10,1,2024-03-01T12:00:00-05:00,-2,\n", "line 3: fees is -2"),
         ("NOG,10,1,2024-03-01T12:00:00-05:00,,E-999\n", "line 3: there is no Expression 'E-999'"),
-        ("NOG,10\n", "line 3: it has another number of values"),
+        ("NOG,10\n", "line 3: its number of values differs"),
     ],
 )
 def test_a_bad_line_is_named_and_no_line_of_its_file_is_booked(memory, lake, tmp_path, text, problem):

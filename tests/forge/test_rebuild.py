@@ -40,7 +40,7 @@ def test_a_lost_journal_is_rebuilt_from_the_lake_and_memory_goes_on(place, capsy
         memory.flush()
     memory.close()
     assert invoke(("forge", "rebuild")) == 0
-    assert capsys.readouterr().out == f"{len(rows)} rows, 0 of them missing or wrong\n"
+    assert capsys.readouterr().out == f"{len(rows)} rows, 0 missing or wrong\n"
 
     memory = Memory()
     assert (memory.journal.rows(), memory.journal.head()) == (rows, head)

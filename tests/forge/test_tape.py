@@ -84,7 +84,7 @@ def test_a_changed_prompt_names_the_first_step_where_the_tape_has_none_of_its_ow
 
 def test_a_replay_that_ends_early_or_late_says_so(tape):
     run(tape, SCRIPT, [Echo()])
-    with pytest.raises(Diverged, match="the tape goes on here"):
+    with pytest.raises(Diverged, match="the tape continues here"):
         run(tape, [], [Echo()], mode="strict", limits=LoopLimits(turns=1))
     run(tape, SCRIPT, [Echo()], decision="short", limits=LoopLimits(turns=1))
     with pytest.raises(Diverged, match="the tape ends before it"):

@@ -73,7 +73,7 @@ def test_a_clock_that_went_back_changes_nothing_and_names_both_clocks(seen, at, 
         work(seen)
     newest = iso(seen.entry().committed_at)
     assert str(refused.value).startswith(
-        f"this machine's clock says {iso(BACK)}, but the lake's newest commit is of {newest}; nothing was published: "
+        f"this machine's clock says {iso(BACK)}, but the lake's newest commit is from {newest}; nothing was published: "
     )
     assert (rows(seen), seen.head()) == (before, version)
 
@@ -144,7 +144,7 @@ def test_an_instant_names_the_version_that_was_the_newest(tmp_path_factory, data
         if expected:
             assert LakeLog(log._store).entry_at(asked).version == expected[-1]
         else:
-            with pytest.raises(BadInput, match="known_by: this lake can't be asked as it was then"):
+            with pytest.raises(BadInput, match="known_by: this lake has no state of that time"):
                 log.entry_at(asked)
 
 

@@ -176,7 +176,7 @@ WRONG = [
     ({"available_at": "ticker", "key": ["period"]}, "no row can be mounted (3 rows: the knowledge time is unreadable)"),
     ({"key": None}, "key: missing; name the columns"),
     ({"key": ["published_at"]}, "key: is the time of a statement"),
-    ({"lag": "soon"}, "lag: 'soon' is not a length of time"),
+    ({"lag": "soon"}, "lag: 'soon' is not a duration"),
     ({"timezone": "Mars/Phobos"}, "timezone: there is no time zone 'Mars/Phobos'"),
     ({"table": estimates(ticker=["A"] * 3, period=["q"] * 3, published_at=[LATE] * 3)}, "estimates#A/q"),
     ({"table": estimates(published_at=["2024-02-15T16:00:00"] * 3)}, "timezone: published_at has timestamps without"),

@@ -174,7 +174,7 @@ def test_arguments_that_bound_time_are_filled_in():
         ({"items": "results["}, "is not a path"),
         ({"timezone": "Mars/Olympus"}, "is not a time zone"),
         ({"timezone": "../../etc/passwd"}, "is not a time zone"),
-        ({"lag": "a while"}, "length of time"),
+        ({"lag": "a while"}, "duration"),
         ({"format": "roman"}, "format"),
         ({"bind": {"end": "today"}}, "write {date}"),
         ({"bind": {"end": "{now}"}}, "write {date}"),

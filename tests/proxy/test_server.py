@@ -293,7 +293,7 @@ def test_a_server_that_dies_is_started_again(tmp_path, monkeypatch):
             return lost, shown(await ask(client, reader, "get_recent_filings", filing | {"limit": 2}))
 
     lost, after = anyio.run(killed)
-    assert lost["gaps"][0]["reason"] == "the tool gave no answer in time, or is gone"
+    assert lost["gaps"][0]["reason"] == "the tool gave no answer in time, or has ended"
     assert after["gaps"] == [] or "gone" not in after["gaps"][0]["reason"]
 
 

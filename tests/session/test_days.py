@@ -348,7 +348,7 @@ def test_a_file_that_lies_is_refused_and_leaves_no_descriptor(lake, ask, home, l
     file = lake.add("charts", [*days_before(T, 6), row("later", T + US)])
     lake.replace("charts", file, replace(file, rows=12))
     for _ in range(2):
-        with pytest.raises(SessionRefused, match="does not hold the number of rows"):
+        with pytest.raises(SessionRefused, match="the number of rows of a file differs"):
             ask(cut_cache=CutCache(home, few=FEW))
         before = leftovers()
     children, descriptors = leftovers()

@@ -1,1 +1,1 @@
-"""FRED and ALFRED: macroeconomic series with every vintage. One module a dataset."""
+"""FRED and ALFRED: macroeconomic series with every vintage. One module per dataset."""

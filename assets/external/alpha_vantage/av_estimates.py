@@ -24,7 +24,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
-    """Return one record an estimate."""
+    """Return one record per estimate."""
     return mark_repeats(
         _estimates(unit, captures),
         lambda estimate: (

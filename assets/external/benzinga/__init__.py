@@ -1,1 +1,1 @@
-"""Benzinga's news over REST. One module a dataset."""
+"""Benzinga's news over REST. One module per dataset."""

@@ -1,1 +1,1 @@
-"""FRED-MD: the monthly panel. One module a dataset."""
+"""FRED-MD: the monthly panel. One module per dataset."""

@@ -66,7 +66,7 @@ def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, 
         codes = next((dict(zip(header, line, strict=False)) for line in filled if line not in panel), {})
         months = _months([line[0] for line in panel])
         if panel and not any(months):
-            raise Unparsable(capture.evidence, "the panel names no months")
+            raise Unparsable(capture.evidence, "the panel has no months")
         for line, month in zip(panel, months, strict=True):
             yield from ((record, capture) for record in _month(header, line, month, codes, facts))
 

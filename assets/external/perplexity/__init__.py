@@ -1,1 +1,1 @@
-"""Perplexity's search and chat. One module a dataset; `_asking` says how questions are put."""
+"""Perplexity's search and chat. One module per dataset; `_asking` builds the questions."""

@@ -49,7 +49,7 @@ def fact_lists(capture: Capture, cik: str, since: date | None) -> Iterator[tuple
     try:
         of_cik = _names.cik(answer.get("cik"))
     except Unreadable:
-        raise Unparsable(capture.evidence, "it names no company") from None
+        raise Unparsable(capture.evidence, "it does not name a company") from None
     if of_cik != cik:
         raise Unparsable(capture.evidence, "it is about another company")
     for concept, units in _concepts(answer, capture):

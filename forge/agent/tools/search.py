@@ -49,7 +49,7 @@ class SearchTool:
     ) -> str:
         """Return ranked headers. Raises BadInput for a scope that is not a folder and for filters a folder refuses."""
         if not self._fs.is_dir(scope):
-            raise BadInput("scope", f"{scope[:80]!r} is not a folder", "give one such as /memory/views/")
+            raise BadInput("scope", f"{scope[:80]!r} is not a folder", "give a folder such as /memory/views/")
         paths, without = self._files(scope.rstrip("/") + "/", filters)
         remembered = self._fs.remembered
         rows = [remembered.newest(path.replace("/session/", f"/session/{remembered.session}/", 1)) for path in paths]

@@ -45,7 +45,7 @@ class WriteTool:
             if not isinstance(content, str):
                 raise BadInput("content", f"is a {type(content).__name__}, not a text", "give the whole text")
             if isinstance(path, str) and path.startswith(FETCHED):
-                raise BadInput("path", f"{path[:60]!r} is for what was fetched", "use fetch, or another name")
+                raise BadInput("path", f"{path[:60]!r} is a folder of fetched data", "use fetch, or another path")
             return f"{WRITTEN}{self._fs.write_file(path, content, call_id=call_id).path}"
         except GuardrailsBroken as broken:
             return "\n".join(["GUARDRAIL VIOLATIONS:", *(f"  {violation}" for violation in broken.violations)])

@@ -44,8 +44,8 @@ _MEANINGS = {False: "As the table has it.", True: "The business date of the row.
 _LAG = re.compile(r"(\d{1,6}) ?(second|minute|hour|day|week)s?")
 _EDIT = "edit the file, or remove it and mount the table again"
 HEAD = """\
-# The contract of a mounted table. Titles, meanings, units and limits may be edited; so may the columns: those that are
-# not listed are left out of the lake. available_at, key, timezone and lag date and identify the rows that are there."""
+# The contract of a mounted table. You may edit titles, meanings, units and limits, and remove columns to leave them out
+# of the lake. Do not change available_at, key, timezone and lag: they date and identify the stored rows."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Mount:
                 raise BadInput("key", f"there is no column {column!r}", f"the columns are {', '.join(names)}")
         if not self.key or self.available_at in self.key:
             problem = "is the time of a statement, which a key does not contain" if self.key else "names no column"
-            raise BadInput("key", problem, "name the columns that identify what a row is about")
+            raise BadInput("key", problem, "name the columns that identify the subject of a row")
         self.zone  # noqa: B018 - raises
         self.delay  # noqa: B018 - raises
         self.dataset  # noqa: B018 - raises
@@ -102,7 +102,7 @@ class Mount:
             ZoneInfo(self.timezone or DEFAULT_ZONE)
         except (OSError, ValueError, KeyError):
             problem = f"there is no time zone {self.timezone!r}"
-            raise BadInput("timezone", problem, "give one such as Europe/Berlin or UTC") from None
+            raise BadInput("timezone", problem, "give a time zone such as Europe/Berlin or UTC") from None
         return self.timezone or DEFAULT_ZONE
 
     @cached_property
@@ -112,7 +112,7 @@ class Mount:
             return timedelta(0)
         parts = _LAG.fullmatch(self.lag.strip().lower())
         if parts is None:
-            raise BadInput("lag", f"{self.lag!r} is not a length of time", 'give one such as "1 day" or "90 minutes"')
+            raise BadInput("lag", f"{self.lag!r} is not a duration", 'give a duration such as "1 day" or "90 minutes"')
         return timedelta(**{f"{parts[2]}s": int(parts[1])})
 
     @cached_property
@@ -168,7 +168,7 @@ def check_name(name: str) -> None:
     if not NAME.fullmatch(name):
         raise BadInput("name", f"{name!r} is not a lower-case SQL name", "use letters, digits and underscores")
     if name in all_datasets():
-        raise BadInput("name", f"{name} is a dataset of pitlake's own", "choose another name")
+        raise BadInput("name", f"{name} is the name of a dataset of pitlake", "choose another name")
     if name in TAKEN or name.endswith(SUFFIXES):
         raise BadInput("name", f"{name} is a name that sessions use", "choose another name")
 

@@ -107,7 +107,7 @@ def reading_from(place: str) -> Iterator[None]:
         if shortage := machine.exhausted(error, "the table", place):
             raise shortage from None
         problem = "no such bucket" if "NoSuchBucket" in str(error) else machine.one_line(error)
-        next_step = "see that it is there and complete; for s3://, see the AWS_* variables"
+        next_step = "check that it exists and is complete; for s3://, check the AWS_* variables"
         raise BadInput("the table", f"{place} can't be read: {problem}", next_step) from None
 
 

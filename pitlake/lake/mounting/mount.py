@@ -219,8 +219,8 @@ class MountReading:
         ).fetchall()
         if examples:
             of = " and known at the same time" if self.mount.available_at else ""
-            problem = f"rows of one key{of} differ, such as {', '.join(text for (text,) in examples)}"
-            raise BadInput("key", problem, "name more columns, or the column that says when each became known")
+            problem = f"rows with the same key{of} differ, such as {', '.join(text for (text,) in examples)}"
+            raise BadInput("key", problem, "name more columns, or the column with the times at which rows became known")
 
     def _reasons(self) -> list[tuple[str, int]]:
         text = f"SELECT {GAP}, count(*) FROM ({self.sql}) WHERE {GAP} IS NOT NULL GROUP BY ALL ORDER BY 2 DESC, 1"

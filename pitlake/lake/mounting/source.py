@@ -129,7 +129,7 @@ def opened(table: Any, *, with_names: bool = False) -> Iterator[Source]:
         except duckdb.Error as error:
             if shortage := machine.exhausted(error, "the table", "read by DuckDB"):
                 raise shortage from None
-            raise BadInput("the table", f"can't be read: {str(error).splitlines()[0]}", "see what is in it") from error
+            raise BadInput("the table", f"can't be read: {str(error).splitlines()[0]}", "check its content") from error
         finally:
             connection.close()
 
@@ -154,7 +154,7 @@ def _of_frame(connection: duckdb.DuckDBPyConnection, frame: Any) -> Rows:
         rows = pa.table(frame)
     except (pa.ArrowException, TypeError, ValueError) as error:
         problem = f"is not a frame that Arrow can read: {error}"
-        raise BadInput("the table", problem, "give columns of one type each") from error
+        raise BadInput("the table", problem, "each column needs values of one type") from error
     connection.register("frame", rows)
     return Rows("frame", f"a frame of {type(frame).__module__.partition('.')[0]}")
 

@@ -59,7 +59,7 @@ def not_kept(field: str = "known_by") -> BadInput:
     """Return the error for an instant before the lake was made. It is the same if a vacuum removed the version, so that
     it reveals nothing of the lake's later state.
     """
-    return BadInput(field, "this lake can't be asked as it was then", "give a later instant, or none for the newest")
+    return BadInput(field, "this lake has no state of that time", "give a later instant, or none for the newest")
 
 
 class LakeLog:

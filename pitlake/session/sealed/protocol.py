@@ -141,7 +141,7 @@ class Channel:
         """Return the payload of the next frame, which must be of this kind."""
         received, payload = self.receive(cap, deadline)
         if received != kind:
-            raise ProtocolError(f"the session sent {received!r} where {kind!r} was due")
+            raise ProtocolError(f"the session sent {received!r} instead of {kind!r}")
         return payload
 
     def close(self) -> None:

@@ -64,9 +64,9 @@ def prove(footer: Footer, table: str, cut: int | None, schema: pa.Schema, rows: 
     if missing := {field.name for field in schema if not field.nullable}.difference(footer.columns):
         raise SessionRefused(table, f"a file lacks required columns: {', '.join(sorted(missing))}")
     if rows is not None and footer.rows != rows:
-        raise SessionRefused(table, "a file does not hold the number of rows that the manifest says")
+        raise SessionRefused(table, "the number of rows of a file differs from the manifest")
     if cut is not None and footer.newest is not None and footer.newest > cut:
-        raise SessionRefused(table, "a file the manifest places before as_of holds a later row")
+        raise SessionRefused(table, "a file that the manifest places before as_of contains a later row")
 
 
 def _read(descriptor: int) -> Footer:
@@ -110,7 +110,7 @@ def _newest(metadata: pq.FileMetaData, column: int) -> tuple[int | None, str]:
         if statistics is None or not statistics.has_min_max:
             return None, f"it has no statistics of {AVAILABLE_AT}"
         if not statistics.has_null_count or statistics.null_count:
-            return None, f"it has rows without {AVAILABLE_AT}, or no count of them"
+            return None, f"it has rows without {AVAILABLE_AT}, or does not count them"
         newest = statistics.max_raw if newest is None else max(newest, statistics.max_raw)
     if rows != metadata.num_rows:
         return None, "its row groups don't add up"
