@@ -89,7 +89,7 @@ def room(path: Path) -> DiskSpace:
 def require_room(place: str, path: Path) -> None:
     """Refuse to commit if the disk is almost full. Raises MachineExhausted."""
     if (free := room(path).free) < LEAST_ROOM:
-        problem = f"{os.strerror(errno.ENOSPC)}: {free >> 10} KiB are free, and a commit needs {LEAST_ROOM >> 10}"
+        problem = f"{os.strerror(errno.ENOSPC)}, or {free >> 10} KiB of it, where a commit takes {LEAST_ROOM >> 10}"
         raise MachineExhausted("disk", place, str(path), problem)
 
 
@@ -143,5 +143,5 @@ def _says(shortage: str, problem: BaseException) -> str:
         return os.strerror(number if number in DISK else errno.ENOSPC)
     if shortage == "files":
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        return f"{os.strerror(errno.EMFILE)}: the limit of this process is {soft} (ulimit -n)"
+        return f"{os.strerror(errno.EMFILE)}: this process may have {soft} (ulimit -n)"
     return os.strerror(errno.ENOMEM)

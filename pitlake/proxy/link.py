@@ -182,10 +182,7 @@ def _why(problem: BaseException) -> str:
         problem = problem.exceptions[0]
     if isinstance(problem, FileNotFoundError | PermissionError):
         return f"can't be started: {problem.strerror}"
-    return (
-        "ended or refused before it answered as an MCP server; a command's stderr is in the file next to the "
-        "tape"
-    )
+    return "ended or refused before it answered as an MCP server; a command's stderr is in the file next to the tape"
 
 
 @asynccontextmanager

@@ -167,8 +167,8 @@ def test_arguments_that_bound_time_are_filled_in():
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        ({"fields": []}, "fields names nothing"),
-        ({"published": []}, "published names nothing"),
+        ({"fields": []}, "fields is empty"),
+        ({"published": []}, "published is empty"),
         ({"fields": ["available_at"]}, "writes itself"),
         ({"feilds": ["title"]}, "did you mean fields"),
         ({"items": "results["}, "is not a path"),
