@@ -113,9 +113,10 @@ def fits(move: float, split: float) -> bool:
 
 
 def per_share_since(ticker: str, public_at: datetime, run: RunFacts) -> datetime:
-    """Return the instant from which a provider's figure per share counts that was public at an instant.
+    """Return when a provider's figure per share counts as public.
 
-    If a split is in between, it counts from the fetch, because providers restate their history by every split.
+    That is public_at, unless a split has happened between it and the fetch. The figure then counts from the fetch,
+    because providers restate their history by every split.
     """
     if run.splits is None or run.fetched_at is None or run.fetched_at <= public_at:
         return public_at

@@ -136,7 +136,7 @@ class Counterfactuals:
 class Evolution:
     """What a skill edit requires. The PM's approval is always required and is not a setting.
 
-    same_claim: the mean cosine similarity from which lessons state one claim.
+    same_claim: lessons with at least this mean cosine similarity count as the same claim.
     """
 
     min_corroborations: int = 5

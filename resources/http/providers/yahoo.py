@@ -44,7 +44,7 @@ def _refusal(error: Any) -> Assessment:
 
 
 def handshake(session: requests.Session, provider: Provider) -> dict[str, str]:
-    """Set a cookie for the session and return its crumb; none if Yahoo gives none, and its answers then say so."""
+    """Set a cookie for the session and return its crumb; {} if Yahoo gives none and will refuse what follows."""
     session.get(provider.url(Request("/", host="cookies")), timeout=provider.timeout, allow_redirects=False)
     answer = session.get(provider.url(Request("/v1/test/getcrumb")), timeout=provider.timeout, allow_redirects=False)
     crumb = answer.text.strip()
