@@ -122,13 +122,13 @@ def _rows(told: dict[str, Any], truth: dict[str, Any]) -> tuple[str, str]:
 
 def _set(more: set[str], less: set[str]) -> tuple[str, str]:
     if more:
-        return LEAK, f"returns {len(more)} that were not true"
+        return LEAK, f"tells {len(more)} that were not so"
     return (WITHHELD, f"lacks {len(less)}") if less else (CAUGHT, "")
 
 
 def _join(told: Sequence[Any], truth: Sequence[Any]) -> tuple[str, str]:
     if any(one is not None and one != right for one, right in zip(told, truth, strict=True)):
-        return LEAK, "joins a value that was not known at the event"
+        return LEAK, "joins what was not known at the event"
     return (WITHHELD, "joins nothing") if None in told else (CAUGHT, "")
 
 

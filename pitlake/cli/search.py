@@ -79,6 +79,4 @@ def _nothing(session: "Session", query: "Query", ticker: str | None, by: str) ->
         return f"there was nothing to search, {of}; `pitlake datasets --as-of T` lists the contents"
     wider = ["without --ticker"] if ticker else []
     other = ["other words", "--by meaning"] if by == "words" else ["--by words"]
-    return (
-        f"nothing in {of} matches{f' for {ticker}' if ticker else ''}; try {', '.join(other + wider)}, or another --in"
-    )
+    return f"none of {of} matches{f' for {ticker}' if ticker else ''}; try {', '.join(other + wider)}, or another --in"

@@ -81,12 +81,13 @@ def test_a_page_that_takes_too_long_is_a_gap_and_its_neighbours_are_rows(monkeyp
     assert web_pages.NO_TEXT.reason in gap
 
 
-def test_a_pdf_whose_pages_share_a_stream_is_unreadable_in_time(in_a_second):
+def test_a_pdf_whose_pages_share_a_stream_is_unreadable_in_time(in_a_second, monkeypatch):
     body = shared_stream(1000, 3000)
     assert len(body) < 1 << 20
     begun = time.monotonic()
     assert of_pdf(capture(body)) == {"problem": research_notes.UNREADABLE.reason}
     assert time.monotonic() - begun < 10
+    monkeypatch.undo()  # a busy machine may take a second for a small one
     assert of_pdf(capture(shared_stream(3, 3)))["pages"] == 3
 
 

@@ -77,7 +77,7 @@ def test_hostile_sql_gets_nothing_of_the_future(tmp_path, kind):
     ("options", "message"),
     [
         ({"tables": {}}, "tables: names no table"),
-        ({"available_at": {"other": "at"}}, "available_at: names no column of own"),
+        ({"available_at": {"other": "at"}}, "available_at: does not name a column of own"),
         ({"available_at": "when"}, "available_at: the table has no column 'when'"),
         ({"as_of": "2024-02-12"}, "as_of: date_only"),
         (

@@ -325,7 +325,7 @@ def test_a_lake_that_never_was_gives_no_data(filled, known_by):
 
 def test_a_file_is_no_lake_of_any_instant(filled):
     payload, _ = answer(given_for("benzinga", "", known_by="2026-01-01T00:00:00Z", input_file="a.json"), lake=filled)
-    assert (payload["data"], "give one of them" in payload["gaps"][0]["reason"]) == ([], True)
+    assert (payload["data"], "give only one of them" in payload["gaps"][0]["reason"]) == ([], True)
 
 
 def test_every_operation_asks_a_feed_there_is():
