@@ -25,7 +25,7 @@ RETURN v.id AS node, v.ticker AS ticker, v.declaration_date AS declaration_date,
        v.dividend_type AS dividend_type, v.ex_dividend_date AS ex_dividend_date, v.record_date AS record_date,
        v.pay_date AS pay_date, v.cash_amount AS cash_amount, v.currency AS currency, v.frequency AS frequency,
        [(v)<-[:HAS_DIVIDEND]-(d:Date) | [d.date, d.market_close_current_day]] AS date_nodes,
-       [(v)<-[:DECLARED_DIVIDEND]-(c:Company) | c.id] AS companies
+       [(v)<-[:DECLARED_DIVIDEND]-(c:Company) | c.id] AS cik
 """
 
 WINDOW = f"MATCH (v:Dividend)\nWHERE v.declaration_date >= $lo AND v.declaration_date < $hi{FIELDS}"
@@ -70,7 +70,7 @@ def values(record: Record) -> dict[str, Any]:
     if not amount or amount < 0:
         raise RecordRefused(contract.NO_AMOUNT.reason)
     kind = texts.word(record["dividend_type"]) or "UNKNOWN"
-    cik = _actions.company(record["companies"])
+    cik = _actions.company(record["cik"])
     facts = parsed(record, PARSERS) | {"cik": cik, "cash_amount": amount, "dividend_type": kind}
     node, prefix = str(record["node"]), f"{facts['ticker']}_"
     renamed = cik is not None and node.startswith(prefix)
@@ -107,7 +107,7 @@ def prepared(graph: GraphReader, _lake: Lake, run: RunFacts, _days: Sequence[dat
 
 
 def _names(node: Record) -> set[str]:
-    return {str(name) for name in (node["ticker"], *(node.get("companies") or ())) if name}
+    return {str(name) for name in (node["ticker"], *(node.get("cik") or ())) if name}
 
 
 def _public_at(split: Place) -> datetime | None:

@@ -14,7 +14,7 @@ FIELDS = """
 RETURN v.id AS node, v.ticker AS ticker, v.execution_date AS execution_date,
        v.split_from AS split_from, v.split_to AS split_to,
        [(v)<-[:HAS_SPLIT]-(d:Date) | [d.date, d.market_close_current_day]] AS date_nodes,
-       [(v)<-[:DECLARED_SPLIT]-(c:Company) | c.id] AS companies
+       [(v)<-[:DECLARED_SPLIT]-(c:Company) | c.id] AS cik
 """
 
 WINDOW = f"MATCH (v:Split)\nWHERE v.execution_date >= $lo AND v.execution_date < $hi{FIELDS}"
@@ -45,7 +45,7 @@ def values(record: Record) -> dict[str, Any]:
     if not shares_before or not shares_after or min(shares_before, shares_after) < 0:
         raise RecordRefused(contract.NO_RATIO.reason)
     facts = parsed(record, {"ticker": texts.word, "execution_date": texts.day})
-    cik = _actions.company(record["companies"])
+    cik = _actions.company(record["cik"])
     name = f"{cik or facts['ticker']}_{facts['execution_date']}"
     return facts | {"cik": cik, "split_from": shares_before, "split_to": shares_after, "split_id": name}
 

@@ -63,7 +63,7 @@ def bars(number: int, day: date) -> Record:
 
 
 def dividends(number: int, day: date) -> Record:
-    named = {"node": f"D{number}", "ticker": f"S{number}", "declaration_date": str(day), "companies": []}
+    named = {"node": f"D{number}", "ticker": f"S{number}", "declaration_date": str(day), "cik": []}
     return dividend(**named, date_nodes=[[str(day), closed(day)]])
 
 

@@ -49,7 +49,7 @@ class Upstream:
 
     def links(self, day, companies):
         close = f"{day} 16:00:00-0500" if day.weekday() < 5 else None
-        return {"date_nodes": [[str(day), close]], "companies": list(companies)}
+        return {"date_nodes": [[str(day), close]], "cik": list(companies)}
 
 
 def load(lake, upstream, order, days=DAYS):

@@ -45,7 +45,7 @@ def dividend(**changes):
         "cash_amount": "0.25",
         "currency": "USD",
         "frequency": "Quarterly",
-        "companies": ["320193"],
+        "cik": ["320193"],
         "date_nodes": [["2024-05-01", "2024-05-01 16:00:00-0400"]],
     } | changes
 
@@ -57,7 +57,7 @@ def split(**changes):
         "execution_date": "2024-05-01",
         "split_from": "1",
         "split_to": "3",
-        "companies": [],
+        "cik": [],
         "date_nodes": [["2024-05-01", "2024-05-01 16:00:00-0400"]],
     } | changes
 

@@ -56,7 +56,7 @@ class Upstream:
                     continue
                 close = f"{day} 16:00:00-0400" if day.weekday() < 5 else None
                 told = {"ticker": "NVDA", "execution_date": str(day), "split_from": 1.0, "split_to": ratio}
-                yield told | {"node": f"NVDA_{day}", "date_nodes": [[str(day), close]], "companies": [CIK]}
+                yield told | {"node": f"NVDA_{day}", "date_nodes": [[str(day), close]], "cik": [CIK]}
         elif cypher in (prices.WINDOW, _traded.SERIES):
             for day in DAYS:
                 if params["lo"] <= str(day) < params.get("hi", "9"):

@@ -109,7 +109,7 @@ def unless_named_by_ratio(change: Edit) -> Edit:
 def _dates(state: State) -> dict[str, Any]:
     day = state["declared"]
     nodes = [[day.isoformat(), spelled(new_york(day, 16, 0), "blank")]] if state["linked"] else []
-    return {"ticker": state["ticker"], "date_nodes": nodes, "companies": state["companies"]}
+    return {"ticker": state["ticker"], "date_nodes": nodes, "cik": state["companies"]}
 
 
 def action_renamed(state: State, rng: Random, _at: datetime) -> None:
