@@ -170,7 +170,8 @@ def session_macros(datasets: Collection[str]) -> tuple[str, ...]:
 
 def macro_reads(words: set[str]) -> set[str]:
     """Return the datasets that the macros among these words read."""
-    return {name for reads, text in _macros() if not words.isdisjoint(_MACRO.findall(text)) for name in reads}
+    by_macro = _reads_by_macro()
+    return {name for macro in words & by_macro.keys() for name in by_macro[macro]}
 
 
 def placeholders(sql: str) -> frozenset[str]:
@@ -231,6 +232,11 @@ def _macros() -> tuple[tuple[frozenset[str], str], ...]:
     headed = ((_READS.match(text), text) for text in texts)
     macros = ((frozenset(reads[1].split(", ") if reads else ()), text) for reads, text in headed)
     return tuple(sorted(macros, key=lambda macro: len(macro[0])))
+
+
+@cache
+def _reads_by_macro() -> dict[str, frozenset[str]]:
+    return {macro: reads for reads, text in _macros() for macro in _MACRO.findall(text)}
 
 
 def _split(text: str) -> tuple[list[str], str]:
