@@ -47,7 +47,7 @@ async def answer(as_of: str, question: str) -> str:
         with suppress(GraphRecursionError):  # the client would wrap it in an exception group
             state = await agent.ainvoke({"messages": [HumanMessage(question)]}, {"recursion_limit": STEPS})
             return str(state["messages"][-1].content)
-    sys.exit(f"The model gave no answer within {STEPS} steps.")
+    sys.exit(f"The model gave no answer: it took more than {STEPS} steps.")
 
 
 if __name__ == "__main__":

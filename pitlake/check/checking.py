@@ -34,7 +34,7 @@ TRIALS = 10
 LOOKS = 4
 """The number of a history's trials as of an instant between the two ends."""
 BEGINNING = (1, 5, 20, 60)
-"""After how many dates of a history its beginning is compared, where it begins before the first instant."""
+"""The dates of a history at which it is cut as well, counted from its first, if they come before the first instant."""
 _CLOCK = timedelta(days=400)
 _CUT, _ALTERED, _LATE = (
     "on a lake that ends at {}",
@@ -241,7 +241,7 @@ class _Checking:
         return self.report
 
     def _beginnings(self, base: Answer, time: str) -> list[datetime]:
-        """Return instants early in a history. Only there it shows that the rows of a warm-up were filled backwards."""
+        """Return instants early in a history, because a warm-up that was filled backwards shows nowhere else."""
         dates = sorted({moment for moment in public_from(base.columns[time]) if moment is not None})
         return [dates[count] for count in BEGINNING if count < len(dates) and dates[count] < self.check.since]
 

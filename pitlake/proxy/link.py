@@ -30,7 +30,7 @@ MOST_TOOL_PAGES = 100
 SHORTEST_SECRET = 8
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW", re.IGNORECASE)
 _OWN_PREFIX = "PITLAKE_"
-_HEADER_NAME, _VARIABLE = re.compile(r"[A-Za-z0-9-]+"), re.compile(r"[A-Za-z_]\w*")
+_HEADER_NAME, _VARIABLE = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII), re.compile(r"[A-Za-z_]\w*")
 
 
 def command_target(command: Sequence[str], log: Path) -> Callable[[], Any]:

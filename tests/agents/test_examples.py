@@ -106,7 +106,7 @@ def test_a_model_that_never_answers_ends_in_one_sentence(path, model, marked_lak
     said = run_example(path, model, marked_lake, tmp_path)
     assert (said.returncode, said.stdout) == (1, "")
     assert "Traceback" not in said.stderr
-    assert said.stderr.splitlines()[-1].startswith("The model gave no answer")
+    assert said.stderr.splitlines()[-1].startswith("The model gave no answer: ")
 
 
 def test_the_page_has_every_example_and_its_packages():

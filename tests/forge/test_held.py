@@ -335,8 +335,9 @@ def walked(count, first=0, on_progress=lambda count, seen: None):
 
 def test_no_path_changes_or_closes_what_is_held_but_by_the_pm_and_by_code():
     seen = walked(60)
-    due = ("approved", "changed", "closed by stop", "closed by target")
-    assert min(seen[name] for name in due) > 0, seen
+    exits = seen["closed by stop"], seen["closed by target"]
+    assert min(seen["approved"], seen["changed"], sum(exits)) > 2, seen
+    assert min(exits) > 0, seen
 
 
 def no_stop(side, bar, target, stop, until):
