@@ -19,9 +19,9 @@ MILLION = 1_000_000
 START_LABEL_WIDTH, YEAR_LABEL_WIDTH, LETTER_WIDTH = 130, 24, 6.5
 
 COLUMN_WIDTH, COLUMN_HEIGHT = 10.0, 100.0
-"""Of vertical bars, before the page stretches them."""
+"""The size of vertical bars, before the page stretches them."""
 ROW_LENGTH, ROW_HEIGHT, ROW_LABEL_WIDTH = 360, 18, 150
-"""Of lying bars, in pixels."""
+"""The size of horizontal bars and their labels, in pixels."""
 
 
 class Svg(str):

@@ -51,7 +51,7 @@ def _utc(moment: datetime, field: str = "instant") -> datetime:
     if moment.tzinfo is None or moment.utcoffset() is None:
         raise BadInstant(field, "naive", "the datetime has no time zone")
     if getattr(moment, "nanosecond", 0):
-        raise BadInstant(field, "too_precise", "the lake's instants are microseconds")
+        raise BadInstant(field, "too_precise", "instants in the lake are no finer than microseconds")
     utc = _moved(moment, timezone.utc, field)
     if type(utc) is datetime:
         return utc

@@ -82,12 +82,12 @@ GAP_SCHEMA = pa.schema(
     ]
 )
 GAP_COLUMNS = ("dataset", "gap_type", "reason", "locator", "available_at")
-"""Those of them that sessions see."""
+"""The columns of gaps that sessions see."""
 
 UNREADABLE_RECORD = "the record can't be read"
-"""The reason of a gap for a record of a shape that no rule of its contract foresees."""
+"""The reason of a gap for a record that cannot be read and that none of its contract's rules describes."""
 LEAST_REFUSED = 10
-"""Fewer refused records than this are never too many, so that a small run does not stop for one."""
+"""A run is never stopped for fewer refused records than this, so that one record does not stop a small run."""
 
 KNOWN = {
     "record": "Any reader of the record at `available_at`: its source states it there.",
@@ -95,7 +95,7 @@ KNOWN = {
     "asked": "Known by definition: it repeats what the lake's own user asked for.",
     "hindsight": "Not knowable at the time, or not provably: the source back-fills current values.",
 }
-"""Who could know a column's value at `available_at`: the answers there are."""
+"""The possible answers to: who could know a column's value at `available_at`?"""
 
 # SQL treats two names that differ only in case as the same.
 NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -260,29 +260,27 @@ class Dataset:
         self._refuse(not all(map(NAME.fullmatch, (self.name, *names))), "a name is not a lower-case SQL name")
         self._refuse(any(column.type not in TYPES for column in self.columns), "a column has an unknown type")
         self._refuse(not all(column.limits_fit for column in self.columns), "a column has limits its type can't have")
-        self._refuse(any(column.strict and not column.limited for column in self.columns), "strict about nothing")
+        self._refuse(any(column.strict and not column.limited for column in self.columns), "strict without limits")
         self._refuse(any(rule.type not in GAP_TYPES for rule in self.gap_rules), "a gap rule has an unknown type")
         self._refuse(not self.key, "there is no natural key")
         self._refuse(any(is_forbidden_key(name) for name in names), "a column has a forbidden name")
-        self._refuse(bool(column_names & RESERVED), "a column has a name of the lake's own")
+        self._refuse(bool(column_names & RESERVED), "a column has a name that the lake itself uses")
         referred = {*self.knowable, *self.key, *self.identity, *self.tiebreak, *self.newer_by, self.entity}
-        self._refuse(not referred <= column_names, "an unknown column is referred to")
+        self._refuse(not referred <= column_names, "it refers to an unknown column")
         naming = {*self.key, *self.identity, *self.newer_by, self.entity}
-        self._refuse(bool(naming - {*self.content_columns}), "a column that names the row can't be proof")
+        self._refuse(bool(naming - {*self.content_columns}), "a column that identifies the row can't be proof")
         self._refuse(not {*self.searched} <= column_names, "searched names an unknown column")
-        self._refuse(not {*self.frozen} <= {*self.identity}, "frozen names a column that is not of the identity")
+        self._refuse(not {*self.frozen} <= {*self.identity}, "frozen names a column that is not in the identity")
         self._refuse(not {*self.thing} <= {*self.identity}, "thing names a column that is not in the identity")
-        self._refuse(not {column for column, _, _ in self.follows} <= column_names, "it follows by an unknown column")
-        self._refuse(not {*self.columns_of_gap_names} <= column_names, "a gap's name has an unknown column")
+        self._refuse(not {column for column, _, _ in self.follows} <= column_names, "follows names an unknown column")
+        self._refuse(not {*self.columns_of_gap_names} <= column_names, "gap_names contains an unknown column")
         instants = {"", "available_at", *(column.name for column in self.columns if column.type == "instant")}
         self._refuse(self.revised_at not in instants, "revised_at is not an instant")
         self._refuse(not {self.source_tag, *self.other_tags} <= set(SOURCES), "the source tag is unknown to the gate")
         self._refuse(not (self.cites or self.group in CITATIONS), "cites must say what evidence contains")
-        self._refuse(not {*self.knowable.values()} <= {*KNOWN}, "knowable gives an unknown answer")
+        self._refuse(not {*self.knowable.values()} <= {*KNOWN}, "a value of knowable is unknown")
         self._refuse(not all(column.meaning for column in self.columns), "a column has no meaning")
-        self._refuse(
-            not all(map(self._compares, self.comparisons)), "a rule compares columns whose types have no common order"
-        )
+        self._refuse(not all(map(self._compares, self.comparisons)), "a rule compares columns of incompatible types")
         self._refuse(not 0 <= self.most_refused <= 1, "most_refused is not a share from 0 to 1")
 
     def _refuse(self, wrong: bool, problem: str) -> None:

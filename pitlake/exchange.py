@@ -64,7 +64,7 @@ def _decade(day: date) -> int:
 
 @cache
 def _kind(*, planned: bool) -> type["XNYSExchangeCalendar"]:
-    """Return the exchange's calendar. planned: by its rules only, without special closings and early closes."""
+    """Return the exchange's calendar. planned: as its rules say, without special closings and early closes."""
     from exchange_calendars.exchange_calendar_xnys import XNYSExchangeCalendar
 
     if not planned:

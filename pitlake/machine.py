@@ -22,7 +22,7 @@ FILES = frozenset({errno.EMFILE, errno.ENFILE})
 LEAST_FILES = 256
 LEAST_ROOM = 1 << 20
 """The free space that a commit requires for its own files and its report."""
-LEAST_ADDRESSES = 4 << 30  # for the libraries' own code and threads; with less they abort the process without a message
+LEAST_ADDRESSES = 4 << 30  # for libraries and their threads, which abort the process without a message if they get less
 _NUMBER = re.compile(r"os error (\d+)|[Ee]rrno (\d+)")
 _NO_MEMORY = re.compile(r"can't start new thread|[Oo]ut of [Mm]emory|malloc of size|failed to allocate|spawn thread")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")

@@ -109,7 +109,7 @@ def check(project: Path) -> list[str]:
             wrong.append(f"{name} lacks settings of the kit: pitlake agents install adds them")
     if record.version != __version__:
         wrong.append(
-            f"it is of pitlake {record.version}, this is {__version__}: pitlake agents install brings it up to date"
+            f"the kit is from pitlake {record.version}, but this is {__version__}: pitlake agents install updates it"
         )
     guard = ["python3", "-IS", str(project / ".claude/hooks/pit_guard.py")]
     if '"deny"' not in _said(guard, project, json.dumps(WRITES)):

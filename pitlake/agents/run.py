@@ -27,7 +27,7 @@ from pitlake.session.sealed import sandbox
 
 DOOR = "PITLAKE_DOOR"
 SETTINGS = ("PITLAKE_CAPTURES", "PITLAKE_GRAPH_ROOT", "PITLAKE_REPORT", "DAGSTER_HOME")
-"""Environment variables of places that contain later data."""
+"""Environment variables that name places with later data."""
 KEPT = ("PITLAKE_AS_OF", "PITLAKE_KNOWN_BY", "PITLAKE_HOOK_LOG", "ANTHROPIC_API_KEY")
 _SECRET = re.compile(r"(PITLAKE|NEO4J|AWS|AZURE|GOOGLE)_.*|.*_API_KEY|CELERY_BROKER_URL")
 NEXT_STEP = "run it as another user, or in a container, that cannot read the lake"

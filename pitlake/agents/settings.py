@@ -56,5 +56,5 @@ def holds(whole: Tree, needed: Tree) -> bool:
 
 
 def _is_server(place: str) -> bool:
-    """Return whether the place is a server, which is one entry and never merged."""
+    """Return whether the path names a server. A server is one entry and is never merged."""
     return place.startswith("mcpServers.")

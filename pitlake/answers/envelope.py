@@ -72,9 +72,7 @@ def row_too_large(max_bytes: int) -> BadInput:
 
 
 def _is_larger(row: pa.RecordBatch, max_bytes: int) -> bool:
-    """Return whether a row is certainly larger than that as JSON. The lower bound of one bit per value decides most
-    rows.
-    """
+    """Return whether a row's JSON is certainly too large. One bit per value is a lower bound that decides most."""
     return 8 * row.nbytes > max_bytes and _least_json(row) > max_bytes
 
 

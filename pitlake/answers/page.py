@@ -18,8 +18,8 @@ from pitlake.gate.rules import NEWEST_INPUT
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_AROUND = len(to_json({"data": [], "gaps": []})) - len(",")  # the part of a single item that an item of a page lacks
-_AS_IT_IS = "select available_at unchanged, or leave it out, and the rows are marked as computed"
+_AROUND = len(to_json({"data": [], "gaps": []})) - len(",")  # bytes around a single item
+_AS_IT_IS = "select available_at unchanged; or leave it out, which marks the rows as computed"
 _HINTS = {
     "PIT_INVALID_AVAILABLE_AT_SOURCE": "select available_at_source with available_at, or leave both out",
     "PIT_MISSING_AVAILABLE_AT": _AS_IT_IS,

@@ -182,10 +182,10 @@ def _repeat(session: "Session", step: Step, loaded: "Mapping[str, pa.Table]") ->
 
 def _why(then: Question, now: Question) -> str:
     if then.engine != now.engine:
-        return f"it was answered by {then.engine}, this is {now.engine}"
+        return f"{then.engine} answered it, and this installation has {now.engine}"
     if then.threads != 1:
         return f"it was answered with {then.threads} threads, whose order may vary; use one thread"
-    return "the lake is another one, or the SQL has no fixed answer"
+    return "this is another lake, or the SQL has no fixed answer"
 
 
 def values(parameters: str) -> Any:

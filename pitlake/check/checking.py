@@ -34,7 +34,7 @@ TRIALS = 10
 LOOKS = 4
 """The number of a history's trials as of an instant between the two ends."""
 BEGINNING = (1, 5, 20, 60)
-"""The dates of a history at which it is cut as well, counted from its first, if they come before the first instant."""
+"""Positions of dates at which a history is cut too, counted from its first date, if before the first instant."""
 _CLOCK = timedelta(days=400)
 _CUT, _ALTERED, _LATE = (
     "on a lake that ends at {}",
@@ -296,7 +296,7 @@ class _Checking:
 
         yield _Pair(at, _CUT.format(spelled), full, self._task(cut(), as_of), cut)
         yield _Pair(at, _ALTERED.format(spelled), full, self._task(worlds.altered(at, seed), as_of))
-        if as_of > at:  # rows dated before their publication would be missing only because of this check
+        if as_of > at:  # the check itself would hide rows that are dated before their publication
             return
         late = worlds.delayed(at, seed)
 

@@ -50,7 +50,7 @@ def main() -> None:
     """Run tasks until stdin ends."""
     for library in ("pandas", "polars"):
         with suppress(ImportError):
-            import_module(library)  # for all forks, which would take a second each
+            import_module(library)  # before forking, because it takes a second
     all_datasets()
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

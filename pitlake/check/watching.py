@@ -182,7 +182,9 @@ def _writes(mode: Any, flags: Any) -> bool:
 
 
 def _line_of_user(frame: FrameType | None, *, through_ours: bool) -> str | None:
-    """Return the nearest line outside any library; None if an import is the caller, or pitlake unless through_ours."""
+    """Return the nearest calling line outside any library. Return None if the caller is an import, or pitlake (unless
+    through_ours).
+    """
     while frame is not None:
         name = frame.f_code.co_filename
         if name.startswith("<frozen importlib"):

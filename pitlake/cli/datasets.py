@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @optional_session_options
 @format_option(("table", "json"))
 def command(viewpoint: "Viewpoint | None", lake: str | None, form: str) -> None:
-    """List the datasets. With --as-of or --open, show also what the lake holds of each."""
+    """List the datasets. With --as-of or --open, also show what the lake contains of each."""
     if viewpoint is None:
         from pitlake.lake.lake import Lake
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def command(dataset: str, viewpoint: "Viewpoint | None", lake: str | None, form: str) -> None:
     """Describe a dataset: its clock, key, columns and gaps.
 
-    With --as-of or --open, show also what the lake holds of it.
+    With --as-of or --open, also show what the lake contains of it.
     """
     from pitlake.lake.lake import Lake
 

@@ -45,4 +45,4 @@ def command(dataset: str | None, each: bool, form: str, output: Path | None, vie
         if viewpoint.as_of is None:
             render.say(f"there is no gap{of}")
         else:
-            render.say(f"no gap{of} has a date up to {iso(viewpoint.as_of)}; --open shows those without a date too")
+            render.say(f"no gap{of} has a date up to {iso(viewpoint.as_of)}; --open also shows gaps without a date")

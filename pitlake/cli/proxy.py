@@ -126,7 +126,7 @@ def _serve(
     if as_of is None:
         raise BadInput("--as-of", "missing", "give an instant such as 2024-02-15T16:00:00-05:00")
     if policy_name is None:
-        raise BadInput("--policy", "missing", "name a file or a ready policy (--policies), or draft one with --learn")
+        raise BadInput("--policy", "missing", "name a file or a bundled policy (--policies), or draft one with --learn")
     policy, moment = load(policy_name), clock.past(as_of, "--as-of")
     path = path or TAPES / f"{policy.server}-{clock.now():%Y%m%dT%H%M%S.%fZ}.jsonl"
     link, tape = link_beside(path), Tape.record(path, policy, moment)

@@ -26,7 +26,7 @@ BUILT = "earnings_snapshot"
     metavar="TEXT",
     help="List only receipts whose id, instant or question contains this text [default: all].",
 )
-@click.option("--all", "every", is_flag=True, help=f"List also the receipts that the dataset {BUILT}s cites.")
+@click.option("--all", "every", is_flag=True, help=f"Also list the receipts that the dataset {BUILT}s cites.")
 @format_option(("table", "json"))
 @output_option
 def command(

@@ -97,8 +97,8 @@ def _buffers(texts: pa.Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uin
 
 
 def _openers(texts: pa.Array) -> npt.NDArray[np.intp]:
-    """Return rows whose first byte can begin JSON, and possibly a few more: empty and null texts show their neighbour's
-    byte.
+    """Return rows whose first byte can begin JSON. A few others may be included: an empty or null text is judged by the
+    first byte of its neighbour.
     """
     starts, data = _buffers(texts)
     if data.size == 0:

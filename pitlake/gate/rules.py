@@ -121,7 +121,7 @@ def parse_instant(text: Any) -> datetime:
         raise InstantFault("naive", "the offset is missing")
     fraction = fraction or ""
     if fraction[_MICROSECOND_DIGITS:].strip("0"):
-        raise InstantFault("too_precise", "the lake's instants are microseconds")
+        raise InstantFault("too_precise", "instants in the lake are no finer than microseconds")
     if parts[0] == "0000":
         raise InstantFault("out_of_range", "outside the years 1 to 9999 in UTC")
     try:

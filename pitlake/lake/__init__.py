@@ -13,7 +13,7 @@ def __getattr__(name: str) -> object:
 
         from pitlake import machine
 
-        machine.require("pitlake", sys.prefix)  # before libraries that die where there is too little
+        machine.require("pitlake", sys.prefix)  # before importing libraries that abort without enough
         from pitlake.lake import lake
 
         home: object = getattr(lake, name)

@@ -279,7 +279,7 @@ class Lake:
         denied = faults.unreadable(self.root)
         if denied is not None:
             raise LakeFault("permission", denied)
-        next(self._store.walk("_lake"), None)  # a bucket that is not there is no lake that is yet to be made
+        next(self._store.walk("_lake"), None)  # raises if the bucket does not exist
         wholeness.require_whole(self._store, self._log, self._tables)
 
     @_working
@@ -378,7 +378,7 @@ class Lake:
         self._log.entry(version)
         is_new = self._store.put_new(receipt_key(name), content)
         try:
-            self.snapshot(version)  # looked at once a vacuum would see the receipt, so that neither misses the other
+            self.snapshot(version)  # after storing: a concurrent vacuum sees the receipt, or this sees the vacuum
         except LakeNotFound:
             if is_new:
                 self._store.delete(receipt_key(name))

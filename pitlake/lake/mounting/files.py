@@ -80,7 +80,7 @@ class RemoteFiles:
         return open_bucket(self.url.removeprefix(S3).partition("/")[0], endpoint())
 
     def _files(self) -> list[tuple[str, str]]:
-        """The keys of the files, each with what changes when its content does."""
+        """Return the keys of the files, each with a value that changes when its content does."""
         with reading_from(self.url):
             files = sorted((entry["path"], str(entry["e_tag"] or entry["last_modified"])) for entry in self._entries())
         if not files:

@@ -31,7 +31,7 @@ from pitlake.lake.storage.store import Store
 from pitlake.lake.tables.query import columns, quoted, reading
 
 AT_ONCE = 122_880
-"""Rows of a batch: as many as DuckDB reads of a file at once."""
+"""Rows of a batch: the number that DuckDB reads of a file at once."""
 EXAMPLES = 3
 REASON = "reason of gap"
 """A name that no column of a lake can have."""
@@ -50,7 +50,7 @@ TYPED = {
     ("strings", ""): "try_cast({0} AS VARCHAR[])",
     ("vector", ""): "try_cast({0} AS FLOAT[])",
 }
-"""How a value becomes one of the lake's type, by that type and by the kind of column it comes from."""
+"""SQL that converts a value to a type of the lake, by that type and by the kind of the source column."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,9 +21,9 @@ SCHEMES = ("postgresql", "postgres")
 NULL = r"\N"
 PATIENCE_SECONDS = 10
 MOST_DIGITS = 38
-"""Of DuckDB's decimals."""
+"""The most digits of a DuckDB decimal."""
 LEAST_LINE = 2 << 20
-"""DuckDB's own limit of a line, which longer ones raise."""
+"""DuckDB's default limit of a line in bytes. It is raised for longer lines."""
 TABLES = """
 SELECT CASE WHEN pg_table_is_visible(c.oid) THEN relname ELSE nspname || '.' || relname END, c.oid
 FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
@@ -37,7 +37,7 @@ FROM pg_attribute JOIN pg_type type ON type.oid = atttypid
 JOIN pg_type base ON base.oid = CASE WHEN type.typtype = 'd' THEN type.typbasetype ELSE type.oid END
 WHERE attrelid = %s AND attnum > 0 AND NOT attisdropped ORDER BY attnum
 """
-"""A column's name, type (of a domain, the type it is made of), whether that is nested, and its modifier."""
+"""Selects a column's name, its type (for a domain, the base type), whether that is nested, and its modifier."""
 TYPES = {
     "int2": "SMALLINT", "int4": "INTEGER", "int8": "BIGINT", "oid": "BIGINT", "float4": "FLOAT", "float8": "DOUBLE",
     "bool": "BOOLEAN", "date": "DATE", "timestamp": "TIMESTAMP", "timestamptz": "TIMESTAMPTZ", "json": "JSON",
@@ -114,7 +114,7 @@ class Column:
             text = f"to_json({text})"
         if not duck.endswith("[]"):
             return cls(name, text, duck, quoted(name))
-        # A cast instead would be made by the CSV reader, which takes the text for DuckDB's own spelling of a list.
+        # The CSV reader would apply a cast here, and would read the text as DuckDB's spelling of a list.
         return cls(name, text, "JSON", f"from_json({quoted(name)}, '[\"{duck.removesuffix('[]')}\"]')")
 
 
@@ -145,7 +145,7 @@ def _connect(url: str) -> Iterator[Any]:
         options = parse_dsn(url)
     except psycopg2.ProgrammingError:
         raise BadInput("the table", *unreadable) from None
-    # A password that is not quoted ends up in the other parts, which errors name.
+    # An unescaped password is parsed into the other parts, which errors name.
     is_split = any("@" in options.get(part, "") for part in ("host", "dbname"))
     if is_split or not _PORTS.fullmatch(options.get("port", "")):
         raise BadInput("the table", *unreadable)

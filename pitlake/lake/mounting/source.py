@@ -77,10 +77,10 @@ class Source:
 
 
 class Origin(Protocol):
-    """Where a table is."""
+    """The location of a table that can be mounted."""
 
     def state(self) -> Hashable:
-        """Return what changes when the table does, None if only reading it shows that. Raises BadInput, OSError."""
+        """Return a value that changes when the table does; None if only reading the table can show that."""
         ...
 
     def read(self, connection: duckdb.DuckDBPyConnection, scratch: Path) -> Rows:
@@ -89,7 +89,7 @@ class Origin(Protocol):
 
 
 def find_origin(place: str, name: str | None = None) -> Origin:
-    """Return where a table is. name: of a database's table. Raises BadInput for a place that can't be mounted."""
+    """Return the location of a table. name: the table's, in a database. Raises BadInput if it can't be mounted."""
     scheme, is_url, rest = place.partition("://")
     if is_url and scheme in postgres.SCHEMES:
         return PostgresTable(place, name)

@@ -29,7 +29,7 @@ class DuckDBTable:
     name: str | None
 
     def state(self) -> Hashable:
-        """Return what changes when the file does. Raises BadInput if it is gone."""
+        """Return a value that changes when the file does. Raises BadInput if the file is missing."""
         with suppress(BadInput):  # no write-ahead log
             return LocalFiles(self.file).state(), LocalFiles(f"{self.file}.wal").state()
         return LocalFiles(self.file).state()
@@ -81,14 +81,14 @@ class Delta:
 
 
 def copy_rows(connection: duckdb.DuckDBPyConnection, rows: str, scratch: Path, label: str) -> Rows:
-    """Copy rows that can be read only once to a file, so that each pass over them reads the same."""
+    """Copy rows that can be read only once to a file, so that each pass over them reads the same rows."""
     copy = literal(str(scratch / "rows.parquet"))
     connection.execute(f"COPY (SELECT * FROM {rows}) TO {copy} (FORMAT parquet)")
     return Rows(f"read_parquet({copy})", label)
 
 
 def choose_table(name: str | None, names: Collection[str]) -> str:
-    """Return the name of a table that exists. Raises BadInput, which lists those."""
+    """Return the name of a table that exists. Raises BadInput, which lists the tables."""
     if name is not None and name in names:
         return name
     entries = sorted(names)

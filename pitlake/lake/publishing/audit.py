@@ -42,7 +42,7 @@ class CheckResult:
         return not self.passed and self.severity == "blocking"
 
 
-# A further audit that a caller brings. It sees a stage that has passed the lake's own, and may refuse it like them.
+# A caller's additional audit. It runs on a stage that passed the lake's own checks, and may refuse it as they do.
 Audit = Callable[[Staged, datetime], Iterable[CheckResult]]
 
 
@@ -94,7 +94,7 @@ def past_never_changes(states: Iterable[tuple[TableState, TableState]]) -> Check
 
 
 def frozen(dataset: Dataset, revisions: int) -> tuple[CheckResult, ...]:
-    """Warn if something built before came out differently or got additions; the differences are revisions."""
+    """Warn if a result that was built before came out differently or has more rows. The differences are revisions."""
     if not dataset.frozen:
         return ()
     return (CheckResult(name="frozen", passed=not revisions, severity="warning", facts={"changed": revisions}),)

@@ -62,7 +62,7 @@ class WriterTurn:
             raise LakeConflict(f"another writer of {self._dataset} goes first; nothing was published, run again")
 
     def _attempt(self, work: Callable[["WriterTurn"], Result]) -> Result:
-        if self._slowest:  # one was lost
+        if self._slowest:  # an earlier attempt was overtaken
             self._take()
         start = time.monotonic()
         try:
@@ -74,7 +74,7 @@ class WriterTurn:
         while True:
             key = self._key(self._log.head())
             if not self._is_taken_by_another(key):
-                # As long as several of its attempts: one that was already on its way may cost it another.
+                # The turn lasts for several attempts, because a writer already under way may still win the next race.
                 seconds = max(PATIENCE_SECONDS, PATIENCE_ATTEMPTS * self._slowest)
                 self._store.put_new(key, f"{self._writer} {seconds:.1f}".encode())
                 if not self._is_taken_by_another(key):
@@ -82,7 +82,7 @@ class WriterTurn:
             time.sleep(random.uniform(0, LOOK_AGAIN_SECONDS))  # noqa: S311 - the first to look is next
 
     def _is_taken_by_another(self, key: str) -> bool:
-        # A turn lasts from when this writer saw it first, since clocks may differ.
+        # Clocks may differ, so a turn lasts from when this writer first saw it.
         try:
             writer, seconds = self._store.read(key).decode().split()
             lasts = min(float(seconds), SHORTEST_SECONDS)

@@ -233,7 +233,7 @@ def _against_history(staged: Staged, files: Sequence[DataFile], _observed_at: da
 
 
 def _against_frozen(staged: Staged, files: Sequence[DataFile], observed_at: datetime, findings: RowFindings) -> None:
-    """Mark rows that are added to a frozen result as revisions of it, so that its past stays the same."""
+    """Mark rows added to a frozen result as its revisions, so that its past does not change."""
     names = staged.dataset.frozen
     there = f"FROM staged s SEMI JOIN {reading(files)} e ON {_same(names, names, 's', 'e')}"
     (position,) = _query_staged(
@@ -256,7 +256,7 @@ def _query_staged(
 
 
 def _revised_at(staged: Staged) -> Positions:
-    """The source's own date of the content, in microseconds; NEVER if it states none."""
+    """Return the source's own date of the content, in microseconds; NEVER if there is none."""
     if not staged.dataset.revised_at:
         return np.full(staged.rows.num_rows, NEVER)
     return as_micros(staged.rows[staged.dataset.revised_at], null=NEVER)

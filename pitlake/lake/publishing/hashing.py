@@ -28,16 +28,16 @@ import pyarrow.compute as pc
 from pitlake.lake.storage.parallel import blocks, workers
 
 HASH_BYTES = 16
-# So much that its encoding is still in the caches when it is hashed.
+# Few enough that the encoding is still in the processor's caches when it is hashed.
 HASHED_ROWS = 16_384
 HASHED_BYTES = 4 << 20
-# Reading on is faster than slicing, but copies.
+# Above this size rows are sliced: reading on is faster than slicing, but copies the rows.
 LONG_ROW_BYTES = 1_000
 
 _LENGTH = np.dtype("<i4")
 _VALUE = np.dtype([("present", "u1"), ("value", "<i8")])
 _NO_BYTES = pa.Array.from_buffers(pa.large_binary(), 1, [None, pa.py_buffer(bytes(16)), pa.py_buffer(b"")])[0]
-"""An empty value, from its buffers: pa.scalar would import pandas, at every start of every command."""
+"""An empty value, made from buffers because pa.scalar would import pandas whenever a command starts."""
 
 
 def content_hashes(table: pa.Table, columns: Sequence[str], added: frozenset[str] = frozenset()) -> pa.ChunkedArray:

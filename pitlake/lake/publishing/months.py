@@ -62,7 +62,7 @@ def _gather(batches: Sequence[pa.RecordBatch], schema: pa.Schema, positions: Pos
 
 
 def _named(staged: pa.ChunkedArray, decided: Positions) -> pa.ChunkedArray:
-    """The basis of the instants: as decided by the diff, or as staged."""
+    """Return the basis of the instants: as decided by the diff, or as staged."""
     names = pa.array(list(BASES)).take(pa.array(np.maximum(decided, 0)))
     return pc.if_else(pa.array(decided == AS_STAGED), staged, names)
 

@@ -109,8 +109,8 @@ class EarlierObservations:
         return later
 
     def _polled(self, positions: Positions) -> tuple[Positions, Positions]:
-        """Per staged row: the last complete poll of its place before the observation, and the first one after it, in
-        microseconds; NEVER and FOREVER if there was none.
+        """Return, per staged row, the last complete poll of its place before the observation, and the first one after
+        it, in microseconds; NEVER and FOREVER if there was none.
         """
         last, following = np.full(len(positions), NEVER), np.full(len(positions), FOREVER)
         if not len(positions) or not self._dataset.captured or not self._polls.coverage:
@@ -214,7 +214,7 @@ class EarlierObservations:
         if not files:
             return None
         entity, day = f"e.{quoted(self._dataset.entity)}::VARCHAR", f"'{OPEN}'"
-        if self._dataset.partitioned:  # what an observation dates has no day of the source's any more
+        if self._dataset.partitioned:  # a row dated by its observation has lost the source's day
             new_york = "strftime(e.available_at AT TIME ZONE 'America/New_York', '%Y-%m-%d')"
             day = f"CASE WHEN e.available_at = e.observed_at THEN '{OPEN}' ELSE {new_york} END"
         return f"""SELECT s._position, e.observed_at, e.available_at, {day} AS day, {entity} AS entity
@@ -230,20 +230,20 @@ class EarlierObservations:
             JOIN {reading(files)} g ON {named("g.locator")} = s.name"""
 
     def _note(self, last: Positions, positions: Positions, like: str | None, until: str = "<") -> None:
-        """Record the last poll that saw a record like each of these rows. What another part of a record brought at the
-        same instant is no earlier observation, so the order in which a run publishes its days does not matter.
+        """Record the last poll that saw a record like each of these rows. Another part of the record that was observed
+        at the same instant is not an earlier observation, so a run may publish its days in any order.
         """
         if like is None:
             return
         for place, observed, day, entity in self._query_staged(positions, SEEN.format(like=like, until=until)):
             polls = [self._polls.last(**where) for where in self._where(place, day, entity)]
             if not self._dataset.partitioned or self._dataset.revised_at != HISTORY:
-                polls.append(observed)  # but another statement does not speak against one
+                polls.append(observed)  # another statement of a history does not contradict this one
             last[place] = max(last[place], *polls)
 
     def _where(self, place: int, day: str, entity: str | None) -> list[dict[str, str | None]]:
-        """SQL for the places where polls had to find a staged row's record: where it was filed, and where it is filed
-        now.
+        """Return the days or entities in which a poll had to find a staged row's record: the earlier one and the
+        present one.
         """
         staged, dataset = self._staged, self._dataset
         if not dataset.partitioned:

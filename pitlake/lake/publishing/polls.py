@@ -113,7 +113,7 @@ class Polls:
         while place not in self._closest:
             try:
                 self._closest[place] = self._closest_to(day, entity)
-            except FileNotFoundError:  # another writer merged it
+            except FileNotFoundError:  # another writer merged the file
                 del self._files
         return self._closest[place]
 

@@ -150,7 +150,7 @@ class Publisher:
         turn: WriterTurn,
         new_files: dict[str, list[NewFile]],
     ) -> Published:
-        """Do everything that can fail, and write the log entry last. After it nothing is left to do."""
+        """Do everything that can fail, then write the log entry as the last step."""
         pins = self._commit(staged, plan, observed_at, new_files)
         name, tables = staged.dataset.name, {**plan.base.tables, **pins}
         unharmed = self._past_never_changes(staged, plan.base, tables)
@@ -178,7 +178,7 @@ class Publisher:
         )
         if not pins:
             return published
-        turn.check(plan.base)  # again: much time may have passed, and a turn counts from when it was taken
+        turn.check(plan.base)  # checked again, because a turn may have begun meanwhile
         counts = {"published": len(plan.rows.positions), "revisions": revisions, "gaps": len(plan.gaps.positions)}
         entry = self._log.append(
             plan.base, pins, operation="publish", run_id=staged.run_id, dataset=name, counts=counts
@@ -224,8 +224,8 @@ class Publisher:
     def _commit(
         self, staged: Staged, plan: Plan, observed_at: datetime, new_files: dict[str, list[NewFile]]
     ) -> dict[str, int]:
-        """Write every file first, because files take space, then the Delta commits. `made` receives the files as they
-        are written.
+        """Write every file, which takes space, and then the Delta commits. `new_files` receives the files
+        as they are written.
         """
         dataset, superseded = staged.dataset, superseded_table_name(staged.dataset.name)
         due = {
@@ -252,7 +252,7 @@ class Publisher:
     def _give_back(self, dataset: Dataset, base: Entry, new_files: Mapping[str, Sequence[NewFile]]) -> None:
         """Remove the files that no version will show, after the Delta commits that contain them."""
         for table, files in reversed(list(new_files.items())):
-            with suppress(Exception):  # what can't be given back is a vacuum's
+            with suppress(Exception):  # a vacuum removes what is left
                 if self._tables.holds(table, files):
                     self._tables.commit(table, table_schema(dataset, table), base.tables.get(table), (), note="undone")
                 for file in files:
@@ -265,7 +265,7 @@ class Publisher:
         result = past_never_changes(states)
         if not result.passed:
             raise PastChanged(
-                f"{staged.dataset.name}: files of lake version {base.version} would go; nothing was published"
+                f"{staged.dataset.name}: files of lake version {base.version} would be lost; nothing was published"
             )
         return result
 

@@ -44,10 +44,10 @@ UNDATED = "undated"
 OPENERS = frozenset('[{"')
 LOCK = "owner"
 CLOCK_TAG = "edgar_accepted"
-# A stage gets its lock before its final name, so a nameless one this old lost its owner in between.
+# A stage is locked before it gets its final name. If it has no name after this time, its process died in between.
 NAMELESS_GRACE_SECONDS = 86_400
 ROWS_AT_ONCE = 4_096
-"""A year of days with few rows each is then few pieces to judge and to write."""
+"""Days with few rows are staged together, so that a year of them is checked and written in few pieces."""
 
 _RUN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _ADDED_AT_PUBLISH = ("observed_at", "content_hash")
@@ -150,7 +150,7 @@ class Staged:
             part.release()
         for name in ("rows", "gaps"):
             object.__setattr__(self, name, getattr(self, name).schema.empty_table())
-        self.__dict__.pop("available", None)  # its numbers may be those of the files
+        self.__dict__.pop("available", None)  # it may refer to the mapped files
 
     def per_partition(self, index: Positions) -> dict[str, int]:
         """Return the number of the given partition indexes in each partition."""
@@ -363,7 +363,7 @@ def _lock_if_free(folder: Path) -> int | None:
     try:
         handle = os.open(folder / LOCK, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
-        # Every stage has its lock before its name: without one it is half removed already.
+        # A stage is locked before it gets its name, so one without a lock is already being removed.
         with suppress(FileNotFoundError):
             return os.open(folder, os.O_RDONLY)
         return None

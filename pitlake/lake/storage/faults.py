@@ -49,7 +49,7 @@ def translated(root: Path) -> Iterator[None]:
 
 
 def _errors_of_duckdb() -> tuple[type[Exception], ...]:
-    # Nothing that is raised is DuckDB's where nobody has imported it, which most commands never do.
+    # Most commands never import DuckDB. An error can be DuckDB's only if it was imported.
     duckdb = sys.modules.get("duckdb")
     return (duckdb.Error,) if duckdb else ()
 

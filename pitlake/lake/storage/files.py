@@ -108,7 +108,7 @@ def finished(store: Store, path: Path) -> Iterator[None]:
         yield
         store.keep(path)
     except BaseException:
-        path.unlink(missing_ok=True)  # a file that is not whole is nobody's, and the disk may be full
+        path.unlink(missing_ok=True)  # an incomplete file is useless, and the disk may be full
         raise
 
 
@@ -125,7 +125,7 @@ def layout(rows: pa.Table, codec: str) -> dict[str, Any]:
     leaves = {
         _leaf(field): name not in USELESS_BOUNDS for name, field in zip(rows.column_names, rows.schema, strict=True)
     }
-    few = rows.num_rows < SAMPLE_ROWS  # it matters to nobody then
+    few = rows.num_rows < SAMPLE_ROWS  # the choice hardly matters for few rows
     return {
         "compression": {leaf: "none" if leaf in INCOMPRESSIBLE else codec for leaf in leaves},
         "use_dictionary": few or [_leaf(rows.schema.field(name)) for name in _repeating(rows)],
@@ -134,7 +134,7 @@ def layout(rows: pa.Table, codec: str) -> dict[str, Any]:
 
 
 def _leaf(field: pa.Field) -> str:
-    """The Parquet name of a column's values."""
+    """Return the Parquet name of a column's values."""
     return f"{field.name}.list.element" if pa.types.is_list(field.type) else str(field.name)
 
 

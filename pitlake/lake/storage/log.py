@@ -171,7 +171,7 @@ class LakeLog:
                 return self._read(entry.version).nonce == entry.nonce
             except (LakeError, OSError) as unread:
                 if isinstance(unread, LakeFault) and unread.cause == "missing":
-                    raise problem from None  # nothing was put
+                    raise problem from None  # the entry was not written
                 unknown = (
                     f"it is unknown whether version {entry.version} was published; running again is safe in both cases"
                 )
@@ -183,7 +183,8 @@ class LakeLog:
         if versions:
             starts = [place for place, version in enumerate(versions) if version - 1 != versions[place - 1]]
             runs = [(versions[start], versions[end - 1]) for start, end in pairwise([*starts, len(versions)])]
-            key = f"{VACUUMS}/{versions[-1]:020d}-{uuid4().hex}.json"  # by its last, so that few need be read
+            # Named after the last version, so that few files are read.
+            key = f"{VACUUMS}/{versions[-1]:020d}-{uuid4().hex}.json"
             self._store.put_new(key, json.dumps(runs).encode())
 
     def is_vacuumed(self, version: int) -> bool:

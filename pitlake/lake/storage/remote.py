@@ -55,7 +55,7 @@ class RemoteStore(Store):
         return open_bucket(self._bucket, self._endpoint, self._prefix)
 
     def table_uri(self, key: str) -> str:
-        """Return where Delta finds the table below a key."""
+        """Return the URI of the Delta table below a key."""
         return f"{self.location}/{key}"
 
     def exists(self, key: str) -> bool:

@@ -37,4 +37,4 @@ def open_store(root: str | Path | None) -> Store:
     try:
         return Store(Path(chosen).expanduser().absolute())
     except RuntimeError:  # expanduser's, of an unknown user
-        raise BadInput("lake", "begins with ~, and there is no such home", NEXT_STEP) from None
+        raise BadInput("lake", "begins with ~, but that home directory does not exist", NEXT_STEP) from None

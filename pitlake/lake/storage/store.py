@@ -1,7 +1,7 @@
-"""Where the files of a lake lie, and how a small one is written once and for all; Delta and Parquet are read by path.
+"""Locates a lake's files and writes small ones atomically. Delta and Parquet files are read by path.
 
-The root is a directory; `remote` is the same for an object store. Small files (log entries, marks) are
-objects of the kept `obstore` library in both. What the files mean is not known in this module.
+The root is a directory; `remote` is the same for an object store. In both, the library `obstore` reads and writes the
+small files (log entries, marks). This module does not know what the files mean.
 """
 
 import os
@@ -37,9 +37,9 @@ class Store:
     """The files below one root. Keys are relative, with forward slashes; `location` is the root as shown to people."""
 
     table_options: dict[str, str] | None = None
-    """What Delta needs, besides their URI, to reach the tables."""
+    """The options that Delta needs, besides a URI, to reach the tables."""
     at_once = 1
-    """How many small files are worth reading at once."""
+    """The number of small files to read at once."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -71,10 +71,9 @@ class Store:
             return True
 
     def newest(self, folder: str, since: int = -1) -> int:
-        """Return the last of a folder's files that are numbered from 0 without holes, at or after a known one; -1 if
-        there is none.
+        """Return the last of a folder's files that are numbered from 0 without holes, at or after `since`, or -1.
 
-        The step is doubled until it is past the end, then bisected.
+        The search doubles its step until it is past the end, then bisects.
         """
         stride = 1
         while self.exists(f"{folder}/{since + stride:020d}.json"):

@@ -19,7 +19,7 @@ from pitlake.lake.tables.history import Facts, facts_of
 
 INTERVAL = 20
 KEPT = 3
-"""The number to keep: Delta finds the newest by a hint, and a slow writer may have left an older hint."""
+"""The number to keep. Delta finds the newest by a hint, but a slow writer may leave a hint to an older one."""
 _FACTS = ("path", "size", "stats")
 NAME = re.compile(r"/_delta_log/([0-9]{20})\.checkpoint\.parquet$")
 

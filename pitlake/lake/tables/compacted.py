@@ -24,13 +24,13 @@ from pitlake.lake.storage.files import MONTH_COLUMN, ROW_GROUP_ROWS, layout, tak
 from pitlake.lake.storage.manifest import COMPACTED, DataFile
 from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
 
-FORM = 1  # of these files; after a change, compaction rewrites files of another form
+FORM = 1  # change it when the layout changes, and compaction rewrites files of another form
 FEW_ROWS = 8_192
 """A period of up to this many rows is sorted as a whole, a longer one month by month."""
 OBSERVED_SCHEMA = pa.schema(
     [pa.field(AVAILABLE_AT, INSTANT, nullable=False), pa.field(OBSERVED_AT, INSTANT, nullable=False)]
 )
-_TEXTS = 4_096  # rows of long texts, of which few are shown, that are read at once
+_TEXTS = 4_096  # rows of long texts to read at once, because few of them are selected
 Bound = int | None
 """An instant in microseconds since the epoch, included; None for no bound."""
 
@@ -198,7 +198,7 @@ def _shaped(rows: pa.Table, field: pa.Field) -> pa.ChunkedArray | pa.Array:
 
 
 def _may_hold(group: pq.RowGroupMetaData, instants: int | None, since: Bound, until: Bound) -> bool:
-    """Whether a row group may have rows between the two. instants: the number of its column of instants."""
+    """Return whether a row group may have rows between the two. instants: the number of its column of instants."""
     statistics = None if instants is None else group.column(instants).statistics
     if statistics is None or not statistics.has_min_max:
         return True

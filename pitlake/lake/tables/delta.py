@@ -168,7 +168,7 @@ class DeltaTables:
         if the result is not the expected one.
         """
         latest = self._as_contracted(table, schema, self.latest(table, base))
-        if base is None:  # whoever made the table may have died before it was on the disk
+        if base is None:  # the process that created the table may have died before it was on the disk
             self._store.settle(_commit_key(table, 0))
         pinned = self._by_name(table, base)
         live = pinned if latest == base else self._by_name(table, latest)

@@ -18,11 +18,11 @@ from pitlake.lake.storage.store import Store
 
 FOLDER = "_history"
 BLOCK = 200
-"""How many commits a block covers."""
+"""The number of commits in a block."""
 
 
 Facts = list[str | int]
-"""Of a file: name, rows, size, and the bounds of its `available_at` in milliseconds."""
+"""The facts of a file: name, rows, size, and the bounds of its `available_at` in milliseconds."""
 Files = dict[str, DataFile]
 """By name: a file's path in the table."""
 

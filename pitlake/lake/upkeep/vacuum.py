@@ -1,6 +1,6 @@
 """Vacuum: remove the files that no kept version needs; versions that lose files are marked first.
 
-The newest version is kept, every version that was the newest at some instant of the last `keep`, and those that
+It keeps the newest version, every version that was the newest at some instant within the last `keep`, and those that
 receipts need. Files that no version ever showed are leftovers of crashed runs: they are removed once older than
 `grace`, which must be longer than any run takes to publish. A dry run, the default, only reports.
 """
@@ -22,11 +22,11 @@ from pitlake.lake.tables.delta import DeltaTables
 
 DATA_FOLDERS = ("tables", "gaps", "superseded", "observed")
 Spans = Mapping[str, list[range]]
-"""Of each file, by its key, the Delta versions of its table that show it."""
+"""For each file, by its key: the Delta versions of its table that contain it."""
 Flags = npt.NDArray[np.bool_]
 Versions = npt.NDArray[np.int64]
 Pins = Mapping[str, Versions]
-"""Of each table, the Delta version that each lake version pins, or NONE."""
+"""For each table: the Delta version that each lake version pins, or NONE."""
 NONE = -1
 
 

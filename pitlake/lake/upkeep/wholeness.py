@@ -11,7 +11,7 @@ from pitlake.lake.storage.store import Store
 from pitlake.lake.tables.delta import DeltaTables, table_key
 
 PUBLISH_SECONDS = 3.0
-"""How long a run that is publishing may take from its last commit to the log entry that shows it."""
+"""The time that a publishing run may take from its last Delta commit to the log entry that shows it."""
 
 
 def require_whole(store: Store, log: LakeLog, tables: DeltaTables) -> None:
