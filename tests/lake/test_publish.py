@@ -65,7 +65,7 @@ def test_a_version_that_would_lose_files_is_not_published(lake, monkeypatch):
     publish(lake, [A], SEEN)
     lost = CheckResult(name="past_never_changes", passed=False, severity="blocking", facts={})
     monkeypatch.setattr("pitlake.lake.publishing.publish.past_never_changes", lambda _states: lost)
-    with pytest.raises(PastChanged, match="files of lake version 1 would go"):
+    with pytest.raises(PastChanged, match="files of lake version 1 would be lost"):
         publish(lake, [B], SEEN)
     assert lake.head() == 1
 
