@@ -20,7 +20,7 @@ from pitlake.serving.server import server as uvicorn_server
 
 
 class HttpAddress:
-    """Where an MCP server listens; with $PITLAKE_MCP_TOKEN set, only to requests with the token."""
+    """The address of an MCP server. If $PITLAKE_MCP_TOKEN is set, requests need the token."""
 
     def __init__(self, host: str, port: int, allowed_hosts: Collection[str] = ()) -> None:
         """Check an address. Raises BadInput if other machines could reach it and no name is given, and for a token too
@@ -41,7 +41,7 @@ class HttpAddress:
 
     async def serve(self, mcp_server: MCPServer[Any] | Server[Any], on_started: Callable[[], None]) -> None:
         """Serve until interrupted; `on_started` is called once it answers. Raises BadInput if it can't listen."""
-        unguarded = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # OwnSite does it
+        unguarded = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # OwnSite checks it
         app: ASGIApp = mcp_server.streamable_http_app(stateless_http=True, transport_security=unguarded)
         app = OnlyPosts(app)
         app = Guarded(app, self._token) if self._token else app

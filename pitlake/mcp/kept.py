@@ -14,7 +14,7 @@ from pitlake.serving.turns import client
 from pitlake.session import Limits, Session, Viewpoint, open_session
 
 OF_CLIENT, IN_ALL, IDLE_SECONDS = 4, 12, 120.0
-"""How many idle sessions are kept per client and in all, and for how many seconds."""
+"""The idle sessions to keep per client and in all, and the seconds to keep them."""
 MOST_BYTES = 256 << 20
 """The most memory that the process of an idle session may have."""
 
@@ -40,7 +40,7 @@ class KeptSessions:
 
     @contextmanager
     def session(self, viewpoint: Viewpoint, datasets: Collection[str] | None) -> Iterator[Session]:
-        """Lend an unchanged session to this thread's client. Raises what opening a session raises."""
+        """Lend an unchanged session to this thread's client. Raises the errors of opening a session."""
         names = None if datasets is None else tuple(sorted(set(datasets)))
         session = self._taken((client.get(), viewpoint, viewpoint.snapshot().version, names))
         session = session or open_session(viewpoint, datasets=names, limits=self._limits)
@@ -50,7 +50,7 @@ class KeptSessions:
             self._give_back((client.get(), viewpoint, session.version, names), session)
 
     def close(self) -> None:
-        """End all that are kept."""
+        """End all idle sessions."""
         with self._lock:
             ended, self._idle = self._idle, []
         for each in ended:

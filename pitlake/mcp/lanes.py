@@ -25,13 +25,13 @@ Asked = TypeVar("Asked")
 QUICK, SLOW = 4, 2
 """Sessions at once in each lane."""
 PATIENCE, PRESSED = 1.0, 0.3
-"""CPU seconds of a question in the quick lane, and while others wait for it."""
+"""The CPU seconds that a question may use in the quick lane: alone, and while others wait."""
 LATEST, GRACE, LOOK = 5.0, 0.5, 0.1
-"""Wall-clock seconds that a quick question may run, that it may take to stop, and between two checks."""
+"""Wall-clock seconds: the limit of a quick question, its time to stop, and the time between two checks."""
 WAITING, WAITING_IN_ALL, LONGEST_WAIT = 6, 24, 180.0
-"""Slow questions that wait for their turn, of one client and of all, and for how many seconds."""
+"""The most slow questions that may wait, of one client and of all, and the seconds they may wait."""
 HURRYING, HURRYING_IN_ALL = 64, 128
-"""The same for quick questions."""
+"""The most quick questions that may wait, of one client and of all."""
 
 
 class Lanes:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 ROWS, MOST_ROWS = 100, 1000
 PAGE_BYTES = 256 * 1024
-FRAME_BYTES = 1024  # room for the receipt and the cursor of a page
+FRAME_BYTES = 1024  # for the receipt and the cursor of a page
 REMEMBERED = 10_000
 KEY_VARIABLE, SHORTEST_KEY = "PITLAKE_CURSOR_KEY", 32
 LIMITS = Limits(rows=100_000, bytes=64 << 20, seconds=30.0, memory=4 << 30)

@@ -123,7 +123,7 @@ class PlainPrompt(Prompt):
     """A prompt of the SDK that reports wrong arguments in pitlake's words."""
 
     async def render(self, arguments: dict[str, Any] | None, context: Any) -> list[Message]:
-        """Render the message with these arguments; wrong ones are refused by name."""
+        """Render the message with these arguments; an error names a wrong one."""
         taken, values = {argument.name: argument for argument in self.arguments or ()}, arguments or {}
         try:
             for name in values.keys() - taken.keys():

@@ -30,8 +30,7 @@ COUNTS = frozenset(
         *("day", "month", "months", "quarter", "year", "years", "the series' own"),
     )
 )
-"""The units a header may state. Any other unit, above all of money, is in a column of the rows that the header
-names.
+"""The units a header may state. For any other unit, such as a currency, the header names the column that has it.
 """
 
 _KEYS = ("summary", "agent", "reads", "searches", "ids", "one of", "hindsight", "aliases")
@@ -90,7 +89,7 @@ class Query:
 
     @property
     def by_index(self) -> str:
-        """Return the SQL for a process that has an index of the texts or vectors that the query searches."""
+        """Return the SQL for a process with an index of the texts or vectors that the query searches."""
         indexed = sql_file("indexed", self.name)
         return indexed.read_text(encoding="utf-8") if indexed.is_file() else self.sql
 

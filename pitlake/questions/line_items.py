@@ -6,7 +6,7 @@ from functools import cache
 from pitlake.questions.sql_files import sql_file
 
 SPANS = ("quarter", "year", "ttm", "balance")
-"""The time a line item may cover: a fiscal quarter, a fiscal year, trailing twelve months, or one day."""
+"""The spans of a line item: a fiscal quarter, a fiscal year, trailing twelve months, or one day."""
 
 _ITEM = re.compile(r"^ *\('(\w+)', '(\w+)', (?:\[|\d)", re.MULTILINE)
 

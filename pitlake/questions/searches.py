@@ -28,7 +28,7 @@ TEXTS_OF = {
     "report_sections": "sections",
     "xbrl_facts": "concepts",
 }
-"""The texts to search if a dataset is named instead."""
+"""The texts to search, by the name of a dataset."""
 BY_MEANING = {"news": "vector_news", "calls": "vector_qa", "everything": "vector_combined"}
 
 
@@ -50,7 +50,7 @@ def find(
 
 
 def texts(within: str) -> str:
-    """Return the texts of a name: its own, its dataset's or an alias's; any other name unchanged."""
+    """Return the kind of texts for its name, a dataset or an alias; any other name unchanged."""
     return within if within in (*BY_WORDS, *BY_MEANING) else TEXTS_OF.get(meant(within), meant(within))
 
 

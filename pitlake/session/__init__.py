@@ -51,5 +51,5 @@ def __getattr__(name: str) -> object:
 
     from pitlake import machine
 
-    machine.require("pitlake", sys.prefix)  # before libraries that die where there is too little
+    machine.require("pitlake", sys.prefix)  # before importing libraries that abort without enough
     return getattr(import_module(f"pitlake.session.{_HOMES[name]}"), name)

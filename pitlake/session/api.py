@@ -68,20 +68,20 @@ def connect(  # noqa: PLR0913 - all that a session is asked for
 
 
 def walk(instants: Iterable[str | datetime], **options: Any) -> Iterator[Session]:
-    """Yield a session as of each of these instants, oldest first: one and the same, which `advance` moves.
+    """Yield one session as of each of these instants in turn, oldest first, by `advance`.
 
-    It is closed at the end of the walk, and where the loop over it ends early.
+    The session is closed when the loop ends, even if it ends early.
 
     Args:
         instants: Each ISO-8601 with an offset, or an aware datetime; none earlier than the one before it.
-        options: As of `connect`, but for `open_mode`.
+        options: As for `connect`, except `open_mode`.
 
     Raises:
         BadInput: For instants out of order, or an argument that can't be used.
         LakeNotFound, MachineExhausted, SessionRefused, IsolationUnavailable: See `pitlake.errors`.
     """
     if options.get("open_mode"):
-        raise BadInput("open_mode", "has no instant to move from", "leave it out")
+        raise BadInput("open_mode", "can't be moved through instants", "leave it out")
     moments = [past(each, "instants") for each in instants]
     for before, after in pairwise(moments):
         if after < before:

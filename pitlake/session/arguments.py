@@ -1,7 +1,7 @@
 """Checks of a session's arguments: each mistake is one BadInput that names the field and the next step.
 
-This module also suggests the next step after a failed query, which is a courtesy and not part of the wall. It measures
-a query's text and never reads it.
+This module also suggests the next step after a failed query, which is not part of the wall. It limits the length of a
+query's text and never reads it.
 """
 
 import json
@@ -156,7 +156,7 @@ def hint(
     if failure.kind == "MachineClock":
         return "now() and as_of() answer T"
     if failure.kind == "PermissionException":
-        return "a session reads its own views and nothing else: SELECT * FROM lake_info lists what it has"
+        return "a session can read only its own views: SELECT * FROM lake_info lists them"
     column = _MISSING_COLUMN.search(failure.message)
     absent = "" if column is None else next(filter(None, column.groups()), "").lower()
     if absent in left_out or (left_out and _MISSING_MACRO.search(failure.message)):
@@ -168,7 +168,7 @@ def hint(
     if name in contracts and name not in bound:
         return f"this session was opened without {name}; open one with it in datasets"
     if meant(name) in bound:
-        return f"what is called {name} is {meant(name)} here: SELECT * FROM {meant(name)}"
+        return f"{name} is called {meant(name)} here: SELECT * FROM {meant(name)}"
     return ""
 
 

@@ -21,10 +21,10 @@ class Backend(Protocol):
 
     @property
     def alive(self) -> bool:
-        """Whether it is there to be asked."""
+        """Return whether it can answer queries."""
 
     def resident_bytes(self) -> int:
-        """Return how much memory its process has now."""
+        """Return the memory that its process uses now, in bytes."""
 
     def run(self, sql: str, parameters: object, caps: Caps, views: Collection[str] = ()) -> Reply:
         """Run one query. views: names of the views whose use the reply reports; empty for no report."""
@@ -33,7 +33,7 @@ class Backend(Protocol):
         """Load a caller's rows as a temporary table."""
 
     def advance(self, binding: Binding, earlier: Binding, cut_cache: CutCache, opening: Opening) -> bool:
-        """Show what became public since the earlier binding; False if another is to be opened instead."""
+        """Show what became public since the earlier binding; False if a new backend must be opened instead."""
 
     def interrupt(self) -> None:
         """Stop the running query."""
@@ -83,7 +83,7 @@ class QueryProcesses:
 class Indexed(QueryProcesses):
     """Processes with an index of words or mapped vectors.
 
-    names: the datasets with an index. start: opens a process of the first datasets, of which the second are searched;
+    names: the datasets with an index. start: opens a process of some datasets, given those to open and those to search;
     None if none of them has an index.
     """
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, fields
 from pitlake.errors import BadInput
 
 GIB = 1 << 30
-# What a session takes before any query: libraries, stacks of DuckDB's threads, the allocator's arenas.
+# The memory of a session before any query: libraries, stacks of DuckDB's threads, the allocator's arenas.
 LEAST_MEMORY = GIB
 _LONGEST = 366 * 24 * 60 * 60.0
-"""A year of seconds, for those who want no limit: an infinite one fits no clock."""
+"""A year in seconds, in place of no limit, because no clock can represent an infinite one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

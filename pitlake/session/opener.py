@@ -1,4 +1,4 @@
-"""What a session consists of at an instant, and how it comes to a later one."""
+"""Opens the processes of a session at an instant, and moves them to a later one."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from pitlake.session.visible.cut_cache import CutCache
 
 @dataclass(frozen=True, kw_only=True)
 class AtInstant:
-    """What a session asks at one instant: its own DuckDB, and processes for catalogue queries alone."""
+    """The backends of a session at one instant: its own DuckDB, and processes that run only catalogue queries."""
 
     binding: Binding
     backend: Backend
@@ -32,14 +32,14 @@ class AtInstant:
             processes.close()
 
     def close(self) -> None:
-        """End all of it."""
+        """End all processes."""
         self.close_queries()
         self.backend.close()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Opener:
-    """Opens sessions of one lake version and these datasets, and moves them on. omit: leaves hindsight out."""
+    """Opens backends for one lake version and these datasets. omit: whether hindsight columns are left out."""
 
     snapshot: Snapshot
     catalogue: Catalogue
@@ -50,14 +50,14 @@ class Opener:
     omit: bool
 
     def open(self, as_of: datetime | None, *, moves: bool = False) -> AtInstant:
-        """Open what a session asks at an instant. moves: with room for what becomes public later."""
+        """Open the backends of an instant. moves: whether they reserve room for files of later instants."""
         binding = Binding(self.snapshot, as_of, self.datasets, self.omit)
         return self._at(binding, self._start(binding, moves=moves))
 
     def advance(self, before: AtInstant, as_of: datetime, *, keep: bool) -> AtInstant:
-        """Return what a session asks at a later instant, and end what it asked before.
+        """Return the backends of a later instant, and end those of the earlier one.
 
-        keep: whether its process may go on. Where it has no room for what became public since, another is opened.
+        keep: whether the session's process may continue. If it has no room for the new files, another one is opened.
         """
         binding = Binding(self.snapshot, as_of, self.datasets, self.omit)
         before.close_queries()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pitlake.lake.lake import Lake
 
 ROWS_SHOWN, TEXT_SHOWN = 20, 80
-"""How many rows, and characters of a value, a notebook shows of a result."""
+"""The rows of a result, and the characters of a value, that a notebook shows."""
 
 _LIMITS = Limits()
 

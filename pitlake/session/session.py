@@ -188,14 +188,14 @@ class Session:
             self._prelude.append(Step(sql=f"load {name}", parameters=digest))
 
     def advance(self, as_of: str | datetime) -> None:
-        """Move to a later instant, of the same lake version. From then on it is as a session that was opened there.
+        """Move to a later instant of the same lake version. The session is then the same as one opened at that instant.
 
-        What was made in it (loaded rows, tables, macros, variables) is gone then. A session that was lost is back.
+        Everything made in it (loaded rows, tables, macros, variables) is dropped. A lost session works again.
 
         Raises:
             BadInput, BadInstant: For an earlier instant, one in the future, and in open mode.
-            SessionLost: It was closed.
-            LakeError, MachineExhausted, SessionRefused: As at opening. The session is lost, but can move again.
+            SessionLost: If the session was closed.
+            LakeError, MachineExhausted, SessionRefused: As when opening. The session is lost, but can be moved again.
         """
         if self.as_of is None:
             raise BadInput("as_of", "this session is in open mode", "open one as of an instant")
@@ -211,20 +211,20 @@ class Session:
             unchanged = not self._prelude and not self._closed
             if unchanged and moment == self.as_of:
                 return
-            self._closed = "the session did not get to a later instant; move it again, or open a new one"
+            self._closed = "the session could not be moved to the later instant; move it again, or open a new one"
             self._look(viewpoint, self._opener.advance(self._at, moment, keep=unchanged))
             self._prelude.clear()
             self._closed = ""
             self._not_ended()
 
     def _not_ended(self) -> None:
-        """Raise SessionLost if the caller closed the session, be it while it was opened anew."""
+        """Raise SessionLost if the caller closed the session, also while it was being moved."""
         if self._ended:
             self.close()
             raise SessionLost(self._closed)
 
     def _look(self, viewpoint: Viewpoint, at: AtInstant) -> None:
-        """Look from this viewpoint at what was opened there."""
+        """Use these backends and this viewpoint from now on."""
         binding = at.binding
         self.viewpoint, self._at = viewpoint, at
         self._backend, self._index, self._with_hindsight = at.backend, at.index, at.with_hindsight
@@ -240,11 +240,11 @@ class Session:
 
     @property
     def is_as_opened(self) -> bool:
-        """Return whether it can be asked, and nothing was made or changed in it that a later answer could depend on."""
+        """Return whether the session is open, and no statement changed it in a way that affects later answers."""
         return not self._closed and not self._prelude and self._backend.alive
 
     def resident_bytes(self) -> int:
-        """Return how much memory the session's own process has now."""
+        """Return the memory that the session's own process uses now, in bytes."""
         return self._backend.resident_bytes()
 
     def cpu_seconds(self) -> float:
@@ -285,7 +285,7 @@ class Session:
             prelude, backend = tuple(self._prelude), self._backend
             try:
                 backend, text = self._backend_for(query, of_all=of_all) if query else (self._live(), step.sql)
-                # What changed a session may have put other rows under a view's name; our own texts need no proof.
+                # Earlier statements may have put other rows under a view's name. Catalogue queries need no proof.
                 views = () if prelude or query else self.views
                 reply = backend.run(text, packed, caps, views)
             except Failed as failed:
@@ -309,7 +309,7 @@ class Session:
         """
         backend = self._live()
         if self._index and of_all and (self._omits or not self._prelude) and (indexed := self._index.of(query)):
-            self._live()  # or it was closed meanwhile
+            self._live()  # raises if it was closed meanwhile
             return indexed, query.by_index
         if self._with_hindsight and (complete := self._with_hindsight.of(query)):
             self._live()
@@ -323,7 +323,7 @@ class Session:
         return self._tickers.resolve(ticker, at or self.as_of)
 
     def _reading(self, reply: Reply) -> Reading:
-        """Return what the process reports as read, limited to existing views and columns."""
+        """Return the views and columns that the process reports as read, without any that do not exist."""
         view, views = reply.reading.rows_of, reply.reading.views
         dataset = self._bound.get(self.views.get(view or "", ""))
         columns = {*dataset.agent_columns, *NUMBERED} if dataset else set()
@@ -344,7 +344,7 @@ class Session:
         }
 
     def _remember(self, step: Step, *, stateless: bool) -> None:
-        # Once something may have changed the session, reads may too (a SELECT can insert into a table it has made).
+        # After a statement that may change the session, so may a read: a SELECT can insert into a new table.
         if self._prelude or not stateless:
             self._prelude.append(step)
 

@@ -35,7 +35,7 @@ from pitlake.session.sealed.protocol import (
 from pitlake.session.sql import engine
 
 _CHUNK = 1 << 18
-# DuckDB refuses to start threads when there is a control group it can't read; in a root of its own there is none.
+# DuckDB starts no threads if it can't read its control group. In its own root there is no control group.
 _READABLE_WITHOUT_OWN_ROOT = ("/proc/self/cgroup", "/sys/fs/cgroup")
 
 
@@ -54,7 +54,7 @@ def serve(descriptor: int, connection: duckdb.DuckDBPyConnection, separated: boo
 
 
 def _open(end: ChildEnd, connection: duckdb.DuckDBPyConnection, separated: bool) -> bool:
-    """Open the session that the parent orders; return whether it has a T."""
+    """Open the session that the parent orders; return whether it has an instant."""
     files = 0
     while True:
         kind, payload = end.receive()

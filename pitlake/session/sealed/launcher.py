@@ -25,7 +25,7 @@ START_SECONDS, END_SECONDS = 30.0, 5.0
 _GREETING = 1 + 32
 _ROOT = str(Path(__file__).resolve().parents[3])
 _ENVIRONMENT = {
-    # One thread in the zygote: fork copies no other, and own namespaces are refused to a process with several.
+    # The zygote has one thread: fork copies no other, and the kernel refuses namespaces to a process with several.
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
     "ARROW_DEFAULT_MEMORY_POOL": "system",
     # Every arena reserves 64 MiB of the address space that RLIMIT_AS bounds.
@@ -55,9 +55,9 @@ class Zygote:
                 cwd="/",
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,  # heard only while it starts
+                stderr=subprocess.PIPE,  # read only while it starts
                 pass_fds=[theirs.fileno()],
-                start_new_session=True,  # a terminal's Ctrl-C is the parent's affair
+                start_new_session=True,  # the parent handles a terminal's Ctrl-C
             )
         self._control = ours
         ours.settimeout(START_SECONDS)
@@ -65,7 +65,7 @@ class Zygote:
         self.separated = first[:1] == SEPARATED
         if first[1:] != fingerprint():
             self.close()
-            raise IsolationUnavailable("this process runs another pitlake than is installed now; restart it")
+            raise IsolationUnavailable("pitlake was updated while this process was running; restart the process")
 
     @property
     def alive(self) -> bool:
@@ -164,7 +164,7 @@ def _drop() -> None:
 
 
 def _program(descriptor: int) -> str:
-    # No site, no environment, no current directory: only where this process itself finds its libraries.
+    # Without site, environment and current directory: only the folders where this process finds its libraries.
     path = [entry for entry in sys.path if os.path.isabs(entry)]  # noqa: PTH117
     if _ROOT not in path:
         path.append(_ROOT)

@@ -50,15 +50,15 @@ from pitlake.session.visible.cut_cache import CutCache
 
 OPEN_SECONDS = 60.0
 GRACE_SECONDS = 2.0
-"""How long an interrupted query may take to stop before its process is killed."""
-_AGAIN_SECONDS = 0.2  # an interrupt may come before the query it is meant for has begun
+"""The time that an interrupted query has to stop before its process is killed."""
+_AGAIN_SECONDS = 0.2  # repeated, because an interrupt may arrive before its query has begun
 _KILLED = Failure("Killed", "the query did not stop", limit="seconds", fatal=True)
 SPARE_FILES = 96
-"""How many files of later instants a process that moves has room for, and `_LONGEST_COPY` how large one may be."""
+"""The empty files of a process that moves, for rows of later instants; `_LONGEST_COPY` limits the size of one."""
 _LONGEST_COPY = 32 << 20
 _FRAME_BYTES = 1 << 20
-_ALL_THREADS = 2  # clock_getcpuclockid(3): the clock of a process is its number with this
-_PADDING = 16 << 20  # what Arrow's stream may put around and between values
+_ALL_THREADS = 2  # clock_getcpuclockid(3): a process's clock id is made of its pid and this
+_PADDING = 16 << 20  # bytes that Arrow's stream may add around and between values
 
 
 @dataclass(frozen=True)
@@ -125,8 +125,9 @@ class SealedProcess:
     def advance(self, binding: Binding, earlier: Binding, cut_cache: CutCache, opening: Opening) -> bool:
         """Hand over what became public since the earlier binding, and show it.
 
-        False if the process has no room for that, or did not do it: it is of no use any more then. Its seal is from its
-        start: what is new is written into files that it was given empty. Raises what opening a session raises.
+        Return False if the process has no room for the new files or failed, and can't be used any more. A sealed
+        process can open nothing, so new rows are written into empty files that it received at its start. Raises the
+        errors of opening a session.
         """
         try:
             binding.deliver(cut_cache, self._fill, earlier)
@@ -153,7 +154,7 @@ class SealedProcess:
         return not gone.poll(0)
 
     def resident_bytes(self) -> int:
-        """Return how much memory the process has now; 0 once it is gone."""
+        """Return the memory that the process uses now, in bytes; 0 once it has ended."""
         try:
             _, resident, *_ = Path(f"/proc/{self.pid}/statm").read_text(encoding="ascii").split()
         except OSError:
@@ -161,7 +162,7 @@ class SealedProcess:
         return int(resident) * os.sysconf("SC_PAGE_SIZE")
 
     def cpu_seconds(self) -> float:
-        """Return the processor time of the process, in seconds; 0 once it is gone."""
+        """Return the processor time of the process, in seconds; 0 once it has ended."""
         try:
             return time.clock_gettime(~self.pid << 3 | _ALL_THREADS)
         except OSError:
@@ -201,7 +202,7 @@ class SealedProcess:
         raise SessionError(f"the session did not open: {failure.message}")
 
     def _fill(self, descriptor: int) -> int:
-        """Return the number by which the process has this file: it has it, or gets a copy where it has room."""
+        """Return the number of this file in the process. If the process lacks the file, copy it into an empty one."""
         identity = _identity(descriptor)
         if identity not in self._numbers:
             if not self._spare or os.fstat(descriptor).st_size > _LONGEST_COPY:
@@ -211,7 +212,7 @@ class SealedProcess:
                 file.seek(0)
                 shutil.copyfileobj(file, copy)
                 copy.flush()
-                os.utime(room, (0, 0))  # when it was made is nobody's business
+                os.utime(room, (0, 0))  # a session must not learn when the file was made
             self._numbers[identity] = number
         return self._numbers[identity]
 
@@ -259,7 +260,7 @@ class SealedProcess:
                 if reason == "keyboard":
                     raise KeyboardInterrupt
                 return end, stream, reason
-            else:  # what is left of an order that was given up before its answer was read
+            else:  # the rest of an answer to an abandoned order
                 stream = bytearray()
             if len(stream) > cap:
                 raise ProtocolError("the session sent more than was asked for")
@@ -284,11 +285,11 @@ def _files(relation: Relation) -> str:
 
 
 class _NoRoom(Exception):
-    """The process was given too few empty files for what it is to show now, or that is too much to copy."""
+    """The process has too few empty files for the new rows, or there are too many to copy."""
 
 
 def _identity(descriptor: int) -> tuple[int, ...]:
-    """Return what the file system knows a file and its content by."""
+    """Return the facts by which the file system identifies a file and its content."""
     facts = os.fstat(descriptor)
     return facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns
 
@@ -345,7 +346,7 @@ def _end(channel: Channel, pidfd: int, spare: deque[tuple[int, int]], owner: int
     channel.close()
     while spare:
         os.close(spare.popleft()[1])
-    if os.getpid() == owner:  # a fork of the opener has a copy of the session, which is not its to end
+    if os.getpid() == owner:  # a fork of the opener has a copy of this object and must not end the session
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(pidfd, signal.SIGKILL)
         gone = select.poll()

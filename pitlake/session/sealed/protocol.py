@@ -23,15 +23,15 @@ from pitlake.session.sql.reading import UNPROVEN, Reading
 
 HEADER = struct.Struct(">cQ")
 FILES, OPEN, QUERY, LOAD, ADVANCE, INTERRUPT = b"F", b"O", b"Q", b"L", b"T", b"I"
-OWN_ROOT = b"own root"  # what READY says of a session that has one
+OWN_ROOT = b"own root"  # sent with READY by a session that has one
 READY, DATA, END, ACK = b"R", b"D", b"E", b"A"
 
 LIMITS = ("", "rows", "bytes", "seconds", "memory")
 FIRST_FILE = 300
-"""Where the child puts the first of its files: above what it may have open itself."""
+"""The number of the child's first file descriptor for these files. It is above those that the child itself opens."""
 _WHOLE = 1 << 15
 FILES_PER_FRAME = 128
-"""Descriptors sent at once: the kernel takes at most 253, and the child must not run into FIRST_FILE."""
+"""Descriptors to send at once. The kernel accepts at most 253, and received ones must stay below FIRST_FILE."""
 
 
 @dataclass(frozen=True)

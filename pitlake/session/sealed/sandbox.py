@@ -20,12 +20,13 @@ from typing import Any
 from pitlake.session.sealed.protocol import FIRST_FILE, file_name
 
 LEAST_LANDLOCK = 3
-"""The first version that covers truncation. Network and signals, which later versions add, are seccomp's here."""
+"""The first version that covers truncation. Later versions add network and signals, which seccomp covers here."""
 
 _ARCHITECTURES = ("x86_64", "aarch64")
 _libc = ctypes.CDLL(None, use_errno=True)
 
-# Always allowed, with any argument. Nothing here names a path, opens, writes anywhere but to what is open, or signals.
+# Always allowed, with any argument. None of these takes a path, opens a file, sends a signal or writes to a file that
+# is not open.
 _CALLS = (
     "read readv pread64 preadv write writev lseek close fstat "
     "mremap munmap brk madvise membarrier mincore "
@@ -35,10 +36,10 @@ _CALLS = (
     "getpid gettid getuid geteuid getgid getegid getrandom getrusage sysinfo uname exit exit_group"
 )
 
-# stat() answers for any path the root has: see own_root. The rest of its family stays shut.
+# stat() works for any path in the root: see own_root. Similar calls are refused.
 _PATH_CALLS = {"x86_64": ("stat",), "aarch64": ("newfstatat",)}
 
-_UNNAMED = 0x400000  # the bit that makes O_TMPFILE more than O_DIRECTORY; not every system has the name
+_UNNAMED = 0x400000  # the bit of O_TMPFILE that O_DIRECTORY lacks; not every system defines the name
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | _UNNAMED
 _THREAD = 0x100 | 0x10000  # CLONE_VM | CLONE_THREAD
 _NAMESPACES = 0x7E020000 | 0x80  # every CLONE_NEW*
@@ -69,7 +70,7 @@ def lacking() -> str:
     from landlock import landlock_abi_version
 
     try:
-        ctypes.set_errno(0)  # the library takes a stale errno for a failure
+        ctypes.set_errno(0)  # the library mistakes a stale errno for a failure
         version = landlock_abi_version()
     except OSError as problem:
         return f"the kernel has no Landlock ({os.strerror(problem.errno or 0)})"
@@ -181,7 +182,7 @@ def limit(memory: int, files: int) -> None:
 
 
 def read_only_these(files: int, readable: Iterable[str] = ()) -> None:
-    """Use Landlock to allow opening only the session's files and `readable` for reading."""
+    """Use Landlock to allow opening only the session's files and `readable`, for reading."""
     import landlock
 
     ctypes.set_errno(0)
@@ -213,7 +214,8 @@ def allow_only_calls() -> None:
     _allow(wall, "prlimit64", seccomp.Arg(0, seccomp.EQ, 0), seccomp.Arg(2, seccomp.EQ, 0))
     _allow(wall, "tgkill", seccomp.Arg(0, seccomp.EQ, os.getpid()))
     for name, answer in (("clone3", errno.ENOSYS), ("readlink", errno.EINVAL), ("readlinkat", errno.EINVAL)):
-        # glibc falls back to clone. "Not a link" keeps DuckDB from finding the lake's paths behind descriptors.
+        # glibc falls back to clone. The error "not a link" prevents DuckDB from finding the lake's paths by
+        # descriptors.
         with suppress(OSError):
             wall.add_rule(seccomp.ERRNO(answer), name)
     wall.load()
@@ -222,7 +224,7 @@ def allow_only_calls() -> None:
 def _allow(wall: Any, name: str, *conditions: object) -> None:
     from pyseccomp import ALLOW
 
-    with suppress(OSError):  # a name this machine or this libseccomp does not know stays refused
+    with suppress(OSError):  # a call unknown to this machine or libseccomp stays refused
         wall.add_rule(ALLOW, name, *conditions)
 
 

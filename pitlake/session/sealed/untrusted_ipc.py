@@ -40,15 +40,13 @@ def table(stream: pa.Buffer, rows: int) -> pa.Table:
         raise ProtocolError(f"the session's answer is not a valid Arrow stream ({type(problem).__name__})") from None
     if content is None:
         raise ProtocolError("the session's answer is not a valid Arrow stream (a type that is not plain)")
-    if content.num_rows > rows or content.nbytes > len(stream):  # buffers that overlap are more than what came
+    if content.num_rows > rows or content.nbytes > len(stream):  # overlapping buffers: more bytes than were received
         raise ProtocolError("the session sent more rows than were asked for")
     return content
 
 
 def _is_plain(kind: pa.DataType, *, in_list: bool = False) -> bool:
-    """Whether every value of the type has its own bytes, so that the size that arrived limits the size it can
-    become.
-    """
+    """Return whether each value of the type has its own bytes, so that the received size limits the decoded size."""
     is_a = pa.types
     if is_a.is_null(kind):
         return not in_list

@@ -57,21 +57,21 @@ class Prepared:
 
 def main(descriptor: int) -> None:
     """Fork processes for this socket until the other side closes it."""
-    # DuckDB and Arrow use these to hand data to Python, which never happens here; without them the start is shorter.
+    # DuckDB and Arrow need these only to pass data to Python, which never happens here. The start is faster without.
     sys.modules["numpy"] = sys.modules["pandas"] = None  # type: ignore[assignment]
     from pitlake.session.sealed import child, sandbox
     from pitlake.session.sql import statements
 
     sandbox.load_libraries()
     prepared = Prepared()
-    fingerprint = statements.fingerprint()  # reads what there is of this installation, while it can be reached
+    fingerprint = statements.fingerprint()  # reads the installation's files while they can be reached
     os.environ.clear()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps children; the parent holds their pidfds
     _be_killed_first()
     separated = sandbox.separate()
     gc.collect()
     gc.freeze()
-    os.dup2(0, 2)  # nobody listens from here on
+    os.dup2(0, 2)  # the parent reads stderr only until here
     with socket.socket(fileno=descriptor) as control:
         control.sendall((SEPARATED if separated else NOT_SEPARATED) + fingerprint)
         while order := _next_order(control):
@@ -112,6 +112,6 @@ def _introduce(control: socket.socket, pid: int) -> None:
 
 
 def _be_killed_first() -> None:
-    # When the machine runs out of memory, sessions are what the kernel should take first.
+    # If the machine runs out of memory, the kernel should kill sessions first.
     with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123
         file.write("900")

@@ -17,8 +17,8 @@ from pitlake.session.sql.reading import UNPROVEN, read
 BATCH_ROWS = 32_768
 _LONGEST_MESSAGE = 8192
 _SETTINGS = ("SET TimeZone='UTC'", "SET enable_progress_bar=false", "SET parquet_metadata_cache=true")
-_READERS = 8  # threads that only fetch what a scan will want next
-# Reads only, whatever it reads. Anything else may change the session, so later answers depend on it.
+_READERS = 8  # threads that read ahead of a scan
+# Statements that only read. Any other may change the session, so that later answers depend on it.
 _STATELESS = frozenset({"SELECT"})
 _FATAL = (duckdb.FatalException, duckdb.InternalException)
 
@@ -117,11 +117,12 @@ class RunningQuery:
         bound: bool,
     ) -> None:
         if bound and (name := _machine_clock(sql)):
-            raise MachineClock(f"{name}() asks for the machine's clock")
+            raise MachineClock(f"{name}() reads the machine's clock")
         self._connection, self._caps = connection, caps
         self.rows, self._bytes, self.truncated = 0, 0, False
-        # random(), uuid() and samples start alike for every query: the same question gets the same answer.
-        with suppress(duckdb.TransactionException):  # an aborted transaction lets nothing run but its own end
+        # random(), uuid() and samples start with the same seed for every query, so that answers can be repeated.
+        # An aborted transaction refuses every statement that does not end it.
+        with suppress(duckdb.TransactionException):
             execute(connection, "SELECT setseed(0.5)")
         script = connection.extract_statements(sql)
         if not script:

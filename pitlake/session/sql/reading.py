@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import duckdb
 
 LONGEST = 1 << 16
-"""Characters of SQL that are read at most: a longer statement counts as one that may read everything."""
+"""The longest SQL that is analysed, in characters. A longer statement counts as reading everything."""
 _PARSED = "SELECT system.main.json_serialize_sql($sql)"
 _READING_MACROS = (
     "SELECT count(*) FROM duckdb_functions() "
@@ -32,7 +32,7 @@ _PLAIN = {
     "COLUMN_REF": {"alias", "column_names"},
     "STAR": {"relation_name", "exclude_list", "qualified_exclude_list"},
 }
-"""The fields of a part of the parse that may hold something where rows are shown as they are."""
+"""The fields that may be set in a part of the parse if the rows are shown unchanged."""
 _ABOUT_ALL = frozenset({"gaps", "lake_info", "show", "describe", "information_schema", "sqlite_master"})
 _CATALOGS = ("duckdb_", "pragma", "pg_", "sqlite_")
 """Words that list a session's contents, and prefixes of such words."""

@@ -31,10 +31,10 @@ BLANKED = "blanked_"
 """The schemas in which views are made over rows without hindsight: this, and the dataset's name."""
 
 NUMBERED = ("revision", "prev_available_at")
-"""The columns that `<dataset>_revisions` has besides the dataset's own."""
+"""The columns that `<dataset>_revisions` adds to the dataset's own."""
 
 _NAIVE = "(as_of() AT TIME ZONE 'UTC')"
-# Every spelling of "now" DuckDB 2 looks up by name, bound to T. What can't be bound is refused by `arguments`.
+# Every spelling of "now" that DuckDB 2 looks up by name, bound to T. `arguments` refuses those that can't be bound.
 _CLOCK = {
     "now": "as_of()",
     "current_timestamp": "as_of()",
@@ -52,7 +52,7 @@ _CLOCK = {
     "current_localtime": f"{_NAIVE}::TIME",
     "uuidv7": "error('uuidv7() reads the machine''s clock; use uuid()')",
     **{
-        name: f"error('{name}() counts earlier statements of this session; no answer may depend on it')"
+        name: f"error('{name}() counts earlier statements of this session, on which no answer may depend')"
         for name in ("txid_current", "current_transaction_id", "current_query_id")
     },
 }
@@ -347,7 +347,7 @@ class Opening:
         binding, tombstones = self.binding, self.binding.superseded
         by_name = {relation.name: relation for relation in binding.relations[: len(binding.datasets)]}
         unusual = [each for name, each in self.bound.items() if name not in self.usual]
-        # A version from before there were tombstones shows its newest revisions as it did then.
+        # A lake version without tombstones shows its newest revisions by a window.
         then = [each for each in map(self.bound.__getitem__, self.usual)
                 if each.is_plain and each.dataset.name not in tombstones]  # fmt: skip
         return [
@@ -366,7 +366,7 @@ class Opening:
     def instant_statements(
         self, source: Callable[["Relation"], str], unchanged: Collection[str] = frozenset()
     ) -> list[str]:
-        """Return those of the statements that an instant decides. unchanged: relations whose files are as before."""
+        """Return only the statements that depend on the instant. unchanged: relations with the same files as before."""
         binding = self.binding
         rows, gap_rows = binding.relations[: len(binding.datasets)], binding.relations[-1]
         return [
@@ -413,7 +413,7 @@ def _null(dataset: Dataset, column: str) -> str:
 
 
 def _blank(ready: Iterable[Ready]) -> list[str]:
-    # Without files: a view over views is checked down to them, and every check of many files takes its time.
+    # Made without files, because DuckDB checks a view over views down to the files, which is slow for many files.
     return [
         text
         for each in ready

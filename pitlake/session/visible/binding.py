@@ -28,12 +28,12 @@ from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
 
 _CUTTERS = 2
 Take = Callable[[int], int]
-"""What receives a file: an open descriptor, which is closed afterwards. It returns the file's number."""
+"""A function that takes a file as an open descriptor and returns its number. The descriptor is closed afterwards."""
 
 
 @dataclass
 class Delivery:
-    """What was handed over of one cut: the numbers of its files, those without rows left out, and what they hold.
+    """The delivered files of one cut: the numbers of those with rows, and facts about their content.
 
     newest is in microseconds; by_name: some file lacks a column.
     """
@@ -45,7 +45,7 @@ class Delivery:
     by_name: bool = False
 
     def is_of(self, cut: Cut) -> bool:
-        """Return whether a later session would be handed the very same files of a cut."""
+        """Return whether a later session would receive exactly the same files for a cut."""
         return self.cut is not None and not cut.parts and replace(self.cut, bound=None) == replace(cut, bound=None)
 
 
@@ -86,7 +86,7 @@ class Relation:
         return None if self.newest is None else from_micros(self.newest)
 
     def add(self, delivery: Delivery) -> None:
-        """Take into account what was handed over."""
+        """Add a delivery to the totals."""
         self.deliveries.append(delivery)
         self.numbers += delivery.numbers
         self.rows += delivery.rows
@@ -123,10 +123,10 @@ class Binding:
         self.relations = [*rows, *self.superseded.values(), *self.words.values(), self._gaps()]
 
     def deliver(self, cut_cache: CutCache, take: Take, earlier: "Binding | None" = None) -> None:
-        """Open and prove every file, give those with rows.
+        """Open and prove every file, and deliver those with rows.
 
-        earlier: of the same datasets at an earlier instant, whose files were taken before and are not given again.
-        Raises SessionRefused: nothing may be opened.
+        earlier: the binding of the same datasets at an earlier instant; files delivered for it are not delivered again.
+        Raises SessionRefused if the session must not be opened.
         """
         deliveries = {relation.name: relation.deliveries for relation in earlier.relations} if earlier else {}
         parts = [(relation, cut, _taken(cut, deliveries.get(relation.name, ())))
@@ -172,7 +172,7 @@ class Binding:
         return self._relation(dataset.name, columns, years, choice)
 
     def _dated(self, dataset: Dataset) -> bool:
-        # Without a row there is nothing to supersede: the same must hold where later rows brought the table about.
+        # Without rows nothing can be superseded. A table that only later rows created must give the same result.
         return superseded_table_name(dataset.name) in self.snapshot.tables or not self.snapshot.files(dataset.name)
 
     def _tombstones(self, dataset: Dataset) -> Relation:
@@ -219,7 +219,7 @@ class Binding:
         )
 
     def _gaps(self) -> Relation:
-        # Cut in open mode too, so that no run id and no clock of the lake's comes along.
+        # Cut in open mode too, to leave out run ids and the lake's own times.
         choices = [choose(self.snapshot.files(gap_table_name(dataset.name)), self.as_of) for dataset in self.datasets]
         past = tuple(
             file
@@ -227,7 +227,7 @@ class Binding:
             for file in (*choice.whole, *chain(*(period.files for period in (*choice.years, *choice.months))))
         )
         edge = tuple(file for choice in choices for file in choice.edge.files)
-        # A locator repeats what the source was asked for, or how it names the record: by today's ticker.
+        # A locator may contain today's ticker, from the request or from the source's name of the record.
         columns = tuple(name for name in GAP_COLUMNS if not (self.omit and name == "locator"))
         schema = pa.schema([GAP_SCHEMA.field(name) for name in columns])
         order = ("dataset", AVAILABLE_AT, "gap_type", "locator", "reason")
@@ -276,7 +276,7 @@ def _give_made(relation: Relation, cut: Cut, descriptors: deque[int], take: Take
 def _give(relation: Relation, delivery: Delivery, descriptor: int, take: Take, whole: DataFile | None = None) -> None:
     try:
         facts = footer.read(descriptor)
-        if whole is not None:  # what was made of a cut was proven when it was opened
+        if whole is not None:  # files made from a cut were proven when they were opened
             stored = stored_schema(whole, relation.stored)
             footer.prove(facts, relation.name, relation.bound, stored, whole.rows)
         if not facts.rows:

@@ -36,11 +36,11 @@ _STALE_SECONDS = 3600.0
 _NOTED_SECONDS = 600.0
 MOST_VARIABLE = "PITLAKE_CACHE_MIB"
 LEAST_BYTES = 2 << 30
-_SWEEPS = 64  # the whole directory is looked through once per this part of what may be kept, and once an hour
-_TALLIED = 4096  # bytes written that one byte of a tally stands for
+_SWEEPS = 64  # a sweep of the directory follows each time this fraction of the limit was written, and each hour
+_TALLIED = 4096  # bytes written per byte of the tally
 _MOST_REMEMBERED = 50_000
 _LARGEST_MONTH = 32 << 20  # compressed bytes of a month that may be kept in memory
-_RUNS = (8, 4, 2, 1)  # how many days may become one file
+_RUNS = (8, 4, 2, 1)  # days in one file
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,8 @@ class _Opened:
 
 _File = TypeVar("_File", bound=_Opened | None)
 _remembered: dict[tuple[object, ...], tuple[pa.Schema, list[FileFacts], list[Path]]] = {}
-"""Of cuts that were opened before: their schema, what the file system knew of the files they were made of, and where
-their own are kept, which are proven again at every use.
+"""For each cut opened before: its schema, the file system's facts of its source files, and the paths of its cached
+files. The cached files are proven again at every use.
 """
 
 
@@ -157,7 +157,7 @@ class CutCache:
             _close(file.descriptor for file in rows)
             return self._open_together([replace(file.cut, indexes=cut.indexes) for file in rows[:-1]], starts)
         already = self._month_of(cut)
-        first = (cut.since, *starts[1:])  # rows before the first day, if a file is misplaced, are the first day's
+        first = (cut.since, *starts[1:])  # if a file is misplaced, rows before the first day count as the first day's
         runs = [
             cut.between(first[day], starts[after] - 1, starts[day:after] if after > day + 1 else ())
             for day, after in _runs(len(starts) - 1)
@@ -189,7 +189,7 @@ class CutCache:
         return self._open_cached(cut) or self._make(cut, already)
 
     def _open_cached(self, cut: Cut) -> _Opened | None:
-        """Return the cut if it need not be made; None if it must."""
+        """Return the cut's file if it exists, as a cached file or in the lake; None if it must be made."""
         descriptor = _open_as_stored(cut)
         if descriptor is not None:
             return _Opened(cut, _proven(descriptor, cut), Path(cut.files[0].path))
@@ -243,8 +243,8 @@ class CutCache:
                 sources.write_to(file)
             size = temporary.stat().st_size
             temporary.replace(path)
-            with suppress(FileNotFoundError):  # evicted by another thread or process within an instant
-                os.utime(path, (0, 0))  # when it was made is nobody's business
+            with suppress(FileNotFoundError):  # if another thread or process evicts it immediately
+                os.utime(path, (0, 0))  # a session must not learn when it was made
                 signed_cache.sign(path)
         finally:
             temporary.unlink(missing_ok=True)

@@ -94,7 +94,7 @@ class Cut:
 
 
 FileFacts = tuple[int, int, int, int]
-"""Of a file: device, inode, size, time of the last change of its content in nanoseconds."""
+"""The facts of a file: device, inode, size, and the time of its last change of content in nanoseconds."""
 
 
 def facts_of(cut: Cut) -> list[FileFacts]:
@@ -129,7 +129,7 @@ class RowsByDay:
         return take_rows(rows, np.flatnonzero(instants <= until))
 
     def count(self, since: Bound, until: Bound) -> int:
-        """Return how many rows `between` returns."""
+        """Return the number of rows that `between` returns."""
         first, after = self._places(since, until)
         return after - first if until is None else int((self._instants[first:after] <= until).sum())
 
@@ -268,7 +268,7 @@ class Sources:
         return compacted.shaped(self._read_with(file, descriptor, read), schema)
 
     def _read_with(self, file: DataFile, descriptor: int, ask: Callable[[BinaryIO], _Answer]) -> _Answer:
-        """Read something of a file of the lake, after its footer is proven."""
+        """Read from a file of the lake after proving its footer."""
         cut = self._cut
         with faults.translated(Path(file.path)):
             facts = footer.read(descriptor)

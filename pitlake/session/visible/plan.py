@@ -50,7 +50,7 @@ class Choice:
 def choose(files: Iterable[DataFile], as_of: datetime | None, *, by_year: bool = False) -> Choice:
     """Split a table's files at `as_of`; without one all files are whole. by_year: its files are by year, not month.
 
-    Files with only later rows are ignored, so that their state can't show.
+    Files with only later rows are ignored, so that they can't affect the result.
     """
     public = (file for file in files if as_of is None or file.lo <= as_of)
     ordered = sorted(public, key=lambda file: (file.lo, file.hi, file.rows, file.size, file.path))

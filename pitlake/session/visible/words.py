@@ -25,7 +25,7 @@ from pitlake.contract import INSTANT
 from pitlake.lake.publishing.spill_file import SpillFile
 from pitlake.questions.catalogue import session_macros
 
-FORM = 3  # of the index; a change makes old ones unfindable
+FORM = 3  # change it with the layout: an index of another form is not found
 SCHEMA = pa.schema(
     [
         pa.field("word", pa.string(), nullable=False),
@@ -39,9 +39,10 @@ SCHEMA = pa.schema(
 )
 _BLOCK = 64
 _RUN_ROWS = 512 * _BLOCK
-_GROUPS, _LEAST_ROWS, _MOST_ROWS = 48, 4_096, 131_072  # few row groups are found fast, small ones read fast
-_PAGE = 1 << 16  # bytes; what is skipped in a row group is skipped by page
-_PARTS = 32  # that a file's runs are put in order by
+# A few row groups are quick to search, and small ones quick to read.
+_GROUPS, _LEAST_ROWS, _MOST_ROWS = 48, 4_096, 131_072
+_PAGE = 1 << 16  # bytes of a page, the unit that readers skip in a row group
+_PARTS = 32  # the number of parts into which runs are split by word
 _SURROGATES, _AFTER, _LETTERS = 0xD800, 0x800, 0x10FFFF
 _WORDS = """
 SELECT _row AS row, length(text)::INTEGER AS characters, search_words(text) AS words
