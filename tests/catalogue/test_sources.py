@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from pitlake.questions import catalogue
+from pitlake.web import questions as pages
 from tests.catalogue.conftest import World
 
 CIK = "0000000007"
@@ -188,3 +189,16 @@ def test_a_filing_is_listed_once_as_the_graph_states_it():
         answers = World(at(hour), rows).run("report_earnings", ticker=COMPANY)
         assert [row["source"] for row in sorted(answers, key=lambda row: row["source"])] == sources
         assert {row["accessionNo"] for row in answers} == {"a-1", "a-2"}
+
+
+def test_a_filing_that_the_graph_corrects_to_another_company_is_no_longer_its():
+    edgar = {"form_type": "8-K", "cik": CIK, "accession_no": "a-1", "accepted_at": at(1), "available_at": at(1)}
+    stated = edgar | {"role": "primary_filer", "tickers": ["ACME"], "created": at(1)}
+    del stated["accepted_at"]
+    corrected = stated | {"cik": "0000000009", "tickers": ["OTHER"], "available_at": at(3)}
+    rows = {"reports": [stated, corrected], "sec_filings": [edgar]}
+    for hour, source in ((2, "reports"), (4, "sec_filings")):
+        made = World(at(hour), rows)
+        (listed,) = made.run("report_latest", ticker=COMPANY)
+        (shown,) = made.ask(pages.get("filings").sql, {catalogue.COMPANY: COMPANY})
+        assert (listed["source"], shown["dataset"]) == (source, source)
