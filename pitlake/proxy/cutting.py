@@ -1,7 +1,7 @@
-"""Cut an answer at T: its dated items up to T become rows of the envelope, and what can't be dated becomes a gap.
+"""Cuts an answer at T: items dated up to T become rows of the envelope, and items without a date become one gap.
 
-Items after T leave no trace: no gap, no count. So the answer is the same whatever happened after T. Items without a
-provable publication are one gap, however many they are. Nothing else of an answer is passed on.
+Items after T leave neither a gap nor a count, so the answer does not depend on what happened after T. Any number of
+items without a provable publication becomes one gap. Nothing else of an answer is passed on.
 """
 
 import hashlib
@@ -31,11 +31,11 @@ NO_DATES = clean_gap(
 FAILED = clean_gap("upstream_error", "the tool failed; its message is withheld because it has no date")
 MISSHAPEN = clean_gap("upstream_error", "the tool's answer does not have the form that the policy describes")
 SILENT = clean_gap("upstream_error", "the tool gave no answer in time, or has ended")
-NOT_ON_TAPE = clean_gap("upstream_error", "this call is not on the tape that is replayed")
+NOT_ON_TAPE = clean_gap("upstream_error", "the replayed tape does not contain this call")
 
 
 class Unusable(ValueError):
-    """An answer that nothing can be taken from. `gap` is what it becomes."""
+    """An answer without usable items. `gap` replaces it."""
 
     def __init__(self, gap: dict[str, str]) -> None:
         super().__init__(gap["reason"])
@@ -44,7 +44,7 @@ class Unusable(ValueError):
 
 @dataclass(frozen=True)
 class CutAnswer:
-    """An answer as it is passed on, what became of its items, and what leads to the next page."""
+    """The envelope of an answer, the number of its items by outcome, and the value that requests the next page."""
 
     payload: Envelope
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -52,9 +52,9 @@ class CutAnswer:
 
 
 class Sightings:
-    """What was seen of each item, and when: what an item holds that an earlier look did not dates from the later look.
+    """The contents of each item in earlier answers. Content that an earlier answer lacked is dated by the later answer.
 
-    Looks must be added in the order in which they were taken.
+    Answers must be added in the order in which they were received.
     """
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class Sightings:
     def date(
         self, key: str, content: str, available_at: datetime | None, observed_at: datetime
     ) -> tuple[datetime, str]:
-        """Return when this content of an item was public, and what says so. available_at: None where undated."""
+        """Return when this content of an item was public, and the basis of that date. available_at: None if undated."""
         versions = self._versions.setdefault(key, {})
         if content not in versions:
             is_late = available_at is None or (bool(versions) and observed_at > available_at)
@@ -82,15 +82,14 @@ def cut_answer(
     sightings: Sightings | None = None,
     observed_at: datetime | None = None,
 ) -> CutAnswer:
-    """Return an MCP tool's answer, as it came over the wire, cut at T.
+    """Cut an MCP tool's raw answer at T.
 
     Args:
         answer: A CallToolResult as JSON.
-        policy: How the tool is cut off.
-        as_of: T.
-        name: What rows cite, such as `brave-search/brave_news_search`.
-        sightings: What was seen before, with `observed_at`, when this answer was complete.
-        observed_at: When this answer was complete.
+        policy: How the tool is cut off. as_of: T. name: The source that rows cite, such as
+        `brave-search/brave_news_search`.
+        sightings: The contents of earlier answers; requires `observed_at`.
+        observed_at: When this answer had arrived.
     """
     try:
         document, has_more = _document(answer, policy.answer)
@@ -112,7 +111,7 @@ def cut_document(
     sightings: Sightings | None = None,
     observed_at: datetime | None = None,
 ) -> CutAnswer:
-    """Return a JSON answer cut at T. Arguments are those of `cut_answer`. Raises Unusable."""
+    """Cut a JSON answer at T. Arguments as for `cut_answer`. Raises Unusable."""
     try:
         items = list(policy.item_place.items(document))
     except NoSuchPlace:
@@ -131,7 +130,7 @@ def cut_document(
 
 
 class _Cutter:
-    """The rows of an answer's items, and how many of them became what."""
+    """Collects the rows of an answer's items, and counts the items by outcome."""
 
     def __init__(
         self,
@@ -148,7 +147,7 @@ class _Cutter:
         self.counts: Counter[str] = Counter()
 
     def add(self, item: Any, keys: Mapping[str, str]) -> None:
-        """Take an item in, with the keys on the way to it."""
+        """Add an item, with the keys on its path."""
         if not isinstance(item, dict):
             self.counts[UNDATED] += 1
             return
@@ -194,9 +193,9 @@ class _Cutter:
 
 
 def publication(item: Mapping[str, Any], policy: ToolPolicy) -> datetime:
-    """Return when an item was public: the latest of all that it states, with the policy's lag.
+    """Return when an item was public: the latest of the times that it states, with the policy's lag.
 
-    Raises Undated where it states nothing, or something that can't be read.
+    Raises Undated if it states no time, or an unreadable one.
     """
     times = [spelled for place in policy.published_places if (spelled := place.first(item)) not in (None, "")]
     if not times:
@@ -212,7 +211,7 @@ def document_of(answer: Mapping[str, Any], form: str) -> Any:
 
 
 def _document(answer: Mapping[str, Any], form: str) -> tuple[Any, bool]:
-    """The part of an answer that the policy names, and whether there is more in it than a copy of that."""
+    """Return the part of an answer that the policy names, and whether the answer contains anything else."""
     if answer.get("isError"):
         raise Unusable(FAILED)
     structured = answer.get("structuredContent")
@@ -232,7 +231,7 @@ def _document(answer: Mapping[str, Any], form: str) -> tuple[Any, bool]:
 
 
 def _json(text: Any) -> Any:
-    """A text's JSON, strictly: an item that states a member twice would hide the later of two dates."""
+    """Parse strict JSON. Repeated members are refused, because one of two dates would be lost."""
     if not isinstance(text, str) or len(text) > LONGEST_ANSWER:
         raise ValueError("not a text of this size")
     return outside_json.mended(strict_json(text), text)
@@ -264,7 +263,7 @@ def _gated(rows: list[dict[str, Any]], gaps: list[dict[str, str]], as_of: dateti
 
 
 def receipt(payload: Envelope, as_of: datetime) -> dict[str, Any]:
-    """Return what identifies an answer: the same call on the same tape gives the same hash."""
+    """Return the receipt of an answer. The same call on the same tape gives the same hash."""
     text = to_json({"data": payload["data"], "gaps": payload["gaps"]})
     return {
         "as_of": iso(as_of),

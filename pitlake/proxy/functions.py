@@ -1,4 +1,4 @@
-"""`cut_off`: a Python function whose answers are cut at T, for tools that are no server."""
+"""`cut_off`: cuts the answers of a Python function at T, for tools that are not MCP servers."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -17,21 +17,22 @@ Tool = Callable[..., Any]
 def cut_off(as_of: str | datetime, policy: ToolPolicy | Policy | None = None, **members: Any) -> Callable[[Tool], Tool]:
     """Return a decorator that cuts a function's answers at an instant.
 
-    The function, plain or async, returns what JSON can say. Decorated it returns the envelope: `data` with items that
-    were public, `gaps`, and a receipt. Arguments that the policy binds or fixes are no longer in its signature. What
-    it raises becomes a gap, since nothing dates it.
+    The function may be plain or async and must return JSON values. The decorated function returns the envelope: `data`
+    with items that were public, `gaps`, and a receipt. Its signature lacks the arguments that the policy binds or
+    fixes. An exception becomes a gap, because its message has no date.
 
     Args:
         as_of: The instant, ISO-8601 with an offset, or an aware datetime.
-        policy: How the function is cut off, or a policy whose table of the function's name says so.
-        members: In place of a policy its members, as `items="results[]", published="date", fields=["title"]`.
+        policy: How the function is cut off, or a whole policy with a table of the function's name.
+        members: The lines of a policy, in place of `policy`, such as `items="results[]", published="date",
+        fields=["title"]`.
 
     Raises:
         BadInput: For an instant in the future, and for a policy that does not fit the function.
     """
     moment = clock.past(as_of)
     if (policy is None) == (not members):
-        raise BadInput("policy", "is given twice or not at all", "give a policy, or its members by name")
+        raise BadInput("policy", "must be given exactly once", "give a policy, or its members by name")
 
     def decorate(function: Tool) -> Tool:
         name = getattr(function, "__name__", "tool")
@@ -60,7 +61,7 @@ def cut_off(as_of: str | datetime, policy: ToolPolicy | Policy | None = None, **
 
 
 class _CutTool:
-    """A function's policy at an instant. `signature` is what callers see of the function."""
+    """A function's policy at an instant. `signature` is the signature that callers see."""
 
     def __init__(self, name: str, policy: ToolPolicy, as_of: datetime, signature: inspect.Signature) -> None:
         self._name, self._policy, self._as_of = name, policy, as_of
@@ -68,7 +69,7 @@ class _CutTool:
         self.signature = _shown(signature, {*self._bound}, name)
 
     def arguments(self, positional: tuple[Any, ...], keywords: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the function is called with."""
+        """Return the arguments with which to call the function."""
         return {**self.signature.bind(*positional, **keywords).arguments, **self._bound}
 
     def cut(self, answer: Any) -> dict[str, Any]:
@@ -89,7 +90,7 @@ class _CutTool:
         return {**cut.payload, "receipt": receipt(cut.payload, self._as_of)}
 
     def gap(self, gap: dict[str, str]) -> dict[str, Any]:
-        """Return an envelope that holds a gap and nothing else."""
+        """Return an envelope with one gap and no data."""
         payload = envelope([], [gap], self._as_of)
         return {**payload, "receipt": receipt(payload, self._as_of)}
 
@@ -105,13 +106,13 @@ def _policy_of(policy: ToolPolicy | Policy | None, members: Mapping[str, Any], n
 def _shown(signature: inspect.Signature, bound: set[str], name: str) -> inspect.Signature:
     kinds = {parameter.kind for parameter in signature.parameters.values()}
     if kinds & {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.POSITIONAL_ONLY}:
-        raise BadInput(name, "takes arguments without names", "name every argument, so that none can widen the cut-off")
+        raise BadInput(name, "takes arguments without names", "name every argument, so that none can pass the cut-off")
     if missing := bound - signature.parameters.keys():
         raise BadInput(
             "policy", f"binds {min(missing)!r}, which {name} does not take", "bind an argument of the function"
         )
     callers_parameters = [parameter for parameter in signature.parameters.values() if parameter.name not in bound]
-    # After an argument that is no longer there a default may be missing; names alone settle that.
+    # Without the removed arguments one with a default may precede one without; keyword-only arguments allow that.
     by_name = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in callers_parameters]
     try:
         return signature.replace(parameters=callers_parameters, return_annotation=dict[str, Any])
@@ -120,7 +121,9 @@ def _shown(signature: inspect.Signature, bound: set[str], name: str) -> inspect.
 
 
 def _described(wrapper: Callable[..., Any], function: Tool, signature: inspect.Signature) -> Tool:
-    """The wrapper under the function's name, with the signature that callers see: frameworks make a schema of these."""
+    """Give the wrapper the function's name and docstring, and the visible signature; frameworks read a schema from
+    them.
+    """
     described = cast("Any", wrapper)
     for attribute in ("__module__", "__name__", "__qualname__", "__doc__"):
         setattr(described, attribute, getattr(function, attribute, None))

@@ -1,6 +1,6 @@
-"""A draft of a policy, from a server's tools and the answers of sample calls, for a person to review.
+"""Drafts a policy from a server's tools and the answers of sample calls, for a person to review.
 
-It proposes and decides nothing: `reviewed = false` at its top has the proxy refuse it. No text of an answer is in it.
+The proxy refuses a draft until `reviewed = false` at its top is changed. A draft contains no text of an answer.
 """
 
 import json
@@ -28,7 +28,7 @@ HEAD = """\
 
 
 def draft(tools: Sequence[Mapping[str, Any]], samples: Sequence[tuple[str, Mapping[str, Any] | None]]) -> str:
-    """Return the text of a policy. samples: tools with their answers, None if there was none."""
+    """Return the text of a draft. samples: tools with their answers, None without one."""
     answers = {tool: answer for tool, answer in samples if answer is not None and not answer.get("isError")}
     lines = [HEAD, 'server = "server"', "reviewed = false"]
     for tool in tools:
@@ -69,9 +69,9 @@ def _items(place: str, items: list[Any]) -> list[str]:
         form = next(iter(dates.values()))
         lines.append(f"published = {_list(name for name in dates if dates[name] == form)}")
         lines += [f'format = "{form}"'] if form != FORMATS[0] else []
-        lines.append('# timezone = "…"  # of times and dates without one; dates are New York\'s otherwise')
+        lines.append('# timezone = "…"  # of times and dates without one; by default dates are New York\'s')
     else:
-        lines.append("published = []  # nothing in an item looks like its publication: every item would be a gap")
+        lines.append("published = []  # no member of an item looks like its publication: every item would be a gap")
     lines.append(f"fields = {_list(name for name in names if name not in OWN_NAMES)}")
     key = next((name for name in ("id", "url", "link", "accession_number") if name in names), "")
     lines.append(
@@ -81,7 +81,7 @@ def _items(place: str, items: list[Any]) -> list[str]:
 
 
 def _form(name: str, items: list[Any]) -> str:
-    """The format in which every item that has this member states a time; "" where none fits."""
+    """Return the format that fits the times of this member in all items; "" if none fits."""
     spellings = [item[name] for item in items if isinstance(item, dict) and item.get(name) not in (None, "")]
     return next((form for form in FORMATS if spellings and all(_is_time(spelled, form) for spelled in spellings)), "")
 
@@ -97,7 +97,7 @@ def _is_time(spelled: Any, form: str) -> bool:
 
 
 def _lists(value: Any, place: str = "", depth: int = 0) -> Iterator[tuple[str, list[Any]]]:
-    """Every list of objects in an answer, with its path."""
+    """Yield every list of objects in an answer, with its path."""
     if depth > _DEEPEST:
         return
     if isinstance(value, list):

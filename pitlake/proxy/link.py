@@ -1,7 +1,7 @@
-"""The connection to somebody else's MCP server: its tools, and their answers as they came over the wire.
+"""The connection to another MCP server: its tools, and their unchanged answers.
 
-Only tools are asked for. Its notifications are dropped, and what it asks of a client (sampling, elicitation, roots) is
-refused by the SDK, since no callback answers it.
+Only tools are used. The server's notifications are dropped. Its requests to a client (sampling, elicitation, roots) are
+refused by the SDK, because no callback answers them.
 """
 
 import json
@@ -34,7 +34,7 @@ _HEADER_NAME, _VARIABLE = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII), re.compi
 
 
 def command_target(command: Sequence[str], log: Path) -> Callable[[], Any]:
-    """Return what starts a server over stdio. What it writes to stderr goes to a file, since nothing dates it."""
+    """Return a function that starts a server over stdio. Its stderr goes to a file, because it has no dates."""
     environment = {name: setting for name, setting in os.environ.items() if not name.startswith(_OWN_PREFIX)}
     parameters = StdioServerParameters(command=command[0], args=list(command[1:]), env=environment)
     return lambda: _logged(parameters, log)
@@ -49,7 +49,7 @@ async def _logged(parameters: StdioServerParameters, log: Path) -> AsyncIterator
 
 
 def address_target(address: str, headers: Mapping[str, str]) -> Callable[[], Any]:
-    """Return what connects to a server over streamable HTTP, sending these headers with each request."""
+    """Return a function that connects to a server over streamable HTTP and sends these headers with each request."""
     return lambda: _connected_to(address, headers)
 
 
@@ -61,9 +61,9 @@ async def _connected_to(address: str, headers: Mapping[str, str]) -> AsyncIterat
 
 
 def headers_from(names: Iterable[tuple[str, str]], environment: Mapping[str, str]) -> dict[str, str]:
-    """Return headers whose values are those of variables, because command lines are public on a machine.
+    """Return headers with the values of variables, because other users of a machine can read command lines.
 
-    Raises BadInput for a name or a value that no header can have, and for a variable that is not set.
+    Raises BadInput for an invalid name or value, and for a variable that is not set.
     """
     headers: dict[str, str] = {}
     for name, variable in names:
@@ -73,15 +73,16 @@ def headers_from(names: Iterable[tuple[str, str]], environment: Mapping[str, str
             problem = f"the variable {variable!r} is not set" if _VARIABLE.fullmatch(variable) else "names no variable"
             raise BadInput("--header", problem, "put the header's value into a variable and name that variable")
         if not environment[variable].isascii() or not environment[variable].isprintable():
-            raise BadInput("--header", f"the value of {variable} holds what no header can", "use printable ASCII")
+            raise BadInput("--header", f"a header can't contain the value of {variable}", "use printable ASCII")
         headers[name] = environment[variable]
     return headers
 
 
 def secrets_of(environment: Mapping[str, str], variables: Iterable[str] = ()) -> dict[str, str]:
-    """Return the values that an answer may echo and nothing may keep, with the names of their variables.
+    """Return the secrets to remove from answers, each with the name of its variable.
 
-    They are those of these variables and of all whose name says so, whole and without a scheme such as Bearer.
+    They are the values of these variables and of all whose names suggest a secret, with and without a scheme such as
+    Bearer.
     """
     of_headers = set(variables)
     return {
@@ -94,7 +95,7 @@ def secrets_of(environment: Mapping[str, str], variables: Iterable[str] = ()) ->
 
 
 class Link:
-    """A connection that is made again after it broke. `run` keeps it up; the other methods use it."""
+    """A connection that is restored when it breaks. `run` maintains it, and the other methods use it."""
 
     def __init__(self, target: Callable[[], Any], *, seconds: float, secrets: Mapping[str, str] | None = None) -> None:
         self._target, self._seconds = target, seconds
@@ -103,7 +104,7 @@ class Link:
         self._ready, self._lost = anyio.Event(), anyio.Event()
 
     async def run(self, *, task_status: TaskStatus[None]) -> None:
-        """Keep a connection up until cancelled. Raises BadInput where the first one can't be made."""
+        """Maintain a connection until cancelled. Raises BadInput if the first attempt fails."""
         is_first = True
         while True:
             self._lost = anyio.Event()
@@ -145,7 +146,7 @@ class Link:
         return list(self._redacted({"tools": listing})["tools"])
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return a tool's answer as JSON without secrets; None where none came."""
+        """Return a tool's answer as JSON without secrets; None if there was no answer."""
         request = types.CallToolRequest(params=types.CallToolRequestParams(name=tool, arguments=dict(arguments)))
         try:
             with anyio.fail_after(self._seconds):
@@ -182,12 +183,12 @@ def _why(problem: BaseException) -> str:
         problem = problem.exceptions[0]
     if isinstance(problem, FileNotFoundError | PermissionError):
         return f"can't be started: {problem.strerror}"
-    return "ended or refused before it answered as an MCP server; a command's stderr is in the file next to the tape"
+    return "did not answer as an MCP server; the stderr of a command is in the file next to the tape"
 
 
 @asynccontextmanager
 async def kept_up(link: Link) -> AsyncIterator[None]:
-    """Keep a link up while the block runs. Raises BadInput where it can't be made, and the block's own errors."""
+    """Maintain a link while the block runs. Raises BadInput if it can't connect, and the block's own errors."""
     try:
         async with anyio.create_task_group() as group:
             with anyio.fail_after(START_SECONDS):

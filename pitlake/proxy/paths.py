@@ -1,7 +1,7 @@
-"""Where things are in an answer: `data.results[]`, `bars.{symbol}[]`, or nothing for the whole of it.
+"""Paths into an answer: `data.results[]`, `bars.{symbol}[]`, or empty for the whole answer.
 
-A name is a member, `[]` every element of a list, `{name}` every member of an object, whose key the item then has under
-that name.
+A name is a member, `[]` every element of a list, `{name}` every member of an object, whose key becomes a member of the
+item under that name.
 """
 
 import re
@@ -14,7 +14,7 @@ _STEP = re.compile(r"\{([A-Za-z_]\w*)\}|([^.\[\]{}]+)|(\[\])")
 
 
 class NoSuchPlace(LookupError):
-    """An answer does not have the shape that a path describes."""
+    """An answer does not have the form that a path describes."""
 
 
 class Place:
@@ -36,11 +36,11 @@ class Place:
                 position += 1
 
     def items(self, answer: Any) -> Iterator[tuple[Any, dict[str, str]]]:
-        """Yield what is there, with the keys on the way to it. Raises NoSuchPlace."""
+        """Yield the values at the path, with the keys on the way. Raises NoSuchPlace."""
         yield from self._walk(answer, 0, {})
 
     def first(self, answer: Any) -> Any:
-        """Return the one thing that is there; None where nothing is."""
+        """Return the value at the path; None if there is no such value."""
         try:
             return next((value for value, _ in self.items(answer)), None)
         except NoSuchPlace:

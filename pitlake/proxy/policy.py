@@ -1,6 +1,6 @@
-"""A policy: what of somebody else's tools is let through, and how it is dated. A small TOML file for people to review.
-
-What it does not name is refused: a tool, an argument, a member of an item. A misspelt line is an error.
+"""A policy: the parts of another server's answers that may pass, and how they are dated. It is a small TOML file for
+people to review. A tool, an argument or a member of an item that it does not name is refused. A misspelt line is an
+error.
 """
 
 import hashlib
@@ -39,14 +39,14 @@ def wrong(place: str, problem: str, next_step: str = _REVIEW) -> BadInput:
 
 @dataclass(frozen=True, kw_only=True)
 class Pages:
-    """How a tool pages: the argument that takes what the path `next` of the last answer holds."""
+    """How a tool pages: the argument for the next page, and the path `next` of its value in the last answer."""
 
     argument: str
     next: str
 
     @cached_property
     def place(self) -> Place:
-        """Return where an answer has what leads to the next page."""
+        """Return the path of the value that requests the next page."""
         return Place(self.next, "pages.next")
 
 
@@ -56,20 +56,20 @@ class ToolPolicy:
 
     Attributes:
         items: The path of the items in an answer; "" for the answer itself.
-        published: Paths in an item that say when it was published; of several that are there the latest counts.
+        published: Paths in an item that say when it was published; the latest of their dates counts.
         fields: Members of an item that are passed on.
-        arguments: Arguments that a caller may give; `required` ones it must.
-        bind: Arguments that bound time, as texts with {date}, {instant}, {epoch} or {epoch_ms} of the cut-off in them.
+        arguments: Arguments that a caller may give; `required` are those that it must give.
+        bind: Arguments that limit the time, as texts with {date}, {instant}, {epoch} or {epoch_ms} for the cut-off.
         fixed: Arguments that always have one value.
-        answer: Which part of an MCP answer counts: "json" is its structured content, or else its one text; with
-            "json_blocks" each text is a JSON of its own, and the answer is their list.
+        answer: Which part of an MCP answer counts: "json" is its structured content, or else its only text; with
+        "json_blocks" each text is one JSON document, and the answer is the list of them.
         format: How publication times are spelled: "iso", "rfc2822", "epoch", "epoch_ms" or a format of strptime.
         timezone: The zone of times and dates without one, by default New York's for dates.
-        lag: How much later than stated an item became public, such as "1 day".
-        business_dates: Members that hold dates which say nothing of publication, such as a maturity.
+        lag: The delay from the stated date to the publication, such as "1 day".
+        business_dates: Members whose dates do not concern the publication, such as a maturity.
         texts: "strict": an item whose text names a day after the cut-off is left out; "as_published": texts are known
             not to change after publication and may name later days.
-        key: Members that identify an item; `content` those whose change makes it another (by default `fields`).
+        key: Members that identify an item; `content` are those whose change makes it a new version (default: `fields`).
         source: What dates items: "provider_metadata" or "time_series_timestamp".
         pages: How the tool pages.
     """
@@ -112,9 +112,7 @@ class ToolPolicy:
             raise wrong("fields", f"has {min(own)}, which the proxy writes itself", "leave it out")
         taken = [*self.arguments, *self.bind, *self.fixed, *([self.pages.argument] if self.pages else [])]
         if twice := {name for name in taken if taken.count(name) > 1}:
-            raise wrong(
-                min(twice), "is an argument twice", "let the caller give it, or bind or fix it, but one of these"
-            )
+            raise wrong(min(twice), "is an argument twice", "let the caller give it, bind it, or fix it; choose one")
         if missing := set(self.required) - set(self.arguments):
             raise wrong(f"required has {min(missing)}, which arguments", "has not")
         if self.pages and "cursor" in self.arguments:
@@ -147,21 +145,21 @@ class ToolPolicy:
 
     @cached_property
     def item_place(self) -> Place:
-        """Return where the items are."""
+        """Return the path of the items."""
         return Place(self.items, "policy items")
 
     @cached_property
     def published_places(self) -> tuple[Place, ...]:
-        """Return where an item says when it was published."""
+        """Return the paths of an item's publication dates."""
         return tuple(Place(path, "policy published") for path in self.published)
 
     @cached_property
     def ignored(self) -> frozenset[str]:
-        """Return the members whose dates say nothing of publication."""
+        """Return the members whose dates do not concern the publication."""
         return frozenset(self.business_dates)
 
     def bound(self, as_of: datetime) -> dict[str, Any]:
-        """Return the arguments that no caller gives."""
+        """Return the arguments that the proxy sets."""
         local = as_of.astimezone(self.zone) if self.zone else as_of
         seconds = micros(as_of) // 10**6
         words = {
@@ -177,7 +175,7 @@ class ToolPolicy:
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """What is let through of one server: the tools that are named, each as its own policy says."""
+    """The policy of one server: the tools that may be called, each with its own policy."""
 
     server: str
     tools: Mapping[str, ToolPolicy]
@@ -190,12 +188,12 @@ class Policy:
 
 
 def load(name: str | Path) -> Policy:
-    """Read a policy: a file, or one of those that come along by its name. Raises BadInput."""
+    """Read a policy from a file, or a bundled one by its name. Raises BadInput."""
     path = Path(name)
     if path.suffix != ".toml" and not path.exists():
         own = ready()
         if str(name) not in own:
-            raise BadInput("--policy", f"there is no file or ready policy {str(name)!r}", choice(str(name), own))
+            raise BadInput("--policy", f"there is no file or bundled policy {str(name)!r}", choice(str(name), own))
         return parse(own[str(name)].read_text(encoding="utf-8"))
     try:
         return parse(path.read_text(encoding="utf-8"))
@@ -204,14 +202,14 @@ def load(name: str | Path) -> Policy:
 
 
 def ready() -> dict[str, Any]:
-    """Return the policies that come along, by name."""
+    """Return the bundled policies, by name."""
     folder = resources.files("pitlake.proxy").joinpath("policies")
     files = sorted(folder.iterdir(), key=lambda file: file.name)
     return {file.name.removesuffix(".toml"): file for file in files if file.name.endswith(".toml")}
 
 
 def parse(text: str) -> Policy:
-    """Return the policy that a TOML text means. Raises BadInput."""
+    """Parse a policy from TOML text. Raises BadInput."""
     try:
         members = tomllib.loads(text)
     except tomllib.TOMLDecodeError as fault:
@@ -238,7 +236,7 @@ def _tool(name: str, members: Any) -> ToolPolicy:
 
 
 def from_members(members: Mapping[str, Any]) -> ToolPolicy:
-    """Return the policy of a tool with these members, as TOML or Python has them. Raises BadInput."""
+    """Return a tool's policy from the values of its lines, as in TOML or Python. Raises BadInput."""
     kinds = {attribute.name: get_origin(attribute.type) for attribute in fields(ToolPolicy)}
     checked: dict[str, Any] = {}
     for name, setting in members.items():

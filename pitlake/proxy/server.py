@@ -1,6 +1,6 @@
 """`pitlake proxy` itself: an MCP server whose tools are another server's, cut off at T by a policy.
 
-It has tools and nothing else. The arguments that bound time are not in their schemas; it sets them, for every call.
+It offers only tools. Their schemas lack the arguments that limit the time; the proxy sets these in every call.
 """
 
 import json
@@ -25,7 +25,7 @@ from pitlake.proxy.tape import Tape, call_key
 
 CURSOR = "cursor"
 LONGEST_COMPLAINT = 300
-BROKEN = "the proxy could not read the tool's answer and passes on nothing"
+BROKEN = "the proxy could not read the tool's answer, so nothing is passed on"
 _CURSOR_SCHEMA = {"type": "string", "description": "`next_cursor` of the last page; repeat the other arguments."}
 _ENVELOPE = {
     "type": "object",
@@ -41,7 +41,7 @@ _ENVELOPE = {
 
 
 class ProxiedTool:
-    """One tool: what callers see of it, and what is sent for them."""
+    """One tool: the schema that callers see, and the arguments that are sent."""
 
     def __init__(self, listing: Mapping[str, Any], policy: ToolPolicy) -> None:
         self.name, self.policy = str(listing["name"]), policy
@@ -81,7 +81,7 @@ class ProxiedTool:
         )
 
     def check(self, arguments: Mapping[str, Any]) -> None:
-        """Refuse arguments that the tool does not take. Raises BadInput, in words that hold nothing of an answer."""
+        """Refuse arguments that the tool does not take. Raises BadInput, which reveals nothing of an answer."""
         for name in arguments.keys() - self.schema["properties"].keys():
             raise BadInput(
                 name, f"{self.name} takes no such argument", f"it takes {', '.join(self.schema['properties'])}"
@@ -93,7 +93,7 @@ class ProxiedTool:
 
 
 class Proxy:
-    """The tools of a server, as of the instant of a tape. link: None for a replay, which asks nothing."""
+    """The tools of a server, as of the instant of a tape. link: None for a replay, which calls no server."""
 
     def __init__(self, tape: Tape, link: Link | None) -> None:
         self._tape, self._link = tape, link
@@ -101,7 +101,7 @@ class Proxy:
         self._following: dict[str, Any] = {}
 
     async def prepare(self) -> None:
-        """Read the server's tools, or the tape's. Raises BadInput where the policy does not fit them."""
+        """Read the server's tools, or the tape's. Raises BadInput if the policy does not fit them."""
         if self._link is not None:
             self._tape.list_tools(await self._link.tools())
         tools_by_name = {str(tool["name"]): tool for tool in self._tape.tools or ()}
@@ -113,11 +113,11 @@ class Proxy:
             self._tools[name] = ProxiedTool(tools_by_name[name], policy)
 
     def tools(self) -> list[types.Tool]:
-        """Return the tools that the policy lets through, as callers see them."""
+        """Return the tools that the policy allows, as callers see them."""
         return [tool.shown for tool in self._tools.values()]
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a tool's answer as the envelope of T. Raises BadInput for a call that no tool takes."""
+        """Return a tool's answer as the envelope of T. Raises BadInput for an invalid call."""
         tool = self._tools.get(name)
         if tool is None:
             raise BadInput("tool", f"there is no tool {name!r}", choice(name, self._tools))
@@ -127,10 +127,10 @@ class Proxy:
         page = 1
         if tool.policy.pages and arguments.get(CURSOR) is not None:
             if arguments[CURSOR] not in self._following:
-                raise BadInput(CURSOR, "is not of this call", "ask without it, then page on with next_cursor")
+                raise BadInput(CURSOR, "belongs to no answer", "leave it out to start at the beginning")
             page, call, token = self._following[arguments[CURSOR]]
             if call != call_key(name, own):
-                raise BadInput(CURSOR, "is of another call", "repeat the other arguments as they were")
+                raise BadInput(CURSOR, "belongs to another call", "repeat the other arguments unchanged")
             sent[tool.policy.pages.argument] = token
         cut = self._tape.again(name, sent)
         if cut is None:
@@ -157,7 +157,7 @@ class Proxy:
 
 
 def _cursor(page: int, *hashes: str) -> str:
-    """A cursor in the form of the lake's own. It holds nothing of an answer, but the number of a page of a call."""
+    """Return a cursor in the form of the lake's own. It contains only the number of a page of a call."""
     return urlsafe_b64encode(json.dumps([page, *hashes], separators=(",", ":")).encode()).decode()
 
 
@@ -181,7 +181,7 @@ def server(proxy: Proxy, tape: Tape) -> Server[Any]:
         tape.policy.server,
         version=__version__,
         instructions=(
-            f"Answers as of {iso(tape.as_of)}. What was not public then is left out, whatever you ask. Items say when "
+            f"Answers as of {iso(tape.as_of)}. Data that was not public then is left out. Items say when "
             "they became public (available_at); gaps say what could not be dated or fetched."
         ),
         on_list_tools=list_tools,
@@ -190,6 +190,6 @@ def server(proxy: Proxy, tape: Tape) -> Server[Any]:
 
 
 async def serve_stdio(mcp_server: Server[Any]) -> None:
-    """Serve one client over stdin and stdout, until it hangs up."""
+    """Serve one client over stdin and stdout until it disconnects."""
     async with stdio_server() as (reading, writing):
         await mcp_server.run(reading, writing, mcp_server.create_initialization_options())

@@ -1,7 +1,7 @@
-"""The tape of a run: every answer of the tools as it came and when, so that the run can be given again.
+"""The tape of a run: every unchanged answer of the tools and its time, so that the run can be replayed.
 
-JSON lines, written before an answer is passed on. The first says what the run was cut off at and by which policy, the
-second which tools there were. A call that is on the tape is answered from it; another is asked, or a gap of a replay.
+It is a file of JSON lines, written before an answer is passed on. The first line has the cut-off and the policy, the
+second the tools. A call on the tape is answered from it. Any other call is sent to the server; in a replay it is a gap.
 """
 
 import fcntl
@@ -25,7 +25,7 @@ FORM = 1
 
 @dataclass(frozen=True, kw_only=True)
 class TapedCall:
-    """One call. `arguments` are those that were sent, `answer` came back and is None where nothing did."""
+    """One call: the arguments that were sent, and the answer, None if there was none."""
 
     tool: str
     arguments: Mapping[str, Any]
@@ -36,7 +36,7 @@ class TapedCall:
 
     @property
     def key(self) -> str:
-        """Return what the same call has again."""
+        """Return the key that equal calls share."""
         return call_key(self.tool, self.arguments)
 
 
@@ -47,7 +47,7 @@ def call_key(tool: str, arguments: Mapping[str, Any]) -> str:
 
 
 class Tape:
-    """A tape in memory and, but for a replay, on disk. Made by `record` and `replay`."""
+    """A tape in memory and, unless it is replayed, on disk. `record` and `replay` open one."""
 
     def __init__(self, path: Path, policy: Policy, as_of: datetime, *, handle: int | None) -> None:
         self.path, self.policy, self.as_of = path, policy, as_of
@@ -59,12 +59,12 @@ class Tape:
 
     @property
     def is_replay(self) -> bool:
-        """Return whether nothing is asked."""
+        """Return whether no server is called."""
         return self._handle is None
 
     @classmethod
     def record(cls, path: Path, policy: Policy, as_of: datetime) -> Self:
-        """Open a tape to write to, a new one or one of the same cut-off and policy. Raises BadInput."""
+        """Open a tape for writing: a new one, or one with the same cut-off and policy. Raises BadInput."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
@@ -84,23 +84,21 @@ class Tape:
         return tape
 
     def _go_on(self) -> None:
-        """Read what is on the file already, or begin it."""
+        """Read an existing file, or write the first line of a new one."""
         lines = _whole_lines(self.path)
         if self._handle is not None:
-            os.ftruncate(self._handle, sum(len(line) for line in lines))  # the run that wrote half a line has died
+            os.ftruncate(self._handle, sum(len(line) for line in lines))  # drops half a line of a run that died
         policy = self.policy
         head = {"tape": FORM, "as_of": clock.iso(self.as_of), "server": policy.server, "policy": policy.text}
         if not lines:
             self._write(head)
         elif _head(lines, self.path) != head:
-            raise BadInput(
-                "--tape", f"{self.path} is of another cut-off or policy", "name another file, or --replay it"
-            )
+            raise BadInput("--tape", f"{self.path} has another cut-off or policy", "name another file, or --replay it")
         self._read(lines[1:])
 
     @classmethod
     def replay(cls, path: Path) -> Self:
-        """Open a tape to be given again. Raises BadInput."""
+        """Open a tape for a replay. Raises BadInput."""
         try:
             lines = _whole_lines(path)
         except OSError as problem:
@@ -116,15 +114,15 @@ class Tape:
             os.close(self._handle)
 
     def list_tools(self, tools: list[dict[str, Any]]) -> None:
-        """Keep the server's tools, unless they are on the tape as they are."""
+        """Record the server's tools, unless the tape already has them unchanged."""
         if tools != self.tools:
             self.tools = tools
             self._write({"tools": tools, "listed_at": clock.iso(clock.now())})
 
     def again(self, tool: str, arguments: Mapping[str, Any]) -> CutAnswer | None:
-        """Return what this call was answered with, None where it has to be asked.
+        """Return the recorded answer to this call; None if the server must be called.
 
-        A call that was asked several times, since it had failed, fails as often again.
+        A call that failed several times on the tape fails as often again.
         """
         key = call_key(tool, arguments)
         times = self._asked[key]
@@ -139,7 +137,7 @@ class Tape:
     def add(
         self, tool: str, arguments: Mapping[str, Any], asked_at: datetime, answer: Mapping[str, Any] | None
     ) -> CutAnswer:
-        """Keep an answer that has just come, and return it cut at T. It is on disk when this returns."""
+        """Record a new answer and return it cut at T. It is on disk when this returns."""
         now = clock.now()
         cut = self._cut(tool, answer, now)
         entry = TapedCall(
@@ -174,7 +172,7 @@ class Tape:
 
     def _write(self, members: Mapping[str, Any]) -> None:
         if self._handle is None:
-            raise RuntimeError("a replayed tape is not written to")
+            raise RuntimeError("a replayed tape can't be written")
         line = (json.dumps(members, ensure_ascii=True, separators=(",", ":")) + "\n").encode()
         rest = memoryview(line)
         while rest:

@@ -1,7 +1,7 @@
-"""When an item of somebody else's answer was published: the later one of two readings, never a guess.
+"""Parses publication times: of two possible readings the later one counts, and nothing is guessed.
 
-A date counts at its end, and so does midnight, which is how many sources write a date. A clock time that comes twice
-counts the second time. What is finer than a microsecond is rounded up.
+A date counts at its end. So does midnight, because many sources write dates as midnight. If a clock time occurs twice,
+the second one counts. Fractions of a microsecond are rounded up.
 """
 
 import re
@@ -16,9 +16,9 @@ from pitlake.clock import EPOCH, NEW_YORK
 ISO, RFC_2822, EPOCH_SECONDS, EPOCH_MILLISECONDS = "iso", "rfc2822", "epoch", "epoch_ms"
 FORMATS = (ISO, RFC_2822, EPOCH_SECONDS, EPOCH_MILLISECONDS)
 MILLISECOND, SECOND = 1_000, 1_000_000
-# 1970-01-01 and what lies before it is how sources spell that there is no date.
+# Sources write 1970-01-01 or an earlier date if they have no date.
 EARLIEST = datetime(1970, 1, 3, tzinfo=timezone.utc)
-# Seconds below it, milliseconds from it on: no count is read in a unit in which it would be earlier.
+# Counts below it are seconds and others milliseconds, so that no count is read as an earlier time.
 _MOST_SECONDS, _MOST_MILLISECONDS = 10**11, 10**14
 _LEAST_COUNT = 10**8
 _DAY = timedelta(days=1)
@@ -54,26 +54,26 @@ _YEAR = re.compile(r"\d{4}")
 
 
 class Undated(ValueError):
-    """What should say when an item was published says nothing that can be read. The message echoes none of it."""
+    """The publication time of an item is missing or unreadable. The message does not repeat it."""
 
 
 def published(spelled: Any, form: str = ISO, zone: tzinfo | None = None) -> datetime:
-    """Return the instant that a source's publication time means.
+    """Parse a source's publication time.
 
     Args:
-        spelled: What the source wrote.
-        form: One of FORMATS, or a format of `strptime`, which is a date where it names no hour.
+        spelled: The value that the source states.
+        form: One of FORMATS, or a format of `strptime`; without an hour it is a date.
         zone: The zone of times and dates without one. None: dates are New York's, and such times can't be read.
 
     Raises:
-        Undated: For what can't be read, and for what stands for a missing date.
+        Undated: For an unreadable time, and for a placeholder of a missing date.
     """
     try:
         moment = _read(spelled, form, zone)
     except (ValueError, OverflowError, TypeError):
         raise Undated("not a publication time") from None
     if moment < EARLIEST:
-        raise Undated("stands for a missing date")
+        raise Undated("is a placeholder for a missing date")
     return moment
 
 
@@ -128,7 +128,7 @@ def _iso(text: str, zone: tzinfo | None) -> datetime:
 
 
 def _settled(moment: datetime, zone: tzinfo | None) -> datetime:
-    """An instant; midnight counts as the date that it spells."""
+    """Return a time as an instant; midnight counts as its date."""
     own_zone = moment.tzinfo or zone
     if moment.time() == time():
         return end_of_day(moment.date(), own_zone)
@@ -138,21 +138,21 @@ def _settled(moment: datetime, zone: tzinfo | None) -> datetime:
 
 
 def _later(wall: datetime, zone: tzinfo) -> datetime:
-    """The later one of the instants that a wall clock shows this at."""
+    """Return the later of the instants at which a clock in the zone shows this time."""
     readings = (wall.replace(tzinfo=zone, fold=fold).astimezone(timezone.utc) for fold in (0, 1))
     return max(readings)
 
 
 def end_of_day(day: date, zone: tzinfo | None) -> datetime:
-    """Return when a day is over, in New York where no zone is named."""
+    """Return the end of a day in a zone, by default New York's."""
     return _later(datetime.combine(day + _DAY, time()), zone or NEW_YORK)
 
 
 def stray_instants(value: Any, zone: tzinfo | None, ignored: frozenset[str] = frozenset()) -> Iterator[datetime]:
-    """Yield every instant that a value states as a whole: a text that is nothing but a time, a count by its name.
+    """Yield every time in a value, at any depth: texts that are a time, and counts whose name suggests one.
 
-    An item says with each of them that it was written then or later, whatever it calls its publication. `ignored`
-    names members that are dates of business, such as a maturity.
+    An item cannot have been published before any of these times. `ignored` names members with business dates, such as a
+    maturity.
     """
     stack: list[tuple[str, Any]] = [("", value)]
     while stack:
@@ -190,7 +190,7 @@ def _stated(name: str, current: Any, zone: tzinfo | None) -> datetime | None:
 
 
 def _counted_by_name(name: str, count: float) -> datetime | None:
-    """A count of seconds or of a smaller unit since 1970, where its name is one of a time."""
+    """Return the instant of a count since 1970, in seconds or a smaller unit, if its name is that of a time."""
     if not _TIME_NAME.search(name):
         return None
     for unit in (1, 10**3, 10**6, 10**9):
@@ -200,7 +200,7 @@ def _counted_by_name(name: str, count: float) -> datetime | None:
 
 
 def names_later_day(text: str, day: date) -> bool:
-    """Return whether a text names a day after this one, in any of the usual spellings; an unclear one is the later."""
+    """Return whether a text names a day after this one, in any usual spelling. Of two readings the later one counts."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     if not any(int(year) >= day.year for year in _YEAR.findall(text)):

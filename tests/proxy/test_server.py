@@ -153,7 +153,7 @@ def test_pages_are_followed_without_showing_what_leads_to_them(world, tape_file)
     assert first["truncated"]
     assert second["next_cursor"] != first["next_cursor"]
     assert [call["token"] for call in world.calls] == ["", "after-FUTURE"]
-    assert "of another call" in wrong
+    assert "belongs to another call" in wrong
     assert "FUTURE" not in "".join(texts)
 
 
@@ -170,7 +170,7 @@ def test_a_run_is_given_again_when_the_world_has_changed(world, tape_file):
 
     *same, missing = anyio.run(again)
     assert same == recorded
-    assert missing["gaps"][0]["reason"] == "this call is not on the tape that is replayed"
+    assert missing["gaps"][0]["reason"] == "the replayed tape does not contain this call"
 
 
 def test_what_was_taken_when_is_on_the_tape(world, tape_file):
