@@ -314,7 +314,7 @@ def _children():
         (["--as-of", "2099-01-01T00:00:00Z", "--policy", "alpaca", "x"], "is in the future"),
         (["--as-of", AS_OF, "--policy", "alpacca", "x"], "did you mean alpaca"),
         (["--as-of", AS_OF, "--policy", "alpaca", "--", "no-such-command-here"], "can't be started"),
-        (["--as-of", AS_OF, "--policy", "alpaca", "--", "true"], "ended or refused"),
+        (["--as-of", AS_OF, "--policy", "alpaca", "--", "true"], "did not answer as an MCP server"),
         (["--replay", "no-such-file"], "--replay: no-such-file can't be read"),
         (["--replay", "x", "--as-of", AS_OF], "--as-of: does not go with --replay"),
         (["--replay", "x", "--header", "Authorization", "X_AUTH"], "--header: does not go with --replay"),
