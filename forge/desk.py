@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forge.core.clock import LIVE, Clock, Finished, Simulated
-from forge.core.config import Config, load
+from forge.core.config import PROPOSAL, Config, load
 from forge.core.tape import Tape
 from forge.fs import ForgeFS
 from forge.memory import Memory, Remembered
@@ -60,7 +60,8 @@ class Desk:
         """The models of the environment and the settings."""
         from forge.model.routing import Routing
 
-        return Routing(self.config.models, self.config.executor.call_seconds)
+        chosen = self.config.models | {PROPOSAL: self.config.evolution.proposal_model}
+        return Routing(chosen, self.config.executor.call_seconds)
 
     @property
     def tape(self) -> Tape:

@@ -16,6 +16,7 @@ from pydantic import Field
 from forge.agent import lineage
 from forge.agent.tools.read import ReadTool
 from forge.agent.tools.search import SearchTool
+from forge.core.tape import WORK
 from forge.desk import Desk
 from forge.fs import ReadFS
 from forge.memory import Memory
@@ -71,7 +72,8 @@ class SharedTools:
         return ReadFS(self._memory.hydrate(self._memory.read_instant(self._at)))
 
     def _known(self) -> list[str]:
-        inputs = {name: self._own.tape.inputs(name) for name in self._own.tape.decisions()}
+        names = [name for name in self._own.tape.decisions() if not name.startswith(WORK)]
+        inputs = {name: self._own.tape.inputs(name) for name in names}
         mine = {name: start for name, start in inputs.items() if self._seen(start["clock"], start["as_of"])}
         return [f"{name}  {start['as_of']}  {start['text'][:80]}" for name, start in mine.items()]
 

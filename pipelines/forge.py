@@ -12,10 +12,11 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from forge.agent.occasions import OCCASIONS, occasion_text
+from forge.agent.occasions import OCCASIONS, RETROSPECTIVE, occasion_text
 from forge.core.config import Schedules
 from forge.core.timetable import Slot, timetable
 from forge.desk import desk
+from forge.evolution.proposing import PREFIX, describe, propose
 from forge.fs import ForgeFS
 from forge.model.budget import total_spent
 from forge.providers.base import At
@@ -223,6 +224,10 @@ def take_turn(context: dg.OpExecutionContext, config: Occasion, lake: LakeResour
         turn = agent.ask(text, config.at, decision=decision, trigger="schedule", on_progress=context.log.info)
         decided = asyncio.run(turn)
         fetched = agent.fetched(decision)
+        proposals = []
+        if config.occasion == RETROSPECTIVE:
+            run = f"{PREFIX}{config.occasion}-{config.at:%Y%m%dT%H%M%SZ}"
+            proposals = asyncio.run(propose(agent, run, trigger="schedule"))
     gaps = [f"- {fetch['label']}: {gap['reason']}" for fetch in fetched for gap in fetch["gaps"]]
     context.add_output_metadata(
         {
@@ -233,6 +238,9 @@ def take_turn(context: dg.OpExecutionContext, config: Occasion, lake: LakeResour
             "spent": total_spent(agent.tape, agent.config, decision).describe(),
             "gaps": dg.MetadataValue.md("\n".join(gaps) or "nothing was missing"),
             "answer": dg.MetadataValue.md(decided.answer),
+            "proposed skill changes": dg.MetadataValue.md(
+                "\n".join(f"- {describe(one)}" for one in proposals) or "none"
+            ),
             "receipt": dg.MetadataValue.json(decided.receipt.__dict__),
         }
     )

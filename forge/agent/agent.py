@@ -134,7 +134,7 @@ class Agent:
     def _reserve(self, name: str, text: str, at: datetime, trigger: Trigger, user: str, event: str) -> dict[str, Any]:
         """Return a decision's inputs, recorded on the tape."""
         if name in self.tape.decisions():
-            inputs = self.tape.inputs(name)
+            inputs = self._inputs(name)
             if text not in ("", inputs["text"]):
                 raise BadInput("decision", f"{name} was started with another question", "ask it without that name")
         else:
@@ -142,6 +142,12 @@ class Agent:
                 inputs = self.tape.begin(name, self._new_inputs(text, at, trigger, user, event))
         if inputs["clock"] != self.memory.journal.clock.name:
             raise BadInput("decision", f"was started on the memory {inputs['clock']}", "resume it with that memory")
+        return inputs
+
+    def _inputs(self, name: str) -> dict[str, Any]:
+        inputs = self.tape.inputs(name)
+        if "limits" not in inputs:
+            raise BadInput("decision", f"{name} answers no question", "give a decision that `ask` printed")
         return inputs
 
     async def _decide(self, name: str, inputs: dict[str, Any], on_progress: Callable[[str], None]) -> Decided:
@@ -162,7 +168,7 @@ class Agent:
 
         Raises Diverged with the step or receipt field that differs, BadInput for a decision that is not on the tape.
         """
-        inputs = self.tape.inputs(decision)
+        inputs = self._inputs(decision)
         turn = self._turn(read_only(self.memory), decision, inputs, mode)
         answer, end = await self._run(turn, on_progress)
         turn.lane.check_end()

@@ -6,6 +6,8 @@ from zoneinfo import ZoneInfo
 from forge.core.config import Schedules
 from forge.fs import ForgeFS
 
+RETROSPECTIVE = "weekly_retrospective"
+"""The occasion after which changes of skills are proposed."""
 OCCASIONS = {
     "morning_review": (
         "Morning review — {day}.\nBudget: ~{settings.morning_budget} analyses.\n\nScan overnight moves. "
@@ -15,7 +17,7 @@ OCCASIONS = {
         "End of day review — {day}.\nBudget: ~{settings.eod_budget} analyses.\n\nReview today's moves. "
         "Update Views if warranted. Record Observations. Flag items for tomorrow."
     ),
-    "weekly_retrospective": (
+    RETROSPECTIVE: (
         "Weekly retrospective — {day}.\n{outcomes} new outcomes. {completed} completed counterfactuals.\n\n"
         "Load retrospective skill. Analyze honestly. Produce PK entries. Update calibration. "
         "Propose skill edits only with strong evidence."

@@ -147,8 +147,10 @@ def search(scope: str, query: str, filters: str | None, as_of: str | None, simul
 @form_option
 def replay(decision: str, live_tools: bool, lake: str | None, form: str) -> None:
     """Repeat a decision from its tape and check it is the same."""
+    from forge.evolution.proposing import replay as replayed
+
     agent = _agent(_desk().clock_of(decision), lake)
-    decided = asyncio.run(agent.replay(decision, "live-tools" if live_tools else "strict", _progress))
+    decided = asyncio.run(replayed(agent, decision, "live-tools" if live_tools else "strict", _progress))
     _tell(decided, form)
     click.echo("0 differences", err=True)
 
@@ -214,7 +216,7 @@ def mcp(as_of: str | None) -> None:
 @form_option
 def doctor(form: str) -> None:
     """Check settings, skills, models, the embedder and the lakes."""
-    from forge.core.config import ROLES
+    from forge.core.config import PROPOSAL, ROLES
     from pitlake.errors import PitlakeError
     from pitlake.lake.lake import Lake
 
@@ -222,7 +224,8 @@ def doctor(form: str) -> None:
     findings = {"settings": f"{own.settings}{'' if own.settings.exists() else ' (not found: all defaults)'}"}
     findings["skills of your own"] = str(own.skills or "none")
     routing = own.routing
-    findings |= {f"model of {role}": routing.missing(role) or routing.model_name(role) for role in ROLES}
+    roles = (*ROLES, PROPOSAL)
+    findings |= {f"model of {role}": routing.missing(role) or routing.model_name(role) for role in roles}
     findings["embedder"] = "wordllama" if find_spec("wordllama") else "pip install 'pitlake[meaning]'"
     for name, place in (("market lake", None), ("memory lake", own.lake)):
         try:

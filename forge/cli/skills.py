@@ -14,19 +14,23 @@ def skills() -> None:
 def propose() -> None:
     """Propose changes of skills from lessons that agree.
 
-    A proposal needs at least five lessons from three weeks, and none that disagrees.
+    A proposal needs at least five lessons from three weeks, and none that disagrees. The proposal model writes it. The
+    exit code is 1 if it wrote none for a claim.
     """
+    import asyncio
+
     from forge.desk import desk
-    from forge.evolution.propose import propose as proposed
+    from forge.evolution.proposing import describe
+    from forge.evolution.proposing import propose as proposed
 
     own = desk()
-    memory = own.memory()
-    new_proposals = proposed(memory, own.skills, own.config.evolution)
-    memory.flush()
+    new_proposals = asyncio.run(proposed(own.agent(own.memory(), None), again=True))
     for proposal in new_proposals:
-        click.echo(f"{proposal.id} {proposal.skill}: {', '.join(proposal.links)}; {proposal.tested}")
+        click.echo(describe(proposal))
     if not new_proposals:
         click.echo("there is no new proposal")
+    if any(proposal.status == "failed" for proposal in new_proposals):
+        raise click.exceptions.Exit(1)
 
 
 @skills.command()
@@ -43,7 +47,8 @@ def proposals() -> None:
     waiting = pending(memory)
     for proposal in waiting:
         details = (
-            f"{proposal.id}: {', '.join(proposal.links)}",
+            f"{proposal.id}: {', '.join(proposal.links)}; written by {proposal.author}",
+            f"why: {proposal.why}",
             *(f"{lesson.id}: {lesson.claim}" for lesson in lessons_of(memory, proposal)),
             f"test: {proposal.tested}",
             f"hash: {proposal.sha256}",

@@ -12,6 +12,8 @@ from zoneinfo import ZoneInfo
 from pitlake.errors import BadInput, choice
 
 ROLES = ("agent", "subagent", "validation", "contrastive_validation", "review", "synthesis", "compact")
+PROPOSAL = "proposal"
+"""The role that writes changes of skills. `[evolution] proposal_model` sets its model."""
 SHARED = ("read", "search", "decisions")
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _TIME = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
@@ -136,12 +138,14 @@ class Counterfactuals:
 class Evolution:
     """What a skill edit requires. The PM's approval is always required and is not a setting.
 
-    same_claim: lessons with at least this mean cosine similarity count as the same claim.
+    same_claim: lessons with at least this mean cosine similarity count as the same claim; proposal_model: writes the
+    edits, "" to append the lessons by code.
     """
 
     min_corroborations: int = 5
     same_claim: float = 0.4
     require_no_contradictions: bool = True
+    proposal_model: str = "sonnet"
 
 
 @dataclass(frozen=True, kw_only=True)

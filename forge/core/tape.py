@@ -26,6 +26,8 @@ Kind = Literal["model", "tool", "order"]
 SHOWN = 120
 MAIN = "agent"
 """The lane of the agent itself."""
+WORK = "T-"
+"""The prefix of what is on a tape beside decisions: a simulated PM's work, in a backtest."""
 _TABLES = """
 CREATE TABLE IF NOT EXISTS decisions (decision TEXT PRIMARY KEY, inputs TEXT NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS receipts (decision TEXT PRIMARY KEY, receipt TEXT NOT NULL) STRICT;

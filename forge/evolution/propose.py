@@ -2,7 +2,7 @@
 
 import difflib
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import NamedTuple, cast
 from forge.core.config import Evolution
 from forge.core.embedder import VectorCache
 from forge.core.skill_loader import SkillLoader
-from forge.evolution.revisions import folder_hash, patched_hash
+from forge.evolution.revisions import folder_hash
 from forge.fs import ForgeFS
 from forge.memory import Memory
 from forge.memory.effects import CODE
@@ -28,15 +28,24 @@ UNTESTED = "not tested: no model is configured"
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim about a skill. lessons: ids of supporting lessons; text: from the first one."""
+    """A claim about a skill.
+
+    lessons: ids of supporting lessons; text: from the first one; proposal: the one to write anew, "" for a new one.
+    """
 
     skill: str
     text: str
     lessons: tuple[str, ...]
+    proposal: str = ""
 
 
-def claims(remembered: Remembered, settings: Evolution | None = None) -> Iterator[Claim]:
-    """Yield claims supported by enough lessons from enough weeks and opposed by none, whatever their wording."""
+def claims(
+    remembered: Remembered, settings: Evolution | None = None, trusted: Container[str] | None = None
+) -> Iterator[Claim]:
+    """Yield claims supported by enough lessons from enough weeks and opposed by none, whatever their wording.
+
+    trusted: ids of the lessons that can support one (default: all); any lesson can oppose.
+    """
     settings = settings or Evolution()
     by_skill: dict[str, list[_Lesson]] = defaultdict(list)
     for path in remembered.paths("/memory/pk/"):
@@ -48,7 +57,7 @@ def claims(remembered: Remembered, settings: Evolution | None = None) -> Iterato
                 by_skill[skill.replace("_", "-")].append(_Lesson(record, (year, week)))
     for skill, lessons in sorted(by_skill.items()):
         for same in _same_claims(lessons, settings.same_claim):
-            counted = [lesson for lesson in same if lesson.counts]
+            counted = [lesson for lesson in same if lesson.counts and (trusted is None or lesson.record.id in trusted)]
             opposed = settings.require_no_contradictions and any(lesson.record.stance == "opposes" for lesson in same)
             weeks = {lesson.week for lesson in counted}
             if len(counted) >= settings.min_corroborations and len(weeks) >= WEEKS and not opposed:
@@ -116,34 +125,38 @@ def lessons_of(memory: Memory, proposal: Proposal) -> list[ProcessKnowledge]:
     return [cast("ProcessKnowledge", remembered.record(row)) for row in rows if row]
 
 
-def propose(memory: Memory, skills: Path | None, settings: Evolution | None = None) -> list[Proposal]:
-    """Write new proposals, each with its evidence. Raises BadInput if a skill would become invalid."""
-    remembered = whole_memory(memory, memory.journal.clock.now())
-    files, new_proposals = ForgeFS(memory, remembered, actor=CODE), []
-    before = proposals(remembered)
-    loader = SkillLoader(skills)
-    for claim in claims(remembered, settings):
-        if claim.skill not in loader.index or any(
-            (earlier.skill, earlier.links) == (claim.skill, claim.lessons) for earlier in before
-        ):
+def new_claims(
+    remembered: Remembered,
+    loader: SkillLoader,
+    settings: Evolution | None = None,
+    *,
+    trusted: Container[str] | None = None,
+    again: bool = False,
+) -> list[Claim]:
+    """Return the claims to propose a change for: those without a proposal, and those whose skill has changed since.
+
+    A claim keeps its open or applied proposal when more lessons support it. trusted: as in `claims`; again: also those
+    for which no change could be written.
+    """
+    before, open_claims = proposals(remembered), []
+    for claim in claims(remembered, settings, trusted):
+        if claim.skill not in loader.index:
             continue
-        place = loader.meta(claim.skill).path
-        text = _with_lesson((place / FILE).read_text(encoding="utf-8"), claim)
-        proposal = Proposal(
-            id="new",
-            skill=claim.skill,
-            file=FILE,
-            author=CODE,
-            base=folder_hash(place),
-            sha256=patched_hash(place, FILE, text),
-            tested=UNTESTED,
-            links=claim.lessons,
-            body=text.strip("\n"),
-        )
-        call = f"{claim.skill}:{','.join(claim.lessons)}"
-        write = files.write_file(f"{FOLDER}new.md", render(proposal), call_id=call)
-        new_proposals.append(cast("Proposal", remembered.record(write.rows[0])))
-    return new_proposals
+        earlier = next((proposal for proposal in before if _proposes(proposal, claim)), None)
+        if earlier is None:
+            open_claims.append(claim)
+        elif (earlier.status == "failed" and again) or (
+            earlier.status == "pending" and earlier.base != folder_hash(loader.meta(claim.skill).path)
+        ):
+            open_claims.append(replace(claim, proposal=earlier.id))
+    return open_claims
+
+
+def _proposes(proposal: Proposal, claim: Claim) -> bool:
+    """Return whether a proposal rests on a claim's lessons, or on fewer of them if it is open or applied."""
+    lasting = proposal.status in ("pending", "applied")
+    same = set(proposal.links) <= set(claim.lessons) if lasting else proposal.links == claim.lessons
+    return proposal.skill == claim.skill and same
 
 
 def patch(proposal: Proposal, skills: Path | None) -> str:
@@ -151,12 +164,15 @@ def patch(proposal: Proposal, skills: Path | None) -> str:
     meta = SkillLoader(skills).index.get(proposal.skill)
     if meta is None or folder_hash(meta.path) != proposal.base:
         return proposal.body
-    before, after = (meta.path / proposal.file).read_text(encoding="utf-8").splitlines(), proposal.body.splitlines()
+    file = meta.path / proposal.file
+    before = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    after = proposal.body.splitlines()
     names = (f"{proposal.skill}/{proposal.file}",) * 2
     return "\n".join(difflib.unified_diff(before, after, *names, lineterm=""))
 
 
-def _with_lesson(text: str, claim: Claim) -> str:
+def with_lesson(text: str, claim: Claim) -> str:
+    """Return a skill's text with a claim and its lessons at its end."""
     line = f"- {claim.text} ({', '.join(claim.lessons)})"
     head = "" if "\n## Lessons\n" in text else "\n## Lessons\n\n"
     return f"{text.rstrip()}\n{head}{line}\n"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from forge.model.messages import Answer, Call, Finish, Message, ModelFailed, Request
+from forge.model.messages import Answer, Call, Finish, Message, ModelFailed, Request, load_answer
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse, ModelResponsePart, ToolCallPart
@@ -102,6 +102,7 @@ def _messages(request: Request) -> "list[ModelMessage]":
         if isinstance(message, str):
             return ModelRequest(parts=[UserPromptPart(message)])
         if isinstance(message, Answer):
+            message = _sendable(message)
             called = {call.id: ToolCallPart(call.name, _object(call.arguments), call.id) for call in message.calls}
             if message.carried:
                 return ModelResponse(parts=[_part(part, called) for part in message.carried])
@@ -119,6 +120,12 @@ def _messages(request: Request) -> "list[ModelMessage]":
         )
 
     return [ModelRequest(parts=[SystemPromptPart(request.system)]), *map(convert, request.messages)]
+
+
+def _sendable(answer: Answer) -> Answer:
+    """Return an answer without lone surrogates, which a model can write in JSON and no request can carry."""
+    text = json.dumps(asdict(answer), ensure_ascii=False).encode("utf-8", "replace").decode()
+    return load_answer(text)
 
 
 def _part(fields: dict[str, Any], called: "Mapping[str, ToolCallPart]") -> "ModelResponsePart":

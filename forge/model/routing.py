@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from forge.core.config import ROLES, ROUTING
+from forge.core.config import PROPOSAL, ROLES, ROUTING
 from forge.core.known_models import DEFAULTS
 from forge.model.messages import Model, NoModel
 from pitlake.errors import BadInput
@@ -34,16 +34,18 @@ class Routing:
 
     def __post_init__(self) -> None:
         for role in self.chosen:
-            if role not in ROLES:
+            if role not in (*ROLES, PROPOSAL):
                 raise BadInput("role", f"{role!r} is not a role", f"choose from {', '.join(ROLES)}")
 
     def model_name(self, role: str) -> str:
         """Return the model's name for a role: `provider:id`, with `@url` for another server."""
-        name = os.environ.get(VARIABLE.format(role.upper())) or self.chosen.get(role) or ROUTING[role]
+        name = os.environ.get(VARIABLE.format(role.upper())) or self.chosen.get(role) or ROUTING.get(role, "")
         return DEFAULTS.get(name, name)
 
     def missing(self, role: str) -> str:
         """Return why the role's model is not available, or ""."""
+        if not self.model_name(role):
+            return f"set proposal_model in [evolution] in Forge's settings, or {VARIABLE.format(role.upper())}"
         provider, _, rest = self.model_name(role).partition(":")
         if provider not in KEYS or not rest:
             return f"{self.model_name(role)!r} does not name a provider; write anthropic:<id> or openai:<id>"

@@ -223,19 +223,20 @@ class Counterfactual(Record):
 class Proposal(Record):
     """A change of a skill, with its lessons in `links`. Written by code, decided by the PM.
 
-    base, sha256: of the skill's folder before and after; tested: the result of the test, or why there was none; body:
-    the file's new text.
+    base, sha256: of the skill's folder before and after; tested: the result of the test, or why there was none; why:
+    the reason of the change, or why there is none although a model was asked; body: the file's new text.
     """
 
     skill: str
     file: str
     author: str = ""
-    status: Literal["pending", "approved", "rejected", "applied"] = "pending"
+    status: Literal["pending", "approved", "rejected", "applied", "failed"] = "pending"
     sha256: str = ""
     updated: datetime | None = None
     links: tuple[str, ...] = ()
     base: str = ""
     tested: str = ""
+    why: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,11 +18,12 @@ from typing import Any
 
 from forge.agent.agent import Agent
 from forge.agent.loop import no_progress
-from forge.agent.occasions import occasion_text
+from forge.agent.occasions import RETROSPECTIVE, occasion_text
 from forge.core.clock import Simulated
 from forge.core.config import Config
 from forge.core.skill_loader import SkillLoader
-from forge.core.tape import Tape
+from forge.core.tape import WORK, Tape
+from forge.evolution.proposing import PREFIX, propose
 from forge.fs import ForgeFS
 from forge.memory import Memory
 from forge.memory.guardrails import Guardrails
@@ -39,8 +40,6 @@ from pitlake.lake.lake import Lake
 
 Models = Callable[[str], Model]
 TAPE = "tape.sqlite"
-WORK = "T-"
-"""The prefix of the PM's work on the tape."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +119,9 @@ async def _run(walk: Walk, ground: Ground, on_progress: Callable[[str], None]) -
         meter, stopped = Meter(tape, "", walk.ends, ground.config, backtest=agent.backtest), ""
         for number, (at, occasion) in enumerate(steps, start=1):
             decision = f"D-{occasion}-{at:%Y%m%dT%H%M%SZ}"
-            if tape.receipt(decision) is None:
+            following = steps[number][0] if number < len(steps) else walk.ends
+            new = tape.receipt(decision) is None
+            if new:
                 _advance(agent, at, version)
                 if stopped := meter.backtest_exceeded():
                     on_progress(f"{walk.name} stops before {decision}: {stopped}")
@@ -130,6 +131,9 @@ async def _run(walk: Walk, ground: Ground, on_progress: Callable[[str], None]) -
                 decided = await agent.ask(text, at, decision=decision, trigger="schedule")
                 spent = total_spent(tape, ground.config)
                 on_progress(f"{walk.name} {number}/{len(steps)} {decision}: {decided.end}, {spent.describe()} so far")
+            if occasion == RETROSPECTIVE and (new or _work_name(following) not in tape.decisions()):
+                _move_clock(agent, at)
+                await propose(agent, f"{PREFIX}{occasion}-{at:%Y%m%dT%H%M%SZ}", trigger="schedule")
         if not stopped:
             _advance(agent, walk.ends, version)
     ends = [str(receipt["end"]) for receipt in receipts(tape)]
@@ -139,7 +143,7 @@ async def _run(walk: Walk, ground: Ground, on_progress: Callable[[str], None]) -
 
 def receipts(tape: Tape) -> list[dict[str, Any]]:
     """Return the receipts of a run's decisions, in order."""
-    recorded = [tape.receipt(decision) for decision in tape.decisions() if not decision.startswith(WORK)]
+    recorded = [tape.receipt(decision) for decision in tape.decisions() if not decision.startswith((WORK, PREFIX))]
     return [json.loads(receipt) for receipt in recorded if receipt]
 
 
@@ -147,11 +151,20 @@ def _files(agent: Agent, at: datetime) -> ForgeFS:
     return ForgeFS(agent.memory, agent.memory.hydrate(agent.memory.read_instant(at)), skills=agent.skills)
 
 
-def _advance(agent: Agent, at: datetime, version: int) -> None:
-    """Move the clock, and do what is due, once."""
-    name, clock = f"{WORK}{at:%Y%m%dT%H%M%SZ}", agent.memory.journal.clock
+def _work_name(at: datetime) -> str:
+    return f"{WORK}{at:%Y%m%dT%H%M%SZ}"
+
+
+def _move_clock(agent: Agent, at: datetime) -> None:
+    clock = agent.memory.journal.clock
     if isinstance(clock, Simulated):
         clock.move(at)
+
+
+def _advance(agent: Agent, at: datetime, version: int) -> None:
+    """Move the clock, and do what is due, once."""
+    name = _work_name(at)
+    _move_clock(agent, at)
     if agent.tape.receipt(name) is None:
         agent.tape.begin(name, {"as_of": iso(at)})
         guardrails = Guardrails(agent.config.guardrails)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from forge.agent.lineage import lineage
 from forge.core.clock import Simulated
-from forge.core.tape import Tape
+from forge.core.tape import WORK, Tape
 from forge.desk import Desk, desk
 from forge.evolution.in_force import InForce, in_force
 from forge.evolution.propose import patch
@@ -211,7 +211,8 @@ class Day:
 
     def decisions(self) -> list[DecisionStart]:
         """Return the decisions by the day, newest first."""
-        starts = [decision_start(self.tape, name) for name in self.tape.decisions()]
+        names = [name for name in self.tape.decisions() if not name.startswith(WORK)]
+        starts = [decision_start(self.tape, name) for name in names]
         return [start for start in reversed(starts) if start.as_of <= self.at]
 
     def decision(self, name: str) -> Decision:

@@ -151,11 +151,13 @@ class DeskPages:
 
     def replay(self, request: Request) -> Response:
         """Repeat a decision from its tape and show the differences."""
+        from forge.evolution.proposing import replay
+
         with self.day(request) as day:
             start = day.decision(request.path_params["name"]).start
             agent = day.desk.agent(day.memory_of(start), day.lake.root)
             try:
-                asyncio.run(agent.replay(start.name))
+                asyncio.run(replay(agent, start.name))
             except PitlakeError as differs:
                 return self._decision(request, day, for_agents(differs))
             return self._decision(request, day, "0 differences")

@@ -73,6 +73,14 @@ def test_tool_use_and_its_results_go_there_and_back(server):
     assert (given["content"][0]["type"], given["content"][0]["tool_use_id"]) == ("tool_result", "toolu_1")
 
 
+def test_half_a_character_of_a_model_does_not_end_the_conversation(server):
+    answer = ask(server, events(text("look \ud800"), use('{"path": "/memory/\\ud800"}'), stop="tool_use"))
+    results = Results((Returned(answer.calls[0], "missing"),))
+    assert ask(server, events(text("done")), request=Request("You are Forge.", ("go", answer, results))).text == "done"
+    said, used = server.asked[-1]["messages"][1]["content"]
+    assert (said["text"], used["input"]) == ("look ?", {"path": "/memory/?"})
+
+
 def test_thinking_goes_back_in_its_place_as_it_came_and_is_no_part_of_what_was_said(server):
     hidden = {"type": "redacted_thinking", "data": "ZW5jcnlwdGVk"}
     blocks = (thought("Prices first.", "s1gn"), (hidden, []), text("look"), thought("Then read.", "3d"))

@@ -9,7 +9,7 @@ import pytest
 from forge.core.clock import Clock
 from forge.core.skill_loader import OURS
 from forge.evolution.approve import rollback
-from forge.evolution.propose import propose, record_test
+from forge.evolution.propose import record_test
 from forge.evolution.revisions import folder_hash
 from forge.memory import Memory
 from forge.records import KINDS, parse
@@ -17,7 +17,7 @@ from forge.web import room
 from pitlake import clock
 from pitlake.clock import NEW_YORK, iso
 from tests.doors.conftest import small
-from tests.forge.test_evolution import CLAIM, DAYS, LESSON
+from tests.forge.test_evolution import CLAIM, DAYS, LESSON, proposed
 from tests.forge.world import turn, wrote
 from tests.web.browsing import BASE, TOKEN, browsing
 
@@ -38,7 +38,7 @@ def made(tmp_path_factory):
         shown[0] = START + timedelta(days=day)
         wrote(turn(memory, "s"), "/memory/pk/new.md", LESSON, f"pk{number}")
     shown[0] += timedelta(days=1)
-    propose(memory, None)
+    proposed(memory, None)
     memory.close()
     small(home / "lake")
     return home

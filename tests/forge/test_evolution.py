@@ -1,5 +1,6 @@
 """How skills change: lessons that agree, a test that harm does not pass, the PM's word, one step back. Ids: M1."""
 
+import asyncio
 import random
 from contextlib import closing
 from dataclasses import replace
@@ -9,13 +10,17 @@ import pytest
 from click.testing import CliRunner
 
 from forge import cli
+from forge.agent.agent import Agent
 from forge.core.clock import Clock, Simulated
 from forge.core.skill_loader import OURS, SkillLoader
+from forge.core.tape import Tape
 from forge.evolution.approve import approve, reject
 from forge.evolution.paired import Pair, trial
-from forge.evolution.propose import claims, pending, propose, record_test
+from forge.evolution.propose import claims, pending, record_test
+from forge.evolution.proposing import propose
 from forge.evolution.revisions import apply, folder_hash, patched_hash, undo
 from forge.memory import Memory
+from forge.model import NoModel
 from forge.records import ProcessKnowledge
 from forge.tracking.settlement import whole_memory
 from pitlake.clock import NEW_YORK
@@ -43,6 +48,16 @@ def learnt(memory, days=DAYS, **changed):
         wrote(fs, "/memory/pk/new.md", lesson, f"pk{memory.journal.head()[0]}{number}")
 
 
+def nobody(role):
+    raise NoModel("model", f"none is configured for the role {role}", "set one")
+
+
+def proposed(memory, own):
+    """What is newly proposed without a model."""
+    agent = Agent(memory, Tape(memory.lake.root.parent / "tape.sqlite"), nobody, skills=own)
+    return asyncio.run(propose(agent))
+
+
 def found(memory):
     return [(one.skill, one.lessons) for one in claims(whole_memory(memory, memory.journal.clock.now()))]
 
@@ -52,10 +67,20 @@ def test_m1_five_lessons_of_three_weeks_that_agree_make_one_proposal(memory, tmp
     assert found(memory) == []
     learnt(memory, DAYS[4:], claim=CLAIM.upper())
     assert found(memory) == [("view-validation", ("PK-001", "PK-002", "PK-003", "PK-004", "PK-005"))]
-    (made,) = propose(memory, tmp_path / "none")
+    (made,) = proposed(memory, tmp_path / "none")
     assert made.body.endswith(f"## Lessons\n\n- {CLAIM} (PK-001, PK-002, PK-003, PK-004, PK-005)")
     assert (made.id, made.status, made.tested) == ("SEP-001", "pending", "not tested: no model is configured")
-    assert propose(memory, tmp_path / "none") == []
+    assert proposed(memory, tmp_path / "none") == []
+
+
+def test_m1_a_claim_that_more_lessons_support_keeps_its_proposal_until_the_pm_rejects_it(memory, tmp_path):
+    learnt(memory)
+    (made,) = proposed(memory, tmp_path / "none")
+    learnt(memory, (21,))
+    assert proposed(memory, tmp_path / "none") == []
+    reject(memory, made.id, made.sha256, "pm", "too narrow")
+    (anew,) = proposed(memory, tmp_path / "none")
+    assert (anew.id, anew.links) == ("SEP-002", (*made.links, "PK-006"))
 
 
 PARAPHRASES = (
@@ -87,13 +112,13 @@ def test_m1_lessons_that_say_one_thing_in_many_wordings_are_one_claim_and_others
 
 def test_m1_a_proposal_is_rejected_by_its_hash_with_a_reason_and_not_made_again(memory, tmp_path):
     learnt(memory)
-    (made,) = propose(memory, tmp_path / "none")
+    (made,) = proposed(memory, tmp_path / "none")
     for sha256, reason, problem in (("0" * 64, "no", "another hash"), (made.sha256, " ", "reason: is missing")):
         with pytest.raises(BadInput, match=problem):
             reject(memory, made.id, sha256, "pm", reason)
     assert reject(memory, made.id, made.sha256, "pm", "too narrow").status == "rejected"
     assert pending(memory) == []
-    assert propose(memory, tmp_path / "none") == []
+    assert proposed(memory, tmp_path / "none") == []
     with pytest.raises(BadInput, match="is rejected, not pending"):
         approve(memory, made.id, made.sha256, "pm", tmp_path / "own", "anyway")
 
@@ -120,7 +145,7 @@ def test_m1_lessons_that_do_not_count_propose_nothing(memory, days, changed):
 def test_m1_only_the_exact_hash_and_a_passed_test_or_a_reason_apply_it(memory, tmp_path):
     learnt(memory)
     own = tmp_path / "skills"
-    (made,) = propose(memory, own)
+    (made,) = proposed(memory, own)
     for sha256, reason, problem in (
         (made.sha256[:-1] + "x", "because", "another hash"),
         (made.sha256, "", "not tested: no model is configured; give --untested"),
@@ -144,7 +169,7 @@ def test_m1_only_the_exact_hash_and_a_passed_test_or_a_reason_apply_it(memory, t
 def test_m1_a_skill_that_changed_since_is_proposed_again(memory, tmp_path):
     learnt(memory)
     own, place = tmp_path / "skills", SkillLoader().meta("view-validation").path
-    (made,) = propose(memory, own)
+    (made,) = proposed(memory, own)
     other = (place / "SKILL.md").read_text() + "\nOther.\n"
     apply(place, own, "SKILL.md", other, patched_hash(place, "SKILL.md", other))
     with pytest.raises(BadInput, match="has changed since SEP-001 was proposed"):

@@ -16,16 +16,24 @@ from click.testing import CliRunner
 from forge import cli
 from forge.cli import walk as cli_walk
 from forge.core.config import from_mapping
+from forge.core.skill_loader import SkillLoader
 from forge.desk import desk
+from forge.evolution.propose import proposals
 from forge.memory.fills import fills
+from forge.model import Answer, Call, ModelFailed
+from forge.model.scripted import Scripted
 from forge.providers.base import At
-from forge.records import KINDS
+from forge.records import KINDS, render
 from forge.tracking.settlement import settlements, whole_memory
 from forge.tracking.valuation import value
 from forge.walk.plan import Walk
 from forge.walk.report import EXPOSURES, page
 from forge.walk.run import Ground, run, run_all
+from forge.web.day import Day
+from pitlake import clock
 from pitlake.errors import BadInput
+from pitlake.lake.lake import Lake
+from tests.forge.test_evolution import CLAIM, LESSON
 from tests.forge.walks import DAYS, SINCE, canaries, of_canaries, scripted, transcript, world
 
 pytestmark = pytest.mark.slow
@@ -237,6 +245,68 @@ def test_a_decision_of_a_backtest_is_replayed_and_explained_on_the_command_line(
     )
     assert (with_change.exit_code, "No." in with_change.stdout) == (0, True), with_change.output
     assert "there is no memory 'sprin'" in str(command("replay", decision, "--run", "sprin").exception)
+
+
+def test_the_desk_shows_the_decisions_of_a_backtest(walked, lake):
+    ground, came, _ = walked
+    with closing(Day.of(clock.now(), Lake(lake), str(ground.place(DAYS) / "memory-simulated-days"))) as day:
+        shown = day.decisions()
+        assert (len(shown), {one.trigger for one in shown}) == (came.decisions, {"schedule"})
+        assert day.brief().start == shown[0]
+        assert day.decision(shown[0].name).answer.startswith("Done after")
+
+
+WEEKS = Walk(name="weeks", since=date(2014, 5, 2), until=date(2014, 5, 31), triggers=("weekly",))
+
+
+class Retrospective:
+    """A scripted model whose retrospective writes two lessons, and which proposes what they say unless it is down."""
+
+    def __init__(self, down=False):
+        self.down, self.asked = down, 0
+
+    def model(self, role):
+        return Scripted(self._answer)
+
+    def _answer(self, request):
+        told = [one for one in request.messages if not isinstance(one, str)]
+        if request.role == "proposal":
+            self.asked += 1
+            if self.down:
+                raise ModelFailed("it is down")
+            why = f"{re.search('PK-[0-9]+', request.messages[0])[0]} says so."
+            edit = {"file": "SKILL.md", "quote": "", "replacement": f"- {CLAIM}", "why": why}
+            return Answer("Proposed.") if told else Answer("", (Call("propose", edit, "p"),), "tools", "s", 100, 10)
+        lesson = {"path": "/memory/pk/new.md", "content": render(LESSON)}
+        if told:
+            return Answer("Done.")
+        return Answer("", (Call("write", lesson, "a"), Call("write", lesson, "b")), "tools", "s", 100, 10)
+
+
+def written(walk, ground):
+    with closing(ground.memory(walk, walk.ends)) as memory:
+        return proposals(whole_memory(memory, walk.ends))
+
+
+def test_m1_the_retrospective_of_a_walk_is_followed_by_proposals_which_a_failure_only_delays(lake, tmp_path):
+    model, skills = Retrospective(), SkillLoader().sha256()
+    ground = Ground(tmp_path / "whole", lake, model.model)
+    came = run(WEEKS, ground)
+    (made,) = written(WEEKS, ground)
+    assert (made.status, made.skill, made.author) == ("pending", "view-validation", "scripted:1")
+    assert (model.asked, came.decisions, came.ends) == (2, 5, {"answered": 5})
+    assert (SkillLoader().sha256(), ground.skills) == (skills, None)
+    names = [name for name in ground.tape(WEEKS).decisions() if name.startswith("P-")]
+    assert names == ["P-weekly_retrospective-20140523T210000Z"]
+    model.down, broken = True, Ground(tmp_path / "broken", lake, model.model)
+    with pytest.raises(ModelFailed, match="it is down"):
+        run(WEEKS, broken)
+    model.down = False
+    assert run(WEEKS, broken).decisions == 5
+    assert transcript(broken.place(WEEKS)) == transcript(ground.place(WEEKS))
+    asked = model.asked
+    run(WEEKS, broken)
+    assert model.asked == asked
 
 
 def test_the_command_needs_a_model_and_says_which(tmp_path, monkeypatch):

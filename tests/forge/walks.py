@@ -15,12 +15,12 @@ from pathlib import Path
 
 from forge.agent.prompt import undated
 from forge.cli.walk import told as told_of
-from forge.core.tape import Tape
+from forge.core.tape import WORK, Tape
 from forge.model import Answer, Call
 from forge.model.scripted import Scripted
 from forge.records import Expression, Settles, render
 from forge.walk.plan import Walk
-from forge.walk.run import WORK, Ground, run, run_all
+from forge.walk.run import Ground, run, run_all
 from pitlake.clock import instant, micros
 from pitlake.exchange import session
 from pitlake.lake.lake import Lake

@@ -1,5 +1,6 @@
 """Forge by the clock: when it runs, as of when, and that a run that is tried again goes on from its tape. Ids: H1."""
 
+import asyncio
 import json
 import signal
 import subprocess
@@ -7,7 +8,7 @@ import sys
 import warnings
 from contextlib import closing
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -22,7 +23,9 @@ from forge.agent.occasions import OCCASIONS, occasion_text
 from forge.core.clock import Clock
 from forge.core.config import Schedules, from_mapping
 from forge.core.timetable import timetable
+from forge.evolution.proposing import replay
 from forge.memory import Memory
+from forge.memory.lessons import decide, waiting_lessons
 from forge.records import Settles
 from forge.walk.plan import Walk
 from pipelines import forge
@@ -35,6 +38,7 @@ from resources.lake import LakeResource
 from tests.derived.conftest import put_rows
 from tests.forge import quarters
 from tests.forge.test_anthropic import events, failure, text, use
+from tests.forge.test_evolution import CLAIM, DAYS, LESSON, START
 from tests.forge.test_providers import gdp
 from tests.forge.walks import KILLS, world
 from tests.forge.world import NEW_VIEW, turn, wrote
@@ -264,6 +268,44 @@ def test_h1_a_turn_is_as_of_its_instant_and_a_run_tried_again_goes_on_from_its_t
     )
     receipt = json.loads(forge_home.tape().receipt("D-morning_review-20240705T110000Z"))
     assert (receipt["as_of"], receipt["end"], receipt["exposure"]) == (at, "answered", "exposed")
+
+
+def test_m1_a_retrospective_is_followed_by_proposals_and_a_run_tried_again_asks_only_for_what_is_missing(
+    forge_home, market, provider, monkeypatch
+):
+    for role in ("AGENT", "PROPOSAL"):
+        url = f"http://127.0.0.1:{provider.server_address[1]}"
+        monkeypatch.setenv(f"FORGE_MODEL_{role}", f"anthropic:claude-{role.lower()}@{url}")
+    shown = [START]
+    with closing(Memory(forge_home.memory, clock=Clock("live", lambda: shown[0]))) as memory:
+        learnt(memory, shown)
+    config = {"take_turn": {"config": {"as_of": "2024-07-05T21:00:00Z", "occasion": "weekly_retrospective"}}}
+    edit = {"file": "SKILL.md", "quote": "", "replacement": f"- {CLAIM}", "why": "PK-001 says so."}
+    provider.script = [(200, events(text("Five lessons agree.")), 0), (400, failure("invalid_request_error"), 0)]
+    assert not run("forge_turn", forge_home, market, config).success
+    proposing = events(use(json.dumps(edit), name="propose"), stop="tool_use")
+    provider.script = [(200, proposing, 0), (200, events(text("Proposed.")), 0)]
+    done = run("forge_turn", forge_home, market, config)
+    assert done.success
+    assert [one["model"] for one in provider.asked] == ["claude-agent", *["claude-proposal"] * 3]
+    (told,) = (event.step_output_data.metadata for event in done.all_events if event.is_successful_output)
+    lessons = ", ".join(f"PK-{number:03d}" for number in range(1, 6))
+    assert told["proposed skill changes"].value == f"- SEP-001 view-validation: {lessons}; not tested"
+    with closing(forge_home.opened()) as memory:
+        agent = forge_home.agent(memory, market.open())
+        for name in agent.tape.decisions():
+            assert asyncio.run(replay(agent, name)).end == "answered"
+        assert [name[:2] for name in agent.tape.decisions()] == ["D-", "P-"]
+
+
+def learnt(memory, shown):
+    """Lessons of three weeks, which the PM approves. shown: the clock."""
+    for number, day in enumerate(DAYS):
+        shown[0] = START + timedelta(days=day)
+        wrote(turn(memory, "s"), "/memory/pk/new.md", LESSON, f"pk{number}")
+    shown[0] += timedelta(days=1)
+    for lesson in waiting_lessons(memory):
+        decide(memory, lesson.record.id, lesson.sha256, "pm")
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,222 @@
+"""Runs that propose changes of skills, after the weekly retrospective and by hand. Nothing but proposals is written.
+
+A run is a decision on the tape, with budget and receipt: it is continued after a kill, and replayed with the memory
+and the skills of its time. A model writes the changes; without one, code appends the lessons to the skill.
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, cast
+
+from forge.agent import session as sessions
+from forge.agent.agent import Agent, Decided, check_receipt, load_receipt
+from forge.agent.loop import no_progress
+from forge.agent.replay import read_only
+from forge.agent.session import Trigger
+from forge.core.bundle import keep_skills
+from forge.core.config import PROPOSAL
+from forge.core.errors import ContentRefused, RecordUnreadable
+from forge.core.skill_loader import SkillLoader
+from forge.core.tape import Mode, Tape, digest
+from forge.evolution.drafting import draft
+from forge.evolution.propose import FILE, FOLDER, UNTESTED, Claim, new_claims, with_lesson
+from forge.evolution.revisions import folder_hash, patched_hash
+from forge.fs import ForgeFS
+from forge.memory import Memory, Remembered
+from forge.memory.effects import CODE
+from forge.memory.lessons import approved_lessons
+from forge.model import NoModel
+from forge.model.budget import Meter
+from forge.model.taped import Models, Taped
+from forge.records import Proposal, render
+from forge.tracking.receipts import DecisionReceipt, cut_off, exposure
+from forge.tracking.settlement import whole_memory
+from pitlake.clock import instant, iso, micros, now
+from pitlake.errors import BadInput, PitlakeError
+
+PREFIX = "P-"
+"""The prefix of these runs on the tape."""
+
+
+async def propose(agent: Agent, name: str = "", *, trigger: Trigger = "query", again: bool = False) -> list[Proposal]:
+    """Write proposals from lessons that agree. Without any, nothing is recorded.
+
+    Args:
+        agent: The agent with the lessons; the model of its role `proposal` writes the changes.
+        name: The run's name (default: the last run that was interrupted, else a new one).
+        trigger: What started the run.
+        again: Whether to try again where an earlier run could write none.
+
+    Returns:
+        The proposals. One that could not be written has the status `failed`, and says why.
+
+    Raises:
+        ModelFailed: A model did not answer. The next run continues this one.
+    """
+    name = name or _interrupted(agent.tape) or f"{PREFIX}{micros(agent.memory.journal.clock.now()):013x}{token_hex(5)}"
+    with agent.tape.claim(name):
+        if name not in agent.tape.decisions():
+            inputs = _new_inputs(agent, trigger, again=again)
+            if not inputs["claims"]:
+                return []
+            agent.tape.begin(name, inputs)
+        try:
+            run = await _run(agent, agent.memory, name, "record")
+            agent.memory.flush()
+            agent.tape.add_receipt(name, run.receipt().to_json())
+        except BaseException as problem:
+            agent.tape.fail(name, str(problem) if isinstance(problem, PitlakeError) else type(problem).__name__)
+            raise
+    return run.proposals
+
+
+async def replay(
+    agent: Agent, decision: str, mode: Mode = "strict", on_progress: Callable[[str], None] = no_progress
+) -> Decided:
+    """Replay a decision, or a run that proposed changes of skills. Raises what `Agent.replay` does."""
+    if not decision.startswith(PREFIX):
+        return await agent.replay(decision, mode, on_progress)
+    agent.tape.inputs(decision)
+    run = await _run(agent, read_only(agent.memory), decision, mode)
+    recorded = agent.tape.receipt(decision)
+    if recorded is None:
+        raise BadInput("decision", "was never finished", "resume it: pitlake forge skills propose")
+    return Decided(decision, run.answer, "answered", check_receipt(load_receipt(recorded), run.receipt()))
+
+
+@dataclass
+class _Run:
+    """A run. prompt: of its requests; models: those that answered."""
+
+    agent: Agent
+    name: str
+    inputs: dict[str, Any]
+    remembered: Remembered
+    skills: Path | None
+    proposals: list[Proposal] = field(default_factory=list)
+    prompt: str = ""
+    models: set[str] = field(default_factory=set)
+
+    @property
+    def answer(self) -> str:
+        """The proposals, one a line."""
+        return "\n".join(describe(proposal) for proposal in self.proposals)
+
+    def receipt(self) -> DecisionReceipt:
+        """Return the receipt."""
+        known = {model: cut_off(model, self.agent.lake, now() - timedelta(seconds=1)) for model in sorted(self.models)}
+        head, at = self.remembered.head, instant(self.inputs["as_of"])
+        return DecisionReceipt(
+            decision=self.name,
+            session=self.inputs["session"],
+            as_of=self.inputs["as_of"],
+            market=None,
+            memory=head.version,
+            tools=(),
+            models=known,
+            exposure=exposure(known.values(), at) if known else "clean",
+            prompt=digest(self.prompt),
+            skills=SkillLoader(self.skills).sha256(),
+            journal=(head.seq, head.chain),
+            end="answered",
+            answer=digest(self.answer),
+        )
+
+
+def describe(proposal: Proposal) -> str:
+    """Describe a new proposal in one line."""
+    if proposal.status == "failed":
+        return f"{proposal.id} {proposal.skill}: no change was written: {proposal.why}"
+    return f"{proposal.id} {proposal.skill}: {', '.join(proposal.links)}; {proposal.tested}"
+
+
+def _interrupted(tape: Tape) -> str:
+    runs = (name for name in reversed(tape.decisions()) if name.startswith(PREFIX))
+    return next((name for name in runs if tape.receipt(name) is None and not tape.is_claimed(name)), "")
+
+
+def _new_inputs(agent: Agent, trigger: Trigger, *, again: bool) -> dict[str, Any]:
+    at = agent.memory.journal.clock.now()
+    remembered = whole_memory(agent.memory, at)
+    try:
+        model = agent.models(PROPOSAL).id
+        # Their texts are in a model's prompt, so the PM approves them first.
+        trusted = {lesson.record.id for lesson in approved_lessons(remembered)}
+    except NoModel:
+        model, trusted = "", None
+    loader, settings = SkillLoader(agent.skills), agent.config.evolution
+    open_claims = new_claims(remembered, loader, settings, trusted=trusted, again=again)
+    return {
+        "text": f"Propose changes of {', '.join(claim.skill for claim in open_claims)}.",
+        "as_of": iso(at),
+        "remembered": iso(agent.memory.read_instant(at)),
+        "clock": agent.memory.journal.clock.name,
+        "trigger": trigger,
+        "session": sessions.new(at).session_id,
+        "turn": 1,
+        "model": model,
+        "claims": [asdict(claim) for claim in open_claims],
+    }
+
+
+async def _run(agent: Agent, memory: Memory, name: str, mode: Mode) -> _Run:
+    inputs = agent.tape.inputs(name)
+    if inputs["clock"] != memory.journal.clock.name:
+        raise BadInput("decision", f"was started on the memory {inputs['clock']}", "use that memory")
+    remembered = memory.hydrate(inputs["remembered"], session=inputs["session"], turn=inputs["as_of"])
+    run = _Run(agent, name, inputs, remembered, keep_skills(agent.tape, name, agent.skills, record=mode == "record"))
+    at = instant(inputs["as_of"])
+    meter = Meter(agent.tape, name, at, agent.config, inputs["clock"], agent.backtest)
+    models = Models(agent.tape, name, mode, meter.over(agent.models))
+    files = ForgeFS(memory, remembered, actor=CODE)
+    for fields in inputs["claims"]:
+        claim = Claim(**{**fields, "lessons": tuple(fields["lessons"])})
+        proposal = await _proposal(run, models, claim)
+        run.proposals.append(_write(files, run, claim, proposal))
+    return run
+
+
+async def _proposal(run: _Run, models: Models, claim: Claim) -> Proposal:
+    place = SkillLoader(run.skills).meta(claim.skill).path
+    blank = Proposal(
+        id="new",
+        skill=claim.skill,
+        file=FILE,
+        author=run.inputs["model"] or CODE,
+        base=folder_hash(place),
+        links=claim.lessons,
+    )
+    if not run.inputs["model"]:
+        text = with_lesson((place / FILE).read_text(encoding="utf-8"), claim)
+        sha256 = patched_hash(place, FILE, text)
+        return replace(blank, sha256=sha256, tested=UNTESTED, why="these lessons agree", body=text.strip("\n"))
+    lane = models.lane(f"proposal {claim.skill} {claim.lessons[0]}")
+    model = Taped(models.model(PROPOSAL, lane, run.inputs["model"]), lane)
+    lines = {lesson.record.id: lesson.line() for lesson in approved_lessons(run.remembered)}
+    lessons = [lines[name] for name in claim.lessons]
+    drafted = await draft(model, lane, place, claim, lessons)
+    run.prompt = drafted.prompt
+    run.models |= drafted.models
+    edit = drafted.edit
+    if edit is None:
+        return replace(blank, status="failed", why=drafted.answer)
+    return replace(
+        blank, file=edit.file, sha256=edit.sha256, tested="not tested", why=edit.why, body=edit.text.strip("\n")
+    )
+
+
+def _write(files: ForgeFS, run: _Run, claim: Claim, proposal: Proposal) -> Proposal:
+    """Write a proposal; one that memory refuses is written as failed."""
+    path = f"{FOLDER}{claim.proposal or 'new'}.md"
+    proposal = replace(proposal, id=claim.proposal or "new")
+    call = f"{run.name}:{claim.skill}:{','.join(claim.lessons)}"
+    try:
+        write = files.write_file(path, render(proposal), call_id=call)
+    except (RecordUnreadable, ContentRefused) as refused:
+        why = " ".join(str(refused).split())
+        failed = replace(proposal, file=FILE, status="failed", sha256="", tested="", body="", why=why)
+        write = files.write_file(path, render(failed), call_id=f"{call}:refused")
+    return cast("Proposal", run.remembered.record(write.rows[0]))
