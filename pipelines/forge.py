@@ -239,7 +239,7 @@ def take_turn(context: dg.OpExecutionContext, config: Occasion, lake: LakeResour
             "gaps": dg.MetadataValue.md("\n".join(gaps) or "nothing was missing"),
             "answer": dg.MetadataValue.md(decided.answer),
             "proposed skill changes": dg.MetadataValue.md(
-                "\n".join(f"- {describe(one)}" for one in proposals) or "none"
+                "\n".join(f"- {describe(proposal)}" for proposal in proposals) or "none"
             ),
             "receipt": dg.MetadataValue.json(decided.receipt.__dict__),
         }

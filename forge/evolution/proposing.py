@@ -107,7 +107,9 @@ class _Run:
 
     def receipt(self) -> DecisionReceipt:
         """Return the receipt."""
-        known = {model: cut_off(model, self.agent.lake, now() - timedelta(seconds=1)) for model in sorted(self.models)}
+        cut_offs = {
+            model: cut_off(model, self.agent.lake, now() - timedelta(seconds=1)) for model in sorted(self.models)
+        }
         head, at = self.remembered.head, instant(self.inputs["as_of"])
         return DecisionReceipt(
             decision=self.name,
@@ -116,8 +118,8 @@ class _Run:
             market=None,
             memory=head.version,
             tools=(),
-            models=known,
-            exposure=exposure(known.values(), at) if known else "clean",
+            models=cut_offs,
+            exposure=exposure(cut_offs.values(), at) if cut_offs else "clean",
             prompt=digest(self.prompt),
             skills=SkillLoader(self.skills).sha256(),
             journal=(head.seq, head.chain),
