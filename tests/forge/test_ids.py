@@ -45,6 +45,23 @@ def test_every_id_that_is_here_is_borne_by_a_test():
     assert IDS - set().union(*here) == set()
 
 
+ROW = re.compile(r"^\| ([A-Z]\d) \| .+ \| `([^`]+)` \| `([^`:]+)::(\w+)` \|$", re.MULTILINE)
+
+
+def test_the_checklist_names_every_id_once_and_modules_and_tests_that_are_there():
+    root = Path(__file__).parents[2]
+    text = (root / "docs" / "forge" / "checklist.md").read_text("utf-8")
+    rows = ROW.findall(text)
+    assert sorted(row[0] for row in rows) == sorted(IDS | {"H1"})
+    assert len(rows) == len(re.findall(r"^\| [A-Z]\d ", text, re.MULTILINE))
+    assert [module for _, module, _, _ in rows if not (root / module).is_file()] == []
+    assert [
+        f"{file}::{name}"
+        for _, _, file, name in rows
+        if f"def {name}(" not in (root / "tests" / file).read_text("utf-8")
+    ] == []
+
+
 @pytest.mark.parametrize(
     "source",
     [
