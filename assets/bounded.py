@@ -15,7 +15,7 @@ from typing import ParamSpec, TypeVar
 SECONDS, MEMORY = 30.0, 2 << 30
 """The limits of a reader: seconds, and bytes of memory."""
 LARGEST_FILE, LONGEST_TEXT = 64 << 20, 16 << 20
-"""Bytes of a file that is read at all, and characters of text that are taken from one."""
+"""The largest file that is read, in bytes, and the most text that is taken from a file, in characters."""
 
 READERS = ["__main__", "assets.external.web._markup", "assets.drops.research_notes"]
 _CONTEXT = multiprocessing.get_context("forkserver")
@@ -62,7 +62,7 @@ def _answer(
     resource.setrlimit(resource.RLIMIT_AS, (room, room))
     resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with suppress(MemoryError):  # then there is nothing to send
+    with suppress(MemoryError):  # there is no result to send
         try:
             answer: tuple[object, Exception | None] = (read(*args, **settings), None)
         except MemoryError:

@@ -16,10 +16,11 @@ from pitlake.datasets._shared import BY_ACCEPTANCE, BY_CLOCK, BY_FILING_DATE
 # Filing agents say that the evening's filings are posted at 06:00, a vendor that they are not before 07:30.
 MORNING = time(7, 30)
 CUT_OFF, LATE_CUT_OFF = time(17, 30), time(22)
-# No release has followed its acceptance by more days than over Christmas of 2025, when EDGAR was shut on three of them.
+# The longest time from acceptance to release was over Christmas of 2025, when EDGAR was closed for three days.
 MOST_DAYS_UNRELEASED = 7
 
-# Federal offices, and EDGAR with them, were shut by executive order, most of these days with the exchanges open.
+# Days on which federal offices, including EDGAR, were closed by executive order. The exchanges were open on most of
+# them.
 SHUT_BY_ORDER = frozenset(
     map(
         date.fromisoformat,
@@ -33,14 +34,14 @@ SHUT_BY_ORDER = frozenset(
 # Letters with the staff, draft registrations and draft offering statements are made public weeks after their
 # acceptance, and nothing says when. Amendments, which end in "/A", are withheld as well.
 WITHHELD_FORMS = frozenset({"UPLOAD", "CORRESP", "LETTER", "DRS", "DRSLTR", "DOS", "DOSLTR"})
-# What holders, bidders, exchanges and EDGAR's staff file about a company. It bears whatever name they gave it.
+# Forms that holders, bidders, exchanges and EDGAR's staff file about a company, under a name of their choice.
 _BY_OTHERS = re.compile(
     r"[345]|144|(SC|SCHEDULE) (13[DG]|TO-T|14D1)|DFAN14A|DEFC14A|PREC14A|PX14A6[GN]|425|25-NSE|CERT.*|EFFECT"
     r"|QUALIF|REVOKED|NO ACT|IRANNOTICE|UPLOAD|LETTER"
 )
 FIRST_YEAR, LAST_YEAR, YEARS_AT_ONCE = 1990, 2199, 10
 
-# Which forms keep their day until 22:00, and since when; registration statements under Rule 462(b) always did.
+# The forms that keep their day if filed before 22:00, and since when. Statements under Rule 462(b) always did.
 _UNTIL_TEN = (
     (re.compile(r"[345]|3/A|4/A|5/A"), date(2003, 6, 30)),
     (re.compile(r"SC 14N(-S)?(/A)?|SCHEDULE 14N(-S)?(/A)?"), date(2010, 11, 15)),
@@ -62,7 +63,7 @@ class Release(NamedTuple):
 def released(accepted: datetime, form: str | None, filing_date: date | None, *, as_accepted: bool = False) -> Release:
     """Return the release of a filing.
 
-    A filing date after the acceptance's day decides; an earlier one makes nothing earlier. Without a filing date the
+    A filing date after the day of acceptance decides; an earlier one has no effect. Without a filing date the
     form and the time decide, by EDGAR's business days. as_accepted: use the acceptance as the release.
     """
     if as_accepted:
@@ -115,7 +116,7 @@ def next_business_day(day: date) -> date:
 
 
 def days_unreleased(day: date) -> int:
-    """Return how many days before a day EDGAR may have accepted what it releases on that day."""
+    """Return the most days between the acceptance of a filing and its release on a day."""
     before = day
     while is_business_day(day) and not is_business_day(before := before - timedelta(days=1)):
         pass
@@ -132,7 +133,8 @@ def _holidays(year: int) -> frozenset[date]:
 
 @cache
 def _holidays_from(first_year: int) -> frozenset[date]:
-    from pandas.tseries.holiday import USFederalHolidayCalendar  # half a second that few questions need
+    from pandas.tseries.holiday import USFederalHolidayCalendar  # takes half a second, which few questions need
 
-    first, last = date(first_year, 1, 1), date(first_year + YEARS_AT_ONCE, 1, 31)  # New Year's may be kept in December
+    # New Year's Day may be observed in December.
+    first, last = date(first_year, 1, 1), date(first_year + YEARS_AT_ONCE, 1, 31)
     return frozenset(stamp.date() for stamp in USFederalHolidayCalendar().holidays(first, last))

@@ -21,7 +21,9 @@ from pitlake.lake.lake import Lake
 
 Record = Mapping[str, Any]
 UNFORESEEN = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError, Unreadable)
-"""The errors of reading a record with an unforeseen shape. It costs that record; many of them publish nothing."""
+"""The errors of reading a record with an unforeseen shape. Such a record becomes a gap; if there are many, nothing is
+published.
+"""
 Parser = Callable[[Any], Any]
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 

@@ -36,7 +36,7 @@ SOURCE = dg.AssetSpec(
     kinds={"neo4j"},
 )
 POOL = "source_graph"
-# A server that is away for a moment is asked again; what a check refused is not (see `shown`).
+# If the server is briefly unreachable, the run is retried, but not if a check refused it (see `shown`).
 RETRY = dg.RetryPolicy(max_retries=2, delay=10, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.PLUS_MINUS)
 CELL_CHARACTERS = 80
 AssetDecorator = Callable[[Callable[..., Any]], dg.AssetsDefinition]

@@ -129,7 +129,7 @@ RELEASES = (
     ),
 )
 
-# A release may be filed days after it was made, never long before; a call follows its release by days at most.
+# A release may be filed days after it was made, but not long before. A call follows its release within days.
 STATEMENTS = (
     AnnouncementSource(
         dataset="av_earnings",

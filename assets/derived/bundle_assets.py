@@ -87,7 +87,7 @@ def event_asset(
         for note in (*report.notes, *refused_records(report)):
             context.log.warning(note)
         whole = run_metadata(report, report.outcome)
-        for key in context.partition_keys:  # the run's own facts stand on the last one alone
+        for key in context.partition_keys:  # only the last partition has the facts of the whole run
             facts = whole if key == context.partition_keys[-1] else {"lake version": report.outcome.version}
             context.add_asset_metadata(facts, partition_key=key)
         yield dg.MaterializeResult(check_results=list(check_results(dataset, report.checks)))

@@ -32,8 +32,8 @@ from pitlake.lake.tables.query import calculator, quoted, reading
 from resources.http.capture import CaptureStore
 from resources.http.client import HttpClient, Mode
 
-Z = 1.959963984540054  # of a two-sided 95 % interval
-# Where a record's identity holds the date of its text, the same article told anew is compared by its key.
+Z = 1.959963984540054  # standard deviations of a two-sided 95 % interval
+# If a record's identity contains the date of its text, a new version of an article is compared by its key.
 BY_KEY = frozenset({"benzinga_news"})
 
 

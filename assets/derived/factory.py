@@ -23,7 +23,7 @@ class DriftConfig(dg.Config):
     """The datasets to measure again."""
 
     mode: str = Field(
-        default="replay", description="replay: the newest captures are compared; refresh: the providers are asked."
+        default="replay", description="replay: compare the newest captures; refresh: query the providers again."
     )
     datasets: list[str] = Field(default_factory=list, description="Datasets of feeds; blank: all requested before.")
 

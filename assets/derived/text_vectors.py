@@ -1,6 +1,6 @@
-"""Derives `text_vectors`: the vector of every revision of a text that the lake has and no vector of, dated as it is.
+"""Derives `text_vectors`: makes the missing vectors of text revisions in the lake, each dated like its text.
 
-Pure over one lake version. Which model makes them is pitlake.questions.embedding's.
+Pure over one lake version. pitlake.questions.embedding selects the model.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,8 +21,8 @@ from pitlake.lake.tables.query import calculator, reading
 from pitlake.questions.embedding import MODEL, own
 
 BATCH, CHARACTERS = 2000, 4000
-# What is embedded, by kind: the dataset that has it, how its rows are named, and the text as SQL: of an article what
-# names it, since the body's words would drown the headline's.
+# The texts to embed, by kind: the dataset, the name of its rows, and the text, as SQL. Articles are embedded by
+# headline and teaser, because the words of the body would outweigh those of the headline.
 TEXTS = {
     "news": ("news", "id", "ticker", "coalesce(nullif(concat_ws('. ', title, teaser), ''), body)"),
     "qa_exchange": (
@@ -63,7 +63,7 @@ def derive(
 ) -> RunReport:
     """Make the vectors that the lake's newest version lacks, and publish them as one commit, or nothing.
 
-    model, name: what makes a vector of a text, and what its vectors are called. audits: checks in addition to
+    model, name: the function that makes a vector of a text, and the model's name. audits: checks in addition to
     the lake's own audit. Raises LakeError.
     """
     try:

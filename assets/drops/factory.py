@@ -29,7 +29,7 @@ class DropConfig(dg.Config):
         """Return the folder. Raises BadInput when neither is set."""
         root = os.environ.get(DROPS_VARIABLE, "")
         if not self.folder and not root:
-            raise BadInput(DROPS_VARIABLE, "is not set", "set it to the folder that has one folder a dataset")
+            raise BadInput(DROPS_VARIABLE, "is not set", "set it to the folder with one subfolder per dataset")
         return Path(self.folder) if self.folder else Path(root) / dataset
 
 

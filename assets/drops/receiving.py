@@ -70,7 +70,8 @@ def _is_ready(path: Path, settled: float) -> bool:
 def publish(
     feed: Feed, store: CaptureStore, lake: Lake, *, run_id: str, audits: Sequence[Audit] = ()
 ) -> Iterator[RunReport]:
-    """Publish every received content that no run has published yet, each as one version; a refused one ends the run.
+    """Publish every received content that no run has published yet, each as one version; the first refused one ends the
+    run.
 
     A refused content is skipped once its name has a newer one. Without new content the report says that nothing
     changed.

@@ -95,7 +95,7 @@ def _as_published(dataset: Dataset, row: Row, statements: Sequence[Mapping[str, 
 
 
 def _on_day(filing: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether a filing with only a known day may have been accepted when the other one was."""
+    """Return whether a filing with only a known day may have been accepted when the other one was."""
     end = filing["accepted_at"]
     by_day = filing["acceptance_rule"] == dating.DATE_ONLY
     return by_day and any(end - dating.DATE_ONLY_BOUND <= at <= end for at in _possible(other))

@@ -32,7 +32,7 @@ def latest(text: str, zone: ZoneInfo) -> datetime:
     spelled = " ".join(text.split())
     for exact in (dating.rfc2822, dating.iso):
         try:
-            return exact(spelled, dating.EVER)  # what is older than the web is judged by who asks
+            return exact(spelled, dating.EVER)  # the caller judges dates older than the web
         except Unreadable:
             continue
     loose, naive = _LOOSE.fullmatch(spelled), _NAIVE.fullmatch(spelled)
@@ -44,7 +44,7 @@ def latest(text: str, zone: ZoneInfo) -> datetime:
 
 
 def _loose(match: re.Match[str]) -> datetime:
-    """ISO-8601 with an offset, not spelled strictly; a fraction of a second counts as the whole of it."""
+    """Parse ISO-8601 with an offset, not strictly; a fraction of a second is rounded up."""
     day, clock, seconds, fraction, offset = match.groups()
     colon = offset if offset.upper() == "Z" or ":" in offset else f"{offset[:3]}:{offset[3:]}"
     exact = dating.iso(f"{day}T{clock}:{seconds or '00'}{colon.upper()}", dating.EVER)
@@ -55,7 +55,7 @@ def _clock(spelled: str, zone: ZoneInfo) -> datetime:
     try:
         naive = datetime.fromisoformat(spelled)
         readings = [naive.replace(tzinfo=zone, fold=fold).astimezone(timezone.utc) for fold in (0, 1)]
-        return max(readings) + timedelta(minutes=1)  # seconds, or a fraction of one, may have been cut off
+        return max(readings) + timedelta(minutes=1)  # the source may have cut off seconds or a fraction
     except (ValueError, OverflowError):
         raise Unreadable("no time") from None
 

@@ -15,19 +15,19 @@ from pitlake.gate.rules import InstantFault, parse_instant
 
 # The longest New York day has 25 hours: a date alone may be that much late.
 DATE_ONLY_BOUND = timedelta(hours=25)
-# The New York clock is behind UTC by this much at most, so the later of two readings is late by no more.
+# New York's clock is at most this much behind UTC, so the later of two readings is at most this late.
 UNDECIDED_BOUND = timedelta(hours=5)
-# A clock time that New York has twice is read as the second one.
+# If a clock time occurs twice in New York, the second one counts.
 FOLD_BOUND = timedelta(hours=1)
 
-# A field nobody set spells the year 1, 1900 or the Unix epoch, and would show what it dates at every instant. So no
-# claim counts that lies before its kind can begin. What truly is that old has no floor here: ALFRED's vintages, which
-# have their own, and bars, which the exchange's sessions date.
+# An unset field often contains the year 1, 1900 or the Unix epoch, and would make its record visible at every instant.
+# A claim therefore counts only from the first plausible year of its kind. ALFRED's vintages and bars may be older; they
+# have limits of their own.
 EVER = datetime.min.replace(tzinfo=timezone.utc)
 ONLINE = datetime(1990, 1, 1, tzinfo=timezone.utc)  # articles, pages, files, calls, ratings and reports of earnings
 FILED = datetime(1993, 1, 1, tzinfo=timezone.utc)  # EDGAR
 LISTED = datetime(1960, 1, 1, tzinfo=timezone.utc)  # dividends and splits, whose histories begin in 1962
-# The calendar's last year spells "never", and nothing can be added to it.
+# The calendar's last year means "never", and no time can be added to it.
 NEVER = datetime(date.max.year, 1, 1, tzinfo=timezone.utc)
 EPOCH_DAYS = frozenset({date(1969, 12, 31), date(1970, 1, 1)})
 
@@ -47,11 +47,11 @@ _BASIC_DAY = re.compile(r"\d{8}", re.ASCII)
 _YEAR_OF_ZEROS = re.compile(r"[A-Za-z][ -]+00\d\d\b", re.ASCII)
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
-# EDGAR takes filings from 06:00 on, and stamps what came before 22:00 until some minutes later: the New York clock
-# has been seen at 22:05, so half an hour is left to it. As UTC 06:00 to 09:59 would be the middle of the night.
+# EDGAR accepts filings from 06:00 to 22:00 and may stamp the last ones some minutes later, at 22:05 for example, so
+# half an hour is added. Read as UTC, 06:00 to 09:59 would be the middle of the night.
 FIRST_NEW_YORK_CLOCK, LAST_SURELY_NEW_YORK = time(6), time(10)
 FIRST_SURELY_UTC, LAST_SURELY_UTC = time(22, 30), time(3)
-# What the Commission's own systems file comes at any hour, a quarter past midnight above all.
+# The Commission's own systems file at any hour, mostly at a quarter past midnight.
 ANY_HOUR_FORMS = frozenset({"EFFECT", "UPLOAD", "QUALIF", "CERT", "REVOKED", "DEREG", "ORDER", "NO ACT", "IRANNOTICE"})
 
 

@@ -40,7 +40,7 @@ class FeedConfig(dg.Config):
 
     @property
     def asks_nothing(self) -> bool:
-        """Whether the config names nothing, as in a run of all feeds of which only some are configured."""
+        """Return whether the config requests nothing, as in a run of all feeds of which only some are configured."""
         return self.scope() == Scope(max_pages=self.max_pages)
 
     def scope(self) -> Scope:

@@ -19,7 +19,7 @@ UNNAMED = "unnamed"
 Came = tuple[Record, Capture]
 
 
-# What our feeds add to a record: its place in the answer, and what they know of it from elsewhere.
+# The fields that our feeds add to a record: its position in the answer, and facts from other answers.
 OURS = frozenset(
     (
         TWICE,

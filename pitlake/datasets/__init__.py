@@ -14,13 +14,13 @@ from pitlake.errors import BadInput, choice
 
 @cache
 def all_datasets() -> dict[str, Dataset]:
-    """Every contract, by dataset name, in alphabetical order."""
+    """Return every contract, by dataset name, in alphabetical order."""
     names = sorted(module.name for module in iter_modules(__path__) if not module.name.startswith("_"))
     return {name: _load(name) for name in names}
 
 
 def get(name: str) -> Dataset:
-    """The contract of one dataset, also by a name of pitlake.aliases. Raises BadInput naming the datasets there are."""
+    """Return the contract of a dataset, by its name or an alias. Raises BadInput, which lists the datasets."""
     try:
         return all_datasets()[meant(name)]
     except KeyError:

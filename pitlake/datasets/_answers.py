@@ -4,8 +4,8 @@ from pitlake.contract import GapRule
 
 OTHER_SHAPE = GapRule(
     type="upstream_error",
-    reason="item has another shape",
-    when="an item of the answer no longer has the shape that the provider documents",
+    reason="item has an unknown format",
+    when="an item of the answer no longer has the format that the provider documents",
 )
 REPEATED = GapRule(
     type="no_data",

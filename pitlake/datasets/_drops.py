@@ -11,6 +11,6 @@ RECEIVED = (
 )
 UNFINISHED = GapRule(
     type="upstream_error",
-    reason="the file's last line is not ended",
+    reason="the file's last line has no line break",
     when="the file ends without a line break, so it may have been cut off while it was written",
 )

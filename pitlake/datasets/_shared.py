@@ -11,7 +11,7 @@ BAR_RULES = (
     *(f"low <= {price}" for price in PRICES if price not in {"low", "high"}),
     "volume >= 0",
 )
-"""The rules of every bar of a share, a fund or an index. A volume of 0 is real."""
+"""The rules of every bar of a share, a fund or an index. A volume of 0 is valid."""
 
 ACCESSION = Column(
     name="accession_no",

@@ -17,7 +17,7 @@ DATASET = Dataset(
     ),
     availability=(
         "The close of New York's exchange on the bar's day, early closes included. A bar fetched before its close is "
-        "not a row. A bar that later has other values is a new revision, available when observed. Listings elsewhere "
+        "not a row. A later change of its values is a new revision, available when observed. Listings elsewhere "
         "are refused, because their exchange may close later."
     ),
     columns=(

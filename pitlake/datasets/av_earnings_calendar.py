@@ -6,7 +6,11 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import _shared as shared
 
-TORN = GapRule(type="upstream_error", reason="line is torn", when="the line has fewer or more fields than the header")
+TORN = GapRule(
+    type="upstream_error",
+    reason="line has missing or extra fields",
+    when="the line has fewer or more fields than the header",
+)
 NO_SYMBOL = GapRule(type="unverifiable", reason="no symbol", when="the line names no company")
 
 DATASET = Dataset(

@@ -7,7 +7,7 @@ from pitlake.datasets import _figures as figures
 from pitlake.datasets import _shared as shared
 
 OTHER_SHAPE = GapRule(
-    type="upstream_error", reason="estimate has another shape", when="a figure that the source always states is missing"
+    type="upstream_error", reason="estimate lacks a figure", when="a figure that the source always states is missing"
 )
 NO_HORIZON = GapRule(type="unverifiable", reason="no horizon", when="the estimate does not say which period it is for")
 

@@ -20,7 +20,8 @@ DATASET = Dataset(
     availability=(
         "The bar's time plus its length. The source does not say whether its times are starts or ends of bars. The "
         "bar of 16:00 contains the closing auction and the last bar of a day is 19:55, so they are starts today; "
-        "older answers may give ends. Read as starts, a bar is never early, and late by at most one bar."
+        "older answers may give ends. Read as starts, "
+        "no bar is early, and each is at most one bar's length late."
     ),
     columns=(
         Column(name="ticker", type="string", required=True, meaning="Symbol as asked for."),

@@ -21,12 +21,12 @@ DATASET = Dataset(
     title="Weekly and monthly bars of Alpha Vantage",
     summary=(
         "Raw weekly and monthly bars as traded, never adjusted; a bar with a split inside mixes prices from before "
-        "and after it. Listings in New York alone."
+        "and after it. Only New York listings."
     ),
     availability=(
         "The close of the period's last session at New York's exchange, including early closes. If a later session "
         "was cancelled, its planned opening. The current week or month is never a row, whatever day the answer gives "
-        "it. A bar that later has other values is a new revision, available when observed."
+        "it. A later change of its values is a new revision, available when observed."
     ),
     columns=(
         Column(name="ticker", type="string", required=True, meaning="Symbol as asked for."),

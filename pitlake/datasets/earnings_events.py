@@ -5,7 +5,7 @@ from pitlake.datasets import _shared as shared
 
 NO_EVENT = GapRule(
     type="unverifiable",
-    reason="no release to attach to",
+    reason="no release near the stated day",
     when="the lake has no 8-K with item 2.02 of the company near the stated day, so the event is not proven",
 )
 SESSIONS = ("before_open", "during", "after_close", "no_session")

@@ -12,7 +12,7 @@ BAD_STAMP = GapRule(
     type="unverifiable", reason="bar stamp is unreadable", when="HAS_PRICE.timestamp is text but no instant"
 )
 STRAY_STAMP = GapRule(
-    type="unverifiable", reason="bar stamp lies on another day", when="HAS_PRICE.timestamp is not on the bar's day"
+    type="unverifiable", reason="bar stamp is on another day", when="HAS_PRICE.timestamp is not on the bar's day"
 )
 NO_BASIS = GapRule(
     type="unverifiable",

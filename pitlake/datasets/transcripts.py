@@ -10,7 +10,7 @@ NO_CALL = GapRule(type="unverifiable", reason="no parent transcript", when="the 
 NO_START = GapRule(
     type="unverifiable",
     reason="conference_datetime is missing or unreadable",
-    when="Transcript.conference_datetime is not an instant since 1990, or midnight, which is a day without a time",
+    when="Transcript.conference_datetime is not an instant since 1990, or is midnight, which means an unknown time",
 )
 NO_TICKER = GapRule(type="unverifiable", reason="no ticker", when="Transcript.symbol is blank")
 DUPLICATE_CALL = GapRule(

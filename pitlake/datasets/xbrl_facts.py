@@ -37,7 +37,7 @@ TYPED_DIMENSION = GapRule(
         "the context has more axes than the fact has members, because the graph does not keep the values of typed axes"
     ),
 )
-NO_NUMBER = GapRule(type="unverifiable", reason="value is no number", when="a numeric fact's value cannot be read")
+NO_NUMBER = GapRule(type="unverifiable", reason="value is not a number", when="a numeric fact's value cannot be read")
 LESS_PRECISE = GapRule(
     type="unverifiable",
     reason="less precise duplicate",

@@ -28,8 +28,8 @@ DATASET = Dataset(
     availability=(
         "The END, in New York, of the event's day in UTC or in New York, whichever is later. For a day without a "
         "time zone, the END of the next day. Yahoo has shown days as midnight UTC, which is the evening before in "
-        "New York, so its times of day are not trusted. This is at most two days late. What a split on record has "
-        "followed counts when fetched, for the source restates its history by every split."
+        "New York, so its times of day are not trusted. This is at most two days late. A figure "
+        "with a later recorded split counts from the fetch, because the source restates its history at every split."
     ),
     columns=(
         Column(name="ticker", type="string", required=True, meaning="Symbol as asked for."),

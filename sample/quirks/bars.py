@@ -198,7 +198,7 @@ def _planted_bars() -> Iterator[Expectation]:
 
     yield gap(0, "a bar on a closed day", "prices", bar("2024-03-29"), "no market close on that day", None)
     yield gap(0, "a stamp that is not an instant", "prices", bar("2024-04-01"), "bar stamp is unreadable", None)
-    yield gap(0, "a stamp of another day", "prices", bar("2024-04-02"), "bar stamp lies on another day", None)
+    yield gap(0, "a stamp of another day", "prices", bar("2024-04-02"), "bar stamp is on another day", None)
     yield gap(0, "a bar of NaNs", "prices", bar("2024-04-03"), "no price", "2024-04-03T20:00:00Z", no_data=True)
     yield gap(
         0,

@@ -96,7 +96,7 @@ def _values(graph: Graph, filing: Filing) -> Iterator[Expectation]:
         node = add_fact(graph, filing, number, fact)
         yield row(quirk, title, "xbrl_facts", key(filing, fact.concept), values, _ACCEPTED, f"neo4j:Fact:{node}")
     bad = add_fact(graph, filing, 20, Fact("us-gaap:DeferredRevenue", _INSTANT, "none to report", _USD, "-5"))
-    yield gap(4, "a numeric fact without a number", "xbrl_facts", f"neo4j:Fact:{bad}", "value is no number", _ACCEPTED)
+    yield gap(4, "a fact without a number", "xbrl_facts", f"neo4j:Fact:{bad}", "value is not a number", _ACCEPTED)
     blank = Fact("us-gaap:OtherLiabilities", _INSTANT, 5_000_000, _USD, "-6")
     node = add_fact(graph, filing, 21, blank)
     graph.nodes["Fact"][node]["fact_id"] = ""

@@ -101,8 +101,8 @@ def test_what_a_killed_run_received_is_published_by_the_next_at_its_own_instant(
         ("fx,EURUSD,spot,mid,,,2024-03-01\n", ("unverifiable", "value is unreadable")),
         ("swap,EURUSD,spot,mid,1.08,,2024-03-01\n", ("unverifiable", "kind is unreadable")),
         ("fx,EURUSD,spot,mid,1.08,,01/03/2024\n", ("unverifiable", "quoted_on is unreadable")),
-        ("fx,EURUSD,mid,1.08,2024-03-01\n", ("upstream_error", "item has another shape")),
-        ("fx,EURUSD,spot,mid,1.08,,2024-03-01", ("upstream_error", "the file's last line is not ended")),
+        ("fx,EURUSD,mid,1.08,2024-03-01\n", ("upstream_error", "item has an unknown format")),
+        ("fx,EURUSD,spot,mid,1.08,,2024-03-01", ("upstream_error", "the file's last line has no line break")),
         ("", ("no_data", "the answer is valid and empty")),
     ],
 )

@@ -100,7 +100,7 @@ def test_the_later_of_an_early_close_and_the_stamp_counts(run):
         ({"close_at": "2024-05-02 16:00:00-0400"}, "market close is on another day"),
         ({"date": "0001-01-01", "close_at": "0001-01-01T00:00:00Z"}, "no market close on that day"),
         ({"stamp": "yesterday"}, "bar stamp is unreadable"),
-        ({"stamp": "2024-05-03 16:00:00-0400"}, "bar stamp lies on another day"),
+        ({"stamp": "2024-05-03 16:00:00-0400"}, "bar stamp is on another day"),
         ({"symbol": None}, "no symbol"),
         ({"label": "Commodity"}, "no symbol"),
         ({"open": float("nan"), "high": None, "low": None, "close": float("nan")}, "no price"),

@@ -33,7 +33,7 @@ def lake(tmp_path_factory):
     event = {"accession_no": "0000000001-24-000000", "cik": "0000000001", "ticker": "NOG", "event_at": START}
     more = {"event_day": START.date(), "session": "during", "available_at": START}
     rows = [event | more | one | {"statement": f"NOG/{number}", "evidence": "x"} for number, one in enumerate(events)]
-    lost = StagedGap("unverifiable", "no release to attach to", "earnings:NOG/2024-02-15", START)
+    lost = StagedGap("unverifiable", "no release near the stated day", "earnings:NOG/2024-02-15", START)
     publish(lake, "earnings_events", rows, "events", (lost,))
     return lake
 

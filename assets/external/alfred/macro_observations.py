@@ -101,7 +101,7 @@ def _stated_number(capture: Capture, name: str) -> int | None:
 
 
 def _in_place(capture: Capture) -> bool:
-    """Whether a page begins at the requested offset; otherwise it may repeat another page."""
+    """Return whether a page begins at the requested offset; otherwise it may repeat another page."""
     return _stated_number(capture, "offset") in (None, int(dict(capture.params).get("offset", 0)))
 
 
@@ -127,7 +127,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
         carried = params.get("realtime_start") if params.get("realtime_start") in ends else None
         body = _body(capture)
         for row in _required_list(capture, "observations"):
-            # A carried row repeats what the window before this one told with its own vintage.
+            # A carried row repeats a row of the window before, which has its own vintage.
             if carried is None or not isinstance(row, dict) or row.get("realtime_start") != carried:
                 yield _record(row, body.get("realtime_start"), facts), capture
         ends.add(params.get("realtime_end", ""))
@@ -223,7 +223,7 @@ def _day(value: Any) -> date | None:
 
 
 def _members(capture: Capture, name: str) -> list[dict[str, Any]]:
-    """Return the objects of a list; none if the answer has another shape."""
+    """Return the objects of a list; none if the answer has an unknown format."""
     return [member for member in _list_or_empty(capture, name) if isinstance(member, dict)]
 
 

@@ -90,7 +90,7 @@ def _of_lines(capture: Capture) -> Iterator[dict[str, Any]]:
     if "timestamp" not in header:
         raise Unparsable(capture.evidence, "the lines have no timestamp")
     for line in lines:
-        if len(line) > len(header):  # which of them is too many can't be told; a figure that lacks is its bar's gap
+        if len(line) > len(header):  # the extra cell can't be identified; a missing figure makes only its bar a gap
             raise Unparsable(capture.evidence, "a line has more cells than its header")
         bar = dict(zip_longest(header, line))
         yield {name: bar.get(name) for name in FIGURES} | {"stamp": bar["timestamp"]}

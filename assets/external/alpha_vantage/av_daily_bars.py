@@ -45,7 +45,7 @@ def locate(record: Record, run: RunFacts) -> Place:
     evidence = evidence_of(run, record, record["ticker"], record["stamp"])
     try:
         day = dating.day(record["stamp"])
-        dating.end_of_day(day)  # the calendar's last day has none to be filed by
+        dating.end_of_day(day)  # no day follows the calendar's last one
     except Unreadable:
         return Place(evidence, reason=contract.NO_DAY.reason)
     if TWICE in record:

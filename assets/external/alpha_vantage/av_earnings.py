@@ -131,7 +131,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 def public_at(ticker: str, day: date, time_of_day: str, releases: Releases | None) -> tuple[datetime, str]:
     """Return when a report of that day was public, and the rule.
 
-    Late by DATE_ONLY_BOUND at most, and by another day if it was filed the day after.
+    It is late by DATE_ONLY_BOUND at most, and by another day if the report was filed the day after.
 
     A filing of that evening is released after the day's end, and the day's end then counts. A filing before the day's
     close does not prove a report that is said to have come after it. A filing of the next day counts if the day itself

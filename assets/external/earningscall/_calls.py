@@ -22,7 +22,7 @@ DEFAULT_EXCHANGE = "NASDAQ"
 LAG_OPTION = "publication_lag_minutes"
 # The list of calls has been seen to state starts that were hours early.
 LEAST_LAG_OF_LISTED = timedelta(hours=12)
-# A call follows the 8-K of its release by days at most; a day that is stated for it may be weeks early.
+# A call follows the 8-K of its release within days, but the day that is stated for it may be weeks early.
 AFTER_RELEASE, RELEASED_WITHIN = timedelta(days=4), 45
 PUBLISHED = ("published_at", "publication_date")
 

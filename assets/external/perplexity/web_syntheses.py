@@ -17,9 +17,9 @@ from pitlake.errors import BadInput
 from resources.http.capture import Capture
 from resources.http.providers.perplexity import PROVIDER
 
-# A block that is never closed runs to the end: what follows it may still be thought.
+# A block that is never closed runs to the end, because the text after its beginning may belong to it.
 _THOUGHT = re.compile(r"<think\b[^<>]*>.*?(?:</think\s*>|\Z)", re.DOTALL | re.IGNORECASE)
-# What stands before a stray end belongs to a block whose beginning was cut off.
+# The text before an end without a beginning belongs to a block whose beginning was cut off.
 _HEADLESS = re.compile(r"\A.*</think\s*>", re.DOTALL | re.IGNORECASE)
 
 

@@ -19,7 +19,7 @@ from resources.http.providers.polygon import PROVIDER
 
 EVERY = "every ticker"
 PAGE = 1000
-# A day that was corrected lies near the one stated first; payments of one kind are a week apart at least.
+# A corrected day is near the one stated first, and payments of one kind are at least a week apart.
 MOVED_AT_MOST = timedelta(days=6)
 MORE = "_more"
 

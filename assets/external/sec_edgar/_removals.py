@@ -20,7 +20,7 @@ _OTHER = re.compile(
     r"\b(?:warrants?|rights?|notes?|bonds?|debentures?|preferred|preference|etns?|certificates?)\b", re.IGNORECASE
 )
 _PARTS = re.compile(r"\bunits?\b", re.IGNORECASE)
-# What a right is to, what a note turns into, what a unit holds.
+# Words before the object of a right, the conversion of a note, or the content of a unit.
 _BEHIND = re.compile(
     r"\b(?:to (?:purchase|acquire|receive|subscribe)|exercisable|exchangeable|convertible|representing|consisting"
     r"|entitling)\b.*",

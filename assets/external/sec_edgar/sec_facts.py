@@ -71,13 +71,13 @@ def _concepts(answer: Mapping[str, Any], capture: Capture) -> Iterator[tuple[str
     alone = "tag" in answer
     taxonomies: Any = {answer.get("taxonomy"): {answer["tag"]: answer}} if alone else answer.get("facts")
     if not isinstance(taxonomies, dict):
-        raise Unparsable(capture.evidence, "facts has another shape")
+        raise Unparsable(capture.evidence, "facts has an unknown format")
     for taxonomy, concepts in taxonomies.items():
         if not isinstance(concepts, dict):
-            raise Unparsable(capture.evidence, "a taxonomy has another shape")
+            raise Unparsable(capture.evidence, "a taxonomy has an unknown format")
         for name, concept in concepts.items():
             if not isinstance(concept, dict) or not isinstance(concept.get("units"), dict):
-                raise Unparsable(capture.evidence, "a concept has another shape")
+                raise Unparsable(capture.evidence, "a concept has an unknown format")
             yield f"{taxonomy}:{name}", concept["units"]
 
 

@@ -108,7 +108,7 @@ def _submissions(cik: str, scope: Scope, fetch: Fetch) -> Iterator[Capture]:
     for name in older_pages(main, cik, scope.date_from):
         pages.append(fetch(Request(f"/submissions/{name}")))
         yield pages[-1]
-    default = "headers" not in scope.options  # captures of before it was the default replay as well
+    default = "headers" not in scope.options  # older captures, made before this was the default, can be replayed too
     yield from _headers.fetched(_undecided(pages, cik, scope), fetch, if_captured=default)
 
 
@@ -118,7 +118,7 @@ def older_pages(main: Capture, cik: str, since: date | None) -> list[str]:
     try:
         pages = [(str(page["name"]), dating.day(page["filingTo"])) for page in page_entries]
     except (KeyError, TypeError, Unreadable):
-        raise Unparsable(main.evidence, "its list of pages has another shape") from None
+        raise Unparsable(main.evidence, "its list of pages has an unknown format") from None
     if not all(name.startswith(f"CIK{cik}-submissions-") and "/" not in name for name, _ in pages):
         raise Unparsable(main.evidence, "its list of pages names other files")
     return [name for name, last in pages if since is None or last >= since]
@@ -134,7 +134,7 @@ def _undecided(pages: Iterable[Capture], cik: str, scope: Scope) -> Iterator[tup
             undecided = accepted is None or accepted.rule in UNPROVEN
             needed = headers == "all" or (undecided and (headers == "undecided" or EARNINGS in items_of(record)))
             if needed and _inside(record["filing_date"], scope):
-                with suppress(Unreadable):  # its row is a gap
+                with suppress(Unreadable):  # `locate` makes its row a gap
                     yield cik, _names.accession(record["accession_no"])
 
 
@@ -202,7 +202,7 @@ def _filings(page: Capture) -> Mapping[str, Any]:
     answer = page.json()
     pages = answer.get("filings", {"recent": answer, "files": []})
     if not isinstance(pages, dict) or not isinstance(pages.get("recent"), dict):
-        raise Unparsable(page.evidence, "filings has another shape")
+        raise Unparsable(page.evidence, "filings has an unknown format")
     return pages
 
 
@@ -251,7 +251,7 @@ def locate(record: Record, run: RunFacts) -> Place:
         return Place(evidence, reason=WITHHELD.reason)
     try:
         form, filing_date = fields.word(record.get("form_type")), _names.optional_day(record.get("filing_date"))
-    except Unreadable:  # `values` says which
+    except Unreadable:  # `values` names the unreadable field
         return dated(evidence, run.observed_at)
     at, rule, _ = release(accepted, form, filing_date, as_accepted=run.as_accepted)
     place = dated(evidence, at, (RELEASE_RULE.name, rule))

@@ -111,7 +111,7 @@ def _hits(page: Capture) -> tuple[int, list[dict[str, Any]]]:
         answer = page.json()["hits"]
         return int(answer["total"]["value"]), [_hit(hit) for hit in answer["hits"]]
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
-        raise Unparsable(page.evidence, "hits has another shape") from None
+        raise Unparsable(page.evidence, "hits has an unknown format") from None
 
 
 def _hit(hit: dict[str, Any]) -> dict[str, Any]:

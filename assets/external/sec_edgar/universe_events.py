@@ -26,9 +26,10 @@ from resources.http.providers.sec_edgar import PROVIDER
 
 INDEXES, HEADERS, DOCUMENTS = ("day", "quarter"), ("none", "all"), ("all", "none")
 EXCHANGES_REMOVAL, CERTIFICATE = "25-NSE", "CERT"
-NOTICE_OF_DELISTING = "3.01"  # the item of an 8-K; indexes tell of no items
+NOTICE_OF_DELISTING = "3.01"  # an item of an 8-K; indexes do not state items
 
-# Takedowns from a shelf (424B2, 424B5, 424B7) are left out: who makes them is registered, and banks make thousands.
+# Offerings from a shelf (424B2, 424B5, 424B7) are left out: their issuers are registered already, and banks file
+# thousands.
 FORMS = {
     **dict.fromkeys(("S-1", "F-1", "S-11", "SB-2"), contract.OFFERED),
     **dict.fromkeys(("10-12B", "10-12G", "8-A12G", "424B1", "424B3", "424B4"), contract.REGISTERED),
@@ -44,8 +45,8 @@ DAYS_TO_EFFECT = {
     **dict.fromkeys(("15-12B", "15-12G", "15F-12B", "15F-12G", "15F-15D"), 90),
     **dict.fromkeys(("15-15D", "REVOKED"), 0),
 }
-# A removal and a certificate bear the CIK of the exchange that files them as the head of their number. Only exchanges
-# that bore their name ever since they file are named so.
+# The accession number of a removal or certificate begins with the CIK of the exchange that filed it. Only exchanges
+# that never changed their name are listed here.
 EXCHANGES = {
     "0000876661": "NEW YORK STOCK EXCHANGE LLC",
     "0001354457": "The Nasdaq Stock Market LLC",
@@ -184,7 +185,7 @@ def _filer(accession_no: str) -> str:
 
 
 def _is_filer(entry: _indexes.IndexEntry) -> bool:
-    """Whether an entry lists the exchange that files, rather than the company of the filing."""
+    """Return whether an entry lists the exchange that files, rather than the company of the filing."""
     by_exchange = entry.form_type == EXCHANGES_REMOVAL or entry.form_type.startswith(CERTIFICATE)
     return by_exchange and entry.cik == _filer(entry.accession_no)
 
@@ -220,8 +221,8 @@ def _rename(newer: Any, older: Any, main: Capture) -> dict[str, Any]:
 
 
 def _follows(filing: Record, until: date, since: date | None) -> bool:
-    """Whether a filing has the new name: it is after the old name's last day, and not before the new name's first
-    day.
+    """Return whether a filing has the new name: it is after the old name's last day, and not before the new name's
+    first.
     """
     if since is not None and since <= until:
         return False

@@ -20,7 +20,7 @@ Kind = Literal["published", "modified", "served"]
 Place = Literal["body", "header", "shown"]
 
 FIRST_PAGE = datetime(1991, 8, 6, tzinfo=timezone.utc)
-# A day that is not over anywhere may be claimed by a page of today; more than that is a wrong clock.
+# A page of today may claim a day that has not ended anywhere yet. A later claim means a wrong clock.
 AHEAD = timedelta(hours=37)
 CLOCKS_AGREE = timedelta(hours=24)
 LONGEST_QUOTE = 400
@@ -105,7 +105,7 @@ def plausible(proven: Sequence[ProvenClaim], fetched_at: datetime) -> bool:
 
 
 def _stands(claim: Claim, candidate: Candidate, capture: Capture) -> bool:
-    """Whether the quoted words are in the answer and contain the text."""
+    """Return whether the quoted words are in the answer and contain the text."""
     if not claim.text.strip() or claim.text not in claim.quote or len(claim.quote) > LONGEST_QUOTE:
         return False
     if claim.place == "header":
@@ -119,6 +119,6 @@ def _reading(claim: Claim, capture: Capture, source: AllowedHost) -> datetime | 
     except Unreadable:
         return None
     if claim.kind == "served":
-        # The server's clock alone proves nothing: it must tell of the download that we dated ourselves.
+        # The server's clock alone proves nothing. It must agree with our own time of the download.
         return capture.fetched_at if abs(instant - capture.fetched_at) <= CLOCKS_AGREE else None
     return instant

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from pitlake.clock import NEW_YORK
 
-# The last place on Earth where a day ends.
+# The time zone in which a day ends last.
 WESTMOST = ZoneInfo("Etc/GMT+12")
 
 

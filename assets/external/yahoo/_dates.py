@@ -12,7 +12,7 @@ from assets.feeds import dating
 from pitlake.clock import from_micros, new_york_day
 from pitlake.errors import BadInstant, Unreadable
 
-# A stated instant lies within its day, which ends at 05:00 UTC of the next; a bare day is a day later still.
+# A stated instant is within its day, which ends at 05:00 UTC on the next day. A bare day may be a day later.
 INSTANT_BOUND = timedelta(hours=29)
 DAY_BOUND = timedelta(hours=24) + dating.DATE_ONLY_BOUND
 

@@ -31,7 +31,7 @@ NAMES = {
 }
 FIELDS = tuple(NAMES.values())
 REPORTED = "2"
-# Reports of one company lie months apart, the days told for one of them never so far.
+# Reports of one company are months apart, and the days stated for one report are never that far apart.
 MOVED_AT_MOST = timedelta(days=21)
 
 PARSERS = {
@@ -110,7 +110,7 @@ def _events(table: Any, capture: Capture) -> Iterator[Record]:
         columns = [NAMES.get(column.get("label"), column.get("id")) for column in table["columns"]]
         rows = [dict(zip(columns, row, strict=True)) for row in table["rows"]]
     except (TypeError, KeyError, ValueError, AttributeError):
-        raise Unparsable(capture.evidence, "the table has another shape") from None
+        raise Unparsable(capture.evidence, "the table has an unknown format") from None
     if rows and not {"startdatetime", "epsactual", "epsestimate"} <= rows[0].keys():
         raise Unparsable(capture.evidence, "the table has other columns")
     yield from rows
@@ -118,7 +118,7 @@ def _events(table: Any, capture: Capture) -> Iterator[Record]:
 
 def locate(record: Record, run: RunFacts) -> Place:
     """Return the end of the event's day, or the fetch after a split."""
-    # The day may be corrected: what comes for a gap is known by its company alone.
+    # The day may be corrected, so a record that replaces a gap is matched by its company only.
     evidence = f"{evidence_of(run, record, record['asked'])}&start={quote(str(record['startdatetime']), safe=':')}"
     try:
         start = _dates.of_text(record["startdatetime"])

@@ -21,7 +21,7 @@ from resources.http.capture import Capture, Request
 from resources.http.providers.yahoo import PROVIDER
 
 MODULE = "upgradeDowngradeHistory"
-# A rating whose instant was corrected lies near the one stated first; a firm rates a company again weeks later.
+# A corrected instant is near the one stated first, and a firm rates a company again only after weeks.
 MOVED_AT_MOST = timedelta(days=6)
 
 PARSERS = {"current_price_target": _answers.number, "prior_price_target": _answers.number}
@@ -64,7 +64,7 @@ def _ratings(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 def locate(record: Record, run: RunFacts) -> Place:
     """Return the end of the rating's day; with a price target, the fetch after a split."""
-    # The instant may be corrected: what comes for a gap is known by its company and firm alone.
+    # The instant may be corrected, so a record that replaces a gap is matched by its company and firm only.
     evidence = f"{evidence_of(run, record, record['ticker'], record.get('firm'))}&graded={record.get('epochGradeDate')}"
     try:
         graded = _dates.of_instant(_dates.instant_of_epoch(record.get("epochGradeDate")))

@@ -15,7 +15,7 @@ from resources.http.provider import OK, Assessment, Provider, judge_status, refu
 REFUSALS = ("Error Message", "Information", "Note")
 PAUSES = ("per second", "sparingly", "spreading out", "burst pattern", "call frequency", "calls per minute")
 DAILY = ("requests per day", "daily rate limit", "calls per day")
-OTHER_SHAPE = "answer has another shape"
+OTHER_SHAPE = "answer has an unknown format"
 EMPTY = "no data"
 
 LISTS = {"EARNINGS": ("quarterlyEarnings", "annualEarnings"), "EARNINGS_ESTIMATES": ("estimates",)}

@@ -21,12 +21,12 @@ def judge(capture: Capture) -> Assessment:
     except Unparsable:
         return retry("the answer is not JSON")
     if not isinstance(answer, dict):
-        return refused("upstream_error", "answer has another shape")
+        return refused("upstream_error", "answer has an unknown format")
     status = str(answer.get("status", "OK")).upper()
     if status not in FINE:
         return _refusal(status, str(answer.get("error") or answer.get("message") or ""))
     if not isinstance(answer.get("results") or [], list) or not answer.keys() & {"results", "status"}:
-        return refused("upstream_error", "answer has another shape")
+        return refused("upstream_error", "answer has an unknown format")
     more = "cursor" in dict(capture.params) or answer.get("next_url")
     return OK if answer.get("results") or more else retry("no data", "no_data")
 

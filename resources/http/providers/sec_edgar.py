@@ -34,7 +34,7 @@ def _judge_object(capture: Capture) -> Assessment:
         content = capture.json()
     except Unparsable:
         return retry("the answer is not JSON")
-    return OK if isinstance(content, dict) else refused("upstream_error", "the answer has another shape")
+    return OK if isinstance(content, dict) else refused("upstream_error", "the answer has an unknown format")
 
 
 def _judge_search(capture: Capture) -> Assessment:

@@ -14,7 +14,7 @@ from resources.http.provider import OK, Assessment, Provider, judge_status, refu
 ENVELOPES = ("finance", "quoteSummary")
 LONGEST_CRUMB = 64
 UNKNOWN = {"not found", "no data found"}
-OTHER_SHAPE = "answer has another shape"
+OTHER_SHAPE = "answer has an unknown format"
 
 
 def judge(capture: Capture) -> Assessment:

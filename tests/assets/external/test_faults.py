@@ -102,7 +102,7 @@ def script(server, scope, one, first, last, headers):
 def test_a_passing_fault_costs_nothing(ask, name, fault):
     found = ask(name, *PASSING[fault])
     assert rows(found)
-    assert not [gap for gap in gaps(found) if gap[0] == "upstream_error" and gap[1] != "item has another shape"]
+    assert not [gap for gap in gaps(found) if gap[0] == "upstream_error" and gap[1] != "item has an unknown format"]
 
 
 @pytest.mark.parametrize("name", SCOPES)

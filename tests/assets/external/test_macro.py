@@ -214,7 +214,7 @@ def test_what_an_observation_lacks_makes_it_a_gap(change, gap):
 
 def test_a_field_that_is_gone_makes_the_item_a_gap():
     renamed = {name: value for name, value in ROW.items() if name != "value"} | {"val": "1"}
-    assert gaps(parsed(observed(EARLIEST, LATEST, renamed, ROW))) == [("upstream_error", "item has another shape")]
+    assert gaps(parsed(observed(EARLIEST, LATEST, renamed, ROW))) == [("upstream_error", "item has an unknown format")]
 
 
 def test_a_run_without_a_series_is_refused():

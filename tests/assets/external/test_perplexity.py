@@ -39,7 +39,7 @@ def test_results_count_when_captured_and_the_undated_are_gaps():
         ("unverifiable", "no publication date"),
         ("no_data", "seen again in the same run"),
         ("unverifiable", "date is unreadable"),
-        ("upstream_error", "item has another shape"),
+        ("upstream_error", "item has an unknown format"),
     ]
 
 

@@ -37,7 +37,7 @@ def records(unit, captures):
     for capture in captures:
         answer = capture.json()
         if not isinstance(answer, dict) or not isinstance(answer.get("notes"), list):
-            raise Unparsable(capture.evidence, "notes has another shape")
+            raise Unparsable(capture.evidence, "notes has an unknown format")
         yield from ((record, capture) for record in answer["notes"])
 
 

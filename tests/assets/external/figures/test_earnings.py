@@ -123,7 +123,7 @@ def test_estimates_are_available_when_fetched_and_keep_every_column(answers):
 def test_an_estimate_of_another_shape_is_no_null(answers):
     estimate = {"date": "2024-06-30", "horizon": "fiscal quarter", "eps_estimate_mean": "1.3"}
     reasons = answers("av_estimates", tickers=("AAPL",)).reasons({"estimates": [estimate, {"horizon": []}]})
-    assert reasons == ["estimate has another shape", "no horizon"]
+    assert reasons == ["estimate lacks a figure", "no horizon"]
 
 
 def test_the_calendar_is_available_when_fetched(answers):
@@ -146,6 +146,10 @@ def test_a_quote_that_is_not_closed_swallows_no_line_of_the_calendar(answers, co
 def test_a_torn_line_of_the_calendar_is_a_gap(answers):
     head = "symbol,name,reportDate,fiscalDateEnding,estimate,currency,timeOfTheDay\n"
     lines = "AAPL,APPLE INC,2024-07-25,2024-06-30,1.34,USD\n,NOBODY,2024-07-25,2024-06-30,,USD,\nKO,COCA"
-    assert answers("av_earnings_calendar").reasons(head + lines) == ["line is torn", "no symbol", "line is torn"]
+    assert answers("av_earnings_calendar").reasons(head + lines) == [
+        "line has missing or extra fields",
+        "no symbol",
+        "line has missing or extra fields",
+    ]
     other = head + "KO,COCA COLA CO,2024-07-19,2024-06-30,0.81,USD,pre-market"
     assert answers("av_earnings_calendar", tickers=("AAPL",)).reasons(other) == ["record is about another ticker"]

@@ -25,7 +25,7 @@ PREMIUM = "You may subscribe to any of the premium plans at https://example.com/
         ({}, "retry", "no_data", "no data"),
         ({"symbol": "AAPL", "annualEarnings": [], "quarterlyEarnings": []}, "retry", "no_data", "no data"),
         ({"symbol": "AAPL", "annualEarnings": [], "quarters": []},
-         "refused", "upstream_error", "answer has another shape"),
+         "refused", "upstream_error", "answer has an unknown format"),
         ("<html>Sorry</html>", "retry", "upstream_error", "the answer is not a JSON object"),
         ('{"symbol": "AAPL", "annualEar', "retry", "upstream_error", "the answer is not JSON"),
         (" ", "retry", "upstream_error", "the answer is blank"),
@@ -42,7 +42,7 @@ def test_an_empty_calendar_is_asked_for_again(answers):
     assert calendar.verdict(head).outcome == "retry"
     assert calendar.verdict(f'{head}"{"A" * 200_000}\n').reason == "the answer is not CSV"
     assert calendar.verdict("{}").gap_type == "no_data"
-    assert calendar.verdict("symbol,when\nAAPL,soon").reason == "answer has another shape"
+    assert calendar.verdict("symbol,when\nAAPL,soon").reason == "answer has an unknown format"
 
 
 @pytest.mark.parametrize(
@@ -54,9 +54,9 @@ def test_an_empty_calendar_is_asked_for_again(answers):
         ({"status": "ERROR", "error": "Unknown API Key"}, "refused", "the source refused the request"),
         ({"status": "OK", "results": []}, "retry", "no data"),
         ({"status": "OK", "results": {}, "count": 1}, "retry", "no data"),
-        ({"status": "OK", "results": "none"}, "refused", "answer has another shape"),
+        ({"status": "OK", "results": "none"}, "refused", "answer has an unknown format"),
         ({"status": "DELAYED", "results": [{}]}, "ok", ""),
-        ({"request_id": "1"}, "refused", "answer has another shape"),
+        ({"request_id": "1"}, "refused", "answer has an unknown format"),
     ],
 )  # fmt: skip
 def test_polygon_is_read_by_its_status(answers, answer, outcome, reason):
