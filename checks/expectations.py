@@ -20,7 +20,7 @@ from pitlake.lake.publishing.stage import Staged
 from pitlake.lake.storage.files import take_rows
 
 BLOCKING, WARNING = "expectations", "expectation_warnings"
-# So many failing rows are enough to find examples among; the library is slow at listing all of a large failure.
+# The failing rows among which examples are selected, because the library is slow to list all of a large failure.
 SEARCHED_ROWS = 10_000
 
 
@@ -94,7 +94,7 @@ def _result(name: str, expectations: Sequence[Rule], rows: pa.Table, broken: Map
 
 
 def _examples(rows: pa.Table, failed: Sequence[Rule]) -> tuple[str, ...]:
-    """Evidence of some rows that break the rules. Rules of the table as a whole have none."""
+    """Return the evidence of some rows that break the rules; nothing for rules about the whole table."""
     locators: dict[str, None] = {}
     for start in range(0, rows.num_rows if failed else 0, SEARCHED_ROWS):
         form = {"result_format": "COMPLETE", "unexpected_index_column_names": ["evidence"]}

@@ -1,7 +1,7 @@
-"""What the contracts expect as named Great Expectations suites, for people who use that library.
+"""The contracts as named Great Expectations suites, for people who use that library.
 
-`python -m checks.suites FOLDER` makes FOLDER a project of the library with one suite a dataset, `pitlake.DATASET`, or
-brings the suites of one up to date. They expect a dataset's view: `SELECT * FROM prices`.
+`python -m checks.suites FOLDER` makes FOLDER a project of the library with one suite per dataset, `pitlake.DATASET`, or
+updates the suites of such a project. A suite validates a dataset's view: `SELECT * FROM prices`.
 """
 
 import sys
@@ -26,7 +26,7 @@ def suite(dataset: Dataset) -> Any:
 
 
 def export(folder: Path) -> list[str]:
-    """Write the suite of every dataset into the project at a folder, made if need be. Returns their names."""
+    """Write the suite of every dataset into the project at a folder, created if missing. Return their names."""
     context = library().get_context(mode="file", project_root_dir=folder)
     for dataset in all_datasets().values():
         context.suites.add_or_update(suite(dataset))
@@ -34,7 +34,7 @@ def export(folder: Path) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Export into the folder that is named. Returns the exit code."""
+    """Export into the given folder. Return the exit code."""
     if len(arguments) != 1 or arguments[0].startswith("-"):
         print("name the folder to write: python -m checks.suites FOLDER", file=sys.stderr)  # noqa: T201 - a command line
         return 2

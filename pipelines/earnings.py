@@ -21,10 +21,10 @@ PARTITION = "dagster/partition"
 SENSOR_SECONDS = 300
 FEW_RUNS = 10
 BUNDLES = ("earnings_snapshots", "earnings_outcomes")
-OPEN_DAYS = 45  # twenty sessions after a release, the longest window of an outcome, have passed by then
-AGAIN_AFTER = timedelta(days=1)  # what failed is not asked for at every look
+OPEN_DAYS = 45  # after this the longest window of an outcome, twenty sessions, has ended
+AGAIN_AFTER = timedelta(days=1)  # a failed release is not requested at every evaluation
 ENDED = (dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
-LOST_AFTER = timedelta(days=7)  # a run that began so long ago and never ended died without saying so
+LOST_AFTER = timedelta(days=7)  # a run that began this long ago and has not ended has died
 
 earnings_bundles = dg.define_asset_job(
     "earnings_bundles",

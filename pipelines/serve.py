@@ -29,7 +29,7 @@ from resources.postgres import Postgres, postgres
 ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = ROOT / "deploy" / "dagster-postgres.yaml"
 FAST_EVENTS = {"DAGSTER_EVENT_BATCH_SIZE": "500", "DAGSTER_EMIT_PARTITION_SUBSET_IN_PLANNED_EVENTS": "1"}
-# Webserver and daemon are made of threads, and glibc keeps the freed memory of each to itself.
+# Webserver and daemon have many threads, and glibc keeps freed memory per thread.
 FEW_ARENAS = {"MALLOC_ARENA_MAX": "2"}
 GRACE_SECONDS = 60
 
@@ -125,7 +125,7 @@ def _environment_file(file: Path, environment: Mapping[str, str]) -> Iterator[No
 @contextmanager
 def _processes(environment: dict[str, str], port: int, log: int | None) -> Iterator[House]:
     whole, workspace = os.environ | environment, ["--workspace", str(ROOT / "workspace.yaml")]
-    # Both make Dagster's tables on first use, and must not do so at once.
+    # Both create Dagster's tables at their first use and must not do so at the same time.
     subprocess.run([_program("dagster"), "instance", "migrate"], env=whole, check=True, capture_output=True)
     commands = (
         [_program("dagster-webserver"), "--host", "127.0.0.1", "--port", str(port), *workspace],

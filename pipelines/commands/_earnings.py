@@ -23,7 +23,7 @@ from resources.lake import LakeResource
 HOME = "DAGSTER_HOME"
 ASKED = "pitlake/asked"
 """The tag with the typed command."""
-# Dagster tells of a failed step in scores of lines; what is said instead is `_failures`.
+# Dagster logs a failed step in dozens of lines; `_failures` prints one line instead.
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 

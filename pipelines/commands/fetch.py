@@ -17,7 +17,7 @@ from pitlake.cli import render
 from pitlake.cli.options import lake_option
 
 Answered = tuple[dict[str, Any], dict[str, Any]]
-OWN_SECONDS = 90.0  # to start, publish and ask the lake, on a busy machine
+OWN_SECONDS = 90.0  # the time to start, publish and query the lake on a busy machine
 LIVE_VARIABLE = "PITLAKE_FETCH_LIVE"
 FLAGS = {
     "source": "Which source: benzinga, perplexity, alphavantage, yahoo, polygon, earningscall, alfred, sec_full_text.",
@@ -97,7 +97,7 @@ def command(lake: str | None = None, words: tuple[str, ...] = (), fault: str = "
     click.echo(json.dumps(metadata, ensure_ascii=False, sort_keys=True, default=str), err=True)
     if "given_up" in metadata:
         sys.stdout.flush()
-        os._exit(0)  # the abandoned thread may never end; nothing of it is published
+        os._exit(0)  # the abandoned thread may never end, and its answer is not published
 
 
 def _in_time(lake: str | None, words: tuple[str, ...], options: dict[str, Any]) -> Answered:

@@ -14,7 +14,7 @@ from pitlake.errors import BadInput, BadInstant
 
 DEFAULT_LIMIT, DEFAULT_PAGES, DEFAULT_TIMEOUT, DEFAULT_LOOKBACK = 50, 10, 20.0, 1440
 _MOST_DIGITS = 18
-LEAST_SECONDS = {"perplexity": 60.0}  # a chat that thinks
+LEAST_SECONDS = {"perplexity": 60.0}  # for a reasoning model
 LISTS = ("tickers", "channels", "tags", "keywords", "themes", "search_domains")
 THEMES: Mapping[str, tuple[str, ...]] = {
     "macro": ("fed", "fomc", "inflation", "cpi", "gdp", "payrolls", "jobs report", "treasury", "tariff", "recession"),

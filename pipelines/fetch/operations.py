@@ -33,7 +33,7 @@ ADJUSTED = (
     "adjusted prices include later splits and dividends, and the answer does not say which; "
     "use TIME_SERIES_DAILY, WEEKLY or MONTHLY, which are as traded, and the splits and dividends of polygon"
 )
-CASED = {"polygon"}  # BACpK is a preferred share; no ticker is all in small letters, which is how people type them
+CASED = {"polygon"}  # BACpK is a preferred share. No ticker is all lower case, but people type tickers that way.
 NEWEST = "available_at DESC"
 
 

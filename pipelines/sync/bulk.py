@@ -35,7 +35,7 @@ from resources.http.archives import Archive, Member
 from resources.http.capture import Capture, CaptureStore
 
 BATCH_BYTES = 96 << 20
-"""Of JSON a batch, which is some 600,000 facts."""
+"""The JSON of a batch in bytes, about 600,000 facts."""
 COMPANIES_A_TASK = 8
 MOST_NEW_FILES = 3_000
 

@@ -33,7 +33,7 @@ from resources.http.providers.sec_edgar import PROVIDER
 COMPANIES_AT_ONCE = 25
 DATASETS = ("sec_filings", "sec_facts", "universe_events")
 FACTS_FOLLOW = timedelta(days=1)
-"""How much later than a filing its facts may appear in EDGAR's company facts."""
+"""The longest time from a filing until its facts appear in EDGAR's company facts."""
 
 
 class EdgarSync:
@@ -70,7 +70,7 @@ class EdgarSync:
             upkeep.compact_where_due()
             self._progress.line(f"sec_edgar: {done} of {len(ciks)} companies are in the lake")
         if published:
-            self._progress.say("names: deriving who was called what")
+            self._progress.say("names: deriving the names of companies")
             self._progress.add(names.derive(self._lake, run_id=_run_id(), audits=[expected]))
             upkeep.compact_where_due(at_end=True)
 
@@ -92,7 +92,7 @@ class EdgarSync:
                 self._progress.unanswered.append(f"CIK {cik}: {refusal.reason}")
             return refusal.answered_at is not None or bool(submissions)
         except Unparsable:
-            pass  # what can't be read is a gap of the run that reads it
+            pass  # the run that reads an unreadable answer makes it a gap
         return True
 
     def _ask_for_facts(self, unit: Unit, submissions: Sequence[Capture]) -> None:

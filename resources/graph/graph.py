@@ -20,7 +20,7 @@ from resources.graph.faults import translated
 from resources.graph.guard import prove_read_only
 
 FETCH_SIZE = 5000
-_LIST_ROWS = 200  # Few Python objects live at a time: the garbage collector finds little to walk.
+_LIST_ROWS = 200  # Few Python objects exist at a time, so the garbage collector has little to do.
 
 
 class Graph:
@@ -117,7 +117,7 @@ class _Cursor:
         try:
             self._transaction = session.begin_transaction()
             self._result = self._transaction.run(cypher, params)
-            self._result.peek()  # the last moment at which trying again is safe
+            self._result.peek()  # after this a retry is not safe
         except BaseException:
             session.close()
             raise

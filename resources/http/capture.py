@@ -154,7 +154,7 @@ class CaptureStore:
         body = self._body(capture.sha256)
         if not self._has(body, capture.body):
             self._write(body, capture.body)
-        self._unsynced.add(str(body))  # a run that died may have left it
+        self._unsynced.add(str(body))  # also if it exists, because a run that died may not have synced it
         self._write(self._answer(capture), _answer_text(capture))
         return capture
 
@@ -310,7 +310,7 @@ class RemoteCaptureStore(CaptureStore):
     def _read(self, path: Path) -> Capture:
         try:
             return super()._read(path)
-        except CaptureDamaged:  # the mirror's copies may be; what lies in the object store counts
+        except CaptureDamaged:  # a copy in the mirror may be damaged; the object store decides
             shutil.rmtree(self.root / "bodies", ignore_errors=True)
             path.unlink(missing_ok=True)
             return super()._read(path)
