@@ -84,7 +84,7 @@ class Agent:
     vectors: VectorCache = field(default_factory=VectorCache)
     version: int | None = None
     states_cut_off: bool = True
-    """Whether a turn tells the model when its training ended. Behind a mask that would give the mask away."""
+    """Whether a turn states when the model's training ended. In a masked run that would reveal the mask."""
     backtest: tuple[Tape, ...] = ()
     """The tapes of all runs that share a backtest's budget."""
 

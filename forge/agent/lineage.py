@@ -15,7 +15,7 @@ from forge.records import Record, kind_of_path
 from pitlake.clock import now
 
 MOST_ROWS = 5
-"""How many pieces of evidence of one answer are shown; the rest are counted."""
+"""The pieces of evidence of one answer to show; the others are counted."""
 _POINTERS = ("view_id", "view", "expression", "links")
 
 
@@ -35,7 +35,8 @@ def lineage(memory: Memory, tape: Tape, decision: str, at: datetime | None = Non
     """
     inputs = tape.inputs(decision)
     rows = memory.written_by(inputs["session"], decision)
-    calls = set(tape.calls(decision, "fetch"))  # the agent can write beside and over what they wrote
+    # Only their rows, because the agent can add to their folder and overwrite their files.
+    calls = set(tape.calls(decision, "fetch"))
     edges = [edge for row in rows if row.call_id in calls for edge in _fetched(row, decision)]
     records = {row.path: row.path.rpartition("/")[2].removesuffix(".md") for row in rows if kind_of_path(row.path)}
     edges += [Edge(decision, name, "wrote") for name in records.values()]

@@ -58,7 +58,7 @@ async def loop(
         conversation.messages.append(Results(tuple(returned)))
         exchanges = {canonical([result.call.name, result.call.arguments, result.text]) for result in returned}
         if not exchanges <= repeated.keys():
-            repeated.clear()  # new information: the calls before it were not a loop
+            repeated.clear()  # new information, so the earlier calls were not a loop
         repeated.update(exchanges)
         if max(repeated.values()) >= limits.repeats:
             return conversation.stop(last, "repeated"), "repeated"

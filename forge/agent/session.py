@@ -16,7 +16,7 @@ from pitlake.clock import micros
 
 HISTORY = "/session/turn_history.md"
 MOST_PRIOR = 16_000
-"""How many characters of the session's earlier turns a turn sees: about 4,000 tokens."""
+"""The characters of earlier turns that a turn sees: about 4,000 tokens."""
 MOST_RECORDED = 20_000
 MOST_HISTORY = 400_000
 SHORT_QUERY, SHORT_RESULT = 200, 300

@@ -8,7 +8,7 @@ import click
 
 
 def choose_memory(context: click.Context, name: str | None) -> None:
-    """Let a command and what it calls work on a memory, by its name. Raises BadInput for an unknown one."""
+    """Make a command use a memory, by its name. Raises BadInput for an unknown name."""
     if name is None:
         return
     from forge.desk import memories

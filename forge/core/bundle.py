@@ -1,4 +1,4 @@
-"""The skills of a decision, kept on its tape by content: a replay reads them as they were, whatever they are by now."""
+"""Stores the skills of a decision on its tape, so that a replay reads the same texts even if skills changed."""
 
 import base64
 import json
@@ -12,7 +12,7 @@ SKILLS = "skills"
 
 
 def keep_skills(tape: Tape, decision: str, own: Path | None, *, record: bool) -> Path | None:
-    """Return a folder of the skills that a decision was begun with, and of no others.
+    """Return a folder with exactly the skills that a decision began with.
 
     Args:
         tape: The tape, next to which the folder is.

@@ -140,7 +140,7 @@ class SkillsBackend:
         at = top = meta.path.resolve()
         for part in parts:
             if not at.is_dir() or part not in {entry.name for entry in at.iterdir()}:
-                return None  # also where the file system would take another case for the same
+                return None  # also on a file system that ignores case
             at = (at / part).resolve()
             if not at.is_relative_to(top):
                 return None

@@ -102,7 +102,7 @@ def approve(
 def reject(memory: Memory, name: str, reason: str, by: str, guardrails: Guardrails) -> None:
     """Reject a pending Expression, which is then tracked as a Counterfactual. Raises BadInput."""
     if not reason.strip():
-        raise BadInput("reason", "is empty", "give a reason; the Counterfactual is judged by it")
+        raise BadInput("reason", "is empty", "give a reason; the Counterfactual is evaluated against it")
     _decide(memory, name, "", by, guardrails, " ".join(reason.split()))
 
 

@@ -45,7 +45,7 @@ from pitlake import clock
 AGENT, PM, CODE = "agent", "pm", "code"
 FINAL = frozenset({"closed", "rejected", "invalidated", "expired", "retired", "completed", "applied"})
 AGENT_STATUSES = frozenset({"draft", "proposed", "review_required", "active"})
-"""What an agent may write an Expression as; `active` is refused with a next step of its own."""
+"""The statuses that an agent may write; for `active` the error states a separate next step."""
 RESULTS = ("pnl", "exit_reason", "exit_details", "rejection_reason")
 TRACKED = ("entry_price", "total_return", "exit_reason", "problem", "version", "answer", "marks")
 SAME_TRADE = ("view_id", "instrument", "direction", "notional")

@@ -44,7 +44,7 @@ def import_fills(memory: Memory, file: Path) -> int:
     remembered = memory.hydrate(now, session=PM)
     expressions = {path[len(KINDS["expressions"].folder) : -3] for path in remembered.paths("/memory/expressions/")}
     read = [_fill(line, row, now, expressions) for line, row in _rows(file)]
-    # Two equal lines of one file are two fills; the same file again adds none.
+    # Two equal lines of one file are two fills. Importing the same file again adds none.
     counted = Counter[str]()
     caused = {}
     for fill in read:

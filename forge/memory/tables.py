@@ -75,12 +75,12 @@ def engine(url: str) -> sa.Engine:
 
 
 def _safe_sqlite(connection: Any, _: object) -> None:
-    connection.isolation_level = None  # our own BEGIN, below
+    connection.isolation_level = None  # transactions begin below instead
     deadline = time.monotonic() + _BUSY_SECONDS
     while connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
         try:
             connection.execute("PRAGMA journal_mode=WAL")
-        except sqlite3.OperationalError:  # another process is switching; this statement does not wait for it
+        except sqlite3.OperationalError:  # another process is switching the mode, and this statement does not wait
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
@@ -88,7 +88,7 @@ def _safe_sqlite(connection: Any, _: object) -> None:
 
 
 def _safe_postgres(connection: Any, _: object) -> None:
-    """Wait for the disk, whatever the server's default is. The server of `make serve` does not."""
+    """Make each commit wait for the disk, because the default of `make serve` is not to wait."""
     with connection.cursor() as cursor:
         cursor.execute("SET synchronous_commit TO on")
     connection.commit()

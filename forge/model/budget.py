@@ -22,7 +22,7 @@ from pitlake.clock import from_micros, instant, now
 Unit = Literal["calls", "tokens", "dollars"]
 CHARACTERS_A_TOKEN = 4
 AS_OF = "simulated:at-"
-"""How the clock of a question as of T begins."""
+"""The start of the name of the clock of a question as of T."""
 
 
 class Spent(NamedTuple):

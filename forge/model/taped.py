@@ -28,7 +28,7 @@ class Taped:
         return load_answer(await self._lane.once("model", {"model": self.id, **request.canonical()}, ask))
 
     def _as_recorded(self, request: Request) -> Request:
-        """Return a request with the prompt and tools that the lane began with, whatever they are by now."""
+        """Return a request with the prompt and tools that the lane began with, even if they have changed."""
         tools = canonical([asdict(tool) for tool in request.tools])
         recorded = json.loads(self._lane.keep_content("tools", tools))
         system = self._lane.keep_content("system", request.system)

@@ -14,7 +14,7 @@ class News(QueryProvider):
 
     def parameters(self, op: str) -> tuple[catalogue.Parameter, ...]:
         """Return the parameters that an operation takes."""
-        return super().parameters("search" if op == MEANING else op)  # the vector is made of the query's words
+        return super().parameters("search" if op == MEANING else op)  # computed from the query's words
 
     async def fetch(self, params: Params, at: At) -> FetchResult:
         """Run one operation. params: `op` and its query's parameters; for meaning: `query`, `ticker`, `limit`."""

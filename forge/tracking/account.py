@@ -1,8 +1,8 @@
-"""The account as of an instant: fills valued by the lake's bars, the book that follows, and entries and exits by code.
+"""The account as of an instant: values fills by the lake's bars, derives the book, and executes entries and exits.
 
-An approved Expression is bought or sold at the open of the first session after its approval while trading is not
-halted, for its notional's share of the net asset value of the evening before, in whole shares. It is closed where its
-stop, target or last day closes it. What the PM has filled himself, by naming the Expression, code leaves alone.
+Unless trading is halted, an approved Expression is executed at the open of the first session after its approval, in
+whole shares, for its notional's share of the previous evening's net asset value. Its stop, target or last day closes
+it. Code does not execute an Expression that a fill of the PM names.
 """
 
 from collections.abc import Iterable
@@ -49,7 +49,7 @@ class Due(NamedTuple):
 def advance_account(memory: Memory, at: At, settings: config.AccountSettings) -> list[str]:
     """Execute what is due, update the book, and halt trading beyond a limit. Return why something was not executed.
 
-    Does nothing where the settings name no capital.
+    Does nothing if the settings state no capital.
     """
     if settings.capital is None:
         return []
@@ -66,7 +66,7 @@ def advance_account(memory: Memory, at: At, settings: config.AccountSettings) ->
 
 
 def execute(memory: Memory, at: At, settings: config.AccountSettings) -> list[str]:
-    """Book the entries and exits that are due, in order of their days. Return why others can't be."""
+    """Book the entries and exits that are due, in order of their days. Return why others could not be booked."""
     remembered, gaps = whole_memory(memory, at.as_of), list[str]()
     booked = fills(remembered)
     own = {fill.expression for fill in booked if fill.source == "import"}
@@ -106,7 +106,7 @@ def texts_of(remembered: Remembered, path: str) -> list[tuple[datetime, Expressi
 
 
 def write_book(memory: Memory, remembered: Remembered, account: ledger.Account) -> None:
-    """Write the book that an account comes to, in percent of its net asset value, if it changed."""
+    """Write the book of an account, in percent of its net asset value, if it changed."""
     row, book = remembered.newest(PORTFOLIO), book_of(account, held_in(remembered).values())
     if row is None or replace(cast("Portfolio", remembered.record(row)), updated=None) != book:
         files = ForgeFS(memory, remembered, actor=CODE)
@@ -114,10 +114,10 @@ def write_book(memory: Memory, remembered: Remembered, account: ledger.Account) 
 
 
 def book_of(account: ledger.Account, expressions: Iterable[Expression]) -> Portfolio:
-    """Return the book that an account comes to. Fills of one Expression are one position, others one a ticker."""
+    """Return the book of an account. Fills of one Expression are one position; others are one position per ticker."""
     by_id, nav = {expression.id: expression for expression in expressions}, account.nav
     if nav <= 0:
-        return Portfolio(id="state", body="The net asset value is used up: nothing can be measured against it.")
+        return Portfolio(id="state", body="The net asset value is not above 0, so percentages of it have no meaning.")
     notionals = dict[str, float]()
     for holding in account.positions:
         name = holding.expression or holding.instrument
@@ -142,7 +142,7 @@ def book_of(account: ledger.Account, expressions: Iterable[Expression]) -> Portf
 
 
 def loss_halt(remembered: Remembered, account: ledger.Account, settings: config.AccountSettings) -> Halt | None:
-    """Return what halts trading for the account's losses, None where nothing does. They count from the last release."""
+    """Return the halt that the account's losses require, or None. Losses count from the last release."""
     spans = halted_spans(remembered)
     released = spans[-1][1] if spans else None
     curve = [nav for day, nav in account.curve if released is None or day >= new_york_day(released)]

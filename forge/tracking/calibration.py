@@ -93,7 +93,7 @@ def measure_category(category: str, settled: Sequence[Settlement]) -> Calibratio
 
 
 def distinct(settled: Iterable[Settlement]) -> list[Settlement]:
-    """Return one settlement a question and author: the first that was stated.
+    """Return one settlement per question and author: that of the first forecast.
 
     Two rules over the same row and day are one question if they differ in spelling only.
     """

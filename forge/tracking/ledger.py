@@ -1,8 +1,9 @@
 """The ledger: cash, positions and P&L from fills and daily prices.
 
-A day begins with its splits and dividends, for what was held the evening before; then come its fills, then its close.
-Average cost; a sale beyond what is held closes it and opens the other side. A position is worth its last close, brought
-over splits, or its last fill's price before there is one. Borrowed cash pays interest at the end of every calendar day.
+On each day, splits and dividends are applied to what was held the evening before, then fills, then the close. The cost
+is the average cost. A sale of more than is held closes the position and opens a short one. A position is valued at its
+last close, adjusted for later splits; before the first close, at the price of its last fill. Borrowed cash pays
+interest at the end of every calendar day.
 """
 
 from collections import defaultdict
@@ -15,7 +16,7 @@ from pitlake.clock import new_york_day
 
 DAYS_A_YEAR = 365
 DUST = 1e-9
-"""Quantities below this are 0: what is left of fractions after a split."""
+"""Smaller quantities count as 0. They are rounding errors of fractions after a split."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +52,12 @@ class Holding:
 
     @property
     def open(self) -> float:
-        """The P&L of what is held, in USD."""
+        """Return the P&L of the open position, in USD."""
         return self.quantity * (self.price - self.cost)
 
     @property
     def result(self) -> float:
-        """The P&L of what was sold and what is held, with dividends and less fees, in USD."""
+        """Return closed and open P&L plus dividends less fees, in USD."""
         return self.closed + self.open + self.income - self.fees
 
     def trade(self, quantity: float, price: float, fees: float) -> None:
@@ -101,7 +102,7 @@ class Account:
 
     @property
     def positions(self) -> list[Holding]:
-        """What is held."""
+        """Return the open positions."""
         return [holding for holding in self.holdings if holding.quantity]
 
     def sums(self) -> dict[str, float]:
@@ -202,7 +203,7 @@ class _Ledger:
 
 
 def _last_close(history: Prices | None, day: date) -> float | None:
-    """Return the last close up to a day, brought over the splits since."""
+    """Return the last close up to a day, adjusted for the splits since."""
     days = [closed_on for closed_on in history.closes if closed_on <= day] if history else []
     if not history or not days:
         return None

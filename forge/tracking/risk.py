@@ -87,7 +87,7 @@ def risk(expression: Expression, remembered: Remembered, at: At) -> Risk:
     side, notional = SIDES.get(expression.direction), abs(expression.notional or 0.0)
     if not rows or side is None or not notional:
         if side is None:
-            bars.gaps.append(f"bars can't say the risk of a trade that is {expression.direction}")
+            bars.gaps.append(f"the risk of a trade that is {expression.direction} can't be computed from bars")
         return Risk(gaps=tuple(bars.gaps))
     price, book = _last_price(rows), remembered_book(remembered)
     own = _returns(rows)
@@ -121,7 +121,7 @@ def loss_at_stop(expression: Expression, price: float, gaps: list[str]) -> float
         gaps.append(str(problem))
         return None
     if stop is None:
-        gaps.append("it has no stop, so its loss is not bounded")
+        gaps.append("it has no stop, so its loss is unlimited")
         return None
     distance = SIDES[expression.direction] * (price - stop) / price
     return max(0.0, distance) * abs(expression.notional or 0.0)

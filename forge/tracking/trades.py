@@ -91,7 +91,7 @@ def follow_trade(
 def follow_held(
     texts: Sequence[tuple[datetime, Expression]], at: At, halts: tuple[Span, ...] = ()
 ) -> FollowedTrade | None:
-    """Follow a position by the terms that were in force on each session; None where it was never active.
+    """Follow a position by the terms of each session; return None if it was never active.
 
     Args:
         texts: Every text of the Expression with the instant it was written at, oldest first.
@@ -151,8 +151,8 @@ def close_exits(
 ) -> tuple[list[Outcome], list[str]]:
     """Close what reached its target, stop or last day. Return the Outcomes, and why others can't be followed.
 
-    Where the settings keep an account, a P&L is what the fills made; elsewhere it is the path's, as if it had been
-    followed with its whole notional and without costs.
+    With an account, the P&L is that of the fills. Otherwise it is that of the path, for the whole notional and without
+    costs.
     """
     remembered = whole_memory(memory, now.as_of)
     files, outcomes, gaps = ForgeFS(memory, remembered, actor=CODE), list[Outcome](), list[str]()

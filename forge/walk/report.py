@@ -83,7 +83,7 @@ class RunReport:
 
 @dataclass(frozen=True)
 class RunPair:
-    """A run beside its masked one or its repetition.
+    """A run and its masked run or repetition.
 
     moved: the mean difference in confidence of the Views in both, None without any; both, lone: the number of Views in
     both, and in one alone.
@@ -175,7 +175,7 @@ def _money(remembered: Remembered, walk: Walk, ground: Ground) -> Money | str:
 
 
 def _benchmark(walk: Walk, at: At) -> float | None:
-    """Return what the benchmark made over the run's days, in percent of its close before them, without dividends."""
+    """Return the benchmark's return over the run's days, in percent of the close before them, without dividends."""
     try:
         prices = daily_prices(BENCHMARK, walk.since, at)
     except (NotFollowable, BadInput):
@@ -197,7 +197,7 @@ def _brier(judged: list[Settlement]) -> float | None:
 
 
 def _pairs(run_reports: list[RunReport]) -> list[RunPair]:
-    """Return each plain run beside its masked one and its repetition."""
+    """Return each plain run with its masked run and its repetition."""
     plain = {
         (report.walk.since, report.walk.until): report
         for report in run_reports

@@ -162,7 +162,7 @@ def _move_clock(agent: Agent, at: datetime) -> None:
 
 
 def _advance(agent: Agent, at: datetime, version: int) -> None:
-    """Move the clock, and do what is due, once."""
+    """Move the clock and do the PM's work of that instant, once."""
     name = _work_name(at)
     _move_clock(agent, at)
     if agent.tape.receipt(name) is None:

@@ -1,6 +1,6 @@
-"""Reversible replacement of numbers and addresses: of the same form, so that what hides them can also restore them.
+"""Reversible replacement of numbers and addresses by others of the same form.
 
-It keeps nothing secret; it only keeps a model from recognising what it has seen in training.
+It is not encryption. It only prevents a model from recognising what it has seen in training.
 """
 
 import base64
@@ -17,7 +17,7 @@ _HIDDEN = re.compile(re.escape(SITE) + r"([a-z2-7]+)")
 
 
 def scramble(digits: str, *, back: bool = False) -> str:
-    """Return other digits, as many; with `back`, the digits that these came of. A Feistel network over two halves."""
+    """Return as many other digits; with `back`, the original digits. A Feistel network over two halves."""
     middle = len(digits) // 2
     left, right = digits[:middle], digits[middle:]
     for number in reversed(range(ROUNDS)) if back else range(ROUNDS):
@@ -29,12 +29,12 @@ def scramble(digits: str, *, back: bool = False) -> str:
 
 
 def hide_links(text: str) -> str:
-    """Return a text whose web addresses all are of one site, each with a path that `show_links` reads."""
+    """Replace all web addresses of a text by addresses of one site, with paths that `show_links` can read."""
     return _LINK.sub(lambda match: SITE + _encode(match[0]), text)
 
 
 def show_links(text: str) -> str:
-    """Undo `hide_links`. An address that it did not make stays as it is."""
+    """Undo `hide_links`. Other addresses do not change."""
     return _HIDDEN.sub(lambda match: _decode(match[1]) or match[0], text)
 
 

@@ -1,4 +1,4 @@
-"""The desk's pages, next to the time machine's: what the portfolio manager's memory held at an instant, to look at."""
+"""The desk's pages, next to the time machine's: the portfolio manager's memory as of an instant."""
 
 import jinja2
 from starlette.routing import BaseRoute

@@ -102,7 +102,7 @@ class Approvals:
 
     def _today(self, request: Request) -> AbstractContextManager[Day]:
         if "as_of" in request.query_params:
-            raise BadInput("as_of", "is an earlier instant", "decide on the desk of now")
+            raise BadInput("as_of", "is an earlier instant", "go to today's desk to decide")
         return self._pages.day(request)
 
     def _decide(self, request: Request, sha256: str, reason: str | None) -> Response:

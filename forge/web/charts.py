@@ -43,5 +43,5 @@ def calibration_charts(calibration: Calibration) -> tuple[list[ForecastBand], li
 
 
 def counterfactual_sparkline(counterfactual: Counterfactual) -> Svg:
-    """Draw what a counterfactual would have made, by session."""
+    """Draw the return of a counterfactual by session."""
     return sparkline([mark.value for mark in counterfactual.marks], "by session")

@@ -1,4 +1,4 @@
-"""What the desk's pages show: the PM's live memory as of an instant, and the decisions on the tape up to then."""
+"""The content of the desk's pages: the PM's memory as of an instant, and the decisions on the tape up to it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -190,7 +190,7 @@ class Day:
             return "There is no lake to value the fills with."
 
     def result(self, expressions: Sequence[str]) -> Result | None:
-        """Return what the fills of these Expressions made, None without an account or a fill."""
+        """Return the P&L of these Expressions' fills; None without an account or a fill."""
         if isinstance(self.account, str):
             return None
         account = self.account.account

@@ -14,8 +14,8 @@ SHOWN = 200
 
 
 class DecisionStart(NamedTuple):
-    """A decision on the tape. question: what was asked; as_of: the instant it was decided as of; clock: of its memory;
-    trigger: query, schedule or alert; failure: why it was not answered, "" where it was or is not known to have failed.
+    """A decision on the tape. question: what was asked; as_of: its instant; clock: of its memory; trigger: query,
+    schedule or alert; failure: why it has no answer, "" if it has one or did not fail.
     """
 
     name: str
@@ -33,8 +33,8 @@ class DecisionStart(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A step to read. what: the tool's name, or the kind of step; question, answer: the beginnings of both;
-    whole: the answer in full where only its beginning is in `answer`, else "".
+    """A step to read. what: the tool's name, or the kind of step; question, answer: the start of each; whole: the full
+    answer if `answer` is cut, else "".
     """
 
     lane: str
@@ -46,7 +46,7 @@ class Line(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """A decision in full. receipt: as kept, None where it has not ended; steps: the tape's; edges: its lineage."""
+    """A decision in full. receipt: as stored, None if it has not ended; steps: the tape's; edges: its lineage."""
 
     start: DecisionStart
     receipt: dict[str, Any] | None
@@ -66,7 +66,7 @@ class Decision(NamedTuple):
 
 
 def decision_start(tape: Tape, name: str) -> DecisionStart:
-    """Read what a decision began with."""
+    """Read the inputs of a decision."""
     row, failure = tape.inputs(name), tape.failure(name) or ""
     ended = tape.receipt(name) is not None
     return DecisionStart(name, row["text"], instant(row["as_of"]), row["clock"], row["trigger"], ended, failure)
@@ -93,7 +93,7 @@ def _line(step: Step) -> Line:
 
 
 def _cut(text: str) -> tuple[str, str]:
-    """Return the beginning of a text, and the whole where it is longer."""
+    """Return the start of a text, and the whole text if it is longer."""
     return _short(text), text if len(text) > SHOWN else ""
 
 

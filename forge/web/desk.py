@@ -1,7 +1,7 @@
-"""The desk's pages: today, what waits for the PM, Views, Expressions, decisions, and how all of it came out.
+"""The desk's pages: today, what waits for the PM, Views, Expressions, decisions, calibration and the ledger.
 
 Every page takes `?as_of=` and shows the desk of that instant; without it, of now. Reading changes nothing; a replay is
-a POST, and writes nothing either. What the PM decides is in `approving`.
+a POST, and writes nothing either. `approving` has the PM's decisions.
 """
 
 import asyncio

@@ -108,7 +108,7 @@ def test_make_web_shows_what_the_story_left_and_takes_no_decision_on_it(home, to
     with browsing(home / "lake", rooms=(room,)) as client:
         desk = client.get("/desk").text
         assert re.findall(r">(V-001|E-001|E-002)</a></th>", desk) == ["V-001", "E-001", "E-002"]
-        assert "backtest demo, only shown" in desk
+        assert "backtest demo, read-only" in desk
         decisions = re.findall(r"/desk/d/([\w-]+)", desk)
         assert set(decisions) == set(Tape(home / "forge-tape.sqlite").decisions())
         paths = ("ledger", "approvals", "calibration", "skills", "v/V-001", "e/E-001", f"d/{decisions[0]}")

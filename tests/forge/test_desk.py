@@ -184,7 +184,7 @@ def test_another_memory_is_chosen_at_the_desk_and_only_shown(desk, tmp_path, mon
     live, april = client.get("/desk").text, client.get("/desk?memory=april").text
     assert ("0.31" in live, "0.87" in live) == (True, False)
     assert ("0.31" in april, "0.87" in april) == (False, True)
-    assert "backtest april, only shown" in april
+    assert "backtest april, read-only" in april
     assert '<a href="/desk?memory=april">april</a>' in live
     assert 'href="/desk/v/V-001?memory=april"' in april
     assert "0.87" in client.get("/desk/v/V-001?memory=april").text

@@ -76,7 +76,7 @@ def test_the_figures_are_those_of_numpy_over_bars_up_to_the_instant(market, memo
 
 def test_what_bars_cannot_say_is_a_gap(market, memory):
     remembered = memory.hydrate(memory.read_instant(NOW))
-    assert risk(trade(stop=""), remembered, market).gaps == ("it has no stop, so its loss is not bounded",)
+    assert risk(trade(stop=""), remembered, market).gaps == ("it has no stop, so its loss is unlimited",)
     found = risk(trade(direction="option"), remembered, market)
     assert (found.loss_at_stop, "option" in found.gaps[0]) == (None, True)
     assert risk(trade(instrument="TY"), remembered, market).gaps[0].startswith("TY: ")

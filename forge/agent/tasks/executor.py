@@ -84,7 +84,7 @@ class Executor:
         """Restore a task that was dispatched before a kill. result: None if it must run again from its tape."""
         if task.retry_of:
             old = self.newest(task.retry_of)
-            # It had ended; how is not on the tape where it was skipped alone.
+            # It had ended. If it was skipped, the tape does not say so.
             self.results.setdefault(old, TaskResult(id=old, status="skipped", error=f"retried as {task.id}"))
             self.cancel(old)
             self._retried[old] = task.id
@@ -199,12 +199,12 @@ class Executor:
         while True:
             used = {need: await self._newest_result(need) for need in task.depends_on}
             if self._is_outdated(used):
-                continue  # one was retried while another was waited for
+                continue  # a dependency was retried during the wait for another one
             if bad := next((need for need, result in used.items() if result.status in BAD), None):
                 return TaskResult(id=task.id, status="skipped", error=f"needs {bad}: {used[bad].status}")
             async with self._places:
                 if self._is_outdated(used):
-                    continue  # or while this one waited for its place
+                    continue  # or during the wait for a free place
                 self._running.add(task.id)
                 if self._seconds is not None:
                     limit.reschedule(asyncio.get_running_loop().time() + self._seconds)

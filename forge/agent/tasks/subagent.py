@@ -107,7 +107,7 @@ class SubAgents:
         """Run a task. Raises ModelFailed, Diverged."""
         recorded = self.recorded_result(task.id)
         if recorded is not None and recorded.status != "ok":
-            return recorded  # a replay: why it ended is not on the tape alone, such as time
+            return recorded  # in a replay, because the cause may not be on the tape, such as a time limit
         context, fs = self._context, self._files[task.id]
         for result in used.values():
             fs.remembered.take(self._rows(result.id))

@@ -41,7 +41,7 @@ class Writes:
         except BadInput:
             bars = False
         except PitlakeError:
-            return ""  # without a lake nothing is known of any instrument
+            return ""  # without a lake no instrument can be looked up
         note = f"Note: {instrument} has no daily bars here, so that the PM, not code, follows its target and stop."
         return "" if bars else f"\n{note}"
 
