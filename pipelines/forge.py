@@ -117,7 +117,8 @@ def forge_outcomes(config: Instant, lake: LakeResource, forge: ForgeResource) ->
 def forge_counterfactuals(config: Instant, lake: LakeResource, forge: ForgeResource) -> dg.MaterializeResult[None]:
     """Start and continue trades not taken, and publish memory."""
     with closing(forge.opened()) as memory:
-        trades, gaps = track_untaken(memory, At(as_of=config.at, lake=lake.open().root))
+        settings = forge.desk.config.counterfactuals
+        trades, gaps = track_untaken(memory, At(as_of=config.at, lake=lake.open().root), settings)
         memory.flush()
     lines = [f"{trade.id} {trade.expression or trade.view} {trade.decision_type} {trade.status}" for trade in trades]
     return dg.MaterializeResult(metadata=_summary(config.at, "tracked", lines, gaps))

@@ -35,9 +35,10 @@ def advance(
     at: At,
     guardrails: Guardrails,
     cut_offs: Callable[[str], Iterable[str | None]],
-    account: config.AccountSettings,
+    settings: config.Config,
 ) -> dict[str, int]:
     """Do what is due as of an instant before the agent is asked, and return counts. Raises LakeNotFound."""
+    account = settings.account
     unexecuted = advance_account(memory, at, account)
     keeps_account = account.capital is not None
     if not keeps_account:
@@ -52,7 +53,7 @@ def advance(
         decide_lesson(memory, lesson.record.id, lesson.sha256, NAME)
     settled = settle(memory, at, cut_offs)
     closed, gaps = close_exits(memory, at, account)
-    followed, missing = track_untaken(memory, at)
+    followed, missing = track_untaken(memory, at, settings.counterfactuals)
     calibrate(memory, at.as_of)
     if not keeps_account:
         _update_book(memory, at.as_of)

@@ -169,7 +169,7 @@ def _advance(agent: Agent, at: datetime, version: int) -> None:
         agent.tape.begin(name, {"as_of": iso(at)})
         guardrails = Guardrails(agent.config.guardrails)
         now = At(as_of=at, lake=agent.lake, version=version)
-        done = advance(agent.memory, now, guardrails, recorded_cut_offs(agent.tape), agent.config.account)
+        done = advance(agent.memory, now, guardrails, recorded_cut_offs(agent.tape), agent.config)
         agent.tape.add_receipt(name, json.dumps(done, sort_keys=True))
 
 

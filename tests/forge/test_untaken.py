@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 import pytest
 
 from forge.core.clock import Simulated
-from forge.core.config import Counterfactuals
+from forge.core.config import Counterfactuals, from_mapping
 from forge.memory import Memory
 from forge.memory.approvals import approve
 from forge.memory.guardrails import Guardrails
@@ -16,6 +16,7 @@ from forge.records import KINDS, Expression, Settles, content_hash, parse
 from forge.tracking.settlement import whole_memory
 from forge.tracking.trades import close_exits
 from forge.tracking.untaken import track_untaken
+from forge.walk.pm import advance
 from pitlake.clock import NEW_YORK, end_of_new_york_day
 from pitlake.exchange import session
 from pitlake.lake.lake import Lake
@@ -175,6 +176,16 @@ def test_o2_a_view_that_nobody_traded_is_followed_by_what_judges_it(memory, lake
     assert [(mark.day.day, mark.value) for mark in made.marks] == [(15, 54.0), (18, 54.0), (19, 54.0)]
     (done,), _ = track_untaken(memory, at(memory, lake, date(2024, 3, 27)), SHORT)
     assert (done.status, len(done.marks), done.marks[:3]) == ("completed", 8, made.marks)
+
+
+def test_c1_a_walk_follows_untaken_views_by_the_settings(memory, lake):
+    wrote(standing(memory), "/memory/views/new.md", replace(NEW_VIEW, settles=ASKED), "second")
+    now = at(memory, lake, date(2024, 3, 15), 7)
+    counted = [
+        advance(memory, now, Guardrails(), lambda _decision: [], from_mapping({"counterfactuals": {"min_days": days}}))
+        for days in (14, 2)
+    ]
+    assert [done["followed"] for done in counted] == [0, 1]
 
 
 def coverage(memory, lake, rng):

@@ -240,6 +240,20 @@ def test_o2_the_hour_settles_what_is_due_measures_it_and_says_so(forge_home, mar
         assert memory.lake.head() > 0
 
 
+def test_c1_the_hour_follows_untaken_views_by_the_settings(forge_home, market, tmp_path):
+    with closing(Memory(forge_home.memory, clock=Clock("live", lambda: instant("2014-05-02T12:00:00Z")))) as memory:
+        wrote(turn(memory, "pm", actor="pm"), "/memory/views/new.md", NEW_VIEW, "v")
+    hour = {"config": {"as_of": "2014-05-31T12:00:00-04:00"}}
+    config = dict.fromkeys(forge.TRACKED, hour)
+    (tmp_path / "forge.toml").write_text("[counterfactuals]\nmin_days = 60\n")
+    tracked = []
+    for _ in range(2):
+        done = run("forge_tracking", forge_home, market, config)
+        tracked.append(done.asset_materializations_for_node("forge_counterfactuals")[0].metadata["tracked"].value)
+        (tmp_path / "forge.toml").unlink(missing_ok=True)
+    assert tracked == [0, 1]
+
+
 @pytest.fixture
 def provider():
     with messages_api() as made:
