@@ -54,7 +54,7 @@ class Spans:
     """Days as contiguous spans in order, each as long as the size of the previous spans allows: `met` reports the
     number of records.
 
-    With few records, few queries suffice; with many, a span must not fill the memory.
+    Few records need few queries; with many, a span is limited so that it fits into memory.
     """
 
     def __init__(self, days: Iterable[date], batch: int) -> None:

@@ -84,8 +84,8 @@ def _spread(
 
 
 def _nearest(choices: Sequence[float], target: float, most: float, least: float) -> float | None:
-    """Return the only choice whose logarithm is within `most` of the target, while no other is nearer to it than
-    `least`; None without one.
+    """Return the choice whose logarithm is nearest to the target. Return None if it is further away than `most`, or if
+    another choice is nearer to it than `least`.
     """
     ranked = sorted(choices, key=lambda factor: abs(log(factor) - target))
     apart = min((abs(log(ranked[0]) - log(other)) for other in ranked[1:]), default=inf)

@@ -35,5 +35,5 @@ def _of_run(context: click.Context, _option: click.Parameter, name: str | None) 
 
 def run_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add `--run NAME` to a command, which then works on the memory and tape of that backtest."""
-    text = "The backtest that made it, as `pitlake forge memories` names it [default: none]."
+    text = "Backtest that made the decision, as `pitlake forge memories` names it [default: none]."
     return click.option("--run", metavar="NAME", callback=_of_run, expose_value=False, help=text)(command)

@@ -95,7 +95,7 @@ class PositionHeld(BadInput):
 
     def __init__(self, name: str) -> None:
         step = f"propose the change as /memory/expressions/new.md with 'adjusts: {name}' and have it reviewed"
-        super().__init__("path", f"{name} is held, so its terms, status and result are not an agent's to write", step)
+        super().__init__("path", f"{name} is held, so an agent may not write its terms, status and result", step)
 
 
 class GuardrailsBroken(BadInput):

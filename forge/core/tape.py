@@ -80,7 +80,7 @@ GROUP BY 1, 2
 
 @dataclass
 class Sending:
-    """A request that is being sent. refused: why it may not be, ""; used: tokens of the request and its answer."""
+    """A request that is being sent. refused: why it may not be sent, ""; used: tokens of the request and its answer."""
 
     refused: str = ""
     used: tuple[int, int] | None = None

@@ -236,7 +236,7 @@ class Writer:
                 raise PositionHeld(record.id)
             return
         if record.status not in AGENT_STATUSES:
-            problem = f"status: {record.status} is not an agent's to write"
+            problem = f"status: an agent may not write {record.status}"
             raise RecordUnreadable(1, problem, "write draft or proposed; the PM and code open and close positions")
         results = RESULTS if not record.adjusts else tuple(name for name in RESULTS if name != "exit_reason")
         if filled := [name for name in results if getattr(record, name) not in (None, "")]:

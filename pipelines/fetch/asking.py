@@ -137,7 +137,7 @@ def _take(word: str, flags: dict[str, Any]) -> None:
     elif name.isidentifier() and name not in flags and name not in ("source", "pit", "known_by", "live"):
         flags[name] = value
     else:
-        raise NotAsked(f"{name} can't be given so, or is given twice")
+        raise NotAsked(f"{name} is not an option here, or is given twice")
 
 
 def _split(text: Any) -> tuple[str, ...]:

@@ -233,7 +233,7 @@ def _document(answer: Mapping[str, Any], form: str) -> tuple[Any, bool]:
 def _json(text: Any) -> Any:
     """Parse strict JSON. Repeated members are refused, because one of two dates would be lost."""
     if not isinstance(text, str) or len(text) > LONGEST_ANSWER:
-        raise ValueError("not a text of this size")
+        raise ValueError("not a text, or too long")
     return outside_json.mended(strict_json(text), text)
 
 

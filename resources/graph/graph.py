@@ -34,7 +34,7 @@ class Graph:
         retry_seconds: how long a query without results is retried if the server cannot answer.
 
     Raises:
-        GraphUnavailable, GraphLoginFailed: no server, or no entry.
+        GraphUnavailable, GraphLoginFailed: the server is unreachable, or refused the login.
         GraphNotReadOnly: the server would not refuse a write through this door.
     """
 

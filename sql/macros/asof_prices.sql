@@ -5,7 +5,7 @@
 -- if no newer period was public at its instant. That was known at the time, so the choice never changes. A bar does not
 -- replace one of the same day from a preferred source.
 --
--- The bars are of companies and ETFs; if a ticker means several of them, of one. issuer: the CIK, or the ETF's symbol.
+-- The bars are of companies and ETFs; if a ticker has several of them, one is used. issuer: the CIK, or the ETF's symbol.
 -- before: the newest earlier day's bar as it was known when this bar became public; null if there was none.
 CREATE MACRO asof_prices(companies) AS TABLE
 WITH

@@ -1,7 +1,8 @@
 -- The length of a reporting period in months; the first and last day are inclusive.
 --
--- A period of whole calendar months has that many. Fiscal calendars of 52 and 53 weeks don't follow months. Their
--- quarters have 12 to 14 weeks, or 16 to 17 if the other quarters have 12; longer periods are sums of those.
+-- If a period consists of whole calendar months, they are counted. Fiscal calendars of 52 and 53 weeks don't follow
+-- months. Their quarters have 12 to 14 weeks, or 16 to 17 if the other quarters have 12; longer periods are sums of
+-- those.
 CREATE MACRO period_months(period_start, period_end) AS
 CASE
     WHEN period_start + to_months(datediff('month', period_start, period_end + 1)::INTEGER) = period_end + 1

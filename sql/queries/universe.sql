@@ -2,7 +2,7 @@
 -- agent: helper
 -- reads: universe_events
 -- ids: cik
--- param statuses texts = ["listed","registered","uncertain"] | Statuses to show; further ones are offered, delisted and deregistered.
+-- param statuses texts = ["listed","registered","uncertain"] | Statuses to show. Others are `offered`, `delisted` and `deregistered`.
 -- param ciks texts optional | Central Index Keys to show, 10 digits; default: all.
 -- column cik | Central Index Key of the company.
 -- column company_name | Newest name on a filing or in an index; null if the company is known only from submissions.

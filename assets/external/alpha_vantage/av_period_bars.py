@@ -103,7 +103,7 @@ def _day(record: Record) -> date:
 
 
 def _name(record: Record) -> str:
-    """Return the first day of the bar's period, whatever day is in its name; its stamp if that is not a day."""
+    """Return the first day of the period that contains the bar's day; the bar's stamp if that is not a day."""
     try:
         return days_of(record["period"], _day(record))[0].isoformat()
     except Unreadable:

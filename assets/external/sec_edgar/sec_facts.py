@@ -43,7 +43,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
 def fact_lists(capture: Capture, cik: str, since: date | None) -> Iterator[tuple[dict[str, str], Sequence[Record]]]:
     """Yield the facts of each concept and unit that were filed since a day, with their shared fields.
 
-    Raises Unparsable for an answer of another shape or about another company.
+    Raises Unparsable for an answer of unknown format or about another company.
     """
     answer, first = capture.json(), since.isoformat() if since else ""
     try:
