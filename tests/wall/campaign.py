@@ -1,7 +1,8 @@
-"""The long campaigns, as commands: `python -m tests.wall.campaign truth|attack|late --n N`.
+"""The long campaigns, as commands: `python -m tests.wall.campaign truth|attack|late|truth-unions|late-unions --n N`.
 
 Shares run on every core; progress goes to stderr, the tally and each failure to stdout; exit code 1 on any failure.
-`late --seed S` lives one history again, and tells it if it fails.
+`late --seed S` lives one history again, and tells it if it fails. The campaigns of unions put the questions that read
+several sources to lakes in which these disagree.
 """
 
 import argparse
@@ -21,6 +22,7 @@ from tests.wall.distinguish import Report, distinguish
 from tests.wall.late import judge
 from tests.wall.late.looks import lived
 from tests.wall.sealed import Sealed
+from tests.wall.unions import judge as union_judge
 from tests.wall.worlds import DATASETS
 
 SHARE = 2_000
@@ -55,6 +57,18 @@ def late_share(seed: int) -> judge.Tally:
     return tally
 
 
+def union_truth_share(seed: int) -> union_judge.Tally:
+    """The truncation of one history of unions."""
+    with tempfile.TemporaryDirectory(prefix="unions-", dir=memory()) as scratch:
+        return union_judge.truth(seed, Path(scratch))
+
+
+def union_late_share(seed: int) -> union_judge.Tally:
+    """The late looks of one history of unions."""
+    with tempfile.TemporaryDirectory(prefix="unions-", dir=memory()) as scratch:
+        return union_judge.late(seed, Path(scratch))
+
+
 def memory() -> str | None:
     """A file system in memory for small lakes, where there is one."""
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
@@ -65,7 +79,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("campaign", choices=SHARES)
     parser.add_argument("--n", type=int, default=100_000, help="pairs, or statements")
-    parser.add_argument("--seed", type=int, help="of late: this history alone")
+    parser.add_argument("--seed", type=int, help="of late and of unions: this history alone")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     asked = parser.parse_args(arguments)
     started = time.monotonic()
@@ -112,7 +126,7 @@ def _describe_attack(report: Report) -> tuple[int, list[str]]:
     return report.statements, [f"{finding.kind} {finding.name}: {finding.sql}" for finding in report.findings]
 
 
-def _describe_late(tally: judge.Tally) -> tuple[int, list[str]]:
+def _describe_late(tally: judge.Tally | union_judge.Tally) -> tuple[int, list[str]]:
     return tally.pairs, tally.mismatches
 
 
@@ -120,6 +134,8 @@ SHARES = {
     "truth": (truth_share, _describe_truth),
     "attack": (attack_share, _describe_attack),
     "late": (late_share, _describe_late),
+    "truth-unions": (union_truth_share, _describe_late),
+    "late-unions": (union_late_share, _describe_late),
 }
 
 if __name__ == "__main__":

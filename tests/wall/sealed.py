@@ -28,10 +28,11 @@ class Sealed:
         isolation: str = "process",
         hindsight: str = "show",
         earlier: Sequence[datetime] = (),
+        datasets: Sequence[str] = (*DATASETS, *SEARCHED),
     ) -> None:
-        """earlier: where the session is before it moves to `as_of`."""
+        """earlier: where the session is before it moves to `as_of`. datasets: by default those the worlds have."""
         self.world, self.as_of, self.isolation, self.hindsight = world, as_of, isolation, hindsight
-        self.earlier = earlier
+        self.earlier, self.datasets = earlier, datasets
         self.session = self._open()
 
     def _open(self) -> Session:
@@ -48,7 +49,7 @@ class Sealed:
         return open_at(
             self.world.snapshot,
             as_of,
-            datasets=[*DATASETS, *SEARCHED],  # the world has rows of no other
+            datasets=self.datasets,
             isolation=self.isolation,
             hindsight=self.hindsight,
             limits=LIMITS,

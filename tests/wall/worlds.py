@@ -8,7 +8,7 @@ and campaigns; nothing here judges an answer.
 import json
 import random
 import string
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, timezone
 from functools import cache, lru_cache
@@ -68,16 +68,24 @@ def build(
     those of a world that is another from its beginning. landings: how many files a month's rows lie in.
     """
     landings = landings or 1 + future % 3
-    tables: dict[str, TableState] = {}
-    for name in (*DATASETS, *SEARCHED, OPEN_ONLY):
-        table = _content(_rows_of, name, future, rows, cut, then)
-        tables[name] = _write(root / "tables" / name, table, get(name).entity, landings)
-        tables[superseded_table_name(name)] = _write_dead(root / "superseded" / name, get(name), table)
-        gaps = _content(_gaps_of, name, future, rows // 10, cut, then)
-        tables[f"gaps/{name}"] = _write(root / "gaps" / name, gaps, "locator", landings)
+    names = (*DATASETS, *SEARCHED, OPEN_ONLY)
+    made = {name: _content(_rows_of, name, future, rows, cut, then) for name in names}
+    gaps = {name: _content(_gaps_of, name, future, rows // 10, cut, then) for name in names}
+    world = written(root, made, gaps, landings)
     log = root / "_lake" / "log" / f"{1:020d}.json"
     log.parent.mkdir(parents=True)
     log.write_text(json.dumps({"version": 1, "note": f"{CANARY} written at {future}"}))
+    return world
+
+
+def written(root: Path, rows: Mapping[str, pa.Table], gaps: Mapping[str, pa.Table], landings: int) -> World:
+    """Write a world of these rows and gaps by dataset."""
+    tables: dict[str, TableState] = {}
+    for name, table in rows.items():
+        tables[name] = _write(root / "tables" / name, table, get(name).entity, landings)
+        tables[superseded_table_name(name)] = _write_dead(root / "superseded" / name, get(name), table)
+    for name, table in gaps.items():
+        tables[f"gaps/{name}"] = _write(root / "gaps" / name, table, "locator", landings)
     return World(root, Snapshot(1, tables))
 
 

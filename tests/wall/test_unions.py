@@ -1,0 +1,135 @@
+"""Questions over several sources that disagree, come late or take back what they said; `make truth late` asks many."""
+
+from contextlib import closing
+from datetime import timedelta
+from random import Random
+
+import numpy as np
+import pytest
+
+from pitlake.clock import AVAILABLE_AT
+from pitlake.lake.publishing import polls
+from pitlake.lake.publishing.observations import EarlierObservations
+from pitlake.questions import catalogue
+from tests.wall.sealed import Sealed
+from tests.wall.unions import judge, preference, questions
+from tests.wall.unions.histories import gaps_of, lived, rows_of
+from tests.wall.unions.sources import COMPANIES, FAMILIES, SOURCES
+from tests.wall.worlds import written
+
+pytestmark = pytest.mark.slow
+
+# What a weaker macro says instead, and the questions that show it.
+MUTANTS = {
+    "the newest bar of a day, whichever source it is of": (
+        "ORDER BY bar_rank(source), entity_kind", "ORDER BY available_at DESC, entity_kind", "entity_price_series",
+    ),
+    "a bar of a source that is preferred later": (
+        "AND CURRENT ROW\n        )\n        AND row_number", "AND UNBOUNDED FOLLOWING)\n        AND row_number",
+        "prices_as_of_event",
+    ),
+    "a fact is the graph's before the graph stated it": (
+        "\n    AND graph.available_at <= edgar.available_at", "", "facts_as_of_event",
+    ),
+    "a filing that was taken back still counts": (
+        "FROM reports\n", "FROM reports_revisions\n", "report_range",
+    ),
+    "a split is public with its last statement": (
+        "min(other_at) FILTER", "max(other_at) FILTER", "entity_splits",
+    ),
+    "a filing is EDGAR's although the graph states it": (
+        "PARTITION BY accession_no ORDER BY source, cik", "PARTITION BY accession_no ORDER BY source DESC, cik",
+        "report_range",
+    ),
+    "an article is shown by both of its sources": (
+        "\n    AND NOT EXISTS (FROM news WHERE news.id = 'bzNews_' || article.id)", "", "news_date_range",
+    ),
+    "a call is shown by both of its sources": (
+        "<= 43200", "< -1", "transcript_range",
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """The rows and gaps of a history's lake."""
+    lake = lived(0).run(tmp_path_factory.mktemp("unions") / "lake")
+    return rows_of(lake), gaps_of(lake)
+
+
+@pytest.fixture
+def world(stored, tmp_path):
+    return written(tmp_path / "world", *stored, landings=2)
+
+
+def mistakes(world, stored, name):
+    """What the answers to one question are not, at instants of the history."""
+    rows = {dataset: table.to_pylist() for dataset, table in stored[0].items()}
+    family = next(writers for writers, _ in FAMILIES.values() if set(writers) & set(question(name).reads))
+    instants = sorted({row[AVAILABLE_AT] for dataset in family for row in rows[dataset]})
+    for as_of in [*instants[2::5], instants[-1] + timedelta(days=1)]:
+        bound = {"isolation": "in_process", "datasets": sorted(question(name).reads)}
+        with closing(Sealed(world, as_of, **bound)) as sealed:
+            for company in COMPANIES:
+                asked = question(name, company, as_of)
+                found = preference.mistake(asked, asked.ask(sealed.session), rows, as_of)
+                if found is not None:
+                    yield found
+
+
+def question(name, company=1, as_of=judge.AFTERWARDS):
+    """A question about a company by its CIK."""
+    made = (questions.question(name, company, as_of, Random(f"{company}/{seed}")) for seed in range(99))
+    return next(one for one in made if one.by_cik)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_weaker_union_is_caught(world, stored, monkeypatch, mutant):
+    right, wrong, name = MUTANTS[mutant]
+    assert list(mistakes(world, stored, name)) == []
+    texts = catalogue._macros()
+    assert sum(right in text for _, text in texts) == 1
+    changed = tuple((reads, text.replace(right, wrong)) for reads, text in texts)
+    monkeypatch.setattr(catalogue, "_macros", lambda: changed)
+    assert list(mistakes(world, stored, name)) != []
+
+
+def test_answers_equal_those_of_lakes_that_end_at_their_instant(tmp_path):
+    tally = judge.truth(2, tmp_path, moments=1)
+    assert tally.mismatches == []
+    assert tally.answered > tally.pairs / 2
+    assert tally.judged
+
+
+def test_answers_never_depend_on_later_looks(tmp_path):
+    tally = judge.late(3, tmp_path, moments_a_look=1, about_each=1)
+    assert tally.mismatches == []
+    assert tally.answered > tally.pairs / 2
+    assert tally.judged
+
+
+def test_a_row_that_a_complete_poll_did_not_hold_is_found(tmp_path, monkeypatch):
+    never = lambda self, positions: np.full(len(positions), polls.NEVER)  # noqa: E731 - it stands for a method
+    monkeypatch.setattr(EarlierObservations, "polled_before", never)
+    assert any("a row that was not there" in one for one in judge.late(1, tmp_path, 1, about_each=0).mismatches)
+
+
+def test_an_answer_that_knows_a_later_row_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(judge, "_until", lambda tables, _: tables)
+    assert judge.truth(2, tmp_path, moments=1, isolation="in_process").mismatches
+
+
+def test_sources_disagree_come_late_and_take_back(stored):
+    history = lived(0)
+    lives = history.lives.items()
+    assert {"gone", "unreadable"} <= {event.said for _, life in lives for event in life if isinstance(event.said, str)}
+    for dataset in SOURCES:
+        own = [life for (name, _, _), life in lives if name == dataset]
+        assert any(life[0].at > life[0].said.since + timedelta(days=5) for life in own), dataset
+        assert len(stored[0][dataset]) > 2, dataset
+    for writers, _ in FAMILIES.values():
+        said = {}
+        for (name, *thing), life in lives:
+            if name in writers:
+                said.setdefault(tuple(thing), set()).add(life[0].said.value)
+        assert len(writers) == 1 or max(map(len, said.values())) > 1

@@ -1,0 +1,198 @@
+"""Two judges of the questions that read several sources, each over lakes of histories in which the sources disagree.
+
+*Truth.* The answer as of T over the whole lake is the answer over a lake that ends at T, and over one with another
+future. The same rows lie in other files in each.
+
+*Late.* A lake is asked as of T when its looks all lay at or before T, and again after all of them. What it is asked
+for by `known_by=T` is what it answered then. Without it the answer is the same where no source it reads shows another
+row as of T; a row that came since is dated after the last look that saw its thing, or all that its source held.
+
+Both put every answer whose due can be worked out (`preference`) against it.
+"""
+
+import random
+import shutil
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pitlake import clock, connect
+from pitlake.clock import AVAILABLE_AT
+from pitlake.lake.lake import Lake
+from tests.wall.late.documents import LAST
+from tests.wall.late.looks import clock_at
+from tests.wall.sealed import Sealed
+from tests.wall.unions import preference, questions
+from tests.wall.unions.histories import SETTLES, History, gaps_of, lived, rows_of, thing_of
+from tests.wall.unions.questions import Question
+from tests.wall.unions.sources import COMPANIES, DERIVED, SOURCES, Row
+from tests.wall.worlds import World, written
+
+MICROSECOND = timedelta(microseconds=1)
+AFTERWARDS = LAST + timedelta(days=365)
+ABOUT_EACH = 6  # questions about a company
+MOMENTS = 6  # of a history's truth
+MOMENTS_A_LOOK = 2
+
+Tables = dict[str, pa.Table]
+Rows = dict[str, list[Row]]
+
+
+@dataclass
+class Tally:
+    """What was compared: pairs of answers, those with rows, those put against what is due, and every mismatch."""
+
+    seed: int
+    pairs: int = 0
+    answered: int = 0
+    judged: int = 0
+    mismatches: list[str] = field(default_factory=list)
+
+    def same(self, what: str, question: Question, as_of: datetime, wanted: list[Row], given: list[Row]) -> None:
+        """Compare two answers."""
+        self.pairs += 1
+        self.answered += bool(given) and "error" not in given[0]
+        if wanted != given:
+            lost, extra = _less(wanted, given), _less(given, wanted)
+            self.blame(what, question, as_of, f"gone {lost[:2]}, new {extra[:2]}")
+
+    def due(self, question: Question, as_of: datetime, answer: list[Row], rows: Rows) -> None:
+        """Put an answer against what is due."""
+        if preference.is_judged(question):
+            self.judged += 1
+            found = preference.mistake(question, answer, rows, as_of)
+            if found is not None:
+                self.blame("not what is due", question, as_of, found)
+
+    def blame(self, what: str, question: object, as_of: datetime, found: object) -> None:
+        """Count a mismatch."""
+        self.mismatches.append(f"seed {self.seed}, as of {as_of.isoformat()}: {question}: {what}: {found}")
+
+
+def truth(seed: int, scratch: Path, moments: int = MOMENTS, isolation: str = "process") -> Tally:
+    """Judge the truncation of one history's lake."""
+    tally, rng = Tally(seed), random.Random(f"unions/truth/{seed}")
+    lake = lived(seed).run(scratch / "whole")
+    rows, gaps = rows_of(lake), gaps_of(lake)
+    listed = _listed(rows)
+    whole = World(scratch / "whole", lake.snapshot())
+    instants = sorted({row[AVAILABLE_AT] for name in SOURCES for row in listed[name]})
+    for number in range(moments):
+        as_of = rng.choice(instants) + rng.choice((-1, 0, 0, 1)) * MICROSECOND
+        cut = written(scratch / f"cut-{number}", _until(rows, as_of), _until(gaps, as_of), landings=1)
+        other = written(scratch / f"other-{number}", _otherwise(rows, as_of), _until(gaps, as_of), landings=3)
+        asked = list(questions.asked(as_of, COMPANIES, ABOUT_EACH, rng))
+        wanted, *answers = (_answers(world, as_of, asked, isolation) for world in (cut, whole, other))
+        for question, due, *given in zip(asked, wanted, *answers, strict=True):
+            for each in given:
+                tally.same("another answer than in a lake that ends there", question, as_of, due, each)
+            tally.due(question, as_of, due, listed)
+        shutil.rmtree(cut.root)
+        shutil.rmtree(other.root)
+    return tally
+
+
+def _answers(world: World, as_of: datetime, asked: list[Question], isolation: str) -> list[list[Row]]:
+    with closing(Sealed(world, as_of, isolation=isolation, datasets=questions.read())) as sealed:
+        return [question.ask(sealed.session) for question in asked]
+
+
+def _until(tables: Tables, as_of: datetime) -> Tables:
+    return {name: table.filter(pc.less_equal(table[AVAILABLE_AT], pa.scalar(as_of))) for name, table in tables.items()}
+
+
+def _otherwise(tables: Tables, as_of: datetime) -> Tables:
+    """The rows until an instant, and after it each row again, with other numbers."""
+    past = _until(tables, as_of)
+    return {name: pa.concat_tables([past[name], _restated(table, as_of)]) for name, table in tables.items()}
+
+
+def _restated(table: pa.Table, as_of: datetime) -> pa.Table:
+    later = pa.scalar(as_of + timedelta(days=1), table.schema.field(AVAILABLE_AT).type)
+    new = {AVAILABLE_AT: pc.if_else(pc.greater(table[AVAILABLE_AT], later), table[AVAILABLE_AT], later)}
+    new["content_hash"] = pa.array([number.to_bytes(16, "big") for number in range(len(table))], pa.binary())
+    new |= {one.name: pc.multiply(table[one.name], 3.0) for one in table.schema if pa.types.is_floating(one.type)}
+    return pa.table([new.get(name, table[name]) for name in table.schema.names], schema=table.schema)
+
+
+def late(seed: int, scratch: Path, moments_a_look: int = MOMENTS_A_LOOK, about_each: int = ABOUT_EACH) -> Tally:
+    """Judge what one history's lake answers before and after its later looks. about_each: questions of a company."""
+    history, tally, rng = lived(seed), Tally(seed), random.Random(f"unions/late/{seed}")
+    asked: list[tuple[datetime, str, list[Question], list[list[Row]], Rows]] = []
+
+    def then(lake: Lake, place: int) -> None:
+        rows = _listed(rows_of(lake))
+        for as_of in _moments(history, place, moments_a_look, rng):
+            isolation = rng.choice(("in_process", "process"))
+            put = list(questions.asked(as_of, COMPANIES, about_each, rng))
+            asked.append((as_of, isolation, put, _session_answers(lake, as_of, put, isolation), rows))
+
+    lake = history.run(scratch / "lake", then)
+    rows = _listed(rows_of(lake))
+    with clock_at(AFTERWARDS):
+        for as_of, isolation, put, before, known in asked:
+            changed = set(_changes(history, tally, as_of, known, rows))
+            again = _session_answers(lake, as_of, put, isolation, known_by=as_of)
+            now = _session_answers(lake, as_of, put, isolation)
+            for question, first, same, last in zip(put, before, again, now, strict=True):
+                tally.same("known by then, another answer", question, as_of, first, same)
+                if not changed & question.reads and question.name != "page gaps":
+                    tally.same("another answer since", question, as_of, first, last)
+                tally.due(question, as_of, first, known)
+                tally.due(question, as_of, last, rows)
+    return tally
+
+
+def _session_answers(
+    lake: Lake, as_of: datetime, asked: list[Question], isolation: str, **more: Any
+) -> list[list[Row]]:
+    if not asked:
+        return []
+    bound = {"lake": lake, "datasets": questions.read(), "isolation": isolation, **more}
+    with clock_at(max(as_of, clock.now())), connect(as_of, **bound) as session:
+        return [question.ask(session) for question in asked]
+
+
+def _changes(history: History, tally: Tally, as_of: datetime, then: Rows, now: Rows) -> Iterator[str]:
+    """The datasets that show other rows as of an instant than they did then; each such row must have come late."""
+    for dataset in now:
+        before, after = ([row for row in rows[dataset] if row[AVAILABLE_AT] <= as_of] for rows in (then, now))
+        lost, extra = _less(before, after), _less(after, before)
+        if lost:
+            tally.blame("rows are gone", dataset, as_of, lost[:2])
+        if extra:
+            yield dataset
+        for row in extra if dataset != DERIVED else ():
+            proof = history.last_proof(thing_of(dataset, row), as_of)
+            if proof is not None and row[AVAILABLE_AT] <= proof:
+                tally.blame(f"a row that was not there on {proof.isoformat()}", dataset, as_of, row)
+
+
+def _moments(history: History, place: int, count: int, rng: random.Random) -> Iterator[datetime]:
+    """Instants at which the looks up to this one are the last: right after it, right before the next, and any."""
+    here = history.looks[place][0] + SETTLES
+    after = history.looks[place + 1][0] if place + 1 < len(history.looks) else LAST + timedelta(days=30)
+    for _ in range(count):
+        between = here + (after - here) * rng.random()
+        yield rng.choice((here, after - MICROSECOND, between, between))
+
+
+def _listed(tables: Tables) -> Rows:
+    return {name: table.to_pylist() for name, table in tables.items()}
+
+
+def _less(rows: list[Row], others: list[Row]) -> list[Row]:
+    """The rows that the others do not hold."""
+    left, found = [*others], []
+    for row in rows:
+        if row in left:
+            left.remove(row)
+        else:
+            found.append(row)
+    return found

@@ -1,0 +1,267 @@
+"""What a question over several sources must answer, worked out slowly from every source's stored rows.
+
+Of each thing the most preferred source that was public counts, as it had last stated the thing. Nothing is shared with
+the SQL but the order of a key's revisions.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from pitlake.clock import AVAILABLE_AT, NEW_YORK
+from pitlake.datasets import get
+from pitlake.tombstones import newest_first
+from tests.wall.unions.questions import Question
+from tests.wall.unions.sources import FAMILIES, Row, cik, ticker
+
+Rows = Mapping[str, list[Row]]  # every revision of each dataset
+Shown = list[tuple[Any, ...]]
+BARS = tuple(FAMILIES["bars"][0])
+TWELVE_HOURS, WEEK, MONTH = timedelta(hours=12), timedelta(days=7), timedelta(days=30)
+
+
+class Public:
+    """What was public of a company at an instant."""
+
+    def __init__(self, rows: Rows, company: int, moment: datetime) -> None:
+        self.company, self.moment, self._rows = company, moment, rows
+
+    def stated(self, dataset: str) -> list[Row]:
+        """Every public revision, of whichever company."""
+        return [row for row in self._rows[dataset] if row[AVAILABLE_AT] <= self.moment]
+
+    def newest(self, dataset: str) -> list[Row]:
+        """The newest public revision of each key, of whichever company."""
+        contract, found = get(dataset), dict[tuple[Any, ...], Row]()
+        for row in sorted(self.stated(dataset), key=lambda row: _order(row, newest_first(contract))):
+            found[tuple(row[name] for name in contract.key)] = row
+        return list(found.values())
+
+    def about(self, rows: Iterable[Row]) -> list[Row]:
+        """Those about the company: by their CIK, or by their tickers if they have none."""
+        return [row for row in rows if self._is_about(row)]
+
+    def of(self, dataset: str) -> list[Row]:
+        """The newest revisions that are about the company."""
+        return self.about(self.newest(dataset))
+
+    def _is_about(self, row: Row) -> bool:
+        number = row.get("cik") or row.get("entity_id")
+        if number is not None:
+            return bool(number == cik(self.company))
+        named = row.get("tickers") or [row.get("ticker")]
+        return ticker(self.company) in named
+
+
+def _order(row: Row, names: Iterable[str]) -> tuple[Any, ...]:
+    return tuple((row[name] is not None, row[name]) for name in names)
+
+
+def bars(public: Public) -> dict[Any, tuple[str, Row]]:
+    """The bar of each day."""
+    found: dict[Any, tuple[str, Row]] = {}
+    for dataset in BARS:
+        for row in public.of(dataset):
+            found.setdefault(row["date"], (dataset, row))
+    return found
+
+
+def last_bar(public: Public) -> tuple[Any, ...]:
+    """The newest day's bar: day, close and source."""
+    day, (dataset, row) = max(bars(public).items(), default=(None, (None, {"close": None})))
+    return day, row["close"], dataset
+
+
+def facts(public: Public) -> list[tuple[str, Row]]:
+    """Every statement of a fact; EDGAR's unless the graph had stated it at that time."""
+    graph = public.about(public.stated("xbrl_facts"))
+    edgar = [
+        row
+        for row in public.about(public.stated("sec_facts"))
+        if not any(_fact(one) == _fact(row) and one[AVAILABLE_AT] <= row[AVAILABLE_AT] for one in graph)
+    ]
+    return [*(("xbrl_facts", row) for row in graph), *(("sec_facts", row) for row in edgar)]
+
+
+def _fact(row: Row) -> tuple[Any, ...]:
+    return row["concept"], row["period_start"], row["period_end"], row["accession_no"]
+
+
+def _is_number(row: Row) -> bool:
+    return bool(row.get("is_numeric", True))
+
+
+def _is_periodic(row: Row) -> bool:
+    return bool(row["form_type"] == "10-Q")
+
+
+def last_facts(public: Public) -> dict[Any, tuple[str, Row]]:
+    """Each fact as last stated by a periodic report, otherwise by any filing."""
+    order = ("available_at", "accepted_at", "accession_no", "evidence", "content_hash")
+    found = {}
+    for source, row in sorted(facts(public), key=lambda one: (_is_periodic(one[1]), *_order(one[1], order))):
+        found[row["concept"], row["period_start"], row["period_end"]] = source, row
+    return found
+
+
+def newest_facts(public: Public) -> dict[Any, tuple[str, Row]]:
+    """Of each concept the newest period's number, from a periodic report if one states it."""
+    order = ("available_at", "accession_no", "evidence", "content_hash")
+    numbers = [one for one in facts(public) if _is_number(one[1])]
+    found = {}
+    for source, row in sorted(
+        numbers, key=lambda one: (one[1]["period_end"], _is_periodic(one[1]), *_order(one[1], order))
+    ):
+        if row["period_end"] <= row[AVAILABLE_AT].astimezone(NEW_YORK).date():
+            found[row["concept"]] = source, row
+    return found
+
+
+def filings(public: Public) -> Shown:
+    """Each filing as the graph states it, otherwise as EDGAR lists it."""
+    graph = {row["accession_no"]: ("reports", row["created"], row) for row in public.of("reports")}
+    edgar = {row["accession_no"]: ("sec_filings", row["accepted_at"], row) for row in public.of("sec_filings")}
+    found = edgar | graph
+    return [
+        (number, source, at, tuple(row["items"]), row[AVAILABLE_AT], row["evidence"])
+        for number, (source, at, row) in found.items()
+    ]
+
+
+def articles(public: Public) -> Shown:
+    """Each article as the graph holds it, otherwise as Benzinga serves it."""
+    held = {row["id"] for row in public.newest("news")}
+    found = [("news", row) for row in public.of("news")]
+    found += [("benzinga_news", row) for row in public.of("benzinga_news") if f"bzNews_{row['id']}" not in held]
+    return [(row["id"], source, row["title"], row[AVAILABLE_AT], row["evidence"]) for source, row in found]
+
+
+def articles_of_last_month(public: Public) -> int:
+    """How many articles first became public as the company's in the thirty days before."""
+    first: dict[str, datetime] = defaultdict(lambda: public.moment)
+    for dataset, prefix in (("news", ""), ("benzinga_news", "bzNews_")):
+        for row in public.about(public.stated(dataset)):
+            name = prefix + row["id"]
+            first[name] = min(first[name], row[AVAILABLE_AT])
+    return sum(at > public.moment - MONTH for at in first.values())
+
+
+def calls(public: Public) -> Shown:
+    """The graph's calls, and those of earningscall.biz that began at no time near one of these."""
+    graph = public.of("transcripts")
+    told = [
+        row
+        for row in public.of("call_transcripts")
+        if not any(abs(one["conference_datetime"] - _began(row)) <= TWELVE_HOURS for one in graph)
+    ]
+    return [
+        *(("transcripts", row["fiscal_quarter"], row[AVAILABLE_AT], row["evidence"]) for row in graph),
+        *(("call_transcripts", row["fiscal_quarter"], row[AVAILABLE_AT], row["evidence"]) for row in told),
+    ]
+
+
+def _began(row: Row) -> datetime:
+    began: datetime = row["call_start"] or row[AVAILABLE_AT]
+    return began
+
+
+def dividends(public: Public) -> Shown:
+    """The graph's dividends, and Polygon's of other ex-dates."""
+    graph = public.of("dividends")
+    days = {row["ex_dividend_date"] for row in graph}
+    polygon = [row for row in public.of("polygon_dividends") if row["ex_dividend_date"] not in days]
+    return [
+        (row["ex_dividend_date"], source, row["cash_amount"], row[AVAILABLE_AT], row["evidence"])
+        for source, rows in (("dividends", graph), ("polygon_dividends", polygon))
+        for row in rows
+    ]
+
+
+def splits(public: Public) -> Shown:
+    """The splits, of which each source states at most one here. Two ratios of one day are none."""
+    stated = [(source, row) for source in ("splits", "polygon_splits") for row in public.of(source)]
+    if len(stated) > 1:
+        (_, one), (_, other) = stated
+        apart = abs(one["execution_date"] - other["execution_date"])
+        if one["split_to"] == other["split_to"] and apart <= WEEK:
+            source, first = min(stated, key=lambda each: each[1][AVAILABLE_AT])
+            return [(one["execution_date"], one["split_to"], source, first[AVAILABLE_AT], first["evidence"])]
+        if not apart:
+            return [(one["execution_date"], None, "splits", one[AVAILABLE_AT], one["evidence"])]
+    return [
+        (row["execution_date"], row["split_to"], source, row[AVAILABLE_AT], row["evidence"]) for source, row in stated
+    ]
+
+
+Due = Callable[[Public], Shown]
+
+# For each question what is due, and the columns of its answer that show it; a question about pairs has its instants'.
+SERIES: dict[str, tuple[Due, tuple[str, ...]]] = {
+    "entity_price_series": (
+        lambda public: [
+            (day, source, row["close"], row[AVAILABLE_AT], row["evidence"])
+            for day, (source, row) in bars(public).items()
+        ],
+        ("date", "source", "close", "available_at", "evidence"),
+    ),
+    "xbrl_all_metrics": (
+        lambda public: [
+            (*fact, source, row["value"], row["accession_no"], row[AVAILABLE_AT], row["evidence"])
+            for fact, (source, row) in last_facts(public).items()
+            if _is_periodic(row) and _is_number(row)
+        ],
+        ("concept_qname", "period_start", "period_end", "source", "value", "accessionNo", "available_at", "evidence"),
+    ),
+    "report_range": (filings, ("accessionNo", "source", "created", "items", "available_at", "evidence")),
+    "page filings": (
+        lambda public: [(number, source, items, at, name) for number, source, _, items, at, name in filings(public)],
+        ("accession_no", "dataset", "items", "available_at", "evidence"),
+    ),
+    "news_date_range": (articles, ("id", "source", "title", "available_at", "evidence")),
+    "page news": (articles, ("id", "dataset", "title", "available_at", "evidence")),
+    "transcript_range": (calls, ("source", "fiscal_quarter", "available_at", "evidence")),
+    "page calls": (calls, ("dataset", "fiscal_quarter", "available_at", "evidence")),
+    "entity_dividends": (dividends, ("ex_dividend_date", "source", "cash_amount", "available_at", "evidence")),
+    "entity_splits": (splits, ("execution_date", "split_to", "source", "available_at", "evidence")),
+}
+PAIRS: dict[str, tuple[Due, tuple[str, ...]]] = {
+    "prices_as_of_event": (lambda public: [last_bar(public)], ("date", "close", "source")),
+    "panel": (
+        lambda public: [(*last_bar(public), articles_of_last_month(public))],
+        ("price_date", "close", "price_source", "news_count"),
+    ),
+    "facts_as_of_event": (
+        lambda public: [
+            (concept, row["period_end"], row["value_number"], source, row["accession_no"], row["evidence"])
+            for concept, (source, row) in newest_facts(public).items()
+        ],
+        ("concept_qname", "period_end", "value", "source", "accessionNo", "evidence"),
+    ),
+}
+
+
+def is_judged(question: Question) -> bool:
+    """Whether what is due can be worked out: of a company that is named by its CIK."""
+    return question.by_cik and question.name in {*SERIES, *PAIRS}
+
+
+def mistake(question: Question, answer: list[Row], rows: Rows, as_of: datetime) -> str | None:
+    """How an answer differs from what is due; None if it does not."""
+    instants = question.at if question.name in PAIRS else (as_of,)
+    due, columns = (PAIRS if question.name in PAIRS else SERIES)[question.name]
+    for moment in instants:
+        wanted = _sorted(due(Public(rows, question.company, moment)))
+        own = [row for row in answer if question.name in SERIES or row["at"] == moment]
+        given = _sorted(tuple(_plain(row[name]) for name in columns) for row in own)
+        if wanted != given:
+            return f"as of {moment.isoformat()} {given} instead of {wanted}"
+    return None
+
+
+def _sorted(shown: Iterable[tuple[Any, ...]]) -> Shown:
+    return sorted(shown, key=repr)
+
+
+def _plain(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

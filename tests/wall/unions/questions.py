@@ -1,0 +1,116 @@
+"""The questions that read several sources: every query of the catalogue and every page of the time machine that does.
+
+A question is put about one company, or about pairs of it and an instant.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cache
+from random import Random
+from typing import Any
+
+from pitlake.clock import iso
+from pitlake.errors import PitlakeError
+from pitlake.questions import catalogue
+from pitlake.questions.catalogue import Query
+from pitlake.session import Session
+from pitlake.web import questions as pages
+from tests.wall.unions.sources import CONCEPTS, DATASETS, DERIVED, FAMILIES, Row, cik, ticker
+
+PAIRED = 8  # instants of a question about pairs
+EVENTS = "earnings_events"
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question about a company, with the values it is put with. at: the instants of its pairs."""
+
+    name: str
+    reads: frozenset[str]
+    sql: str | Query
+    values: dict[str, Any]
+    company: int
+    by_cik: bool
+    at: tuple[datetime, ...] = ()
+
+    def ask(self, session: Session) -> list[Row]:
+        """The rows of the answer; an error is one row."""
+        try:
+            return session.ask(self.sql, self.values).arrow().to_pylist()
+        except PitlakeError as error:
+            return [{"error": f"{type(error).__name__}: {error}"}]
+
+    def __str__(self) -> str:
+        """The question in a line."""
+        return f"{self.name} {self.values}"
+
+
+@cache
+def union_queries() -> dict[str, Query]:
+    """The queries of the catalogue that read two sources of one family."""
+    return {name: query for name, query in catalogue.all_queries().items() if _is_of_several(query.reads)}
+
+
+@cache
+def union_pages() -> dict[str, pages.PageQuestion]:
+    """The pages that do."""
+    return {name: page for name, page in pages.all_questions().items() if _is_of_several(page.reads)}
+
+
+def _is_of_several(reads: tuple[str, ...]) -> bool:
+    return any(len(writers.keys() & set(reads)) > 1 for writers, _ in FAMILIES.values())
+
+
+def read() -> list[str]:
+    """Every dataset that one of these questions reads."""
+    more = (one.reads for one in (*union_queries().values(), *union_pages().values()))
+    return sorted({*DATASETS, *(name for reads in more for name in reads)})
+
+
+def names() -> list[str]:
+    """What can be asked."""
+    return [*sorted(union_queries()), *(f"page {name}" for name in sorted(union_pages())), EVENTS]
+
+
+def question(name: str, company: int, as_of: datetime, rng: Random) -> Question:
+    """A question by its name, about a company."""
+    by_cik = rng.random() < 0.8
+    spelled = f"{cik(company)} {ticker(company)}" if by_cik else ticker(company)
+    if name == EVENTS:
+        sql = f"FROM {DERIVED} WHERE cik = $cik ORDER BY accession_no"
+        return Question(name, frozenset({DERIVED}), sql, {"cik": cik(company)}, company, True)
+    if name.startswith("page "):
+        page = union_pages()[name.removeprefix("page ")]
+        values = {catalogue.COMPANY: spelled} if catalogue.COMPANY in catalogue.placeholders(page.sql) else {}
+        return Question(name, frozenset(page.reads), page.sql, values, company, by_cik)
+    query = union_queries()[name]
+    at = (*sorted(as_of - timedelta(hours=rng.randrange(1500)) for _ in range(PAIRED - 1)), as_of)
+    pool: dict[str, Any] = {
+        "ticker": ticker(company),
+        "start_date": "2024-01-01",
+        "channel": "news",
+        "concept_qname": CONCEPTS[0],
+        "query": "Assets",
+        "concepts": list(CONCEPTS),
+        "pairs": [(ticker(company), moment) for moment in at],
+        "limit": rng.choice((1, 50)),
+        "member_qnames": ["us-gaap:OtherMember"],
+        "spans": ["quarter", "year", "ttm", "balance"],
+    }
+    bound = query.bind({one.name: pool[one.name] for one in query.parameters if one.name in pool})
+    if catalogue.COMPANY in bound:
+        del bound["ticker"]
+        bound[catalogue.COMPANY] = spelled
+    if "pairs" in bound:
+        listed = [{"ticker": ticker(company), "at": iso(moment), "company": spelled} for moment in at]
+        bound["pairs"] = json.dumps(listed)
+    return Question(name, frozenset(query.reads) & set(DATASETS), query, bound, company, by_cik, at)
+
+
+def asked(as_of: datetime, companies: tuple[int, ...], count: int, rng: Random) -> Iterator[Question]:
+    """So many questions about each company, no question twice."""
+    for company in companies:
+        for name in rng.sample(names(), min(count, len(names()))):
+            yield question(name, company, as_of, rng)

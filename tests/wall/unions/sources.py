@@ -1,0 +1,250 @@
+"""What the sources of a union write of one thing, as rows: a bar, a fact, a filing, an article, a call, a dividend, a
+split or a reported quarter of a company.
+
+Every source of a family writes the same thing under the key by which the union takes it for the same; what it says, and
+since when, is its own.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from tests.wall.late.documents import new_york
+
+COMPANIES = tuple(range(1, 9))
+OTHERS = 9  # the company that a source corrects a thing to
+SPRING = date(2024, 3, 4)
+CONCEPTS = ("us-gaap:Assets", "us-gaap:Revenues")
+_ENDS = (date(2023, 9, 30), date(2023, 12, 31))
+# Of a fact: concept, end, and which filing states it. The second filing restates what the first said.
+_FACTS = ((0, 0, 5), (0, 0, 6), (0, 1, 6), (1, 1, 6))
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a source says of a thing at one time.
+
+    value: of prices, amounts, titles and the like. astray: whether it says that the thing belongs to another company,
+    another day, or has no value. since: the source's own date of this, `written` that of its last change.
+    """
+
+    value: int
+    astray: bool
+    since: datetime
+    written: datetime
+
+
+Row = dict[str, Any]
+Write = Callable[[int, int, Said], Row]
+
+
+def cik(company: int) -> str:
+    """A company's CIK."""
+    return f"{company:010}"
+
+
+def ticker(company: int) -> str:
+    """Its ticker."""
+    return f"U{company}"
+
+
+def accession(company: int, number: int) -> str:
+    """One of its filings."""
+    return f"{cik(company)}-24-{number:06}"
+
+
+def day_of(number: int) -> date:
+    """The weekday on which a thing of a number happens."""
+    return SPRING + timedelta(days=7 * number)
+
+
+def happened(number: int) -> datetime:
+    """When it happens: after the close."""
+    return new_york(day_of(number), 16, 0)
+
+
+def _owner(company: int, said: Said) -> int:
+    return OTHERS if said.astray else company
+
+
+def _bar(company: int, number: int, said: Said) -> Row:
+    price = float(50 + said.value)
+    return {"date": day_of(number), **dict.fromkeys(("open", "high", "low", "close"), price), "volume": 9}
+
+
+def _price(company: int, number: int, said: Said) -> Row:
+    named = {"entity_kind": "company", "entity_id": cik(company), "symbol": ticker(company)}
+    return _bar(company, number, said) | named | {"volume": 9.0}
+
+
+def _listed_bar(company: int, number: int, said: Said) -> Row:
+    return _bar(company, number, said) | {"ticker": ticker(company)}
+
+
+def _fact(company: int, number: int, said: Said) -> Row:
+    concept, end, filing = _FACTS[number]
+    return {
+        "cik": cik(company),
+        "accession_no": accession(company, filing),
+        "form_type": "8-K" if (company + filing) % 3 == 0 else "10-Q",
+        "concept": CONCEPTS[concept],
+        "period_type": "duration" if concept else "instant",
+        "period_start": date(2023, 10, 1) if concept else None,
+        "period_end": _ENDS[end],
+        "accepted_at": happened(number),
+        "value": str(said.value),
+        "value_number": float(said.value),
+    }
+
+
+def _graph_fact(company: int, number: int, said: Said) -> Row:
+    stated = {"ticker": ticker(company), "unit": "iso4217:USD", "is_numeric": not said.astray, "is_nil": said.astray}
+    gone = {"value": None, "value_number": None} if said.astray else {}
+    return _fact(company, number, said) | stated | {"dimensions": "", "members": "", "member_count": 0} | gone
+
+
+def _edgar_fact(company: int, number: int, said: Said) -> Row:
+    return _fact(company, number, said) | {"unit": "USD", "filing_date": day_of(number)}
+
+
+def _report(company: int, number: int, said: Said) -> Row:
+    owner = _owner(company, said)
+    return {
+        "accession_no": accession(company, number),
+        "form_type": "8-K",
+        "cik": cik(owner),
+        "ticker": ticker(owner),
+        "role": "primary_filer",
+        "tickers": [ticker(owner)],
+        "items": [f"Item {_item(said)}: Results"],
+        "created": happened(number),
+    }
+
+
+def _filing(company: int, number: int, said: Said) -> Row:
+    return {
+        "accession_no": accession(company, number),
+        "form_type": "8-K",
+        "cik": cik(company),
+        "items": [_item(said)],
+        "accepted_at": happened(number),
+        "acceptance_rule": "offset",
+        "acceptance_raw": happened(number).isoformat(),
+        "filing_date": day_of(number),
+    }
+
+
+def _item(said: Said) -> str:
+    return "2.02" if said.value % 3 else "7.01"
+
+
+def _article(company: int, number: int, said: Said) -> Row:
+    owner = ticker(_owner(company, said))
+    return {
+        "id": f"{company}{number}",
+        "ticker": owner,
+        "tickers": [owner],
+        "title": f"title {said.value}",
+        "channels": ["news"],
+        "tags": [],
+        "created": happened(number),
+        "updated": said.written,
+    }
+
+
+def _graph_article(company: int, number: int, said: Said) -> Row:
+    return _article(company, number, said) | {"id": f"bzNews_{company}{number}", "updated": happened(number)}
+
+
+def _call(company: int, number: int, said: Said) -> Row:
+    start = happened(number) + timedelta(days=2 if said.astray else 0)
+    return {
+        "transcript_id": f"{ticker(company)}_{number}",
+        "ticker": ticker(company),
+        "company_name": f"Company {said.value}",
+        "conference_datetime": start,
+        "fiscal_year": 2024,
+        "fiscal_quarter": number + 1,
+    }
+
+
+def _told_call(company: int, number: int, said: Said) -> Row:
+    return {
+        "exchange": "NYSE",
+        "ticker": ticker(company),
+        "fiscal_year": 2024,
+        "fiscal_quarter": number + 1,
+        "call_start": None if said.astray else happened(number) + timedelta(hours=said.value % 3),
+        "text": f"said {said.value}",
+        "turn_count": 0,
+    }
+
+
+def _dividend(company: int, number: int, said: Said) -> Row:
+    ex = day_of(number) + timedelta(days=10 if said.astray else 7)
+    return {
+        "ticker": ticker(company),
+        "declaration_date": day_of(number),
+        "ex_dividend_date": ex,
+        "cash_amount": (1 + said.value) / 100,
+        "currency": "USD",
+        "dividend_id": f"{ticker(company)}_{number}",
+    }
+
+
+def _graph_dividend(company: int, number: int, said: Said) -> Row:
+    linked = {"cik": cik(company)} if company % 2 else {}
+    return _dividend(company, number, said) | linked | {"dividend_type": "Regular", "frequency": "Quarterly"}
+
+
+def _polygon_dividend(company: int, number: int, said: Said) -> Row:
+    stated = {"dividend_type": "CD", "frequency": 4, "ordinal": number, "cash_amount_text": str(said.value)}
+    return _dividend(company, number, said) | stated
+
+
+def _split(company: int, number: int, said: Said) -> Row:
+    return {
+        "ticker": ticker(company),
+        "execution_date": day_of(number) + timedelta(days=40 if said.astray else 0),
+        "split_from": 1.0,
+        "split_to": float(2 + said.value % 2),
+        "split_id": f"{ticker(company)}_{number}",
+    }
+
+
+def _graph_split(company: int, number: int, said: Said) -> Row:
+    return _split(company, number, said) | ({"cik": cik(company)} if company % 2 else {})
+
+
+def _polygon_split(company: int, number: int, said: Said) -> Row:
+    """Polygon has some splits a day early."""
+    found = _split(company, number, said) | {"ordinal": number}
+    return found | {"execution_date": found["execution_date"] - timedelta(days=company % 2)}
+
+
+def _quarter(company: int, number: int, said: Said) -> Row:
+    return {
+        "ticker": ticker(company),
+        "period_type": "quarter",
+        "fiscal_date_ending": date(2023, 12, 31) - timedelta(days=91 * number),
+        "reported_date": day_of(number) + timedelta(days=int(said.astray)),
+        "report_time": "post-market",
+        "reported_eps": float(said.value),
+    }
+
+
+# Each union's sources, the preferred one first, and how many things of a company they tell of.
+FAMILIES: dict[str, tuple[dict[str, Write], int]] = {
+    "bars": ({"prices": _price, "own_bars": _listed_bar, "av_daily_bars": _listed_bar}, 3),
+    "facts": ({"xbrl_facts": _graph_fact, "sec_facts": _edgar_fact}, len(_FACTS)),
+    "filings": ({"reports": _report, "sec_filings": _filing}, 3),
+    "articles": ({"news": _graph_article, "benzinga_news": _article}, 3),
+    "calls": ({"transcripts": _call, "call_transcripts": _told_call}, 2),
+    "dividends": ({"dividends": _graph_dividend, "polygon_dividends": _polygon_dividend}, 2),
+    "splits": ({"splits": _graph_split, "polygon_splits": _polygon_split}, 1),
+    "quarters": ({"av_earnings": _quarter}, 2),
+}
+SOURCES = tuple(dataset for writers, _ in FAMILIES.values() for dataset in writers)
+DERIVED = "earnings_events"  # of reports, sec_filings, av_earnings and call_transcripts
+DATASETS = (*SOURCES, DERIVED)
