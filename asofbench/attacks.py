@@ -1,4 +1,4 @@
-"""The classes of leaks that lie in the door: 6 of the 24. A door may refuse what attacks it; it must still answer.
+"""The classes of leaks that lie in the door: 8 of the 29. A door may refuse what attacks it; it must still answer.
 
 In statements {view} is what the asker was given, {base} what lies under it, {file} a file that holds the rows, {folder}
 the place of the files, {entity} the case's entity. A system that has none of these puts the view's name in their place.
@@ -79,6 +79,23 @@ def _attack(
         [late, *more],
         (one.ask(kind, statement=statements[one.number % len(statements)]), None),
         (one.ask("rows", one.world.future), answer_of([known, late])),
+    )
+
+
+def forgotten_cutoff(one: Setting) -> Case:
+    """The caller leaves the instant out. A door that holds T answers as of T, another may refuse."""
+    return _attack(one, "forgotten", ("",))
+
+
+def missing_time(one: Setting) -> Case:
+    """Records are joined to events that have no time. They may get nothing, or what is public at T."""
+    known = one.public(one.items[0])
+    late = [one.hidden(item) for item in one.items[:2]]
+    return one.case(
+        [known],
+        late,
+        (one.ask("missing", spine=tuple((row.entity, row.item, "") for row in late)), None),
+        (one.ask("rows", one.world.future), answer_of(late)),
     )
 
 

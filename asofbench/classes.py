@@ -1,4 +1,4 @@
-"""The classes of leaks that lie in the data: 18 of the 24. What each plants, and what a right answer holds."""
+"""The classes of leaks that lie in the data: 21 of the 29. What each plants, and what a right answer holds."""
 
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -138,6 +138,64 @@ def survivorship(one: Setting) -> Case:
         (one.ask("members"), sorted(names)),
         (one.ask("members", one.world.future), sorted([names[0], names[2], newcomer])),
     )
+
+
+def todays_universe(one: Setting) -> Case:
+    """Figures are joined on a list as it is today. It tells since when each member is one, and its edition, after T. In
+    half of the cases it is the first edition, so that there was no list at T.
+    """
+    since, edition = written(one.world.base - timedelta(days=400)), written(one.world.future)
+    stayed, left, joined = (one.dice.token("member", place).upper() for place in range(3))
+    figures = {name: _of_another(one, name, one.items[0]) for name in (stayed, left, joined)}
+    earlier = [one.public(name, stated=since, value=1.0, text=f"{name} is listed.") for name in (stayed, left)]
+    today = [
+        one.hidden(name, stated=since, updated=edition, value=float(name != left)) for name in (stayed, left, joined)
+    ]
+    if one.number % 2:
+        earlier, today = [], [row for row in today if row.value]
+    listed, then = [row.item for row in earlier], [row.item for row in today if row.value]
+    return one.case(
+        [*figures.values(), *earlier],
+        today,
+        (one.ask("figures", term=one.items[0]), {name: figures[name].value for name in listed}),
+        (one.ask("figures", one.world.future, term=one.items[0]), {name: figures[name].value for name in then}),
+    )
+
+
+def _of_another(one: Setting, name: str, item: str) -> Row:
+    """A public record of another entity than the case's; no two have the same number."""
+    value = float(one.dice.number(1_000, 99_999, "figure", name, item))
+    return one.public(item, entity=name, value=value, text=f"{name}, {item}: m{one.dice.token('text', name, item)}.")
+
+
+def todays_identifier(one: Setting) -> Case:
+    """After T a company bears another ticker, and its source delivers all of its history under it, with the stamps of
+    then beside that of the change. In half of the cases the ticker was another company's.
+    """
+    before = one.dice.token("before").upper()
+    history = [_of_another(one, before, item) for item in one.items[:3]]
+    owned = [one.public(one.items[0])] if one.number % 2 else []
+    renamed = [
+        one.hidden(row.item, stated=row.stated, updated=written(one.world.future), value=row.value) for row in history
+    ]
+    return one.case(
+        [*history, *owned],
+        renamed,
+        (one.ask("rows"), answer_of(owned)),
+        (one.ask("rows", one.world.future), answer_of(renamed)),
+    )
+
+
+def snapshot_endpoint(one: Setting) -> Case:
+    """An endpoint ignores the date that it is requested for. After T it is requested for dates before T, and what is
+    current comes back under those dates: for a record that was read before, and for one that was not.
+    """
+    first = one.public(one.items[0], stamp="snapshot")
+    again = [
+        one.hidden(item, stated=written(one.world.at - timedelta(days=5 * (1 + place))), stamp="snapshot")
+        for place, item in enumerate(one.items[:2])
+    ]
+    return _rows(one, [first], again, again)
 
 
 def split_adjusted(one: Setting) -> Case:

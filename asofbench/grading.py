@@ -80,6 +80,8 @@ def compare(kind: str, reply: Reply, truth: Truth) -> tuple[str, str]:
         return REFUSED, reply.error[:120]
     if kind == "rows":
         return _rows(reply.answer or {}, truth)
+    if kind == "figures":
+        return _figures(reply.answer or {}, truth)
     if kind == "members":
         told = set(reply.answer or ())
         return _set(told - set(truth), set(truth) - told)
@@ -118,6 +120,11 @@ def _still_answers(case: Case, twin: Reply, later: Reply) -> tuple[str, str]:
 def _rows(told: dict[str, Any], truth: dict[str, Any]) -> tuple[str, str]:
     right = {item for item in truth if list(told.get(item, ()))[:2] == truth[item]}
     return _set({item for item in told if item not in truth or item not in right}, set(truth) - right)
+
+
+def _figures(told: dict[str, Any], truth: dict[str, Any]) -> tuple[str, str]:
+    right = {name for name in truth if told.get(name) == truth[name]}
+    return _set({name for name in told if name not in right}, set(truth) - right)
 
 
 def _set(more: set[str], less: set[str]) -> tuple[str, str]:

@@ -15,9 +15,9 @@ NOW = "now"
 NEVER = "9999-12-31T00:00:00.000000Z"
 """When a canary becomes public that never does: of a record without a date."""
 
-DATA = ("rows", "members", "aggregate", "frequency", "join")
+DATA = ("rows", "members", "figures", "aggregate", "frequency", "join")
 """Kinds of questions about data, whose right answer is stated."""
-DOORS = ("clock", "listing", "statistics", "counts", "error", "escape")
+DOORS = ("forgotten", "missing", "clock", "listing", "statistics", "counts", "error", "escape")
 """Kinds of questions that a door may refuse: they attack it."""
 
 
@@ -37,7 +37,8 @@ class Row:
 
     event: what it is about (a period's end, a bar's start), UTC. stated: when it became public in the source's own
     words, or None. stamp: what those words are by the source's documentation: instant, date (New York), new_york (local
-    time without an offset), start (of something that ends at `ends`). updated: the source's stamp of the last edit.
+    time without an offset), start (of something that ends at `ends`), snapshot (the date that was requested of an
+    endpoint that returns what is current). updated: the source's stamp of the last edit.
     loaded_at: when the store received it, UTC. extra: columns the source documents as filled in later.
     """
 
@@ -56,7 +57,11 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """What is asked, and as of when. kind: one of DATA or DOORS. Fields that a kind does not use are left out."""
+    """What is asked, and as of when. kind: one of DATA or DOORS. Fields that a kind does not use are left out.
+
+    figures: the record `term` of each item of `entity` whose value is 1. forgotten: the entity's records, by a caller
+    who leaves the instant out. missing: a join whose events in `spine` have "" for their time.
+    """
 
     kind: str
     as_of: str

@@ -22,7 +22,8 @@ def plain(row: dict[str, Any]) -> datetime | None:
 
 def careful(row: dict[str, Any]) -> datetime | None:
     """The latest instant the source's documentation allows: a date is over when its day is over in New York, local
-    time is New York's, what is stamped with its start is public at its end, an edit counts from the edit.
+    time is New York's, what is stamped with its start is public at its end, an edit counts from the edit, and a
+    snapshot from when it was received.
     """
     stated = row.get("stated")
     if stated is None:
@@ -31,6 +32,8 @@ def careful(row: dict[str, Any]) -> datetime | None:
     if stamp == "date":
         after = date.fromisoformat(stated) + timedelta(days=1)
         return datetime.combine(after, time(), NEW_YORK).astimezone(timezone.utc)
+    if stamp == "snapshot":
+        return read(row["loaded_at"])
     if stamp == "new_york":
         return datetime.fromisoformat(stated).replace(tzinfo=NEW_YORK).astimezone(timezone.utc)
     told = [stated, row.get("ends"), row.get("updated")]

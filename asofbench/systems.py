@@ -43,6 +43,7 @@ ENVIRONMENTS: dict[str, tuple[str, ...]] = {
 """The packages of each family's environment, in the versions that were current when the cases were frozen."""
 
 _VIEWS = "https://duckdb.org/docs/stable/sql/statements/create_view"
+_MACROS = "https://duckdb.org/docs/stable/sql/statements/create_macro"
 _SECURING = "https://duckdb.org/docs/2.0/operations_manual/securing_duckdb/overview.html"
 _MERGE_ASOF = "https://pandas.pydata.org/docs/reference/api/pandas.merge_asof.html"
 _JOIN_ASOF = "https://docs.pola.rs/api/python/stable/reference/dataframe/api/polars.DataFrame.join_asof.html"
@@ -80,6 +81,7 @@ class _Family:
 
 
 _view = _Family("duckdb", "duck:Duck", _VIEWS)
+_macro = _Family("duckdb", "duck:Duck", _MACROS, {"stamp": "where", **_BEST})
 _locked = _Family("duckdb", "duck:Duck", _SECURING, {"locked": True, **_BEST})
 _pandas = _Family("pandas", "frames:Frame", _MERGE_ASOF, {"library": "pandas"})
 _polars = _Family("polars", "frames:Frame", _JOIN_ASOF, {"library": "polars"})
@@ -95,6 +97,7 @@ SYSTEMS = (
     _view("DuckDB, available_at <= T", "default", "a view with a WHERE, stamps as a parser reads them", stamp="where"),
     _locked("DuckDB, WHERE, careful", "best", "the same, stamps by the sources' documentation, locked", stamp="where"),
     _view("DuckDB, NULL passes", "pattern", "OR available_at IS NULL", stamp="null", **_BEST),
+    _macro("DuckDB, optional T", "pattern", "a macro: as_of IS NULL OR available_at <= as_of", optional=True),
     _view("DuckDB, dates compared", "pattern", "available_at::DATE <= T::DATE", stamp="day", **_BEST),
     _locked("DuckDB, both stamps", "best", "public and loaded by T, locked", stamp="both"),
     _locked("DuckDB, copy that ends at T", "best", "a table made with the WHERE, locked", stamp="where", cut=True),

@@ -49,6 +49,8 @@ class Arctic(Visible):
         self.asked = [question.entity] if question.entity else [entity for entity, _, _ in question.spine]
         if question.kind == "frequency":
             self.asked = self._written_by(at)
+        if question.kind == "figures":
+            self.asked += [row["item"] for row in self.visible(at) if row["value"] == 1.0]
         return super().ask(question)
 
     def visible(self, at: datetime) -> Rows:
@@ -57,7 +59,17 @@ class Arctic(Visible):
         if as_of == "":
             return []
         until = {"date_range": (None, pd.Timestamp(naive(at)))} if self.options.get("newest") else {}
-        requests = [ReadRequest(entity, as_of=as_of, **until) for entity in self.asked]
+        return self._read([ReadRequest(entity, as_of=as_of, **until) for entity in self.asked])
+
+    def visible_without_instant(self, at: datetime) -> Rows:
+        """Return the newest row per item of the requested symbols, read without a version."""
+        return self._read([ReadRequest(entity) for entity in self.asked])
+
+    def visible_at_null(self) -> Rows:
+        """Return the newest row per item of the requested symbols, as of None."""
+        return self._read([ReadRequest(entity, as_of=None) for entity in self.asked])
+
+    def _read(self, requests: list[ReadRequest]) -> Rows:
         newest_rows: dict[tuple[str, str], dict[str, Any]] = {}
         for entity, got in zip(self.asked, self.library.read_batch(requests), strict=True):
             rows = got.data.sort_values("loaded_at", kind="stable").to_dict("records") if hasattr(got, "data") else []

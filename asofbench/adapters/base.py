@@ -62,10 +62,17 @@ class Visible(Adapter):
         at = read(question.as_of)
         if question.kind == "join":
             return [self.known(entity, item, read(when)) for entity, item, when in question.spine]
-        rows = self.visible(at)
+        if question.kind == "missing":
+            return [value_of(self.visible_at_null(), entity, item) for entity, item, _ in question.spine]
+        rows = self.visible_without_instant(at) if question.kind == "forgotten" else self.visible(at)
         mine = [row for row in rows if row["entity"] == question.entity]
-        if question.kind == "rows":
+        if question.kind in ("rows", "forgotten"):
             return {row["item"]: [row["value"], row["text"], *filter(None, [row.get("extra")])] for row in mine}
+        if question.kind == "figures":
+            names = {row["item"] for row in mine if row["value"] == 1.0}
+            return {
+                row["entity"]: row["value"] for row in rows if row["item"] == question.term and row["entity"] in names
+            }
         if question.kind == "members":
             return sorted(row["item"] for row in mine if row["value"] == 1.0)
         if question.kind == "aggregate":
@@ -76,8 +83,23 @@ class Visible(Adapter):
 
     def known(self, entity: str, item: str, at: datetime) -> Any:
         """Return one value as of an instant, or None."""
-        item_values = [row["value"] for row in self.visible(at) if (row["entity"], row["item"]) == (entity, item)]
-        return item_values[0] if item_values else None
+        return value_of(self.visible(at), entity, item)
+
+    def visible_without_instant(self, at: datetime) -> Rows:
+        """Return what a caller gets who leaves the instant out of the call. at: T, for systems that hold it themselves,
+        so that callers do not state it.
+        """
+        raise Unable("forgotten")
+
+    def visible_at_null(self) -> Rows:
+        """Return what a caller gets who passes a null for the instant."""
+        raise Unable("missing")
+
+
+def value_of(rows: Rows, entity: str, item: str) -> Any:
+    """Return the value of an item of an entity, or None."""
+    item_values = [row["value"] for row in rows if (row["entity"], row["item"]) == (entity, item)]
+    return item_values[0] if item_values else None
 
 
 def batches(rows: Rows) -> list[tuple[datetime, Rows]]:

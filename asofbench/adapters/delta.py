@@ -54,6 +54,16 @@ class Delta(Visible):
             self.cached = at, [] if table is None else newest(table.to_pyarrow_table().to_pylist())
         return self.cached[1]
 
+    def visible_without_instant(self, at: datetime) -> Rows:
+        """Return the newest row per entity and item of the table as it opens without a version."""
+        return newest(DeltaTable(str(self.folder / "facts")).to_pyarrow_table().to_pylist())
+
+    def visible_at_null(self) -> Rows:
+        """Return the newest row per entity and item of the version at a null."""
+        table = DeltaTable(str(self.folder / "facts"))
+        table.load_as_version(None)  # type: ignore[arg-type]
+        return newest(table.to_pyarrow_table().to_pylist())
+
     def _table(self, at: datetime) -> DeltaTable | None:
         """Return the table as of T; None if it did not exist yet."""
         moment: datetime | None = at

@@ -33,9 +33,15 @@ SELECT * EXCLUDE stamp FROM history
 QUALIFY row_number() OVER (PARTITION BY entity, item ORDER BY stamp DESC, loaded_at DESC) = 1"""
 
 
+OPTIONAL = """
+CREATE MACRO history(as_of := NULL) AS TABLE
+SELECT *, {stamp} AS stamp FROM facts WHERE as_of IS NULL OR {stamp} <= as_of;
+CREATE MACRO known(as_of := NULL) AS TABLE """ + NEWEST.replace("history", "history(as_of := as_of)")
+
+
 class Duck(Adapter):
-    """options: stamp (of STAMPS), cut (copy the visible rows instead of creating a view), locked (as DuckDB's
-    documentation says).
+    """options: stamp (of STAMPS), cut (copy the visible rows instead of creating a view), optional (instead of a view,
+    create a macro whose instant may be left out), locked (as DuckDB's documentation says).
     """
 
     connection: duckdb.DuckDBPyConnection | None = None
@@ -68,7 +74,11 @@ class Duck(Adapter):
     def names(self) -> dict[str, str]:
         """Return the names that statements may use."""
         base = "known" if self.options.get("cut") else "facts"
-        return {"view": "known", "base": base, "file": str(self.file), "folder": str(self.folder)}
+        names = {"view": "known", "base": base, "file": str(self.file), "folder": str(self.folder)}
+        if self.options.get("optional"):
+            _, instant = self.bound(read(self.at))
+            names |= {"view": f"known({instant})", "without": "known()", "lookup": "known({at})"}
+        return names
 
     def bound(self, at: datetime) -> tuple[str, str]:
         """Return the SQL of a row's date, and of its limit."""
@@ -79,6 +89,10 @@ class Duck(Adapter):
         """Return a connection as the user would get it."""
         connection = duckdb.connect(config={"threads": 1})
         stamp, instant = self.bound(at)
+        if self.options.get("optional"):
+            connection.execute(f"CREATE TABLE facts AS FROM read_parquet('{self.file}')")
+            connection.execute(OPTIONAL.format(stamp=stamp))
+            return connection
         kind, source = "VIEW", "facts"
         if self.options.get("cut"):
             kind, source = "TABLE", f"read_parquet('{self.file}')"
@@ -101,24 +115,34 @@ class Duck(Adapter):
 def asked(sql: Any, question: Question, names: dict[str, str]) -> Any:
     """Ask a question as SQL on `known` and `history`, through the given function."""
     where = f"WHERE entity = '{question.entity}'"
-    if question.kind == "rows":
-        rows = sql(f"SELECT * FROM {names['view']} {where}")
-        return by_item(rows, sql(f"SELECT column_name FROM (DESCRIBE {names['view']})"))
+    if question.kind in ("rows", "forgotten"):
+        view = names.get("without", names["view"]) if question.kind == "forgotten" else names["view"]
+        rows = sql(f"SELECT * FROM {view} {where}")
+        return by_item(rows, sql(f"SELECT column_name FROM (DESCRIBE SELECT * FROM {view})"))
+    if question.kind == "figures":
+        members = f"SELECT item FROM {names['view']} {where} AND value = 1"
+        term = f"item = '{question.term}' AND entity IN ({members})"
+        return {row[0]: row[1] for row in sql(f"SELECT entity, value FROM {names['view']} WHERE {term}")}
     if question.kind == "members":
         return sorted(row[0] for row in sql(f"SELECT item FROM {names['view']} {where} AND value = 1"))
     if question.kind == "aggregate":
         return sql(f"SELECT {question.fn}(value) FROM {names['view']} {where}")[0][0]
     if question.kind == "frequency":
         return sql(f"SELECT count(*) FROM {names['view']} WHERE contains(text, '{question.term}')")[0][0]
-    if question.kind == "join":
-        return [_joined(sql, names, entity, item, read(at)) for entity, item, at in question.spine]
+    if question.kind in ("join", "missing"):
+        return [_joined(sql, names, entity, item, at) for entity, item, at in question.spine]
     statement = question.statement.format(**names, entity=question.entity)
     return [list(row) for row in sql(statement)]
 
 
-def _joined(sql: Any, names: dict[str, str], entity: str, item: str, at: datetime) -> Any:
-    """names may give the names of the revisions, their timestamp and its type."""
-    instant = f"{names.get('type', 'TIMESTAMP')} '{at:%Y-%m-%d %H:%M:%S.%f}'"
+def _joined(sql: Any, names: dict[str, str], entity: str, item: str, at: str) -> Any:
+    """names may give the names of the revisions, their timestamp and its type, or a lookup that takes an instant."""
+    kind = names.get("type", "TIMESTAMP")
+    instant = f"{kind} '{read(at):%Y-%m-%d %H:%M:%S.%f}'" if at else f"CAST(NULL AS {kind})"
+    if "lookup" in names:
+        view = names["lookup"].format(at=instant)
+        rows = sql(f"SELECT value FROM {view} WHERE entity = '{entity}' AND item = '{item}'")
+        return rows[0][0] if rows else None
     history, stamp = names.get("history", "history"), names.get("stamp", "stamp")
     rows = sql(
         f"SELECT h.value FROM (SELECT '{entity}' AS entity, '{item}' AS item, {instant} AS at) s"

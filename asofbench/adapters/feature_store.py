@@ -1,6 +1,6 @@
 """Feast: historical features from a Parquet file, joined as of T for every entity and item that is known."""
 
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pandas as pd
@@ -45,12 +45,26 @@ class Feast(Visible):
     def visible(self, at: datetime) -> Rows:
         """The historical features of every key as of T."""
         if at not in self.cached:
-            entities = pd.DataFrame({"key": self.keys, "event_timestamp": [pd.Timestamp(at)] * len(self.keys)})
-            more: dict[str, Any] = {"filter_by_created_timestamp": True} if self.options.get("filtered") else {}
-            features = [f"facts:{name}" for name in self.features]
-            features_frame = self.store.get_historical_features(entity_df=entities, features=features, **more).to_df()
-            self.cached[at] = [_row(row) for row in features_frame.to_dict("records") if isinstance(row["text"], str)]
+            self.cached[at] = self._features(entity_df=self._entities(pd.Timestamp(at)))
         return self.cached[at]
+
+    def visible_without_instant(self, at: datetime) -> Rows:
+        """Return the features of a range without an end, as documented for a retrieval without entities."""
+        return self._features(start_date=datetime(2020, 1, 1, tzinfo=timezone.utc))
+
+    def visible_at_null(self) -> Rows:
+        """Return the features of entities whose timestamp is null."""
+        return self._features(entity_df=self._entities(pd.NaT))
+
+    def _entities(self, at: Any) -> pd.DataFrame:
+        return pd.DataFrame({"key": self.keys, "event_timestamp": pd.to_datetime([at] * len(self.keys), utc=True)})
+
+    def _features(self, **asked: Any) -> Rows:
+        if self.options.get("filtered"):
+            asked["filter_by_created_timestamp"] = True
+        features = [f"facts:{name}" for name in self.features]
+        frame = self.store.get_historical_features(features=features, **asked).to_df()
+        return [_row(row) for row in frame.to_dict("records") if isinstance(row["text"], str)]
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:

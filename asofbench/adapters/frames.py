@@ -24,8 +24,18 @@ class Frame(Visible):
         """Return the join of every key at T."""
         return self._visible(at)
 
+    def visible_without_instant(self, at: datetime) -> Rows:
+        """Return the join of keys that have no column for T."""
+        return self._joined([{"entity": entity, "item": item} for entity, item in self.keys])
+
+    def visible_at_null(self) -> Rows:
+        """Return the join of keys whose T is null."""
+        return self._joined([{"entity": entity, "item": item, "at": None} for entity, item in self.keys])
+
     def _visible(self, at: datetime) -> Rows:
-        left = [{"entity": entity, "item": item, "at": naive(at)} for entity, item in self.keys]
+        return self._joined([{"entity": entity, "item": item, "at": naive(at)} for entity, item in self.keys])
+
+    def _joined(self, left: list[dict[str, Any]]) -> Rows:
         joined = (self._pandas if self.options["library"] == "pandas" else self._polars)(left)
         names = ("entity", "item", "value", "text", "extra")
         return [
@@ -46,6 +56,6 @@ class Frame(Visible):
         import polars as pl
 
         right = pl.DataFrame(self.rows, infer_schema_length=None).with_columns(pl.col(self.options["on"]).set_sorted())
-        left_frame = pl.DataFrame(left).with_columns(pl.col("at").set_sorted())
+        left_frame = pl.DataFrame(left).with_columns(pl.col("at").cast(pl.Datetime("us")).set_sorted())
         joined = left_frame.join_asof(right, left_on="at", right_on=self.options["on"], by=KEYS, check_sortedness=False)
         return joined.to_dicts()

@@ -50,6 +50,15 @@ class Iceberg(Visible):
             self.cached = at, newest(rows)
         return self.cached[1]
 
+    def visible_without_instant(self, at: datetime) -> Rows:
+        """Return the newest row per entity and item of a scan without a snapshot."""
+        return newest(self.table.scan().to_arrow().to_pylist())
+
+    def visible_at_null(self) -> Rows:
+        """Return the newest row per entity and item of the snapshot at a null."""
+        snapshot = self.table.snapshot_as_of_timestamp(None)
+        return newest(self.table.scan(snapshot_id=snapshot and snapshot.snapshot_id).to_arrow().to_pylist())
+
     def _snapshot(self, at: datetime) -> int | None:
         """Return the snapshot at T, or None if there was none yet."""
         moment: datetime | None = at

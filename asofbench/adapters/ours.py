@@ -1,5 +1,6 @@
 """pitlake: rows pass its gate, publishes and sealed sessions, through its ordinary Python interface."""
 
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -9,6 +10,7 @@ from asofbench.adapters.base import Adapter, Rows, batches
 from asofbench.adapters.duck import asked, shown
 from asofbench.model import Question
 from pitlake.contract import Column, Dataset, GapRule
+from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.stage import StagedGap, staged_schema
 from pitlake.session.api import connect
@@ -75,7 +77,16 @@ class Pitlake(Adapter):
                 question.as_of, lake=self.lake, catalogue=self.catalogue, isolation=self.options["isolation"]
             )
             self.at = question.as_of
+        if question.kind == "forgotten":
+            self._open_without_instant()
         return asked(self._sql, question, self._names())
+
+    def _open_without_instant(self) -> None:
+        """Replace the session by one without an instant, unless that is refused; then callers have the one as of T."""
+        with suppress(BadInput):
+            opened = connect(lake=self.lake, catalogue=self.catalogue, isolation=self.options["isolation"])
+            self.close()
+            self.session, self.at = opened, ""
 
     def _sql(self, text: str) -> list[tuple[Any, ...]]:
         result_rows = self.session.sql(text).rows() if self.session else []

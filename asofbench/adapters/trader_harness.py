@@ -37,6 +37,10 @@ class TraderHarness(Visible):
             self.cached = at, asyncio.run(self._told(context))
         return self.cached[1]
 
+    def visible_without_instant(self, at: datetime) -> Rows:
+        """Return the same: the harness holds the day, and the tool has no argument for it."""
+        return self.visible(at)
+
     async def _told(self, context: ToolContext) -> Rows:
         answers = []
         for code in self.codes:

@@ -36,10 +36,10 @@ def test_the_files_have_the_published_hashes(tmp_path):
     assert Question.of(first["ask"]).as_json() == first["ask"]
 
 
-def test_there_are_32_cases_of_each_of_24_classes(found):
+def test_there_are_32_cases_of_each_of_29_classes(found):
     assert Counter(case.kind for case in found) == dict.fromkeys(generate.CLASSES, 32)
-    assert len(generate.CLASSES) == 24
-    assert len({case.id for case in found}) == len({case.ask.entity for case in found}) == 768
+    assert len(generate.CLASSES) == 29
+    assert len({case.id for case in found}) == len({case.ask.entity for case in found}) == 928
     assert {case.ask.kind for case in found} == {*DATA, *DOORS}
     assert len({case.source for case in found}) == 8
 
@@ -72,3 +72,26 @@ def test_one_instant_later_is_the_very_instant_of_the_plant(found):
 def test_the_future_begins_a_microsecond_to_a_day_after_t(found):
     apart = {read(case.later.as_of) - read(case.ask.as_of) for case in found if case.kind == "restatement"}
     assert apart == set(generate.GAPS)
+
+
+def test_today_s_list_and_today_s_ticker_show_nothing_but_figures_that_were_public(found):
+    """What leaks is the choice: no number that is right tomorrow is a canary."""
+    for case in found:
+        if case.kind in ("todays_universe", "todays_identifier"):
+            public = {row.value for row in case.rows}
+            later = case.later_truth.values()
+            assert {figure[0] if isinstance(figure, list) else figure for figure in later} <= public
+            assert case.truth != case.later_truth
+
+
+def test_half_of_the_lists_and_of_the_tickers_are_not_there_yet_at_t(found):
+    for name in ("todays_universe", "todays_identifier"):
+        assert Counter(bool(case.truth) for case in found if case.kind == name) == {True: 16, False: 16}
+
+
+def test_a_caller_forgets_in_questions_that_state_no_event_s_time_and_no_statement(found):
+    forgotten = [case.ask for case in found if case.ask.kind == "forgotten"]
+    missing = [case.ask for case in found if case.ask.kind == "missing"]
+    assert len(forgotten) == len(missing) == 32
+    assert every(ask.statement == "" and not ask.spine for ask in forgotten)
+    assert every(at == "" for ask in missing for _, _, at in ask.spine)

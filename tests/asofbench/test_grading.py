@@ -150,4 +150,4 @@ def test_intervals_are_wilson_s(hits, n, low, high):
 
 
 def test_no_fault_in_all_cases_is_less_than_half_a_percent():
-    assert wilson(0, 768)[1] < 0.005
+    assert wilson(0, 928)[1] < 0.005

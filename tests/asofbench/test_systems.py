@@ -14,7 +14,7 @@ from asofbench.systems import BY_NAME, ENVIRONMENTS, SYSTEMS
 from tests.every import every
 
 ROOT = Path(__file__).resolve().parents[2]
-HERE = ("DuckDB, event <= T", "Delta Lake, T as it is")
+HERE = ("DuckDB, event <= T", "DuckDB, optional T", "Delta Lake, T as it is")
 
 
 def failing(verdicts, verdict=LEAK):
@@ -69,3 +69,20 @@ def test_every_peer_is_pinned_and_says_where_its_configuration_is_documented():
         assert system.docs
         assert system.here or every("==" in package for package in ENVIRONMENTS[system.family])
     assert len({system.name for system in SYSTEMS}) == len(SYSTEMS) == len(BY_NAME) - 6
+
+
+def test_a_caller_who_leaves_the_instant_out_gets_the_newest_of_what_does_not_hold_it(scored):
+    holds = failing(scored("DuckDB, WHERE, careful", ("news-1", "bars-3"))) | failing(scored("pitlake", ("news-1",)))
+    assert not {"forgotten_cutoff", "missing_time"} & holds
+    assert {"forgotten_cutoff", "missing_time"} <= failing(scored("DuckDB, optional T"))
+    assert "forgotten_cutoff" in failing(scored("Delta Lake, live", ("news-1",)))
+
+
+@pytest.mark.parametrize("name", ["todays_universe", "todays_identifier", "snapshot_endpoint"])
+def test_what_its_source_says_of_today_s_list_ticker_and_snapshot_is_enough_to_date_it(scored, name):
+    """As a parser reads it, it leaks; by the source's documentation, or by the store's own writes, it does not."""
+    assert name in failing(scored("DuckDB, available_at <= T"))
+    for right in ("DuckDB, WHERE, careful", "DuckDB, both stamps", "Delta Lake, live", "pitlake"):
+        verdicts = [one for one in scored(right, ("bars-3", "news-1")) if one.kind == name]
+        assert verdicts
+        assert [one for one in verdicts if one.verdict != "caught"] == []
