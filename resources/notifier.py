@@ -60,7 +60,7 @@ def _sent(channel: str, title: str, body: str) -> str:
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # it still looks for imghdr
         import apprise  # a second to import; few processes send alerts
 
-        # Its own log would show what a server answered and where it was asked.
+        # Its own log would show servers' answers and addresses.
         logging.getLogger("apprise").setLevel(logging.CRITICAL)
         sender = apprise.Apprise()
         try:

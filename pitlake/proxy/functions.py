@@ -112,7 +112,7 @@ def _shown(signature: inspect.Signature, bound: set[str], name: str) -> inspect.
             "policy", f"binds {min(missing)!r}, which {name} does not take", "bind an argument of the function"
         )
     callers_parameters = [parameter for parameter in signature.parameters.values() if parameter.name not in bound]
-    # Without the removed arguments one with a default may precede one without; keyword-only arguments allow that.
+    # A removed argument may leave one with a default before one without, which only keyword-only arguments allow.
     by_name = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in callers_parameters]
     try:
         return signature.replace(parameters=callers_parameters, return_annotation=dict[str, Any])

@@ -53,7 +53,7 @@ class QueryProcesses:
         self._interrupts, self._closed = 0, False
 
     def _process(self, key: object, start: Callable[[], Backend | None]) -> Backend | None:
-        """Return the process of this key. If `close` came while it was being opened, which may take minutes, it has
+        """Return the process of this key. Opening may take minutes. If `close` is called meanwhile, the new process is
         ended.
 
         Raises QueryInterrupted if `interrupt` came.

@@ -112,8 +112,8 @@ def _ask(path: str, **params: object) -> Request:
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
     """Yield a record per observation and vintage, and one for a window with fewer observations than it states.
 
-    Raises Unparsable for an answer without its list. For other lists than observations, whose absence only dates these
-    later, it is raised at the end.
+    Raises Unparsable for an answer without its list. If another list is missing, the observations are only dated later,
+    so it is raised at the end.
     """
     release, released_on = _release(captures)
     if unit.scope.options.get("clocks") == CLOCKS[1]:
