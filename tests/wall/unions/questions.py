@@ -86,7 +86,7 @@ def question(name: str, company: int, as_of: datetime, rng: Random) -> Question:
         values = {catalogue.COMPANY: spelled} if catalogue.COMPANY in catalogue.placeholders(page.sql) else {}
         return Question(name, frozenset(page.reads), page.sql, values, company, by_cik)
     query = union_queries()[name]
-    at = (*sorted(as_of - timedelta(hours=rng.randrange(1500)) for _ in range(PAIRED - 1)), as_of)
+    at = tuple(sorted({as_of, *(as_of - timedelta(hours=rng.randrange(1500)) for _ in range(PAIRED - 1))}))
     pool: dict[str, Any] = {
         "ticker": ticker(company),
         "start_date": "2024-01-01",
