@@ -127,14 +127,13 @@ class ReleasesAt:
 
         filing_date: the caller's, used if the lake has none.
         """
-        filing = self._of_cik(cik).get(accession_no)
-        release = filing and filing.release(filing_date)
-        return release if release is not None and release.at <= self._observed_at else None
+        return _released(self._of_cik(cik).get(accession_no), filing_date, self._observed_at)
 
     def of_companies(self, ciks: Sequence[str]) -> "KnownReleases":
         """Return the releases of all filings of many companies, read at once."""
         filings_of_ciks = self._releases.of_ciks(ciks)
-        return KnownReleases({cik: self._filings(statements) for cik, statements in filings_of_ciks.items()})
+        filings = {cik: self._filings(statements) for cik, statements in filings_of_ciks.items()}
+        return KnownReleases(filings, self._observed_at)
 
     def __call__(self, ticker: str, day: date) -> datetime | None:
         """Return the release of the ticker's 8-K with item 2.02 accepted on that New York day; the last one if there
@@ -156,22 +155,31 @@ class ReleasesAt:
 
 @dataclass(frozen=True)
 class KnownReleases:
-    """Releases of filings that were read from a lake before, by CIK and accession number; without earnings."""
+    """Releases of filings that were read from a lake before, by CIK and accession number; without earnings.
+
+    observed_at: the observation of the records that they date.
+    """
 
     filings: Mapping[str, Mapping[str, Filing]]
+    observed_at: datetime
 
     def only(self, ciks: Sequence[str]) -> "KnownReleases":
         """Return the releases of some companies only."""
-        return KnownReleases({cik: self.filings[cik] for cik in ciks if cik in self.filings})
+        return KnownReleases({cik: self.filings[cik] for cik in ciks if cik in self.filings}, self.observed_at)
 
     def release(self, accession_no: str, cik: str, filing_date: date | None = None) -> Release | None:
-        """Return when EDGAR released a filing of that CIK; None if it is unknown."""
-        filing = self.filings.get(cik, {}).get(accession_no)
-        return filing and filing.release(filing_date)
+        """Return when EDGAR released a filing of that CIK, as `ReleasesAt.release` does."""
+        return _released(self.filings.get(cik, {}).get(accession_no), filing_date, self.observed_at)
 
     def __call__(self, ticker: str, day: date) -> datetime | None:
         """Return None: earnings are not known by ticker here."""
         return None
+
+
+def _released(filing: Filing | None, filing_date: date | None, observed_at: datetime) -> Release | None:
+    """Return the filing's release; None if it is unknown or lies after the observation."""
+    release = filing and filing.release(filing_date)
+    return release if release is not None and release.at <= observed_at else None
 
 
 def _known_at(filings: Sequence[Filing], observed_at: datetime) -> Filing:

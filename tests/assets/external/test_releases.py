@@ -2,6 +2,7 @@
 
 from datetime import date, datetime, timedelta, timezone
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +15,10 @@ from assets.feeds.feed import Scope
 from assets.feeds.releases import Filing, LakeReleases, _known_at
 from assets.feeds.runs import collect_unit, run_feed
 from pitlake import clock
+from pitlake.datasets import get
+from pitlake.datasets._shared import BY_ACCEPTANCE
 from pitlake.lake.lake import Lake
+from pitlake.lake.publishing.stage import staged_schema
 from pitlake.session import connect
 from resources.http.capture import CaptureStore
 from resources.http.client import HttpClient
@@ -83,6 +87,34 @@ def test_a_release_after_the_observation_is_not_known_at_it(lake):
     evening = at("2024-02-22T21:15:03")
     assert LakeReleases(lake).at(evening - microsecond)("NOG", date(2024, 2, 22)) is None
     assert LakeReleases(lake).at(evening)("NOG", date(2024, 2, 22)) == evening
+
+
+def test_a_release_read_at_once_is_known_as_one_by_one(lake):
+    accepted, microsecond = at("2024-02-23T13:05:41"), timedelta(microseconds=1)
+    for moment in (accepted - microsecond, accepted):
+        releases = LakeReleases(lake).at(moment)
+        assert releases.of_companies([CIK]).release(TEN_K, CIK) == releases.release(TEN_K, CIK)
+
+
+def test_a_statement_counts_from_its_first_observation(tmp_path):
+    lake, reports = Lake(tmp_path / "lake"), get("reports")
+    accepted = at("2024-02-23T13:05:41")
+    corrected, days = accepted + timedelta(minutes=5), [accepted + timedelta(days=day) for day in (1, 2, 3)]
+    for observed, created in zip(days, (accepted, corrected, accepted), strict=True):
+        row = {
+            "cik": CIK,
+            "accession_no": TEN_K,
+            "form_type": "8-K",
+            "created": created,
+            "available_at": created,
+            "available_at_source": reports.source_tag,
+            "evidence": TEN_K,
+            "release_rule": BY_ACCEPTANCE,
+        }
+        with lake.stage(reports, "observed") as stage:
+            stage.add(date(2024, 2, 23), pa.Table.from_pylist([row], staged_schema(reports)), extracted=1)
+            lake.publish(stage, observed)
+    assert [LakeReleases(lake).at(day).release(TEN_K, CIK).at for day in days] == [accepted] * 3
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, unique=True), st.integers(0, 5))
