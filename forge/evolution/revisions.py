@@ -8,8 +8,6 @@ import tempfile
 from hashlib import sha256
 from pathlib import Path
 
-from skills_ref import validate
-
 from pitlake.errors import BadInput
 
 NONE = "none"
@@ -68,6 +66,8 @@ def undo(own: Path, skill: str) -> str:
 
 
 def _write(place: Path, file: str, text: str) -> None:
+    from skills_ref import validate  # of the extra `forge`, without which Dagster loads the schedules too
+
     target = (place / file).resolve()
     if not target.is_relative_to(place.resolve()):
         raise BadInput("file", f"{file[:60]!r} is outside of the skill", "give a file in its folder")
