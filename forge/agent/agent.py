@@ -36,7 +36,7 @@ from forge.model.budget import Meter
 from forge.model.taped import Models, Taped
 from forge.providers import all_providers
 from forge.providers.base import At
-from forge.tracking.receipts import DecisionReceipt, cut_off, exposure
+from forge.tracking.receipts import DecisionReceipt, cut_off, cut_offs, exposure
 from pitlake.clock import instant, iso, micros, now
 from pitlake.errors import BadInput, LakeNotFound, PitlakeError
 from pitlake.lake.lake import Lake
@@ -296,7 +296,7 @@ class Agent:
     def _trained_to(self, model: str) -> str | None:
         if not self.states_cut_off:
             return None
-        return cut_off(model, self.lake, now() - timedelta(seconds=1)) or ""
+        return cut_off(model, self.lake) or ""
 
     def _market(self) -> int | None:
         try:
@@ -306,9 +306,7 @@ class Agent:
 
     def _receipt(self, turn: Turn, answer: str, end: End) -> DecisionReceipt:
         at = instant(turn.inputs["as_of"])
-        cut_offs = {
-            model: cut_off(model, self.lake, now() - timedelta(seconds=1)) for model in sorted(turn.conversation.models)
-        }
+        models = cut_offs(turn.conversation.models, self.lake)
         head = turn.fs.remembered.head
         return DecisionReceipt(
             decision=turn.decision,
@@ -319,8 +317,8 @@ class Agent:
             tools=tuple(
                 receipt for answer_of_fetch in self.fetched(turn.decision) for receipt in answer_of_fetch["receipts"]
             ),
-            models=cut_offs,
-            exposure=exposure(cut_offs.values(), at),
+            models=models,
+            exposure=exposure(models.values(), at),
             prompt=digest(turn.conversation.system),
             skills=SkillLoader(turn.skills).sha256(),
             journal=(head.seq, head.chain),

@@ -6,7 +6,6 @@ and the skills of its time. A model writes the changes; without one, code append
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
-from datetime import timedelta
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, cast
@@ -32,9 +31,9 @@ from forge.model import NoModel
 from forge.model.budget import Meter
 from forge.model.taped import Models, Taped
 from forge.records import Proposal, render
-from forge.tracking.receipts import DecisionReceipt, cut_off, exposure
+from forge.tracking.receipts import DecisionReceipt, cut_offs, exposure
 from forge.tracking.settlement import whole_memory
-from pitlake.clock import instant, iso, micros, now
+from pitlake.clock import instant, iso, micros
 from pitlake.errors import BadInput, PitlakeError
 
 PREFIX = "P-"
@@ -107,9 +106,7 @@ class _Run:
 
     def receipt(self) -> DecisionReceipt:
         """Return the receipt."""
-        cut_offs = {
-            model: cut_off(model, self.agent.lake, now() - timedelta(seconds=1)) for model in sorted(self.models)
-        }
+        models = cut_offs(self.models, self.agent.lake)
         head, at = self.remembered.head, instant(self.inputs["as_of"])
         return DecisionReceipt(
             decision=self.name,
@@ -118,8 +115,8 @@ class _Run:
             market=None,
             memory=head.version,
             tools=(),
-            models=cut_offs,
-            exposure=exposure(cut_offs.values(), at) if cut_offs else "clean",
+            models=models,
+            exposure=exposure(models.values(), at) if models else "clean",
             prompt=digest(self.prompt),
             skills=SkillLoader(self.skills).sha256(),
             journal=(head.seq, head.chain),

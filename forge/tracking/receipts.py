@@ -3,13 +3,14 @@
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from forge.core.known_models import trained_to
 from forge.core.tape import Tape
 from forge.providers.base import At, ask
+from pitlake.clock import now
 from pitlake.errors import PitlakeError
 from pitlake.questions import catalogue
 
@@ -64,15 +65,21 @@ def exposure(cut_offs: Iterable[str | None], as_of: datetime, judged: date | Non
     return "partial" if judged and newest < judged else "exposed"
 
 
-def cut_off(model: str, lake: str | Path | None, now: datetime) -> str | None:
-    """Return the last day of a model's training data, from the registry or else `known_models`, or None."""
+def cut_off(model: str, lake: str | Path | None) -> str | None:
+    """Return the last day of a model's training data, from today's registry or else `known_models`, or None."""
     name = model.rpartition(":")[2]
+    at = At(as_of=now() - timedelta(seconds=1), lake=lake)
     try:
-        rows = ask(catalogue.get("model_known"), {"model": name}, At(as_of=now, lake=lake))["rows"]
+        rows = ask(catalogue.get("model_known"), {"model": name}, at)["rows"]
     except PitlakeError:
         rows = []
     dates = [row["knowledge_cutoff"] for row in rows if row.get("knowledge_cutoff")] or [trained_to(name)]
     return str(dates[0])[:10] if dates[0] else None
+
+
+def cut_offs(models: Iterable[str], lake: str | Path | None) -> dict[str, str | None]:
+    """Return the cut-offs of models, by their names."""
+    return {model: cut_off(model, lake) for model in sorted(models)}
 
 
 def recorded_cut_offs(tape: Tape) -> Callable[[str], list[str | None]]:

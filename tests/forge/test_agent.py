@@ -135,7 +135,7 @@ def test_without_a_market_lake_it_is_said_in_one_sentence(desk):
 
 def test_a_cut_off_is_the_registrys_or_the_tables_and_unknown_where_neither_says(tmp_path, monkeypatch):
     def told(model):
-        return cut_off(model, tmp_path / "none", instant(T))
+        return cut_off(model, tmp_path / "none")
 
     models = ("claude-opus-5", "claude-sonnet-5-20260630", "claude-opus-4-8", "claude-of-others")
     assert [told(model) for model in models] == ["2026-05-31", "2026-01-31", "2026-05-28", None]
@@ -147,7 +147,7 @@ def test_a_cut_off_is_the_registrys_or_the_tables_and_unknown_where_neither_says
 
 def test_a_live_decision_of_a_default_model_is_clean_once_the_model_is_released(tmp_path):
     names = [name.removeprefix("anthropic:") for name in DEFAULTS.values()]
-    cut_offs = [cut_off(name, tmp_path / "none", instant(T)) for name in names]
+    cut_offs = [cut_off(name, tmp_path / "none") for name in names]
     assert None not in cut_offs
     newest = max(known.released for known in KNOWN if known.model in names)
     assert exposure(cut_offs, instant(f"{newest}T12:00:00Z")) == "exposed"

@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import pytest
 
@@ -17,8 +17,7 @@ from forge.web import room
 from pitlake import clock
 from pitlake.clock import NEW_YORK, iso
 from tests.doors.conftest import small
-from tests.forge.test_evolution import CLAIM, DAYS, LESSON, proposed
-from tests.forge.world import turn, wrote
+from tests.forge.test_evolution import CLAIM, proposed, write_daily
 from tests.web.browsing import BASE, TOKEN, browsing
 
 OWN = {"origin": BASE}
@@ -34,10 +33,7 @@ def made(tmp_path_factory):
     home = tmp_path_factory.mktemp("made")
     shown = [START]
     memory = Memory(home / "forge", clock=Clock("live", lambda: shown[0]))
-    for number, day in enumerate(DAYS):
-        shown[0] = START + timedelta(days=day)
-        wrote(turn(memory, "s"), "/memory/pk/new.md", LESSON, f"pk{number}")
-    shown[0] += timedelta(days=1)
+    write_daily(memory, shown)
     proposed(memory, None)
     memory.close()
     small(home / "lake")

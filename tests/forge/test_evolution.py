@@ -48,13 +48,21 @@ def learnt(memory, days=DAYS, **changed):
         wrote(fs, "/memory/pk/new.md", lesson, f"pk{memory.journal.head()[0]}{number}")
 
 
-def nobody(role):
+def write_daily(memory, shown):
+    """Write a lesson on each of DAYS, and move the clock that `shown` holds to the day after them."""
+    for number, day in enumerate(DAYS):
+        shown[0] = START + timedelta(days=day)
+        wrote(turn(memory, "s"), "/memory/pk/new.md", LESSON, f"pk{number}")
+    shown[0] += timedelta(days=1)
+
+
+def no_model(role):
     raise NoModel("model", f"none is configured for the role {role}", "set one")
 
 
 def proposed(memory, own):
     """What is newly proposed without a model."""
-    agent = Agent(memory, Tape(memory.lake.root.parent / "tape.sqlite"), nobody, skills=own)
+    agent = Agent(memory, Tape(memory.lake.root.parent / "tape.sqlite"), no_model, skills=own)
     return asyncio.run(propose(agent))
 
 

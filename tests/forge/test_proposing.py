@@ -8,7 +8,6 @@ import json
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 from click.testing import CliRunner
@@ -30,8 +29,7 @@ from forge.model.routing import Routing
 from forge.tracking.settlement import whole_memory
 from pitlake.errors import BadInput
 from tests.forge.test_anthropic import events, failure, text, use
-from tests.forge.test_evolution import CLAIM, DAYS, LESSON, START, nobody
-from tests.forge.world import turn, wrote
+from tests.forge.test_evolution import CLAIM, DAYS, START, learnt, no_model, write_daily
 
 SKILL = "view-validation"
 QUOTE = (OURS / SKILL / "SKILL.md").read_text().split("\n")[-2]
@@ -49,13 +47,6 @@ def memory(tmp_path):
     made = Memory(tmp_path / "forge", clock=Simulated("lessons", START))
     yield made
     made.close()
-
-
-def learnt(memory, days=DAYS, **changes):
-    for day in days:
-        memory.journal.clock.move(max(memory.journal.clock.now(), START + timedelta(days=day)))
-        fs = turn(memory, "s", memory.read_instant(memory.journal.clock.now()))
-        wrote(fs, "/memory/pk/new.md", replace(LESSON, **changes), f"pk{memory.journal.head()[0]}")
 
 
 def approved(memory):
@@ -81,7 +72,7 @@ def run(agent, name="", **options):
 def replayed(agent, mode="strict"):
     """The last run decided again, without a model and without a write."""
     name, before = agent.tape.decisions()[-1], agent.memory.journal.head()
-    again = asyncio.run(replay(replace(agent, models=nobody), name, mode))
+    again = asyncio.run(replay(replace(agent, models=no_model), name, mode))
     assert agent.memory.journal.head() == before
     return again
 
@@ -301,10 +292,7 @@ def test_m1_the_commands_propose_with_the_model_and_replay_the_run(tmp_path, mon
     monkeypatch.setenv("FORGE_MODEL_PROPOSAL", f"anthropic:claude-x@http://127.0.0.1:{server.server_address[1]}")
     shown = [START]
     memory = Memory(tmp_path / "forge", clock=Clock("live", lambda: shown[0]))
-    for number, day in enumerate(DAYS):
-        shown[0] = START + timedelta(days=day)
-        wrote(turn(memory, "s"), "/memory/pk/new.md", LESSON, f"pk{number}")
-    shown[0] += timedelta(days=1)
+    write_daily(memory, shown)
     approved(memory)
     memory.close()
 
