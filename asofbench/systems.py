@@ -51,7 +51,7 @@ _DELTA = "https://delta-io.github.io/delta-rs/usage/loading-table/"
 _ICEBERG = "https://py.iceberg.apache.org/reference/pyiceberg/table/"
 _TRADER = "https://pypi.org/project/traderharness/1.1.0/"
 _FEAST = "https://docs.feast.dev/v0.67-branch/getting-started/concepts/point-in-time-joins"
-_ARCTIC = "https://docs.arcticdb.io/latest/api/library/#arcticdb.version_store.library.Library.read"
+_ARCTIC = "https://docs.arcticdb.io/latest/api/library/"
 _MOTHERDUCK = "https://pypi.org/project/mcp-server-motherduck/1.1.0/"
 _LOCKS = "SET enable_external_access = false; SET lock_configuration = true"
 _EVENT, _BEST = {"on": "event"}, {"careful": True}
@@ -116,7 +116,7 @@ SYSTEMS = (
     _feast("Feast, filtered", "best", "filter_by_created_timestamp", store="duckdb", filtered=True, **_EVENT, **_BEST),
     _feast("Feast, published is created", "best", "filtered by the instant of publication", **_CREATED),
     _feast("Feast, published", "best", "timestamp_field is the instant of publication", store="duckdb", **_PUBLISHED),
-    _motherduck("motherduck MCP, read-only", "default", "an agent's SQL on a file opened read-only, told of a view"),
+    _motherduck("motherduck MCP, read-only", "default", "an agent's SQL on a read-only file, with a view to query"),
     _motherduck("motherduck MCP, secured", "best", "the same, with DuckDB's settings as --init-sql", init=_LOCKS),
     _trader("TraderHarness, get_fundamentals", "best", "the tool its agents call, by the date of publication", **_BEST),
     System(
