@@ -38,6 +38,10 @@ ENVIRONMENTS: dict[str, tuple[str, ...]] = {
     "arcticdb": ("arcticdb==6.28.2", "pandas==2.3.3"),
     "feast": ("feast[duckdb]==0.67.0", "pandas==2.3.3"),
     "traderharness": ("traderharness==1.1.0", "pandas==3.1.1"),
+    "ducklake": ("duckdb-extension-ducklake==1.5.5", "duckdb==1.5.5", "pytz==2026.6"),
+    "anatid": ("anatid==0.4.1", "duckdb==2.0.1"),
+    "plugmem": ("plugmem==0.12.0",),
+    "factblock": ("factblock==1.0.0a15", "pyarrow==26.0.0"),
     "mcp-server-motherduck": ("mcp-server-motherduck==1.1.0", "fastmcp==4.1.2", "duckdb==1.5.6"),
 }
 """The packages of each family's environment, in the versions that were current when the cases were frozen."""
@@ -52,6 +56,10 @@ _ICEBERG = "https://py.iceberg.apache.org/reference/pyiceberg/table/"
 _TRADER = "https://pypi.org/project/traderharness/1.1.0/"
 _FEAST = "https://docs.feast.dev/v0.67-branch/getting-started/concepts/point-in-time-joins"
 _ARCTIC = "https://docs.arcticdb.io/latest/api/library/"
+_DUCKLAKE = "https://ducklake.select/docs/stable/duckdb/usage/time_travel"
+_ANATID = "https://pypi.org/project/anatid/0.4.1/"
+_PLUGMEM = "https://pypi.org/project/plugmem/0.12.0/"
+_FACTBLOCK = "https://pypi.org/project/factblock/1.0.0a15/"
 _MOTHERDUCK = "https://pypi.org/project/mcp-server-motherduck/1.1.0/"
 _LOCKS = "SET enable_external_access = false; SET lock_configuration = true"
 _EVENT, _BEST = {"on": "event"}, {"careful": True}
@@ -88,6 +96,10 @@ _polars = _Family("polars", "frames:Frame", _JOIN_ASOF, {"library": "polars"})
 _delta = _Family("deltalake", "delta:Delta", _DELTA)
 _iceberg = _Family("pyiceberg", "iceberg:Iceberg", _ICEBERG)
 _arctic = _Family("arcticdb", "arctic:Arctic", _ARCTIC)
+_ducklake = _Family("ducklake", "ducklake:DuckLake", _DUCKLAKE, _BEST)
+_anatid = _Family("anatid", "anatid_memory:Anatid", _ANATID, _BEST)
+_plugmem = _Family("plugmem", "plugmem_memory:Plugmem", _PLUGMEM, _BEST)
+_factblock = _Family("factblock", "blocks:FactBlock", _FACTBLOCK, _BEST)
 _motherduck = _Family("mcp-server-motherduck", "motherduck:MotherDuck", _MOTHERDUCK, {"stamp": "where", **_BEST})
 _trader = _Family("traderharness", "trader_harness:TraderHarness", _TRADER)
 _feast = _Family("feast", "feature_store:Feast", _FEAST)
@@ -112,6 +124,14 @@ SYSTEMS = (
     _arctic("ArcticDB, newest up to T", "default", "newest version, date_range up to T", newest=True),
     _arctic("ArcticDB, as_of T", "default", "one load, as_of=T"),
     _arctic("ArcticDB, live", "best", "a snapshot a delivery, as though it had run all along", live=True, **_BEST),
+    _ducklake(
+        "DuckLake, AT (TIMESTAMP)", "default", "a snapshot a delivery, T in every query, as though it had run all along"
+    ),
+    _ducklake("DuckLake, attached at T", "best", "the same, the catalog attached with SNAPSHOT_TIME", attached=True),
+    _anatid("anatid, as_of T", "best", "a memory a delivery, dated by now=, as though it had run all along"),
+    _plugmem("plugmem, as_of T", "best", "a memory a delivery, as though it had run all along"),
+    _factblock("FactBlock, known when said", "default", "known_at is when it was said, as with --backfill", said=True),
+    _factblock("FactBlock, known when loaded", "best", "known_at is when it was learned"),
     _feast("Feast, event", "default", "timestamp_field is the event's time", store="dask", **_EVENT),
     _feast("Feast, filtered", "best", "filter_by_created_timestamp", store="duckdb", filtered=True, **_EVENT, **_BEST),
     _feast("Feast, published is created", "best", "filtered by the instant of publication", **_CREATED),
