@@ -97,22 +97,58 @@ def test_wrong_use_is_refused():
         pitlake.cut_off("2099-01-01T00:00:00Z", **MEMBERS)
 
 
-def test_frameworks_see_a_tool_without_what_bounds_time():
-    from agents import function_tool
+@pitlake.cut_off(AS_OF, **MEMBERS)
+def search_news(query: str, until: str = "") -> list:
+    """Search the news.
+
+    Args:
+        query: What to search for.
+    """
+    return [OLD, LATER]
+
+
+async def called_by_langchain():
     from langchain_core.tools import tool
-    from pydantic_ai import Tool
 
-    @pitlake.cut_off(AS_OF, **MEMBERS)
-    def search(query: str, until: str = "") -> list:
-        """Search the news.
+    framework_tool = tool(search_news)
+    return framework_tool.args, framework_tool.invoke({"query": "oil"})
 
-        Args:
-            query: What to search for.
-        """
-        return [OLD, LATER]
 
-    assert list(Tool(search).function_schema.json_schema["properties"]) == ["query"]
-    made = tool(search)
-    assert list(made.args) == ["query"]
-    assert [row["title"] for row in made.invoke({"query": "oil"})["data"]] == ["old"]
-    assert list(function_tool(search).params_json_schema["properties"]) == ["query"]
+async def called_by_llama_index():
+    from llama_index.core.tools import FunctionTool
+
+    framework_tool = FunctionTool.from_defaults(search_news)
+    return framework_tool.metadata.get_parameters_dict()["properties"], framework_tool.call(query="oil").raw_output
+
+
+async def called_by_openai_agents():
+    from agents import function_tool
+    from agents.tool_context import ToolContext
+
+    framework_tool = function_tool(search_news)
+    arguments = '{"query": "oil"}'
+    context = ToolContext(None, tool_name="search_news", tool_call_id="1", tool_arguments=arguments)
+    answer = await framework_tool.on_invoke_tool(context, arguments)
+    return framework_tool.params_json_schema["properties"], answer
+
+
+async def called_by_pydantic_ai():
+    from pydantic_ai import Agent
+    from pydantic_ai.messages import ToolReturnPart
+    from pydantic_ai.models.test import TestModel
+
+    model = TestModel()
+    run = await Agent(model, tools=[search_news]).run("oil")
+    [answer] = [part for message in run.new_messages() for part in message.parts if isinstance(part, ToolReturnPart)]
+    [framework_tool] = model.last_model_request_parameters.function_tools
+    return framework_tool.parameters_json_schema["properties"], answer.content
+
+
+@pytest.mark.parametrize(
+    "called", [called_by_langchain, called_by_llama_index, called_by_openai_agents, called_by_pydantic_ai]
+)
+def test_a_framework_s_tool_is_cut_off_and_does_not_show_what_bounds_time(called):
+    shown_parameters, answer = anyio.run(called)
+    assert list(shown_parameters) == ["query"]
+    assert [row["title"] for row in answer["data"]] == ["old"]
+    assert check_answer(answer, AS_OF) is None
