@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from forge.cli.account import COMMANDS as ACCOUNT_COMMANDS
+from forge.cli.alerts import desk
 from forge.cli.book import COMMANDS as BOOK_COMMANDS
 from forge.cli.desk import COMMANDS, lake_option
 from forge.cli.memories import choose_memory, run_option
@@ -67,7 +68,7 @@ def memories() -> None:
         click.echo(f"{name}  {root}")
 
 
-for _one in (*COMMANDS, *BOOK_COMMANDS, *ACCOUNT_COMMANDS, backtest, fork, skills):
+for _one in (*COMMANDS, *BOOK_COMMANDS, *ACCOUNT_COMMANDS, backtest, desk, fork, skills):
     command.add_command(_one)
 
 

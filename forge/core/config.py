@@ -47,6 +47,19 @@ class AccountSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Alerts:
+    """When the desk alerts the PM.
+
+    stop_near: the distance from the last close to a stop, in percent of the close; view_due_days: the days before a
+    View's question is due; data_late_hours: the hours that data of a session may take to arrive.
+    """
+
+    stop_near: float = 3.0
+    view_due_days: int = 3
+    data_late_hours: float = 12.0
+
+
+@dataclass(frozen=True, kw_only=True)
 class Budget:
     """The most that may be spent on models; None means no limit. tokens: of requests and answers together."""
 
@@ -178,6 +191,7 @@ class Config:
     models: dict[str, str] = field(default_factory=lambda: dict(ROUTING))
     guardrails: Limits = field(default_factory=Limits)
     account: AccountSettings = field(default_factory=AccountSettings)
+    alerts: Alerts = field(default_factory=Alerts)
     executor: ExecutorSettings = field(default_factory=ExecutorSettings)
     schedules: Schedules = field(default_factory=Schedules)
     sessions: Sessions = field(default_factory=Sessions)

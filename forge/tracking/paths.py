@@ -61,7 +61,7 @@ class Path:
 
     entry_price: USD at the open of the first session; marks: return at each close, as a share of the entry price;
     reason, price: of the exit, "" and None before it; gap: the session without a bar, or None; shares: what one share
-    of the first session has become.
+    of the first session has become; close, stop: of the last session, as traded on it.
     """
 
     entry_price: float | None
@@ -70,6 +70,8 @@ class Path:
     price: float | None = None
     gap: date | None = None
     shares: float = 1.0
+    close: float | None = None
+    stop: float | None = None
 
     @property
     def total_return(self) -> float:
@@ -81,11 +83,11 @@ def follow(trade: Trade, bars: Mapping[date, Bar], sessions: Iterable[date]) -> 
     """Follow a trade. sessions: the completed ones in which it was held, in order."""
     entry_price, shares, cash, marks = None, 1.0, 0.0, list[Mark]()
     terms: dict[str, Any] = {"target": trade.target, "stop": trade.stop, "until": trade.until}
-    changes = list(trade.changes)
+    changes, close = list(trade.changes), None
     for day in sessions:
         bar = bars.get(day)
         if bar is None:
-            return Path(entry_price, tuple(marks), gap=day, shares=shares)
+            return Path(entry_price, tuple(marks), gap=day, shares=shares, close=close, stop=terms["stop"])
         while changes and changes[0].since <= day:
             terms.update(changes.pop(0).changed)
         terms |= {level: _moved(terms[level], bar.split) for level in ("target", "stop")}
@@ -94,12 +96,13 @@ def follow(trade: Trade, bars: Mapping[date, Bar], sessions: Iterable[date]) -> 
         else:
             shares *= bar.split
             cash += shares * bar.dividend
+        close = bar.close
         reason, price = _exit(trade.side, bar, **terms)
         path_return = trade.side * ((bar.close if price is None else price) * shares + cash - entry_price) / entry_price
         marks.append(Mark(day=day, value=round(path_return, 9)))
         if price is not None:
-            return Path(entry_price, tuple(marks), reason, price, shares=shares)
-    return Path(entry_price, tuple(marks), shares=shares)
+            return Path(entry_price, tuple(marks), reason, price, None, shares, close, terms["stop"])
+    return Path(entry_price, tuple(marks), shares=shares, close=close, stop=terms["stop"])
 
 
 def _exit(

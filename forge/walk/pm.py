@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
-from typing import cast
+from typing import Any, cast
 
 from forge.core import config
 from forge.fs import ForgeFS
@@ -21,6 +21,7 @@ from forge.memory.lessons import waiting_lessons
 from forge.providers.base import At
 from forge.records import Expression, Portfolio, render
 from forge.tracking.account import advance_account
+from forge.tracking.alerts import alerts
 from forge.tracking.calibration import calibrate
 from forge.tracking.risk import claim_check
 from forge.tracking.settlement import settle, whole_memory
@@ -36,8 +37,11 @@ def advance(
     guardrails: Guardrails,
     cut_offs: Callable[[str], Iterable[str | None]],
     settings: config.Config,
-) -> dict[str, int]:
-    """Do what is due as of an instant before the agent is asked, and return counts. Raises LakeNotFound."""
+) -> dict[str, Any]:
+    """Do what is due as of an instant before the agent is asked. Return counts, and the alerts after it.
+
+    Raises LakeNotFound.
+    """
     account = settings.account
     unexecuted = advance_account(memory, at, account)
     keeps_account = account.capital is not None
@@ -57,12 +61,14 @@ def advance(
     calibrate(memory, at.as_of)
     if not keeps_account:
         _update_book(memory, at.as_of)
+    current_alerts = alerts(whole_memory(memory, at.as_of), at, settings.alerts)
     memory.flush()
     return {
         **Counter(settlement.status for settlement in settled),
         "closed": len(closed),
         "followed": len(followed),
         "gaps": len(gaps) + len(missing) + len(unexecuted),
+        "alerts": [[alert.kind, alert.subject, alert.text] for alert in current_alerts],
     }
 
 

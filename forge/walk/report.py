@@ -15,7 +15,7 @@ from typing import Any, cast
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from forge.core.tape import MAIN, Tape
+from forge.core.tape import MAIN, WORK, Tape
 from forge.memory import Remembered
 from forge.memory.fills import fills
 from forge.model.budget import total_spent
@@ -43,6 +43,17 @@ class DecisionText:
     receipt: dict[str, Any]
     question: str
     answer: str
+
+
+@dataclass(frozen=True)
+class AlertSpan:
+    """An alert of a run. since, until: the first and the last instant that had it."""
+
+    since: str
+    until: str
+    kind: str
+    subject: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -79,6 +90,7 @@ class RunReport:
     views: dict[str, float]
     spent: str
     money: Money | str
+    alerts: list[AlertSpan]
 
 
 @dataclass(frozen=True)
@@ -151,7 +163,19 @@ def _run_report(walk: Walk, ground: Ground) -> RunReport:
         },
         spent=total_spent(tape, ground.config).describe(),
         money=_money(remembered, walk, ground),
+        alerts=_alerts(tape),
     )
+
+
+def _alerts(tape: Tape) -> list[AlertSpan]:
+    """Return a run's alerts by their first instant; one that stays is one."""
+    spans: dict[tuple[str, ...], AlertSpan] = {}
+    for name in tape.decisions():
+        receipt = tape.receipt(name) if name.startswith(WORK) else None
+        for alert in json.loads(receipt).get("alerts", ()) if receipt else ():
+            at, key = tape.inputs(name)["as_of"], tuple(alert)
+            spans[key] = AlertSpan(spans[key].since if key in spans else at, at, *key)
+    return list(spans.values())
 
 
 def _asked_and_answered(tape: Tape, decision: str) -> tuple[str, str]:

@@ -33,6 +33,7 @@ from forge.records import (
     View,
     kind_of_path,
 )
+from forge.tracking.alerts import Alert, alerts
 from forge.tracking.bars import NotFollowable
 from forge.tracking.risk import Risk, claim_check, risk
 from forge.tracking.trades import FollowedTrade, follow_held
@@ -144,10 +145,10 @@ class Day:
         old_views = [texts[-1] for texts in self.all("views") if texts[-1].at < bound]
         return [text for text in reversed(old_views) if text.record.status in STANDING]
 
-    def due(self) -> list[View]:
-        """Return active Views whose settlement day has passed."""
-        views = (view for view in self.newest("views", View) if view.status == "active")
-        return [view for view in views if view.settles and view.settles.by < self.at.date()]
+    @cached_property
+    def alerts(self) -> list[Alert]:
+        """The alerts of the day."""
+        return alerts(self.remembered, self.market, self.desk.config.alerts)
 
     def measures(self, expression: Expression) -> tuple[Measure, ...]:
         """Measure an Expression against each limit, in the book of the day."""

@@ -87,8 +87,9 @@ def test_a_day_runs_as_it_stands(models, tmp_path, monkeypatch, capsys):
         sha256 = next(iter(re.findall(r"^hash: (\S+)", told.out, re.MULTILINE)), sha256)
         decision = next(iter(re.findall(r"^decision (\S+) \(answered", told.err, re.MULTILINE)), decision)
     assert said[1] == "2 positions, gross 50 %, net 30 %\n"
-    assert said[2] == "Growth slows: V-001.\n"
-    assert said[5].count("status") + said[5].count("proposed") == 2
-    assert said[9] == "E-001  view:V-001 | active\nE-002  view:V-001 | rejected\n"
-    assert f"{decision} → V-001 (wrote)" in said[10]
-    assert said[11] == "Growth slows: V-001.\n"
+    assert said[2].endswith("\nnothing needs you\n")
+    assert said[3] == "Growth slows: V-001.\n"
+    assert said[6].count("status") + said[6].count("proposed") == 2
+    assert said[10] == "E-001  view:V-001 | active\nE-002  view:V-001 | rejected\n"
+    assert f"{decision} → V-001 (wrote)" in said[11]
+    assert said[12] == "Growth slows: V-001.\n"

@@ -1,0 +1,50 @@
+"""What needs the PM: `pitlake forge desk`."""
+
+import json
+from dataclasses import asdict
+
+import click
+
+from forge.cli.desk import lake_option
+
+
+@click.command()
+@click.option("--as-of", metavar="T", help="Show the desk as of this time [default: now].")
+@lake_option
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to write the list.",
+)
+def desk(as_of: str | None, lake: str | None, form: str) -> None:
+    """Show what needs you: alerts, and what waits for your approval.
+
+    Alerts are computed by code. `[alerts]` in the settings has their thresholds.
+    """
+    from forge.desk import desk as opened
+    from forge.memory.approvals import pending
+    from forge.providers.base import At
+    from forge.tracking.alerts import alerts
+    from pitlake import clock
+    from pitlake.clock import iso
+    from pitlake.lake.lake import Lake
+
+    own = opened()
+    memory = own.memory()
+    at = clock.past(as_of) if as_of else memory.read_instant(memory.journal.clock.now())
+    current = alerts(memory.hydrate(at, session="pm"), At(as_of=at, lake=Lake(lake).root), own.config.alerts)
+    waiting = [item.expression.id for item in pending(memory, own.guardrails, at)]
+    if form == "json":
+        listed = [asdict(alert) for alert in current]
+        click.echo(json.dumps({"as_of": iso(at), "alerts": listed, "waiting": waiting}, ensure_ascii=False))
+        return
+    click.echo(f"as of {iso(at)}")
+    for alert in current:
+        click.echo(f"{alert.kind}: {alert.subject} {alert.text}")
+    for name in waiting:
+        click.echo(f"approval: {name} waits, see pitlake forge approvals")
+    if not current and not waiting:
+        click.echo("nothing needs you")

@@ -1,0 +1,163 @@
+"""Alerts for the PM, computed from the book, the Views and the lake as of an instant: no model is asked.
+
+A stop is near, a View's question is due, or data that a position or a View needs is late.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Literal, cast
+
+from forge.core import config
+from forge.memory.book import held_in, remembered_book
+from forge.memory.halts import halted_spans
+from forge.memory.remembered import Remembered
+from forge.providers.base import At, ask
+from forge.records import KINDS, Settlement, View
+from forge.tracking.account import texts_of
+from forge.tracking.bars import NotFollowable
+from forge.tracking.settlement import ANSWERED, Forecast, settlements
+from forge.tracking.trades import FollowedTrade, follow_held
+from pitlake import datasets
+from pitlake.clock import iso, new_york_day
+from pitlake.errors import BadInput, LakeNotFound
+from pitlake.exchange import session
+from pitlake.questions import catalogue
+
+PERCENT = 100
+LOOKBACK = timedelta(days=14)
+
+
+@dataclass(frozen=True)
+class Alert:
+    """One alert. subject: the Expression, View, ticker or dataset that it is about; text: a sentence."""
+
+    kind: Literal["stop near", "View due", "data late"]
+    subject: str
+    text: str
+
+
+def alerts(remembered: Remembered, market: At, settings: config.Alerts) -> list[Alert]:
+    """Return the alerts as of an instant.
+
+    Args:
+        remembered: The PM's memory as of the instant.
+        market: The viewpoint on the lake.
+        settings: The thresholds.
+    """
+    due = _open_views(remembered)
+    return [
+        *_stops(remembered, market, settings.stop_near),
+        *_due(due, remembered, market.as_of, settings.view_due_days),
+        *_late(remembered, (view for view, _ in due), market, timedelta(hours=settings.data_late_hours)),
+    ]
+
+
+def _stops(remembered: Remembered, market: At, near: float) -> Iterator[Alert]:
+    halts = halted_spans(remembered)
+    for path, expression in held_in(remembered).items():
+        if not expression.stop:
+            continue
+        try:
+            trade = follow_held(texts_of(remembered, path), market, halts)
+        except (NotFollowable, BadInput, LakeNotFound) as problem:
+            reason = "there is no lake" if isinstance(problem, LakeNotFound) else problem
+            yield Alert("stop near", expression.id, f"its stop {expression.stop} can't be followed: {reason}")
+            continue
+        if trade and (text := _stop_text(trade, near)):
+            yield Alert("stop near", expression.id, text)
+
+
+def _stop_text(trade: FollowedTrade, near: float) -> str:
+    """Return why a stop needs the PM, or ""."""
+    path = trade.path
+    if path.reason == "stop":
+        return f"its stop {path.stop:g} was reached on {path.marks[-1].day}"
+    if path.reason or path.close is None or path.stop is None:
+        return ""
+    distance = abs(path.close - path.stop) / path.close * PERCENT
+    if distance > near:
+        return ""
+    return f"the close of {path.marks[-1].day}, {path.close:g}, is {distance:.2f} % from its stop {path.stop:g}"
+
+
+def _open_views(remembered: Remembered) -> list[tuple[View, Forecast]]:
+    """Return active Views whose question has no answer yet."""
+    answered = {(made.view, made.question) for made in settlements(remembered) if made.status in ANSWERED}
+    due = []
+    for path in remembered.paths(KINDS["views"].folder):
+        if row := remembered.newest(path):
+            view = cast("View", remembered.record(row))
+            forecast = Forecast(view, remembered.written_at(row), row.actor, "")
+            if view.status == "active" and view.settles and (view.id, forecast.question) not in answered:
+                due.append((view, forecast))
+    return due
+
+
+def _due(due: Iterable[tuple[View, Forecast]], remembered: Remembered, now: datetime, days: int) -> Iterator[Alert]:
+    tried: dict[tuple[str, str], Settlement] = {(made.view, made.question): made for made in settlements(remembered)}
+    for view, forecast in due:
+        by = forecast.settles.by
+        if forecast.due <= now:
+            last = tried.get((view.id, forecast.question))
+            yield Alert("View due", view.id, f"was due on {by}, not settled{f': {last.reason}' if last else ''}")
+        elif by - new_york_day(now) <= timedelta(days=days):
+            yield Alert("View due", view.id, f"is due on {by}: {forecast.settles.rule}")
+
+
+def _late(remembered: Remembered, views: Iterable[View], market: At, wait: timedelta) -> Iterator[Alert]:
+    market_lake = market.open_lake()
+    try:
+        market_lake.head()
+    except LakeNotFound:
+        return
+    last = _last_session(market_lake.judged_at(market.as_of) - wait)
+    if last is None:
+        return
+    day, close = last
+    for ticker in _tickers(remembered):
+        newest = _newest_bar(ticker, day, market)
+        if newest is None or newest < day:
+            text = f"its newest bar is of {newest}" if newest else f"it has no bar since {day - LOOKBACK}"
+            yield Alert("data late", ticker, f"{text}; the last session was {day}")
+    yield from _late_datasets(views, market, close)
+
+
+def _tickers(remembered: Remembered) -> list[str]:
+    """Return the instruments of held Expressions and of the book's own positions."""
+    held = held_in(remembered).values()
+    book = remembered_book(remembered)
+    own = (position.expression for position in book.positions) if book else ()
+    tickers = [name for name in own if not KINDS["expressions"].names(name)]
+    return sorted({*tickers, *(expression.instrument for expression in held)})
+
+
+def _newest_bar(ticker: str, day: date, market: At) -> date | None:
+    try:
+        since = {"ticker": ticker, "start_date": str(day - LOOKBACK)}
+        rows = ask(catalogue.get("bars_adjusted"), since, market)["rows"]
+    except BadInput:
+        return None
+    newest = max((str(row["date"]) for row in rows), default=None)
+    return date.fromisoformat(newest[:10]) if newest else None
+
+
+def _late_datasets(views: Iterable[View], market: At, close: datetime) -> Iterator[Alert]:
+    """Compare the datasets that open Views' questions read with the age that their contracts allow."""
+    names = {name for view in views if view.settles for name in catalogue.get(view.settles.query).reads}
+    limits = {name: limit for name in sorted(names) if (limit := datasets.get(name).freshness)}
+    if not limits:
+        return
+    with market.open(list(limits)) as session_of_lake:
+        newest = dict(session_of_lake.sql("SELECT dataset, watermark FROM lake_info").rows())
+    for name, limit in limits.items():
+        row = newest.get(name)
+        if row is not None and close - row > limit:
+            text = f"its newest row is of {iso(row)}; the contract allows {limit.days} days before the last close"
+            yield Alert("data late", name, text)
+
+
+def _last_session(moment: datetime) -> tuple[date, datetime] | None:
+    """Return the day and the close of the last session that had ended at an instant."""
+    days = (new_york_day(moment) - timedelta(days=number) for number in range(LOOKBACK.days))
+    return next(((day, hours.close) for day in days if (hours := session(day)) and hours.close <= moment), None)

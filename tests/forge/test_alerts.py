@@ -1,0 +1,162 @@
+"""Alerts: a stop that is near, a View that is due, data that is late, each on either side of its threshold."""
+
+import json
+from dataclasses import replace
+from datetime import date, timedelta
+
+import pytest
+
+from forge.core.config import Alerts, from_mapping
+from forge.memory import Memory
+from forge.records import Settles
+from forge.tracking.alerts import alerts
+from forge.tracking.settlement import settle, whole_memory
+from forge.tracking.trades import close_exits
+from forge.walk.report import page
+from forge.walk.run import Ground, run
+from forge.web import room
+from pitlake import cli
+from pitlake.lake.lake import Lake
+from tests.derived.conftest import put_rows
+from tests.forge.test_untaken import ASKED, DAYS, at, bar, held, lake, memory, standing
+from tests.forge.walks import DAYS as WALK
+from tests.forge.walks import scripted, world
+from tests.forge.world import NEW_VIEW, wrote
+from tests.web.browsing import browsing
+
+__all__ = ["lake", "memory"]
+
+
+def found(memory, now, **settings):
+    return alerts(whole_memory(memory, now.as_of), now, Alerts(**settings))
+
+
+def of(kind, listed):
+    return [(alert.subject, alert.text) for alert in listed if alert.kind == kind]
+
+
+@pytest.mark.parametrize(("near", "alerted"), [(5.93, False), (5.95, True)])
+def test_a_stop_is_near_by_the_last_close_and_over_a_split(memory, lake, near, alerted):
+    """A stop at 95 is one at 47.5 after the split; the close of the fourth day is 50.5, which is 5.94 % above it."""
+    held(memory)
+    text = f"the close of {DAYS[3]}, 50.5, is 5.94 % from its stop 47.5"
+    listed = of("stop near", found(memory, at(memory, lake, DAYS[3]), stop_near=near))
+    assert listed == ([("E-001", text)] if alerted else [])
+
+
+def test_a_stop_is_reached_or_cannot_be_followed_and_what_is_closed_has_none(memory, lake):
+    held(memory, stop="100", target="")
+    held(memory, stop="95-16", instrument="NOG")
+    now = at(memory, lake, DAYS[3])
+    first, second = of("stop near", found(memory, now))
+    assert first == ("E-001", f"its stop 100 was reached on {DAYS[0]}")
+    assert second == ("E-002", "its stop 95-16 can't be followed: stop '95-16' is not a price in USD")
+    close_exits(memory, now)
+    assert [name for name, _ in of("stop near", found(memory, now))] == ["E-002"]
+
+
+def test_no_stop_of_a_short_trade_is_missed(memory, lake):
+    held(memory, direction="short", stop="102", target="80")
+    assert of("stop near", found(memory, at(memory, lake, DAYS[1]), stop_near=1.0)) == [
+        ("E-001", f"the close of {DAYS[1]}, 101, is 0.99 % from its stop 102")
+    ]
+
+
+def test_a_view_is_due_from_the_days_before_until_it_is_settled(memory, lake):
+    asked = replace(ASKED, rule="close > 10", by=DAYS[5])
+    wrote(standing(memory), "/memory/views/new.md", replace(NEW_VIEW, settles=asked), "due")
+    wrote(standing(memory), "/memory/views/new.md", replace(NEW_VIEW, settles=asked, status="draft"), "draft")
+    early, near = at(memory, lake, DAYS[5] - timedelta(days=3)), at(memory, lake, DAYS[5] - timedelta(days=2))
+    assert of("View due", found(memory, early, view_due_days=2)) == []
+    assert of("View due", found(memory, near, view_due_days=2)) == [("V-002", f"is due on {DAYS[5]}: close > 10")]
+    over = at(memory, lake, DAYS[6])
+    assert of("View due", found(memory, over)) == [("V-002", f"was due on {DAYS[5]}, not settled")]
+    settle(memory, over, lambda _decision: [])
+    assert of("View due", found(memory, over)) == []
+
+
+def test_a_view_that_the_lake_cannot_settle_stays_due_and_says_why(memory, lake):
+    asked = Settles(query="macro_series", params={"series": "GDP", "limit": 1}, rule="value > 1", by=DAYS[1])
+    wrote(standing(memory), "/memory/views/new.md", replace(NEW_VIEW, settles=asked), "due")
+    now = at(memory, lake, DAYS[3])
+    settle(memory, now, lambda _decision: [])
+    ((name, text),) = of("View due", found(memory, now))
+    assert (name, text.startswith(f"was due on {DAYS[1]}, not settled: ")) == ("V-002", True)
+
+
+@pytest.fixture(scope="module")
+def late(tmp_path_factory):
+    """Bars of two days, then none."""
+    made = Lake(tmp_path_factory.mktemp("late") / "lake")
+    put_rows(made, "prices", *(bar(day, 100.0) for day in DAYS[:2]))
+    return made
+
+
+def test_data_is_late_when_a_session_has_no_bar_and_its_wait_is_over(memory, late):
+    held(memory, stop="")
+    assert of("data late", found(memory, at(memory, late, DAYS[1]), data_late_hours=4)) == []
+    waited = at(memory, late, DAYS[2], hour=19)  # three hours after the third day's close
+    assert of("data late", found(memory, waited, data_late_hours=4)) == []
+    listed = of("data late", found(memory, at(memory, late, DAYS[2], hour=21), data_late_hours=4))
+    assert listed == [("NOG", f"its newest bar is of {DAYS[1]}; the last session was {DAYS[2]}")]
+
+
+def test_a_dataset_that_an_open_view_needs_is_late_beyond_its_contract(memory, late):
+    """The contract of prices allows one day; the View is settled by them."""
+    assert of("data late", found(memory, at(memory, late, DAYS[2]), data_late_hours=0)) == []
+    ((name, text),) = of("data late", found(memory, at(memory, late, DAYS[4]), data_late_hours=0))
+    assert (name, text.endswith("the contract allows 1 days before the last close")) == ("prices", True)
+
+
+def test_freshness_is_judged_no_later_than_the_end_of_the_lakes_world(memory, tmp_path):
+    ended = Lake(tmp_path / "ended")
+    put_rows(ended, "prices", *(bar(day, 100.0) for day in DAYS[:2]))
+    now = at(memory, ended, DAYS[1])
+    ended.end_at(now.as_of)
+    assert of("data late", found(memory, at(memory, ended, DAYS[9]))) == []
+
+
+def test_without_a_lake_what_memory_alone_says_is_still_there(memory, tmp_path):
+    held(memory)
+    asked = replace(ASKED, by=DAYS[1])
+    wrote(standing(memory), "/memory/views/new.md", replace(NEW_VIEW, settles=asked), "due")
+    now = at(memory, Lake(tmp_path / "none"), DAYS[2])
+    assert [(alert.kind, alert.subject) for alert in found(memory, now)] == [
+        ("stop near", "E-001"),
+        ("View due", "V-002"),
+    ]
+
+
+def test_thresholds_are_settings():
+    chosen = from_mapping({"alerts": {"stop_near": 1, "view_due_days": 9, "data_late_hours": 2}}).alerts
+    assert chosen == Alerts(stop_near=1.0, view_due_days=9, data_late_hours=2.0)
+
+
+def test_command_and_page_show_the_same_alerts(lake, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
+    monkeypatch.setenv("PITLAKE_LAKE", str(lake.root))
+    made = Memory()
+    asked = Settles(query="entity_latest_price", params={"ticker": "NOG"}, rule="close > 1", by=date(2036, 9, 1))
+    wrote(standing(made), "/memory/views/new.md", replace(NEW_VIEW, settles=asked), "view")
+    made.close()
+    assert cli.invoke(["forge", "desk", "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)["alerts"]
+    assert [(alert["kind"], alert["subject"]) for alert in told] == [("data late", "prices")]
+    (tmp_path / "forge.toml").write_text("[alerts]\nview_due_days = 9999\n")
+    assert cli.invoke(["forge", "desk"]) == 0
+    text = capsys.readouterr().out
+    assert "View due: V-001 is due on 2036-09-01: close > 1\n" in text
+    with browsing(lake.root, rooms=(room,)) as client:
+        shown = client.get("/desk").text
+    assert (
+        '<span class="tag warn">View due</span> <a href="/desk/v/V-001"><b>V-001</b></a> is due on 2036-09-01' in shown
+    )
+    assert '<span class="tag warn">data late</span> <b>prices</b> its newest row is of' in shown
+
+
+@pytest.mark.slow
+def test_a_walks_page_has_the_alerts_of_each_instant(tmp_path):
+    ground = Ground(tmp_path / "walks", world(tmp_path / "lake"), scripted)
+    run(WALK, ground)
+    shown = page([WALK], ground)
+    assert '<th scope="row">View due</th><td>V-001</td><td>is due on 2014-05-07: value &gt; 17010</td>' in shown
