@@ -193,7 +193,6 @@ class Normaliser:
             return Place(f"{self.dataset.name}:record:{digest}", reason=UNREADABLE_RECORD)
 
     def outcome(self, record: Record, place: Place, run: RunFacts) -> Row | Gap:
-        """Make a row or gap of a record whose place is known."""
         if place.reason or place.available_at is None:
             return self._gap(place, place.reason, run)
         naive = place.available_at.tzinfo is None  # nothing to compare with; the gate refuses it by name

@@ -25,7 +25,6 @@ class Span(NamedTuple):
     last: date
 
     def days(self) -> list[date]:
-        """Return every day of the span."""
         return [self.first + timedelta(days=offset) for offset in range((self.last - self.first).days + 1)]
 
     def widened(self, before: int, after: int) -> "Span":

@@ -43,7 +43,6 @@ WARNINGS = {
 
 
 def check_specs(dataset: Dataset) -> list[dg.AssetCheckSpec]:
-    """Return the checks of a dataset's asset."""
     blocking = [_spec(dataset, name, text, blocking=True) for name, text in BLOCKING.items()]
     warnings = (
         "freshness",

@@ -55,7 +55,6 @@ def frame(rows: pa.Table) -> Any:
 
 
 def expectation(rule: Rule) -> Any:
-    """Return a rule as an object of Great Expectations."""
     severity = {"blocking": "critical", "warning": "warning"}[rule.severity]
     return getattr(library().expectations, rule.kind)(**rule.arguments, severity=severity, meta={"rule": rule.name})
 

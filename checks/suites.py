@@ -15,7 +15,6 @@ from pitlake.lake.publishing.expectations import standing_rules
 
 
 def name_of(dataset: Dataset) -> str:
-    """Return the name of a dataset's suite."""
     return f"pitlake.{dataset.name}"
 
 

@@ -79,7 +79,6 @@ class Desk:
         return None if inputs["clock"] == LIVE else Simulated(inputs["clock"].partition(":")[2], inputs["as_of"])
 
     def files(self, memory: Memory, remembered: Remembered, actor: str = "agent") -> ForgeFS:
-        """Return a turn's memory as files."""
         return ForgeFS(memory, remembered, self.guardrails, self.skills, actor)
 
     def meaning(self, vectors: "VectorCache | None" = None) -> "Meaning":

@@ -37,7 +37,6 @@ class GraphServer:
     admin_url: str = ""
 
     def with_database(self, database: str) -> Self:
-        """Return the same server with another database."""
         return replace(self, database=database)
 
 

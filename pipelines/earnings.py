@@ -98,7 +98,6 @@ def _under_way(instance: dg.DagsterInstance) -> Sequence[dg.DagsterRun]:
 
 
 def _covered(instance: dg.DagsterInstance, runs: Iterable[dg.DagsterRun]) -> frozenset[str]:
-    """Return the releases of these runs."""
     keys = list(instance.get_dynamic_partitions(EARNINGS_SET))
     place = {key: number for number, key in enumerate(keys)}
     covered: set[str] = set()

@@ -52,7 +52,6 @@ class Instant(dg.Config):
 
     @property
     def at(self) -> datetime:
-        """Return the instant."""
         return instant(self.as_of) if self.as_of else now()
 
 
@@ -262,7 +261,6 @@ def turn_at(context: dg.ScheduleEvaluationContext, occasion: str) -> dg.RunReque
 
 
 def asking(slot: Slot) -> dg.ScheduleDefinition:
-    """Return the schedule for one of the settings' occasions."""
     name, description = SLOTS[slot.trigger]
 
     def decide(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:

@@ -107,7 +107,6 @@ class Bar:
 
     @property
     def total(self) -> float:
-        """Return the sum of the parts."""
         return sum(value for _, value in self.parts)
 
 

@@ -138,7 +138,6 @@ class Column:
 
     @property
     def arrow(self) -> pa.Field:
-        """Return the Arrow field of the stored rows."""
         return pa.field(self.name, TYPES[self.type], nullable=not self.required)
 
 
@@ -348,12 +347,10 @@ class Dataset:
 
     @cached_property
     def json_columns(self) -> tuple[str, ...]:
-        """Return the columns whose strings hold JSON."""
         return tuple(column.name for column in self.columns if column.type == "json")
 
     @cached_property
     def has_vectors(self) -> bool:
-        """Return whether it has vectors for searches by meaning."""
         return any(column.type == "vector" for column in self.columns)
 
     @cached_property

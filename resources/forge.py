@@ -34,7 +34,6 @@ class ForgeResource(dg.ConfigurableResource[None]):
         return self.desk.tape
 
     def agent(self, memory: Memory, lake: Lake) -> Agent:
-        """Return its agent."""
         return self.desk.agent(memory, lake.root)
 
     def ground(self, lake: Lake) -> Ground:

@@ -34,7 +34,6 @@ class Bundled:
 
 @cache
 def providers() -> tuple[str, ...]:
-    """Return the providers that have bundled answers."""
     folders = (files("sample") / "external").iterdir()
     return tuple(sorted(folder.name for folder in folders if (folder / "answers.json").is_file()))
 

@@ -38,12 +38,10 @@ class TradingDay:
 
     @property
     def pre(self) -> datetime:
-        """Return the start of pre-market trading."""
         return self.open - _PRE_MARKET
 
     @property
     def post(self) -> datetime:
-        """Return the end of post-market trading."""
         return self.close if self.early else self.close + _POST_MARKET
 
 
@@ -76,12 +74,10 @@ def days() -> tuple[date, ...]:
 
 @cache
 def priced_days() -> tuple[date, ...]:
-    """Return the trading days that have a date node."""
     return tuple(day for day in days() if day in sessions())
 
 
 def before(day: date) -> TradingDay:
-    """Return the last session before a day."""
     return sessions()[_trading_days()[bisect_left(_trading_days(), day) - 1]]
 
 

@@ -162,7 +162,6 @@ def add_exhibit(graph: Graph, filing: Filing, number: str, content: str, linked:
 
 
 def add_statement(graph: Graph, filing: Filing, kind: str, value: object, linked: bool = True) -> str:
-    """Add a financial statement as JSON in a string."""
     node_id = f"{filing.accession}_{kind}"
     facts = _content(filing) | {"statement_type": kind, "value": as_json(value)}
     graph.merged("FinancialStatementContent", node_id, **facts, period_end=filing.period)

@@ -154,7 +154,6 @@ class GraphAdmin:
 
 
 def _name(identifier: str) -> str:
-    """Quote an identifier for Cypher."""
     return "`" + identifier.replace("`", "``") + "`"
 
 

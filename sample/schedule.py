@@ -80,7 +80,6 @@ class Filing:
 
     @property
     def folder(self) -> str:
-        """Return the address at EDGAR."""
         return f"https://www.sec.gov/Archives/edgar/data/{self.company.bare_cik}/{self.accession.replace('-', '')}"
 
     @property

@@ -40,7 +40,6 @@ _WORD = re.compile(r"[a-z]{3,}")
 
 
 def prose(random: Random, sentences: int) -> str:
-    """Return a paragraph of this many sentences."""
     return " ".join(
         f"{random.choice(_OPENERS)} {random.choice(_SUBJECTS)} {random.choice(_VERBS)}, {random.choice(_CLOSERS)}"
         for _ in range(sentences)

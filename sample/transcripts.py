@@ -42,7 +42,6 @@ class Call:
 
     @property
     def id(self) -> str:
-        """Return the id of its node."""
         return self.node_id or self.key
 
 

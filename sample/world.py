@@ -42,7 +42,6 @@ def parts(scale: int = 1) -> Iterator[Part]:
 
 
 def part_count(scale: int = 1) -> int:
-    """Return the number of parts at a scale."""
     return 2 + sum(1 for _ in companies(scale))
 
 

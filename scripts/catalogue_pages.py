@@ -66,7 +66,6 @@ Each query is a file in sql/queries whose values are bound as parameters. Every 
 
 
 def queries_page() -> str:
-    """Return docs/queries.md."""
     queries = catalogue.all_queries().values()
     rows = [(f"[{query.name}](#{query.name})", query.agent, query.summary) for query in queries]
     parts = [

@@ -193,7 +193,6 @@ def _edges(query: str) -> Iterator[tuple[str, str, str]]:
 
 
 def page() -> str:
-    """Return the whole page."""
     read = schema()
     kinds = sorted({kind for _, kind, _ in read.relations if any(owner == kind for owner, _ in read.properties)})
     parts = [INTRODUCTION, "## Labels", *_sections(read, read.labels), "## Relations", _relations(read)]

@@ -54,7 +54,6 @@ class Event:
 
     @property
     def key(self) -> str:
-        """Return the partition key."""
         return f"{self.ticker}|{clock.iso(self.event_at)}"
 
     @property

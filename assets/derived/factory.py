@@ -33,7 +33,6 @@ OnEvents = Callable[[dg.DagsterInstance, Sequence[Event]], object]
 
 
 def derived_assets(on_events: OnEvents) -> list[dg.AssetsDefinition]:
-    """Return the asset of every derived dataset."""
     return [names_asset(), earnings_events_asset(on_events), text_vectors_asset(), drift_asset()]
 
 

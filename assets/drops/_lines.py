@@ -23,7 +23,6 @@ def units(scope: Scope) -> Sequence[Unit]:
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """Fetch the file."""
     yield fetch(Request(unit.name))
 
 

@@ -19,7 +19,6 @@ NOT_STATED = {"tenor": "spot", "point": OUTRIGHT, "unit": ""}
 
 
 def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """Return one record per line."""
     return lines.records(captures, NEEDED, NOT_STATED, DATASET.key)
 
 

@@ -21,7 +21,6 @@ _MONTH = re.compile(r"([1-9]\d{3})-(0[1-9]|1[0-2])", re.ASCII)
 
 
 def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """Return one record per line."""
     return lines.records(captures, NEEDED, NOT_STATED, DATASET.key)
 
 
@@ -44,7 +43,6 @@ def last_day(value: Any) -> date | None:
 
 
 def address(value: Any) -> str:
-    """Return an address on the web."""
     address = fields.required_word(value)
     if fields.host(address) is None:
         raise Unreadable("no address")

@@ -20,7 +20,6 @@ COLUMNS = tuple(column.name for column in DATASET.columns)
 
 
 def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """Yield one record per line."""
     return lines.records(captures, COLUMNS, {}, DATASET.key)
 
 

@@ -24,7 +24,6 @@ NoteValues = dict[str, Any]
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """Yield the file as one record."""
     note = lines.file_name(unit)
     publisher = note.split("/", 1)[0] if "/" in note else None
     for capture in captures:
@@ -90,7 +89,6 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def values(record: Record) -> NoteValues:
-    """Return the business columns of a note."""
     return {column.name: record[column.name] for column in DATASET.columns}
 
 

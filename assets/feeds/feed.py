@@ -40,7 +40,6 @@ class Scope:
     options: Mapping[str, str] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the scope as JSON data."""
         return {name: _plain(value) for name, value in vars(self).items()}
 
     @classmethod

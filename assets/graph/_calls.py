@@ -60,7 +60,6 @@ def _is_midnight(text: Any, start: datetime) -> bool:
 
 
 def call_values(record: Record) -> dict[str, Any]:
-    """Return the columns that identify the call."""
     ticker, start = texts.word(record["ticker"]), texts.instant(record["conference_datetime"])
     minute = start.astimezone(NEW_YORK).strftime("%Y-%m-%dT%H.%M") if start else ""
     return {"transcript_id": f"{ticker}_{minute}", "ticker": ticker, "conference_datetime": start}

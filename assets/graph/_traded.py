@@ -47,7 +47,6 @@ class ProvenFactors(NamedTuple):
     factors: Mapping[date, float | None]
 
     def __call__(self, day: date) -> float | None:
-        """Return the factor of one bar."""
         return self.factors.get(day, 1.0 if day >= self.since else None)
 
 

@@ -27,7 +27,6 @@ PARSERS = (
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Return the instant of observation."""
     return dated(f"neo4j:Company:{record['node']}", run.observed_at)
 
 

@@ -94,7 +94,6 @@ def _one_basis(record: Record, happened: datetime, window_end: datetime, split_e
 
 
 def values(record: Record) -> dict[str, Any]:
-    """Return the business columns of one return."""
     percent, kind = texts.readable(texts.first_number, record["value"]), KINDS.get(record["label"])
     if percent is None:
         raise RecordRefused(contract.NO_PERCENT.reason)
@@ -114,7 +113,6 @@ def values(record: Record) -> dict[str, Any]:
 
 
 def extractor(split_entities: SplitEntities) -> Extractor:
-    """Return the extractor with these entities' splits."""
     return replace(EXTRACTOR, locate=partial(locate, split_entities=split_entities), prepared=None)
 
 

@@ -53,7 +53,6 @@ def locate(record: Record, _run: RunFacts, factors: Factors) -> Place:
 
 
 def values(record: Record, factors: Factors) -> dict[str, Any]:
-    """Return the bar of one entity."""
     symbol, kind = texts.word(record["symbol"]), KINDS.get(record["label"])
     if symbol is None or kind is None:
         raise RecordRefused(contract.NO_SYMBOL.reason)

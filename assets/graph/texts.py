@@ -191,12 +191,10 @@ def canonical_json(value: Any, kind: type | tuple[type, ...] = (dict, list)) -> 
 
 
 def json_object(value: Any) -> str | None:
-    """Return canonical JSON that must be an object."""
     return canonical_json(value, dict)
 
 
 def json_array(value: Any) -> str | None:
-    """Return canonical JSON that must be an array."""
     return canonical_json(value, list)
 
 

@@ -328,7 +328,6 @@ class Agent:
 
 
 def load_receipt(text: str) -> DecisionReceipt:
-    """Parse a stored receipt."""
     fields = json.loads(text)
     return DecisionReceipt(**{**fields, "tools": tuple(fields["tools"]), "journal": tuple(fields["journal"])})
 

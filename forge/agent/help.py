@@ -70,7 +70,6 @@ class HelpBackend:
         return page[1]() if page and path.endswith(".md") else None
 
     def is_dir(self, path: str) -> bool:
-        """Return whether a path is the folder."""
         return path == FOLDER
 
     def entries(self, _path: str, query: str) -> list[DirEntry]:
@@ -81,7 +80,6 @@ class HelpBackend:
 
 
 def page_names() -> list[str]:
-    """Return the names of all pages."""
     return [*EXAMPLES, *all_providers(), QUERIES]
 
 
@@ -181,7 +179,6 @@ class Contents:
         return next((names[0] for name, _, _, names in self._facts if name == dataset and names), otherwise)
 
     def lines(self) -> Iterator[str]:
-        """Yield one line per dataset."""
         if not self._facts:
             yield "There is no lake, or it can't be read: a fetch finds nothing."
         for name, count, newest, names in self._facts:
@@ -226,7 +223,6 @@ def _signature(parameters: Iterable[catalogue.Parameter]) -> str:
 
 
 def _is_agents(kind: Kind, name: str) -> bool:
-    """Return whether an agent writes a field."""
     written_by_code = {"expressions": {*RESULTS} - {"exit_reason"}, "counterfactuals": {*TRACKED, "status"}}
     return name not in IGNORED and name not in written_by_code.get(kind.name, ())
 

@@ -86,7 +86,6 @@ def as_text(edges: list[Edge]) -> str:
 
 
 def as_mermaid(edges: list[Edge]) -> str:
-    """Format edges as a Mermaid flowchart."""
     ends = dict.fromkeys(end for edge in edges for end in (edge.earlier, edge.later))
     names = {name: f"n{place}" for place, name in enumerate(ends)}
     nodes = [f"    {key}[{_quoted(name)}]" for name, key in names.items()]

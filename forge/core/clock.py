@@ -24,7 +24,6 @@ class Clock:
 
 
 def live() -> Clock:
-    """Return the machine's clock."""
     return Clock(LIVE, clock.now)
 
 

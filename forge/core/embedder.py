@@ -63,7 +63,6 @@ class VectorCache:
         return _unit(self.model.embed(text))
 
     def close(self) -> None:
-        """Close the cache file."""
         self._db.close()
 
     def _cached(self, names: Sequence[bytes]) -> dict[bytes, Vectors]:

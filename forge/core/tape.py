@@ -156,7 +156,6 @@ class Tape:
             file.unlink(missing_ok=True)
 
     def is_claimed(self, decision: str) -> bool:
-        """Return whether a process is working on a decision."""
         with self._locked(digest(decision), blocking=False) as file:
             return file is None
 
@@ -311,7 +310,6 @@ class Tape:
             return dict(connection.execute(chosen, (decision,)).fetchall())
 
     def lane(self, decision: str, name: str = MAIN, mode: Mode = "record") -> "Lane":
-        """Return a lane of a decision's tape."""
         return Lane(self, decision, name, mode)
 
     def find_step(self, decision: str, lane: str, step: int) -> Step | None:
@@ -322,7 +320,6 @@ class Tape:
         return Step(*row) if row else None
 
     def add_step(self, decision: str, step: Step) -> None:
-        """Record a step."""
         with self._open() as connection:
             connection.execute("INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?)", (decision, *step))
 

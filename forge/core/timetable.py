@@ -30,7 +30,6 @@ class Slot:
         return f"{int(minute)} {int(hour)} * * {','.join(str((day + 1) % 7) for day in self.days)}"
 
     def due(self, day: date) -> bool:
-        """Return whether the slot is due on a day."""
         return day.weekday() in self.days and not (self.traded and session(day) is None)
 
     def day(self, at: datetime) -> date:
@@ -43,7 +42,6 @@ class Slot:
 
 
 def timetable(plan: Schedules) -> tuple[Slot, ...]:
-    """Return the slots of a week."""
     weekdays, retrospective = tuple(range(5)), (DAYS.index(plan.retrospective_day),)
     return (
         Slot("morning", "morning_review", plan.morning_time, weekdays, True, plan.timezone),

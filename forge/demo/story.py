@@ -163,7 +163,6 @@ class _Story:
 
 
 def _lines(step: Step) -> Iterator[str]:
-    """Return a call and its result."""
     name, arguments = json.loads(step.request)
     subject = next((arguments[key] for key in ("id", "target", "output", "path", "source") if key in arguments), "")
     lines = [line for line in step.answer.splitlines() if line.strip()]

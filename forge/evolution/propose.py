@@ -110,7 +110,6 @@ def proposals(remembered: Remembered) -> list[Proposal]:
 
 
 def pending(memory: Memory) -> list[Proposal]:
-    """Return the proposals that wait for the PM."""
     return [
         proposal
         for proposal in proposals(whole_memory(memory, memory.journal.clock.now()))
@@ -119,7 +118,6 @@ def pending(memory: Memory) -> list[Proposal]:
 
 
 def lessons_of(memory: Memory, proposal: Proposal) -> list[ProcessKnowledge]:
-    """Return the lessons that a proposal rests on."""
     remembered = whole_memory(memory, memory.journal.clock.now())
     rows = [remembered.newest(f"/memory/pk/{name}.md") for name in proposal.links]
     return [cast("ProcessKnowledge", remembered.record(row)) for row in rows if row]
@@ -179,7 +177,6 @@ def with_lesson(text: str, claim: Claim) -> str:
 
 
 def record_test(memory: Memory, proposal: Proposal, result: str) -> Proposal:
-    """Record the result of a proposal's test."""
     remembered = whole_memory(memory, memory.journal.clock.now())
     path, record = f"{FOLDER}{proposal.id}.md", replace(proposal, tested=result)
     ForgeFS(memory, remembered, actor=CODE).write_file(

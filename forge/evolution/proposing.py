@@ -105,7 +105,6 @@ class _Run:
         return "\n".join(describe(proposal) for proposal in self.proposals)
 
     def receipt(self) -> DecisionReceipt:
-        """Return the receipt."""
         models = cut_offs(self.models, self.agent.lake)
         head, at = self.remembered.head, instant(self.inputs["as_of"])
         return DecisionReceipt(
@@ -126,7 +125,6 @@ class _Run:
 
 
 def describe(proposal: Proposal) -> str:
-    """Describe a new proposal in one line."""
     if proposal.status == "failed":
         return f"{proposal.id} {proposal.skill}: no change was written: {proposal.why}"
     return f"{proposal.id} {proposal.skill}: {', '.join(proposal.links)}; {proposal.tested}"

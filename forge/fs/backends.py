@@ -33,7 +33,6 @@ class MemoryBackend:
         return row.content if row else None
 
     def is_dir(self, path: str) -> bool:
-        """Return whether a path is a folder."""
         return path in {"/memory/", "/portfolio/", paths.ARCHIVE} | _FOLDERS | _ARCHIVES
 
     def entries(self, path: str, query: str) -> list[DirEntry]:
@@ -79,7 +78,6 @@ class SessionBackend:
         return row.content if row else None
 
     def is_dir(self, path: str) -> bool:
-        """Return whether a path is a folder."""
         fixed = path in ("/session/", "/session/context/", "/session/results/")
         return fixed or next(self._remembered.paths(journal_path(path, self._remembered.session)), None) is not None
 
@@ -116,7 +114,6 @@ class SkillsBackend:
             raise PathRefused("path", f"{path!r} is not text", "read another file") from None
 
     def is_dir(self, path: str) -> bool:
-        """Return whether a path is a folder."""
         folder = self._at(path)
         return path == "/skills/" or (folder is not None and folder.is_dir())
 

@@ -54,7 +54,6 @@ def start(journal: str, clock: str) -> str:
 
 
 def link(row: Row, prev: str) -> Row:
-    """Return the row with its hashes."""
     return replace(row, prev=prev, chain=_row_hash(row, prev))
 
 

@@ -98,7 +98,6 @@ def journals(session: Session) -> list[tuple[str, str]]:
 
 
 def staged_table(rows: Sequence[Row], journal: Journal) -> pa.Table:
-    """Return rows as a staged table."""
     from pitlake.lake.publishing.stage import staged_schema
 
     schema = staged_schema(contracts()[MEMORY])
@@ -120,7 +119,6 @@ def locator(session: str, seq: int) -> str:
 
 
 def gap(fault: Fault) -> "StagedGap":
-    """Return the gap for a faulty row."""
     from pitlake.lake.publishing.stage import StagedGap
 
     return StagedGap("no_data" if fault.wrong == "lost" else "unverifiable", fault.wrong, locator("", fault.seq))

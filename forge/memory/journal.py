@@ -153,7 +153,6 @@ class Journal:
         target.dispose()
 
     def close(self) -> None:
-        """Close the journal's connections."""
         self._engine.dispose()
 
     @contextmanager

@@ -65,7 +65,6 @@ def approved_lessons(remembered: Remembered) -> list[Lesson]:
 
 
 def waiting_lessons(memory: Memory) -> list[Lesson]:
-    """Return the lessons that wait for the PM now."""
     remembered = memory.hydrate(memory.read_instant(memory.journal.clock.now()))
     return [lesson for lesson in lessons(remembered) if not lesson.decision]
 

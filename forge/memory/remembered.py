@@ -71,7 +71,6 @@ class Remembered:
         return self._records[row.seq]
 
     def written_at(self, row: Row) -> datetime:
-        """Return when a row was written."""
         return from_micros(row.written_at)
 
     def _shows(self, row: Row) -> bool:

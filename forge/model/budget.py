@@ -33,7 +33,6 @@ class Spent(NamedTuple):
     dollars: float = 0.0
 
     def plus(self, other: "Spent") -> "Spent":
-        """Return the sum of both."""
         return Spent(self.calls + other.calls, self.tokens + other.tokens, self.dollars + other.dollars)
 
     def describe(self) -> str:
@@ -97,7 +96,6 @@ class Meter:
         return own or self.backtest_exceeded(more)
 
     def least(self, model: str, request: Request) -> Spent:
-        """Return the least that a request uses."""
         tokens = len(canonical(request.canonical())) // CHARACTERS_A_TOKEN
         cost = self._price(model)
         return Spent(1, tokens, tokens * cost.input / MILLION if cost else math.inf)
@@ -123,7 +121,6 @@ class Metered:
 
     @property
     def id(self) -> str:
-        """The model's id."""
         return self.model.id
 
     async def ask(self, request: Request) -> Answer:

@@ -120,12 +120,10 @@ class Model(Protocol):
 
 
 def dump_answer(answer: Answer) -> str:
-    """Serialise an answer for the tape."""
     return json.dumps(asdict(answer), sort_keys=True)
 
 
 def load_answer(text: str) -> Answer:
-    """Parse an answer from the tape."""
     fields = json.loads(text)
     calls, carried = tuple(Call(**call) for call in fields["calls"]), tuple(fields.get("carried", ()))
     return Answer(**{**fields, "calls": calls, "carried": carried})

@@ -57,7 +57,6 @@ class Retrying:
 
     @property
     def id(self) -> str:
-        """The model's id."""
         return self.model.id
 
     async def ask(self, request: Request) -> Answer:

@@ -51,7 +51,6 @@ class Inputs:
         return tuple(answer["rows"])
 
     def use(self, rows: Sequence[Row]) -> None:
-        """Record rows as inputs of the figures."""
         self.rows += rows
 
     def stamp(self) -> dict[str, Any]:

@@ -113,7 +113,6 @@ class QueryProvider:
     operations: Mapping[str, str]
 
     def parameters(self, op: str) -> tuple[catalogue.Parameter, ...]:
-        """Return the parameters that an operation takes."""
         return catalogue.get(self.operations[op]).parameters
 
     async def fetch(self, params: Params, at: At) -> FetchResult:

@@ -13,7 +13,6 @@ class News(QueryProvider):
     """The queries for articles, and the search by meaning, which first embeds its text."""
 
     def parameters(self, op: str) -> tuple[catalogue.Parameter, ...]:
-        """Return the parameters that an operation takes."""
         return super().parameters("search" if op == MEANING else op)  # computed from the query's words
 
     async def fetch(self, params: Params, at: At) -> FetchResult:

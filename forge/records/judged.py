@@ -35,7 +35,6 @@ class Settles:
 
     @property
     def column(self) -> str:
-        """The column that the rule reads."""
         return _parts(self.rule)[0]
 
     def holds(self, value: Any) -> bool:

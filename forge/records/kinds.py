@@ -329,11 +329,9 @@ class Kind(NamedTuple):
         return ("id", *(spec.name for spec in fields(self.cls) if spec.name not in ("id", "body")))
 
     def path(self, name: str) -> str:
-        """Return the path of a record."""
         return f"{self.folder}{name}.md"
 
     def names(self, name: str) -> bool:
-        """Return whether a name is an id of this kind."""
         return bool(re.fullmatch(self.ids or rf"{self.prefix}-(?!0+$)([0-9]{{3}}|[1-9][0-9]{{3,8}})", name))
 
 

@@ -30,7 +30,6 @@ END = "---"
 
 
 def render(record: Record) -> str:
-    """Return the text of a record."""
     lines = [f"# {record.id}"]
     for number, (name, spec) in enumerate(values.specs(type(record)).items(), start=2):
         value = values.write(spec, getattr(record, name))

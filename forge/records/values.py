@@ -66,7 +66,6 @@ def _specs(kind: Any) -> dict[str, Spec]:
 
 
 def spec_of(hint: Any) -> Spec:
-    """Return the type that a hint states."""
     if get_origin(hint) is UnionType or (get_args(hint) and NoneType in get_args(hint)):
         inner = next(kind for kind in get_args(hint) if kind is not NoneType)
         return spec_of(inner)._replace(optional=True)

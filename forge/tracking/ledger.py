@@ -61,7 +61,6 @@ class Holding:
         return self.closed + self.open + self.income - self.fees
 
     def trade(self, quantity: float, price: float, fees: float) -> None:
-        """Book a fill."""
         self.fees += fees
         closing = 0.0
         if self.quantity * quantity < 0:
@@ -102,7 +101,6 @@ class Account:
 
     @property
     def positions(self) -> list[Holding]:
-        """Return the open positions."""
         return [holding for holding in self.holdings if holding.quantity]
 
     def sums(self) -> dict[str, float]:

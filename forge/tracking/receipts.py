@@ -46,7 +46,6 @@ class DecisionReceipt:
     answer: str
 
     def to_json(self) -> str:
-        """Return the receipt as JSON."""
         return json.dumps(asdict(self), sort_keys=True)
 
 

@@ -52,7 +52,6 @@ class Forecast:
 
     @property
     def settles(self) -> Settles:
-        """The question."""
         return cast("Settles", self.view.settles)
 
     @property

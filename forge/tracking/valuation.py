@@ -57,7 +57,6 @@ class Result:
     holdings: tuple[Holding, ...]
 
     def describe(self) -> str:
-        """Return the result as a part of a sentence."""
         rest = [
             f"{holding.quantity:g} {holding.instrument} still held" for holding in self.holdings if holding.quantity
         ]

@@ -55,7 +55,6 @@ class Mask:
                 self._starts[word[:LEAST_CUT]].append(word)
 
     def hide(self, text: str) -> str:
-        """Mask a text for a model."""
         if lone := self.words.get(f'"{text}"'):
             return lone.strip('"')
         text = _ACCESSION.sub(lambda match: _accession(match, back=False), hide_links(text))
@@ -103,7 +102,6 @@ class Masked:
 
     @property
     def id(self) -> str:
-        """The model's id."""
         return self.model.id
 
     async def ask(self, request: Request) -> Answer:
@@ -130,7 +128,6 @@ class Masked:
 
 
 def mask_models(models: Callable[[str], Model], mask: Mask) -> Callable[[str], Model]:
-    """Return the same models behind a mask."""
     return lambda role: Masked(models(role), mask)
 
 
@@ -165,7 +162,6 @@ def companies_of(lake: str | Path, version: int | None = None) -> list[Company]:
 
 
 def mask_for(companies: Iterable[Company]) -> Mask:
-    """Return a mask of what companies are called."""
     every_company, words = list(companies), dict[str, str]()
     real = {ticker for company in every_company for ticker in company.tickers}
     fresh = (letters for number in count() if (letters := f"Q{_letters(number)}Z") not in real)

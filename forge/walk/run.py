@@ -64,7 +64,6 @@ class Ground:
         return Memory(self.place(walk) / "memory", clock=Simulated(walk.name, at))
 
     def tape(self, walk: Walk) -> Tape:
-        """Return a run's tape."""
         return Tape(self.place(walk) / TAPE)
 
 

@@ -27,7 +27,6 @@ class Approvals:
         self._pages = pages
 
     def routes(self) -> list[BaseRoute]:
-        """Return the routes of these pages."""
         return [
             Route("/desk/e/{name}/approve", self.approve, methods=["POST"]),
             Route("/desk/e/{name}/reject", self.reject, methods=["POST"]),

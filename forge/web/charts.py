@@ -43,5 +43,4 @@ def calibration_charts(calibration: Calibration) -> tuple[list[ForecastBand], li
 
 
 def counterfactual_sparkline(counterfactual: Counterfactual) -> Svg:
-    """Draw the return of a counterfactual by session."""
     return sparkline([mark.value for mark in counterfactual.marks], "by session")

@@ -81,7 +81,6 @@ class Day:
 
     @cached_property
     def remembered(self) -> Remembered:
-        """Return memory as of the day."""
         return self.memory.hydrate(self.at)
 
     def texts(self, kind: str, name: str) -> list[Text]:
@@ -111,7 +110,6 @@ class Day:
         return sorted((text for text in texts if text.at > self.at - since), key=lambda text: text.at, reverse=True)
 
     def waiting(self) -> list[Pending]:
-        """Return the Expressions that wait for the PM."""
         return pending(self.memory, self.desk.guardrails, self.at, claim_check(self.market))
 
     def risk(self, expression: Expression) -> Risk:
@@ -120,11 +118,9 @@ class Day:
 
     @property
     def market(self) -> At:
-        """Return the viewpoint on the market."""
         return At(as_of=self.at, lake=self.lake.root)
 
     def lessons(self) -> list[Lesson]:
-        """The lessons that wait for the PM."""
         return [lesson for lesson in lessons(self.remembered) if not lesson.decision]
 
     def proposed(self) -> list[Proposal]:
@@ -136,7 +132,6 @@ class Day:
         return patch(proposal, self.desk.skills) if proposal.status == "pending" else proposal.body
 
     def skills(self) -> list[InForce]:
-        """Return the skills in force on the day."""
         return in_force(self.memory.hydrate(clock.now()), self.at, self.desk.skills)
 
     def stale(self) -> list[Text]:
@@ -168,7 +163,6 @@ class Day:
         ]
 
     def expressions_of(self, view: View) -> list[list[Text]]:
-        """Return the Expressions of a View."""
         return [texts for texts in self.all("expressions") if texts[-1].record.view_id == view.id]
 
     def course(self, texts: Sequence[Text]) -> FollowedTrade | str:
@@ -203,11 +197,9 @@ class Day:
         return self.newest("calibration", Calibration)
 
     def counterfactuals(self) -> list[Counterfactual]:
-        """Return the counterfactuals."""
         return self.newest("counterfactuals", Counterfactual)
 
     def outcomes(self) -> list[Outcome]:
-        """Return the outcomes."""
         return self.newest("outcomes", Outcome)
 
     def decisions(self) -> list[DecisionStart]:
@@ -236,7 +228,6 @@ class Day:
         return self.desk.memory(Simulated(start.clock.partition(":")[2], start.as_of))
 
     def close(self) -> None:
-        """Close its connections."""
         self.memory.close()
 
     @cached_property

@@ -28,7 +28,6 @@ class DecisionStart(NamedTuple):
 
     @property
     def live(self) -> bool:
-        """Return whether it was made on live memory."""
         return self.clock == LIVE
 
 
@@ -66,14 +65,12 @@ class Decision(NamedTuple):
 
 
 def decision_start(tape: Tape, name: str) -> DecisionStart:
-    """Read the inputs of a decision."""
     row, failure = tape.inputs(name), tape.failure(name) or ""
     ended = tape.receipt(name) is not None
     return DecisionStart(name, row["text"], instant(row["as_of"]), row["clock"], row["trigger"], ended, failure)
 
 
 def decision(tape: Tape, start: DecisionStart, edges: list[Edge]) -> Decision:
-    """Read a decision in full."""
     receipt = tape.receipt(start.name)
     return Decision(start, json.loads(receipt) if receipt else None, tape.steps(start.name), edges)
 

@@ -46,7 +46,6 @@ class DeskPages:
         self._templates, self._lake = templates, lake
 
     def routes(self) -> list[BaseRoute]:
-        """Return the routes of these pages."""
         return [
             Route("/desk", self.today),
             Route("/desk/approvals", self.approvals),
@@ -176,7 +175,6 @@ class DeskPages:
             day.close()
 
     def page(self, request: Request, template: str, day: Day, status: int = 200, **more: Any) -> Response:
-        """Render a page of a day."""
         memory, path = request.query_params.get(MEMORY), request.url.path
         moment = {"as_of": iso(day.at)} if "as_of" in request.query_params else {}
         facts = {"page": path if path in dict(LINKS) else "/desk", "as_of": day.at, "path": path, MEMORY: memory} | more

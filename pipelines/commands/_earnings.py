@@ -66,7 +66,6 @@ class Wanted:
         return " ".join(("pitlake backfill earnings", *(f"{name} {value}" for name, value in options.items() if value)))
 
     def includes(self, event: Event) -> bool:
-        """Return whether a release is selected."""
         day = clock.new_york_day(event.event_at)
         return (not self.tickers or event.ticker in self.tickers) and self.first <= day <= self.last
 

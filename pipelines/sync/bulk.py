@@ -123,7 +123,6 @@ class BulkSync:
     def _begin(
         self, pool: ProcessPoolExecutor, archive: Archive, batch: Companies, work: Work
     ) -> "list[Future[list[Made]]]":
-        """Give a batch to the processes."""
         ciks, observed_at = list(batch), self._lake.now()
         facts = archive.kind == "companyfacts"
         releases = LakeReleases(self._lake).at(observed_at).of_companies(ciks) if facts else None

@@ -79,7 +79,6 @@ class Made:
         self.extracted += extracted
 
     def packed(self) -> "Made":
-        """Return the same with one table."""
         tables = [pa.concat_tables(self.tables).combine_chunks()] if self.tables else []
         return Made(self.dataset, tables, self.gaps, self.extracted)
 
@@ -111,7 +110,6 @@ def _submissions(task: Task, cik: str, names: Sequence[str]) -> list[Capture]:
 
 
 def facts(task: Task) -> list[Made]:
-    """Return the facts of companies."""
     result, run, source = Made("sec_facts"), task.facts(), feed("sec_facts")
     if task.releases is None:
         raise ValueError("facts are dated by releases")

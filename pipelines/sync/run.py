@@ -79,7 +79,6 @@ def sync(lake: Lake, choice: Asked, say: Callable[[str], None]) -> Progress:
 
 
 def _watched(lake: Lake, choice: Asked) -> WatchList:
-    """Return the lake's watch list with the additions."""
     before = lake.watch_list()
     merged = dict(before.companies)
     if choice.tickers or choice.ciks:

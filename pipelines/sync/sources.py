@@ -39,12 +39,10 @@ class Step:
 
     @property
     def provider(self) -> Provider:
-        """Return the provider of the requests."""
         return feed(self.dataset).provider
 
     @property
     def mode(self) -> str:
-        """Return the mode of its client."""
         return "live" if self.every is None else "refresh"
 
 
@@ -96,7 +94,6 @@ DEFAULT_SERIES = ("GDP", "CPIAUCSL", "UNRATE", "PAYEMS", "FEDFUNDS", "DGS10")
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all sources."""
     return (EDGAR, *dict.fromkeys(step.provider.name for step in STEPS))
 
 
@@ -131,7 +128,6 @@ def steps(watched: WatchList) -> list[Step]:
 
 
 def uses(watched: WatchList, source: str) -> bool:
-    """Whether a source is used."""
     return not watched.sources or source in watched.sources
 
 

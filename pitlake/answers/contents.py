@@ -38,7 +38,6 @@ class Holding:
     gaps: int
 
     def plain(self) -> dict[str, Any]:
-        """Return the fields as plain values."""
         return {"rows": self.rows, "first": _iso(self.first), "newest": _iso(self.newest), "gaps": self.gaps}
 
 
@@ -57,7 +56,6 @@ class Change:
     newest: datetime | None
 
     def plain(self) -> dict[str, Any]:
-        """Return the fields as plain values."""
         return asdict(self)
 
 

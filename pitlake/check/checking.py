@@ -213,7 +213,6 @@ class _Checking:
         self.alone: dict[datetime, TaskReply] = {}
 
     def run(self) -> LookAheadReport:
-        """Run all trials."""
         end = self._task(self.full, self.check.until)
         clocked = replace(end, clock=_CLOCK)
         (first,), (second,), (later,) = self._run([end, end, clocked])

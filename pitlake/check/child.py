@@ -32,7 +32,6 @@ __all__ = ["InProcess", "main", "read", "write"]  # imported here once, for all 
 
 
 def write(stream: IO[bytes], value: object) -> None:
-    """Write a value after its length."""
     content = pickle.dumps(value)
     stream.write(LENGTH.pack(len(content)) + content)
     stream.flush()

@@ -27,11 +27,9 @@ class Runners:
         self._threads = ThreadPoolExecutor(count)
 
     def run(self, tasks: Sequence[Task]) -> list[list[TaskReply]]:
-        """Run tasks in parallel and return their replies."""
         return list(self._threads.map(self._run, tasks))
 
     def close(self) -> None:
-        """End the processes."""
         self._threads.shutdown(cancel_futures=True)
         for process in self._children:
             process.terminate()
@@ -53,7 +51,6 @@ class Runners:
 
 @contextmanager
 def started(count: int) -> Iterator[Runners]:
-    """Start runners for a block."""
     runners = Runners(count)
     try:
         yield runners

@@ -28,7 +28,6 @@ class Answer:
 
     @property
     def rows(self) -> int:
-        """Return the number of rows."""
         return len(next(iter(self.columns.values()), []))
 
     def time_column(self, name: str | None) -> str | None:

@@ -42,7 +42,6 @@ hindsight_option = click.option(
 
 
 def instant_option(flag: str, name: str, meaning: str) -> Callable[[Decorated], Decorated]:
-    """Return a required option that takes an instant."""
     example = "such as 2024-02-15T16:00:00-05:00"
     return click.option(flag, name, metavar="T", required=True, help=f"{meaning}, {example}.")
 

@@ -22,7 +22,6 @@ class NamedQueries(click.Group):
     """A group with one command per query."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the queries."""
         return list(catalogue.all_queries())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:

@@ -285,7 +285,6 @@ def check_item(item: Any, cutoff: datetime | None, place: str = "item") -> Verdi
 
 
 def is_instant(value: Any) -> bool:
-    """Return whether a value is an aware datetime."""
     return isinstance(value, datetime) and value.tzinfo is not None and value.utcoffset() is not None
 
 

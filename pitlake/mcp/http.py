@@ -56,7 +56,6 @@ class OnlyPosts:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
         if scope["type"] == "http" and scope["method"] != "POST":
             return await PlainTextResponse("ask by POST\n", 405, {"Allow": "POST"})(scope, receive, send)
         return await self._app(scope, receive, send)

@@ -50,7 +50,6 @@ class KeptSessions:
             self._give_back((client.get(), viewpoint, session.version, names), session)
 
     def close(self) -> None:
-        """End all idle sessions."""
         with self._lock:
             ended, self._idle = self._idle, []
         for each in ended:

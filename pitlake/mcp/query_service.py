@@ -74,7 +74,6 @@ class ServiceQuestion:
 
     @property
     def sql(self) -> str:
-        """Return the SQL text."""
         return self.question.sql if isinstance(self.question, Query) else self.question
 
     def digest(self, viewpoint: Viewpoint) -> str:
@@ -231,7 +230,6 @@ class Cursor:
     result: str
 
     def write(self, key: bytes) -> str:
-        """Return the signed text of the cursor."""
         text = json.dumps([*astuple(self), self._signature(key)], separators=(",", ":"))
         return base64.urlsafe_b64encode(text.encode()).decode()
 

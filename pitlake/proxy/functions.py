@@ -69,7 +69,6 @@ class _CutTool:
         self.signature = _shown(signature, {*self._bound}, name)
 
     def arguments(self, positional: tuple[Any, ...], keywords: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments with which to call the function."""
         return {**self.signature.bind(*positional, **keywords).arguments, **self._bound}
 
     def cut(self, answer: Any) -> dict[str, Any]:
@@ -90,7 +89,6 @@ class _CutTool:
         return {**cut.payload, "receipt": receipt(cut.payload, self._as_of)}
 
     def gap(self, gap: dict[str, str]) -> dict[str, Any]:
-        """Return an envelope with one gap and no data."""
         payload = envelope([], [gap], self._as_of)
         return {**payload, "receipt": receipt(payload, self._as_of)}
 

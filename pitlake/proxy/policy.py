@@ -145,7 +145,6 @@ class ToolPolicy:
 
     @cached_property
     def item_place(self) -> Place:
-        """Return the path of the items."""
         return Place(self.items, "policy items")
 
     @cached_property
@@ -183,7 +182,6 @@ class Policy:
 
     @cached_property
     def sha256(self) -> str:
-        """Return the hash of the file."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 

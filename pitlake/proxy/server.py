@@ -162,8 +162,6 @@ def _cursor(page: int, *hashes: str) -> str:
 
 
 def server(proxy: Proxy, tape: Tape) -> Server[Any]:
-    """Return the MCP server of a proxy."""
-
     async def list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=proxy.tools())
 

@@ -36,12 +36,10 @@ class TapedCall:
 
     @property
     def key(self) -> str:
-        """Return the key that equal calls share."""
         return call_key(self.tool, self.arguments)
 
 
 def call_key(tool: str, arguments: Mapping[str, Any]) -> str:
-    """Return the hash of a call."""
     text = json.dumps([tool, arguments], sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -59,7 +57,6 @@ class Tape:
 
     @property
     def is_replay(self) -> bool:
-        """Return whether no server is called."""
         return self._handle is None
 
     @classmethod
@@ -109,7 +106,6 @@ class Tape:
         return tape
 
     def close(self) -> None:
-        """Close the file."""
         if self._handle is not None:
             os.close(self._handle)
 

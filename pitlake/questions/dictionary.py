@@ -104,12 +104,10 @@ def agent_columns(dataset: Dataset) -> list[Column]:
 
 
 def shown(dataset: Dataset) -> str:
-    """Return the interfaces that show a dataset."""
     return "in open mode only" if dataset.open_only else "as of any instant"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 

@@ -100,7 +100,6 @@ class BoundedProtocol(H11Protocol):
         _cancel(self._is_read)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Remove the connection."""
         _cancel(self._arrives)
         _cancel(self._is_read)
         self._connections.open.pop(self, None)

@@ -26,7 +26,6 @@ class OwnSite:
         self._app, self._hosts = app, {*OWN_HOSTS, *hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request."""
         app = self._app
         if scope["type"] == "http":
             client.set((scope.get("client") or ("",))[0])
@@ -61,7 +60,6 @@ def check_reach(host: str, hosts: Collection[str]) -> None:
 
 
 def _name(host: str) -> str:
-    """Return a host without its port."""
     if host.startswith("["):
         return host.partition("]")[0] + "]"
     return host.rpartition(":")[0] if ":" in host else host

@@ -94,7 +94,6 @@ class InProcess:
         return time.process_time()
 
     def close(self) -> None:
-        """Close the connection."""
         with suppress(duckdb.Error):
             self._connection.close()
         self._files.clear()

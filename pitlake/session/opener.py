@@ -32,7 +32,6 @@ class AtInstant:
             processes.close()
 
     def close(self) -> None:
-        """End all processes."""
         self.close_queries()
         self.backend.close()
 

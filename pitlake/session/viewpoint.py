@@ -101,7 +101,6 @@ class Viewpoint:
         return self if self.version is not None else replace(self, version=self.snapshot().version)
 
     def open_lake(self) -> "Lake":
-        """Return the lake."""
         from pitlake.lake.lake import Lake
 
         return self.lake if isinstance(self.lake, Lake) else Lake(self.lake)

@@ -32,7 +32,6 @@ class Address:
     moved: bool = False
 
     def url(self, page: str = "/at", **more: str) -> str:
-        """Return the URL of a page for this address."""
         return f"{page}?{self._state}{f'&{urlencode(more)}' if more else ''}"
 
     @cached_property

@@ -47,7 +47,6 @@ def render(
 
 
 def wants_json(request: Request) -> bool:
-    """Return whether a request asks for JSON."""
     return bool(request.headers.get("accept", "").split(",")[0].strip() == JSON)
 
 
@@ -58,7 +57,6 @@ def check_form(form: str) -> None:
 
 
 def download(table: pa.Table, name: str, form: str) -> Response:
-    """Return rows as a file to download."""
     headers = {"content-disposition": f'attachment; filename="{name}.{form}"'}
     return Response(WRITERS[form](table), media_type=MEDIA_TYPES[form], headers=headers)
 
@@ -70,7 +68,6 @@ class JsonAddresses:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request."""
         if scope["type"] != "http" or not scope["path"].endswith(SUFFIX):
             await self._app(scope, receive, send)
             return

@@ -103,7 +103,6 @@ class CompanyView:
         return [SourceRows(name, len(self.rows_of(name)), totals[name].rows, self._gaps_of(name)) for name in _SHOWN]
 
     def rows_of(self, dataset: str) -> list[Any]:
-        """Return the page's rows of a dataset."""
         lists = {
             "av_estimates": self.estimates,
             "macro_observations": self.macro,

@@ -52,7 +52,6 @@ class Sheet:
         return list(self._evidence.values())
 
     def mark(self, row: Any) -> Markup:
-        """Return the mark of a row's evidence."""
         key = (row.evidence, row.available_at)
         clock = CLOCKS.get(row.available_at_source, row.available_at_source)
         entry = self._evidence.setdefault(key, Evidence(len(self._evidence) + 1, row.evidence, clock, row.available_at))
@@ -111,7 +110,6 @@ def age(at: datetime, then: datetime) -> str:
 
 
 def period(row: Any) -> str:
-    """Format the period of a figure."""
     if row.period_start is None:
         return day_text(row.period_end)
     return f"{day_text(row.period_start)} to {day_text(row.period_end)}"
@@ -123,7 +121,6 @@ def concept(row: Any) -> str:
 
 
 def unit(text: str | None) -> str:
-    """Format a unit."""
     return {"iso4217:USD": "USD", "iso4217:USDshares": "USD a share", None: ""}.get(text, text or "")
 
 

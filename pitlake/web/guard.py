@@ -36,8 +36,6 @@ class Guard:
         self._judged = OwnSite(self._unlocked, hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request."""
-
         async def dressed(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(HEADERS)
@@ -67,5 +65,4 @@ class Guard:
         return cookie is not None and self.is_token(cookie.value)
 
     def is_token(self, text: str) -> bool:
-        """Return whether a text is the token."""
         return hmac.compare_digest(text.encode(), self._token.encode())

@@ -36,7 +36,6 @@ class Number:
 
     @property
     def day(self) -> date | None:
-        """Return the day the number is about."""
         text = self.key.get(self.about)
         return date.fromisoformat(text) if text else None
 

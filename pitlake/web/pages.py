@@ -47,7 +47,6 @@ class TimeMachine:
         self._pages, self._lock = OrderedDict[tuple[object, ...], Response](), Lock()
 
     def routes(self) -> list[Route]:
-        """Return the routes of these pages."""
         return [
             Route("/", self.start),
             Route("/at", partial(self._once, self.at)),

@@ -36,13 +36,11 @@ class PageQuestion:
         return session.sql(self.sql, {COMPANY: company} if COMPANY in placeholders(self.sql) else None)
 
     def written(self, company: str) -> str:
-        """Return the SQL with the company inserted."""
         return self.sql.replace(f"${COMPANY}", quoted(company))
 
 
 @cache
 def all_questions() -> dict[str, PageQuestion]:
-    """Return all questions by name."""
     questions = {}
     for path in sql_files("pages"):
         text = path.read_text(encoding="utf-8")
@@ -63,7 +61,6 @@ def get(name: str) -> PageQuestion:
 
 
 def datasets() -> tuple[str, ...]:
-    """Return all datasets that page questions read."""
     return tuple(sorted({name for question in all_questions().values() for name in question.reads}))
 
 
@@ -74,7 +71,6 @@ def rows(result: "Result") -> list[Any]:
 
 
 def quoted(text: str) -> str:
-    """Return a text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -87,6 +83,5 @@ def as_python(sql: str, as_of: datetime) -> str:
 
 
 def as_command(sql: str, as_of: datetime) -> str:
-    """Return the question as a shell command."""
     plain = not set(sql) & set('"$`\\!')
     return f"pitlake query --as-of {iso(as_of)} " + (f'"{sql}"' if plain else shlex.quote(sql))

@@ -14,7 +14,6 @@ from pitlake.web.questions import datasets
 
 
 def token() -> str:
-    """Return a new token."""
     return secrets.token_urlsafe(18)
 
 

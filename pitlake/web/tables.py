@@ -57,7 +57,6 @@ class TableAddress:
         return f"{page}?{urlencode({name: value for name, value in parts.items() if value})}"
 
     def row_url(self, row: Mapping[str, Any]) -> str:
-        """Return the URL of a row's revisions."""
         key = {f"k_{name}": str(row[name]) for name in self.contract.key if row[name] is not None}
         return f"/row?{urlencode({'as_of': iso(self.as_of), 'dataset': self.contract.name} | key)}"
 
@@ -82,7 +81,6 @@ class Tables:
         self._pool, self._templates = pool, templates
 
     def routes(self) -> list[Route]:
-        """Return the routes of these pages."""
         return [
             Route("/tables", self.tables),
             Route("/table", self.table),

@@ -52,7 +52,6 @@ class GraphSettings:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] = os.environ) -> Self:
-        """Return the settings of the environment."""
         return cls(
             uri=environ.get("NEO4J_URI", ""),
             username=environ.get("NEO4J_USERNAME", ""),

@@ -38,7 +38,6 @@ class GraphResource(dg.ConfigurableResource[None]):
         self._run = contextlib.ExitStack()
 
     def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
-        """End a run."""
         run, self._run, self._graph = self._run, None, None
         if run is not None:
             run.close()

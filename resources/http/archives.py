@@ -39,7 +39,6 @@ class Member:
 
     @property
     def is_page(self) -> bool:
-        """Return whether it is a page of older filings."""
         return "-submissions-" in self.name
 
 

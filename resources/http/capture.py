@@ -123,7 +123,6 @@ class Capture:
 
 
 def located(url: str, params: tuple[tuple[str, str], ...]) -> str:
-    """Return a URL with its query."""
     return f"{url}?{urlencode(params)}" if params else url
 
 

@@ -62,7 +62,6 @@ class RateLimit:
         return os.pread(self._file, _INSTANT.size, place).ljust(_INSTANT.size, b"\0")
 
     def close(self) -> None:
-        """Close the file."""
         os.close(self._file)
 
     def __enter__(self) -> Self:

@@ -125,7 +125,6 @@ class Provider:
         return f"{base.rstrip('/')}/{request.path.lstrip('/')}"
 
     def secret_store(self) -> Secrets:
-        """Return its secrets."""
         return Secrets(self.name, self.secrets, self.public)
 
     def request_headers(self) -> dict[str, str]:

@@ -132,6 +132,5 @@ def masked_wire(spellings: Mapping[bytes, str]) -> list[tuple[logging.Logger, Ma
 
 
 def unmask(masks: Iterable[tuple[logging.Logger, Mask]]) -> None:
-    """Remove the masks from the loggers."""
     for logger, mask in masks:
         logger.removeFilter(mask)

@@ -55,7 +55,6 @@ def bars(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 
 def days(bars: Iterable[Came]) -> set[date]:
-    """Return the readable days of bars."""
     read = (parsed_or_text(dating.day, str(record["stamp"])[:10]) for record, _ in bars)
     return {day for day in read if isinstance(day, date)}
 

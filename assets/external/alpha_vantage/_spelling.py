@@ -10,7 +10,6 @@ PATH = "/query"
 
 
 def is_absent(value: Any) -> bool:
-    """Return whether a field is empty."""
     return value is None or (isinstance(value, str) and value.strip() in ABSENT)
 
 

@@ -34,7 +34,6 @@ def whole(unit: Unit, captures: Sequence[Capture]) -> Whole:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
-    """Return one record per bar."""
     return mark_repeats(
         _bars.bars(unit, captures), lambda bar: parsed_or_text(dating.day, bar["stamp"]), _bars.figures_of
     )
@@ -61,7 +60,6 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """Return the business columns."""
     return parsed(record, _bars.PARSERS) | {"ticker": record["ticker"], "date": dating.day(record["stamp"])}
 
 

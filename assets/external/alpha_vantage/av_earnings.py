@@ -151,7 +151,6 @@ def public_at(ticker: str, day: date, time_of_day: str, releases: Releases | Non
 
 
 def values(record: Record) -> dict[str, Any]:
-    """Return the business columns."""
     spelled = {column: record.get(name) for column, name in SPELLED.items()}
     return parsed(spelled, PARSERS) | {
         "ticker": record["ticker"],

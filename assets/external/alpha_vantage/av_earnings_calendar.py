@@ -81,7 +81,6 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """Return the business columns."""
     if None in record or any(record.get(name) is None for name in FIELDS):
         raise RecordRefused(contract.TORN.reason)
     ticker = word(record["symbol"])

@@ -121,7 +121,6 @@ def start_of(stamp: Any) -> datetime:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """Return the business columns."""
     start = start_of(record["stamp"])
     return parsed(record, _bars.PARSERS) | {
         "ticker": record["ticker"],

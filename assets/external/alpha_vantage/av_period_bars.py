@@ -47,7 +47,6 @@ def whole(unit: Unit, _captures: Sequence[Capture]) -> Whole:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
-    """Return one record per bar."""
     period = _period(unit.scope)
     bars = (({**bar, "period": period}, capture) for bar, capture in _bars.bars(unit, captures))
     return mark_repeats(bars, _name, _bars.figures_of)
@@ -76,7 +75,6 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """Return the business columns."""
     period, days = record["period"], days_of(record["period"], _day(record))
     dates = {"period_start": days[0], "last_session": last_session_day(days)}
     return parsed(record, _bars.PARSERS) | {"ticker": record["ticker"], "period": period} | dates

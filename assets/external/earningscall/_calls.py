@@ -36,7 +36,6 @@ def companies(scope: Scope) -> list[tuple[str, str]]:
 
 
 def company_units(scope: Scope) -> Sequence[Unit]:
-    """Return one unit per company."""
     return [Unit(f"{exchange}:{ticker}", scope) for exchange, ticker in companies(scope)]
 
 
@@ -103,7 +102,6 @@ def collect_with_events(unit: Unit, fetch: Fetch, path: str, **more: Any) -> Ite
 
 
 def is_answer(capture: Capture, path: str) -> bool:
-    """Return whether a capture answers a request with this path."""
     return capture.url.endswith(f"/{path}")
 
 
@@ -207,7 +205,6 @@ def _after_release(ticker: str, days: Sequence[date], run: RunFacts) -> datetime
 
 
 def call_values(record: Record) -> dict[str, Any]:
-    """Return the columns that name a call."""
     return parsed(
         {
             "exchange": record.get("exchange"),

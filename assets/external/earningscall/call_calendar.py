@@ -36,7 +36,6 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """Yield one record per call."""
     for capture in captures:
         calls = capture.json()
         if not isinstance(calls, list):

@@ -20,7 +20,6 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """Yield one record per call."""
     exchange, ticker = unit.name.split(":")
     for capture in captures:
         company, events = calls.events(capture)

@@ -21,7 +21,6 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """Yield the deck as one record."""
     call = calls.named_call(unit)
     for capture in captures:
         if calls.is_answer(capture, SLIDES):

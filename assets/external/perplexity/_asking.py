@@ -58,7 +58,6 @@ def request(query: str, scope: Scope) -> Request:
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """Fetch the one answer to a question."""
     yield fetch(request(unit.name, unit.scope))
 
 

@@ -26,7 +26,6 @@ MICROSECOND = timedelta(microseconds=1)
 
 
 def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """Yield one record per result."""
     for capture in captures:
         operation, query = asking.question_of(capture)
         locator = asking.is_locator(capture)

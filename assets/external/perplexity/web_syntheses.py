@@ -31,7 +31,6 @@ def units(scope: Scope) -> Sequence[Unit]:
 
 
 def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """Yield one record per answer."""
     for capture in captures:
         operation, query = asking.question_of(capture)
         body = capture.json()

@@ -38,7 +38,6 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """Return the business columns."""
     ticker = _pages.parse_required(fields.word, record.get("ticker"), shared.NO_TICKER.reason)
     amount = _pages.parse_required(fields.number, record.get("cash_amount"), contract.NO_AMOUNT.reason)
     if amount < 0:

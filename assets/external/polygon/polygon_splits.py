@@ -27,7 +27,6 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """Return the business columns."""
     return parsed({"split_id": record.get("id")}, {"split_id": fields.word}) | {
         "ticker": _pages.parse_required(fields.word, record.get("ticker"), shared.NO_TICKER.reason),
         "execution_date": dating.day(record["execution_date"]),

@@ -122,5 +122,4 @@ def acceptances(captures: Iterable[Capture]) -> dict[str, tuple[str, Capture]]:
 
 
 def is_header(capture: Capture) -> bool:
-    """Return whether a capture is a header."""
     return capture.url.endswith(SUFFIX)

@@ -39,7 +39,6 @@ def _hosts() -> str:
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """Fetch the page."""
     parts = urlsplit(unit.name)
     query: dict[str, list[str]] = {}
     for name, value in parse_qsl(parts.query, keep_blank_values=True):

@@ -27,7 +27,6 @@ def number(value: Any) -> float | None:
 
 
 def is_absent(value: Any) -> bool:
-    """Return whether a field is empty."""
     return value is None or (isinstance(value, str) and value.strip() in ABSENT)
 
 

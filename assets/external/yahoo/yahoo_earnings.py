@@ -135,7 +135,6 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """Return the business columns."""
     return parsed({column: record.get(name) for column, name in SPELLED.items()}, PARSERS) | {
         "ticker": record["asked"],
         "event_date": _dates.of_text(record["startdatetime"]).day,

@@ -42,7 +42,6 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
-    """Return one record per rating."""
     return mark_repeats(
         _ratings(unit, captures),
         lambda rating: (

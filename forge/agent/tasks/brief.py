@@ -15,7 +15,6 @@ REJECTED = "REJECTED by validation"
 
 
 def system_prompt(skill: LoadedSkill) -> str:
-    """Return the system prompt of a sub-agent."""
     parts = [skill.prompt]
     if skill.templates:
         parts.append("\n## Output Templates")

@@ -81,7 +81,6 @@ class CollectTool:
 
 
 def format_result(result: TaskResult) -> str:
-    """Format one task's result for the model."""
     head = f"── {result.id} ({result.status}"
     if result.validation:
         kind = "contrastive" if result.validation.contrastive else "validated"

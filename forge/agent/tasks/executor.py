@@ -101,7 +101,6 @@ class Executor:
         return name
 
     def state(self, name: str) -> State:
-        """Return the state of a task."""
         result = self.results.get(name)
         return result.status if result else "running" if name in self._running else "queued"
 

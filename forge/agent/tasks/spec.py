@@ -71,16 +71,13 @@ class TaskResult:
 
     @property
     def rejected(self) -> bool:
-        """Whether a validator rejected the output."""
         return self.validation is not None and self.validation.verdict == "reject"
 
     def to_json(self) -> str:
-        """Return the result as JSON for the tape."""
         return json.dumps(asdict(self), sort_keys=True)
 
 
 def load_result(text: str) -> TaskResult:
-    """Parse a result from the tape."""
     fields = json.loads(text)
     validation = Validation(**fields["validation"]) if fields["validation"] else None
     lists = {name: tuple(fields[name]) for name in ("used", "proposed")}

@@ -60,7 +60,6 @@ class TaskContext:
 
     @cached_property
     def skills(self) -> SkillLoader:
-        """The available skills."""
         return SkillLoader(self.own)
 
     def files(self) -> ForgeFS:

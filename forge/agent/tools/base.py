@@ -138,5 +138,4 @@ def schema(properties: dict[str, Any], *required: str) -> dict[str, Any]:
 
 
 def tokens(text: str) -> int:
-    """Estimate the number of tokens of a text."""
     return -(-len(text) // 4)

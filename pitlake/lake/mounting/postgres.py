@@ -100,7 +100,6 @@ class Column:
 
     @classmethod
     def of(cls, name: str, kind: str, is_nested: bool, modifier: int) -> "Column":
-        """Return the column for a row of COLUMNS."""
         text, duck = quoted(name), TYPES.get(kind, "JSON" if is_nested else "VARCHAR")
         if kind == "numeric":
             duck = _decimal(modifier)

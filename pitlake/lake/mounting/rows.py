@@ -17,7 +17,6 @@ class Rows:
 
 
 def literal(text: str) -> str:
-    """Return a text as SQL spells it."""
     return "'" + text.replace("'", "''") + "'"
 
 

@@ -38,7 +38,6 @@ class CheckResult:
 
     @property
     def refuses(self) -> bool:
-        """Return whether this result stops the publish."""
         return not self.passed and self.severity == "blocking"
 
 

@@ -31,7 +31,6 @@ class CheckReport:
     checks: tuple[CheckResult, ...] = ()
 
     def to_json(self) -> bytes:
-        """Return the check report as JSON."""
         return json.dumps({**asdict(self), "checked_at": clock.iso(self.checked_at)}, indent=1).encode()
 
     @classmethod

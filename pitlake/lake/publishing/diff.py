@@ -92,7 +92,6 @@ class RowFindings:
         self.changed[positions], self.claimed[positions], self.last_seen[positions] = True, claimed, before
 
     def apply_polls(self, observations: EarlierObservations) -> None:
-        """Apply the polls that saw the rows' records."""
         new = ~self.stored & (self.claimed > NEVER)
         last = observations.of_rows(np.flatnonzero(new & self.changed), np.flatnonzero(new & ~self.changed))
         self.last_seen = np.maximum(self.last_seen, last)

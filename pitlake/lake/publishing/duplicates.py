@@ -24,7 +24,6 @@ class Clash:
 
     @property
     def groups(self) -> int:
-        """Return the number of contradicting groups."""
         return len(np.unique(self.group))
 
 

@@ -43,7 +43,6 @@ class Rule:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the columns that it checks."""
         names = (self.arguments.get(name) for name in ("column", "column_A", "column_B"))
         return (*filter(None, names), *self.arguments.get("column_list", ()))
 

@@ -47,7 +47,6 @@ class Segment:
 
     @property
     def size(self) -> int:
-        """Return the number of entries."""
         return sum(map(len, self.entries))
 
     def holding(self, kind: int, hashes: Hashes) -> set[str]:

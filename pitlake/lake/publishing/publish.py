@@ -52,7 +52,6 @@ class DayCount:
 
 
 def added(counts: Iterable[DayCount]) -> DayCount:
-    """Return the sum of several counts."""
     days = list(counts)
     return DayCount(*(sum(getattr(day, name) for day in days) for name in DayCount.__dataclass_fields__))
 
@@ -81,7 +80,6 @@ class Published:
 
     @property
     def total(self) -> DayCount:
-        """Return the counts of all partitions together."""
         return added(self.per_day.values())
 
 

@@ -30,7 +30,6 @@ class SpillFile:
         self._put = self._written = 0
 
     def put(self, partition: str, table: pa.Table) -> None:
-        """Add a table to a partition."""
         self._gathered.append(table)
         self._parts.append((partition, self._put, self._put + table.num_rows))
         self._put += table.num_rows

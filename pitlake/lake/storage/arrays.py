@@ -20,7 +20,6 @@ def as_numbers(column: pa.ChunkedArray) -> Positions:
 
 
 def as_micros(instants: pa.ChunkedArray, null: int = 0) -> Positions:
-    """Return instants as microseconds since 1970."""
     numbers = instants.cast(pa.int64())
     return as_numbers(numbers.fill_null(null) if numbers.null_count else numbers)
 

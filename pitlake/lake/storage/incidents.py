@@ -30,7 +30,6 @@ class Incident:
     reasons: tuple[str, ...]
 
     def to_json(self) -> bytes:
-        """Return the incident as JSON."""
         return json.dumps({**asdict(self), "happened_at": clock.iso(self.happened_at)}, indent=1).encode()
 
     @classmethod

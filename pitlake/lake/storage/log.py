@@ -42,7 +42,6 @@ class Entry:
     nonce: str = ""
 
     def to_json(self) -> bytes:
-        """Return the entry as the log keeps it."""
         return json.dumps({**asdict(self), "committed_at": clock.iso(self.committed_at)}, indent=1).encode()
 
     @classmethod

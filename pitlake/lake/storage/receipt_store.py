@@ -20,7 +20,6 @@ def receipt_id(content: bytes) -> str:
 
 
 def receipt_key(name: str) -> str:
-    """Return the key of a receipt."""
     return f"{RECEIPTS}/{name}.json"
 
 

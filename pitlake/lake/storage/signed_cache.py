@@ -30,7 +30,6 @@ def caches() -> Path:
 
 
 def signature_path(path: Path) -> Path:
-    """Return the path of a file's signature."""
     return path.with_name(path.name + SUFFIX)
 
 

@@ -50,7 +50,6 @@ class Store:
         return LocalStore(self.root, mkdir=True)
 
     def path(self, key: str) -> Path:
-        """Return the path of a key on this machine."""
         return self.root / key
 
     def table_uri(self, key: str) -> str:

@@ -32,7 +32,6 @@ def added(name: str, file: NewFile | DataFile, *, same_rows: bool) -> Action:
 
 
 def removed(name: str, size: int, *, same_rows: bool) -> Action:
-    """Return the action that removes a file."""
     facts = {"deletionTimestamp": _now_millis(), "dataChange": not same_rows, "extendedFileMetadata": True}
     return {"remove": {**_of(name, size), **facts}}
 
@@ -42,7 +41,6 @@ def _of(name: str, size: int) -> dict[str, Any]:
 
 
 def written(actions: Iterable[Action], note: str) -> bytes:
-    """Return the bytes of a commit with these actions."""
     how = {"mode": "Append", "partitionBy": json.dumps([MONTH_COLUMN])}
     return _lines([_info("WRITE", how, note=note), *actions])
 

@@ -63,14 +63,12 @@ def observed_table_name(dataset: str) -> str:
 
 
 def form_of_rows(dataset: Dataset) -> Form:
-    """Return the form of a dataset's rows."""
     order = tuple(dict.fromkeys((dataset.entity, *dataset.revision_order, *dataset.identity)))
     every = Form(dataset.arrow_schema, order, _TEXTS if dataset.searched else ROW_GROUP_ROWS)
     return every.without(frozenset({OBSERVED_AT}))
 
 
 def form_of_tombstones() -> Form:
-    """Return the form of a dataset's tombstones."""
     return Form(SUPERSEDED_SCHEMA, (AVAILABLE_AT, "dead_at", "dead_hash"))
 
 

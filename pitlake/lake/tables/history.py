@@ -62,7 +62,6 @@ class History:
         return live | self.of(added.values())
 
     def of(self, facts: Iterable[Facts]) -> Files:
-        """Return the files that these facts describe."""
         root = self._store.path(self._key)
         return {str(file_facts[0]): _data_file(f"{root}/{file_facts[0]}", file_facts) for file_facts in facts}
 
@@ -90,7 +89,6 @@ class History:
         return changes
 
     def _read(self, first: int, last: int) -> list[CommitChange]:
-        """Read the changes from the commits themselves."""
         return each(self._commit, range(first, last + 1), self._store.at_once)
 
     def _commit(self, version: int) -> CommitChange:

@@ -45,7 +45,6 @@ def merge_period(store: Store, dataset: Dataset, table: str, period: str, files:
 
 
 def as_data_file(store: Store, table: str, merged: Merged) -> DataFile:
-    """Return the merged file as listed by the lake."""
     beside = None if merged.beside is None else _as_known(store, observed_table_name(table), merged.beside)
     return replace(_as_known(store, table, merged.rows), beside=beside)
 

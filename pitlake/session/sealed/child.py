@@ -187,7 +187,6 @@ class _Sink:
         return len(view)
 
     def flush(self) -> None:
-        """Send what was collected."""
         if self._held:
             self._end.send(DATA, bytes(self._held))
             self._held.clear()

@@ -146,7 +146,6 @@ class SealedProcess:
 
     @property
     def alive(self) -> bool:
-        """Whether the process runs."""
         if not self._end.alive:
             return False
         gone = select.poll()

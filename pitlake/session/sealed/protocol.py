@@ -61,12 +61,10 @@ def file_name(index: int) -> str:
 
 
 def encode(message: object) -> bytes:
-    """Encode a JSON payload."""
     return json.dumps(message, separators=(",", ":"), allow_nan=True).encode()
 
 
 def encode_end(end: OrderEnd) -> bytes:
-    """Encode the payload of an END frame."""
     return encode(asdict(end))
 
 
@@ -145,7 +143,6 @@ class Channel:
         return payload
 
     def close(self) -> None:
-        """Close the socket."""
         self._sock.close()
 
     def _fill(self, length: int, deadline: float | None) -> None:
@@ -176,7 +173,6 @@ class ChildEnd:
         self._descriptor = descriptor
 
     def send(self, kind: bytes, payload: bytes | memoryview = b"") -> None:
-        """Send one frame."""
         self._write(HEADER.pack(kind, len(payload)))
         self._write(payload)
 

@@ -159,7 +159,6 @@ class RunningQuery:
             self.close()
 
     def close(self) -> None:
-        """Release the connection."""
         with suppress(duckdb.Error):
             self._reader.close()
 
@@ -226,7 +225,6 @@ def load(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> N
 
 
 def failure(error: BaseException) -> Failure:
-    """Return the failure for the parent to report."""
     kind, message = type(error).__name__, str(error)[:_LONGEST_MESSAGE]
     if isinstance(error, OverCap):
         return Failure("OverCap", message, limit=error.limit)

@@ -75,12 +75,10 @@ class Ready:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the columns of its views."""
         return without_hindsight(self.dataset, self.dataset.agent_columns) if self.omit else self.dataset.agent_columns
 
     @property
     def stored(self) -> tuple[str, ...]:
-        """Return the columns of its stored rows."""
         every = self.dataset.session_columns
         return without_hindsight(self.dataset, every) if self.omit else every
 
@@ -96,22 +94,18 @@ class Ready:
 
 
 def without_hindsight(dataset: Dataset, columns: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns that were knowable at available_at."""
     return tuple(name for name in columns if name not in dataset.hindsight)
 
 
 def identifier(name: str) -> str:
-    """Quote a name for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def literal(text: str) -> str:
-    """Quote a text for SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def instant(moment: datetime | None) -> str:
-    """Spell an instant in SQL."""
     return "NULL::TIMESTAMPTZ" if moment is None else f"TIMESTAMPTZ {literal(iso(moment))}"
 
 
@@ -322,7 +316,6 @@ class Opening:
 
     @cached_property
     def bound(self) -> dict[str, Ready]:
-        """Return the bound datasets."""
         return {dataset.name: self._ready(dataset) for dataset in self.binding.datasets}
 
     @cached_property

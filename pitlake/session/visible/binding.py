@@ -86,7 +86,6 @@ class Relation:
         return None if self.newest is None else from_micros(self.newest)
 
     def add(self, delivery: Delivery) -> None:
-        """Add a delivery to the totals."""
         self.deliveries.append(delivery)
         self.numbers += delivery.numbers
         self.rows += delivery.rows

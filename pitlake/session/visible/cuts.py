@@ -61,7 +61,6 @@ class Cut:
 
     @property
     def file_schema(self) -> pa.Schema:
-        """Return the schema of its files."""
         return words.SCHEMA if self.indexes else self.form.schema
 
     @cached_property
@@ -71,7 +70,6 @@ class Cut:
 
     @cached_property
     def rows(self) -> int:
-        """Return the number of rows in its files."""
         return sum(file.rows for file in self.files)
 
     @property
