@@ -1,4 +1,4 @@
-"""examples/: each runs as docs/frameworks.md types it, with the lake's own server and a scripted model on loopback."""
+"""Agents in examples/: each runs as docs/frameworks.md types it, with the lake's own server and a model on loopback."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from tests.agents.harness import ROOT
 from tests.every import every
 from tests.loopback import Answer, Loopback
 
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+EXAMPLES = sorted((ROOT / "examples").glob("*_agent.py"))
 PAGE = (ROOT / "docs/frameworks.md").read_text()
 LATER = "2024-06-20T17:00:00-04:00"
 COMPLETIONS = "/v1/chat/completions"
