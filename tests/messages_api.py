@@ -14,7 +14,10 @@ class Handler(BaseHTTPRequestHandler):
         self.server.asked.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
         self.server.keys.append(str(self.headers))
         script = self.server.script
-        status, body, seconds = script.pop(0) if len(script) > 1 else script[0]
+        if callable(script):
+            status, body, seconds = script(self.server.asked[-1])
+        else:
+            status, body, seconds = script.pop(0) if len(script) > 1 else script[0]
         time.sleep(seconds)
         self.send_response(status)
         kind = "text/event-stream" if status == 200 else "application/json"
@@ -32,7 +35,9 @@ class Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def messages_api():
-    """script: its answers, as status, body and seconds, the last of which stays; asked, keys: what it was told."""
+    """script: its answers, as status, body and seconds, the last of which stays, or a function of the request; asked,
+    keys: what it was told.
+    """
     made = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     made.asked, made.keys, made.script = [], [], []
     thread = threading.Thread(target=made.serve_forever)

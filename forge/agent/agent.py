@@ -34,6 +34,7 @@ from forge.memory.guardrails import Guardrails
 from forge.model import Model
 from forge.model.budget import Meter
 from forge.model.taped import Models, Taped
+from forge.model.usage import RequestUsage, usages
 from forge.providers import all_providers
 from forge.providers.base import At
 from forge.tracking.receipts import DecisionReceipt, cut_off, cut_offs, exposure
@@ -46,12 +47,13 @@ NO_MARKET = "there is no market lake, so fetch finds nothing; name one with --la
 
 @dataclass(frozen=True)
 class Decided:
-    """The result of a turn."""
+    """The result of a turn. requests: what each request to a model used."""
 
     decision: str
     answer: str
     end: End
     receipt: DecisionReceipt
+    requests: tuple[RequestUsage, ...] = ()
 
 
 @dataclass
@@ -159,7 +161,7 @@ class Agent:
         sessions.record_turn(self.memory, turn.fs, context, inputs["trigger"], inputs["user"], at, exchange, stopped)
         self.memory.flush()
         receipt = self.tape.add_receipt(name, self._receipt(turn, answer, end).to_json())
-        return Decided(name, answer, end, load_receipt(receipt))
+        return Decided(name, answer, end, load_receipt(receipt), usages(self.tape, name))
 
     async def replay(
         self, decision: str, mode: Mode = "strict", on_progress: Callable[[str], None] = no_progress
@@ -176,7 +178,8 @@ class Agent:
         recorded = self.tape.receipt(decision)
         if recorded is None:
             raise BadInput("decision", "was never finished", f"resume it: pitlake forge ask --resume {decision}")
-        return Decided(decision, answer, end, check_receipt(load_receipt(recorded), receipt))
+        checked = check_receipt(load_receipt(recorded), receipt)
+        return Decided(decision, answer, end, checked, usages(self.tape, decision))
 
     def fetched(self, decision: str) -> list[dict[str, Any]]:
         """Return what a decision fetched, each with its label, data, gaps and receipts.
@@ -248,7 +251,7 @@ class Agent:
         meter = Meter(
             self.tape, turn.decision, instant(turn.inputs["as_of"]), self.config, turn.inputs["clock"], self.backtest
         )
-        models = Models(self.tape, turn.decision, turn.lane.mode, meter.over(self.models))
+        models = Models(self.tape, turn.decision, turn.lane.mode, meter.over(self.models), self.config.context)
 
         def compactor(call_id: str) -> Model:
             lane = models.lane(f"compact {call_id}")
@@ -277,7 +280,8 @@ class Agent:
                 crew.resume(self.tape.steps(turn.decision))
             tools = agent_tools(turn.fs, meaning, asks, compactor, turn.conversation, shelf, crew.tools)
             model = Taped(models.model("agent", turn.lane, turn.inputs["model"]), turn.lane)
-            answer, end = await loop(model, turn.lane, turn.conversation, tools, limits, on_progress)
+            window = models.window(turn.lane, model.id)
+            answer, end = await loop(model, turn.lane, turn.conversation, tools, limits, on_progress, window)
             return await crew.end(answer), end
         finally:
             await crew.executor.close(abandon=True)

@@ -1,9 +1,11 @@
 """The state of a loop: the next request's messages, its limits, and the text that explains why it stopped."""
 
 from dataclasses import dataclass, field, replace
-from typing import Literal, cast
+from typing import Any, Literal
 
-from forge.model.messages import Message, Results
+from forge.core.tape import canonical
+from forge.model.budget import CHARACTERS_A_TOKEN
+from forge.model.messages import Answer, Call, Message, Request, Results, ToolSpec
 
 End = Literal["answered", "refused", "cut", "turns", "budget", "repeated", "empty", "too_long"]
 REASONS: dict[End, str] = {
@@ -41,6 +43,26 @@ class Conversation:
     models: set[str] = field(default_factory=set)
     tokens: int = 0
     stopped: str = ""
+    _counted: tuple[int, int] = (0, 0)
+    """The tokens of the last request with its answer, and the characters of the messages then."""
+
+    def request(self, tools: tuple[ToolSpec, ...]) -> Request:
+        """Return the next request."""
+        return Request(self.system, tuple(self.messages), tools, role=self.role)
+
+    def add_answer(self, answer: Answer, model: str) -> None:
+        """Add a model's answer. model: its configured id."""
+        self.messages.append(answer)
+        self.models.add(answer.model or model)
+        tokens = answer.input_tokens + answer.output_tokens
+        self.tokens += tokens
+        size = self._characters()
+        self._counted = (tokens if answer.input_tokens else size // CHARACTERS_A_TOKEN, size)
+
+    def expected_tokens(self) -> int:
+        """Estimate the tokens of the next request: the provider's last count, and what was added or removed since."""
+        tokens, size = self._counted
+        return tokens + (self._characters() - size) // CHARACTERS_A_TOKEN
 
     def tool_results(self) -> str:
         """Return every tool result that the next request would show."""
@@ -62,20 +84,16 @@ class Conversation:
                 by_id = {result.call.id: result for result in notes}
                 self.messages[place] = Results(tuple(by_id.get(result.call.id, result) for result in message.returned))
 
-    def shorten(self) -> bool:
-        """Shorten tool results in later requests: all but the newest, or those too if the others are short.
+    def shorten_older(self) -> bool:
+        """Shorten tool calls and results in later requests, except the newest. Return whether any was long.
 
-        Return whether there was anything to shorten. The tape keeps the results.
+        The tape and the files keep them whole.
         """
-        places = [place for place, message in enumerate(self.messages) if isinstance(message, Results)]
-        for chosen in (places[:-1], places[-1:]):
-            before = list(self.messages)
-            for place in chosen:
-                results = cast("Results", self.messages[place]).returned
-                self.messages[place] = Results(tuple(replace(result, text=_short(result.text)) for result in results))
-            if self.messages != before:
-                return True
-        return False
+        return self._shorten(range(self._newest() - 1))
+
+    def shorten_newest(self) -> bool:
+        """Shorten the newest tool calls and results in later requests. Return whether any was long."""
+        return self._shorten(range(max(0, self._newest() - 1), len(self.messages)))
 
     def stop(self, last: str, why: End, reason: str = "") -> str:
         """Stop the conversation and return a text with the reason and what is known.
@@ -88,6 +106,31 @@ class Conversation:
         lines = [f"STOPPED: {self.stopped}.", "KNOWN:", *(facts[-SHOWN:] or ["- no tool was called"])]
         missing = "MISSING: an answer that takes all of this into account."
         return "\n".join([*([last] if last else []), *lines, missing])
+
+    def _characters(self) -> int:
+        return len(canonical(self.request(()).canonical()["messages"]))
+
+    def _newest(self) -> int:
+        """Return the place of the newest results, 0 without any."""
+        return max((place for place, message in enumerate(self.messages) if isinstance(message, Results)), default=0)
+
+    def _shorten(self, places: range) -> bool:
+        before = list(self.messages)
+        for place in places:
+            message = self.messages[place]
+            if isinstance(message, Results):
+                shorter = tuple(replace(result, text=_short(result.text)) for result in message.returned)
+                self.messages[place] = Results(shorter)
+            elif isinstance(message, Answer):
+                self.messages[place] = replace(message, calls=tuple(map(_short_call, message.calls)))
+        return self.messages != before
+
+
+def _short_call(call: Call) -> Call:
+    arguments: Any = call.arguments
+    if isinstance(arguments, dict):
+        arguments = {name: _short(value) if isinstance(value, str) else value for name, value in arguments.items()}
+    return replace(call, arguments=arguments)
 
 
 def _short(text: str) -> str:

@@ -4,9 +4,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 
 from forge.agent.conversation import Conversation, End, LoopLimits
+from forge.agent.room import make_room
 from forge.agent.tools.base import FAILED, Tool, run_tool
 from forge.core.tape import Lane, canonical
-from forge.model.messages import Call, Finish, Model, Request, Results, Returned
+from forge.model.messages import Call, Finish, Model, Results, Returned
+from forge.model.usage import UNKNOWN, Window
 
 STOPS: Mapping[Finish, End] = {"refused": "refused", "length": "cut"}
 
@@ -22,26 +24,26 @@ async def loop(
     tools: Mapping[str, Tool],
     limits: LoopLimits,
     on_progress: Callable[[str], None],
+    window: Window = UNKNOWN,
 ) -> tuple[str, End]:
     """Run the model and its tools until it answers or is stopped. Return the answer and how it ended.
 
-    model: taped on the same lane; on_progress: called with a line for each tool call. Raises ModelFailed, Diverged.
+    model: taped on the same lane; on_progress: called with a line for each step; window: the model's. Raises
+    ModelFailed, Diverged.
     """
     specs, last = tuple(tool.spec for tool in tools.values()), ""
     repeated = Counter[str]()
     for _ in range(limits.turns):
-        answer = await model.ask(
-            Request(conversation.system, tuple(conversation.messages), specs, role=conversation.role)
-        )
+        await make_room(lane, conversation, window, on_progress)
+        answer = await model.ask(conversation.request(specs))
         if answer.finish == "budget":
             return conversation.stop(last, "budget", answer.text), "budget"
         if answer.finish == "too_long":
-            if conversation.shorten():
+            if conversation.shorten_older() or conversation.shorten_newest():
                 continue
             return conversation.stop(last, "too_long"), "too_long"
-        conversation.messages.append(answer)
-        conversation.models.add(answer.model or model.id)
-        conversation.tokens += answer.input_tokens + answer.output_tokens
+        conversation.add_answer(answer, model.id)
+        on_progress(window.usage(answer).describe())
         last = answer.text or last
         if why := STOPS.get(answer.finish):
             return conversation.stop(last, why), why

@@ -273,8 +273,11 @@ def _progress(line: str) -> None:
 
 
 def _tell(decided: "Decided", form: str) -> None:
+    from forge.model.usage import total
+
     if form == "json":
         click.echo(json.dumps(asdict(decided), ensure_ascii=False))
     else:
         click.echo(decided.answer)
         click.echo(f"decision {decided.decision} ({decided.end}, {decided.receipt.exposure})", err=True)
+        click.echo(total(decided.requests), err=True)

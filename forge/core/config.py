@@ -94,6 +94,25 @@ class Price:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ContextSettings:
+    """How much of a model's window a request may fill.
+
+    compact_at: the share from which older tool results are shortened; windows: tokens by `provider:id`, in addition to
+    or instead of the built-in list.
+    """
+
+    compact_at: float = 0.7
+    windows: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.compact_at <= 1:
+            raise ValueError(f"compact_at {self.compact_at:g} is not a share; write a number above 0 and up to 1")
+        for model, tokens in self.windows.items():
+            if tokens < 1:
+                raise ValueError(f"the window of {model} is {tokens} tokens; write a number from 1")
+
+
+@dataclass(frozen=True, kw_only=True)
 class ExecutorSettings:
     """Limits of sub-agents: seconds for a task and for a model call, and how often a call is retried."""
 
@@ -192,6 +211,7 @@ class Config:
     guardrails: Limits = field(default_factory=Limits)
     account: AccountSettings = field(default_factory=AccountSettings)
     alerts: Alerts = field(default_factory=Alerts)
+    context: ContextSettings = field(default_factory=ContextSettings)
     executor: ExecutorSettings = field(default_factory=ExecutorSettings)
     schedules: Schedules = field(default_factory=Schedules)
     sessions: Sessions = field(default_factory=Sessions)
@@ -247,7 +267,8 @@ def _value(hint: Any, value: Any, at: str) -> Any:
         if is_dataclass(due) and isinstance(value, Mapping):
             return {name: _build(due, table, f"{at}.{name}.") for name, table in value.items()}
         if not isinstance(value, Mapping) or not {type(item) for item in value.values()} <= {due}:
-            raise BadInput(at, "is not a table of texts", 'write role = "model"')
+            values, example = ("texts", '"model"') if due is str else ("whole numbers", "200000")
+            raise BadInput(at, f"is not a table of {values}", f'write "name" = {example}')
         return dict(value)
     if get_origin(hint) is tuple:
         if not isinstance(value, list) or not {type(item) for item in value} <= {get_args(hint)[0]}:

@@ -21,8 +21,8 @@ from pitlake.clock import now
 from pitlake.errors import BadInput, PitlakeError
 
 Mode = Literal["record", "strict", "live-tools"]
-Kind = Literal["model", "tool", "order"]
-"""order: a result that depends on which concurrent work ended first."""
+Kind = Literal["model", "tool", "order", "compaction"]
+"""order: a result that depends on which concurrent work ended first; compaction: older tool results were shortened."""
 SHOWN = 120
 MAIN = "agent"
 """The lane of the agent itself."""

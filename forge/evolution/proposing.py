@@ -30,6 +30,7 @@ from forge.memory.lessons import approved_lessons
 from forge.model import NoModel
 from forge.model.budget import Meter
 from forge.model.taped import Models, Taped
+from forge.model.usage import usages
 from forge.records import Proposal, render
 from forge.tracking.receipts import DecisionReceipt, cut_offs, exposure
 from forge.tracking.settlement import whole_memory
@@ -83,7 +84,8 @@ async def replay(
     recorded = agent.tape.receipt(decision)
     if recorded is None:
         raise BadInput("decision", "was never finished", "resume it: pitlake forge skills propose")
-    return Decided(decision, run.answer, "answered", check_receipt(load_receipt(recorded), run.receipt()))
+    checked = check_receipt(load_receipt(recorded), run.receipt())
+    return Decided(decision, run.answer, "answered", checked, usages(agent.tape, decision))
 
 
 @dataclass

@@ -25,7 +25,8 @@ _FINISH: dict[str, Finish] = {
 
 
 _TOO_LONG = re.compile(
-    r"(prompt|input|request) is too long|context[_ ]length|maximum context|context window|too many (input )?tokens",
+    r"(prompt|input|request) is too long|context[_ ](length|size)|maximum context|context window"
+    r"|too many (input )?tokens",
     re.IGNORECASE,
 )
 CACHED = {"anthropic_cache_tool_definitions": True, "anthropic_cache_instructions": True, "anthropic_cache": True}
@@ -174,6 +175,7 @@ def _answer(model: str, response: "ModelResponse") -> Answer:
         input_tokens=response.usage.input_tokens,
         output_tokens=response.usage.output_tokens,
         carried=_carried(response),
+        cached_tokens=response.usage.cache_read_tokens,
     )
 
 

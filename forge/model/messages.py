@@ -41,6 +41,7 @@ class Call:
 class Answer:
     """A model's answer. model: the id that the provider states; tokens as the provider counts them.
 
+    cached_tokens: those of the input that the provider had in its cache.
     carried: its parts in order, if some of them, such as thinking, must be sent back to the provider unchanged. The
     tape stores them too.
     """
@@ -52,6 +53,7 @@ class Answer:
     input_tokens: int = 0
     output_tokens: int = 0
     carried: tuple[dict[str, Any], ...] = ()
+    cached_tokens: int = 0
 
 
 @dataclass(frozen=True)

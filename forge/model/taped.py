@@ -3,11 +3,13 @@
 import asyncio
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import NoReturn
 
+from forge.core.config import ContextSettings
 from forge.core.tape import Lane, Mode, Tape, canonical
 from forge.model.messages import Answer, Model, ModelFailed, NoModel, Request, ToolSpec, dump_answer, load_answer
+from forge.model.usage import Window, recorded_window
 
 
 class Taped:
@@ -82,10 +84,15 @@ class Models:
     decision: str
     mode: Mode
     chosen: Callable[[str], Model]
+    context: ContextSettings = field(default_factory=ContextSettings)
 
     def lane(self, name: str) -> Lane:
         """Return a lane of this decision's tape."""
         return self.tape.lane(self.decision, name, self.mode)
+
+    def window(self, lane: Lane, model: str) -> Window:
+        """Return the window of a lane's model, as it was when the lane began."""
+        return recorded_window(lane, model, self.context)
 
     def model(self, role: str, lane: Lane, recorded_name: str = "") -> Model:
         """Return the model of a role, not yet taped. recorded_name: its name if the lane has no step with it."""

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from forge.agent.lineage import Edge
 from forge.core.clock import LIVE
 from forge.core.tape import Step, Tape
+from forge.model.usage import RequestUsage, total, usages
 from pitlake.clock import instant
 
 SHOWN = 200
@@ -33,7 +34,7 @@ class DecisionStart(NamedTuple):
 
 class Line(NamedTuple):
     """A step to read. what: the tool's name, or the kind of step; question, answer: the start of each; whole: the full
-    answer if `answer` is cut, else "".
+    answer if `answer` is cut, else ""; tokens: of a request to a model.
     """
 
     lane: str
@@ -42,15 +43,24 @@ class Line(NamedTuple):
     question: str
     answer: str
     whole: str = ""
+    tokens: str = ""
 
 
 class Decision(NamedTuple):
-    """A decision in full. receipt: as stored, None if it has not ended; steps: the tape's; edges: its lineage."""
+    """A decision in full. receipt: as stored, None if it has not ended; steps: the tape's; edges: its lineage;
+    requests: what each request to a model used.
+    """
 
     start: DecisionStart
     receipt: dict[str, Any] | None
     steps: list[Step]
     edges: list[Edge]
+    requests: tuple[RequestUsage, ...] = ()
+
+    @property
+    def tokens(self) -> str:
+        """Return one line on what all requests used, "" without any."""
+        return total(self.requests) if self.requests else ""
 
     @property
     def answer(self) -> str:
@@ -61,7 +71,8 @@ class Decision(NamedTuple):
     @property
     def lines(self) -> Iterator[Line]:
         """Return its steps, lane by lane."""
-        return (_line(step) for step in self.steps)
+        used = {(request.lane, request.step): request.describe() for request in self.requests}
+        return (_line(step)._replace(tokens=used.get(step[:2], "")) for step in self.steps)
 
 
 def decision_start(tape: Tape, name: str) -> DecisionStart:
@@ -72,7 +83,8 @@ def decision_start(tape: Tape, name: str) -> DecisionStart:
 
 def decision(tape: Tape, start: DecisionStart, edges: list[Edge]) -> Decision:
     receipt = tape.receipt(start.name)
-    return Decision(start, json.loads(receipt) if receipt else None, tape.steps(start.name), edges)
+    steps, requests = tape.steps(start.name), usages(tape, start.name)
+    return Decision(start, json.loads(receipt) if receipt else None, steps, edges, requests)
 
 
 def _line(step: Step) -> Line:

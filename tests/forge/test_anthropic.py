@@ -14,9 +14,9 @@ from forge.model.routing import ROLES, Routing
 from pitlake.errors import BadInput
 
 
-def events(*blocks, stop="end_turn", whole=True):
-    """The server-sent events of one answer."""
-    usage = {"input_tokens": 12, "output_tokens": 1}
+def events(*blocks, stop="end_turn", whole=True, used=None):
+    """The server-sent events of one answer. used: the tokens of the request."""
+    usage = (used or {"input_tokens": 12}) | {"output_tokens": 1}
     message = {"id": "m", "type": "message", "role": "assistant", "model": "claude-x-1", "content": [], "usage": usage}
     told = [{"type": "message_start", "message": {**message, "stop_reason": None, "stop_sequence": None}}]
     for index, (start, deltas) in enumerate(blocks):
@@ -35,8 +35,8 @@ def text(*parts):
     return {"type": "text", "text": ""}, [{"type": "text_delta", "text": part} for part in parts]
 
 
-def use(arguments, name="read"):
-    start = {"type": "tool_use", "id": "toolu_1", "name": name, "input": {}}
+def use(arguments, name="read", call_id="toolu_1"):
+    start = {"type": "tool_use", "id": call_id, "name": name, "input": {}}
     return start, [{"type": "input_json_delta", "partial_json": part} for part in (arguments[:7], arguments[7:])]
 
 

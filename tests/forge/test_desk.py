@@ -9,6 +9,7 @@ import pytest
 
 from forge.agent.agent import Agent
 from forge.core.clock import Simulated
+from forge.core.config import from_mapping
 from forge.core.tape import Step, Tape
 from forge.memory import Memory
 from forge.model import Answer, Call
@@ -41,10 +42,11 @@ def desk(tmp_path_factory):
         wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
         view = replace(NEW_VIEW, scope=HOSTILE, scenarios=(Scenario(name=HOSTILE, probability=1.0),), body=HOSTILE)
         write = Call("write", {"path": "/memory/views/new.md", "content": render(view)}, "id1")
-        model = Scripted([Answer("", (write,), "tools", "m", 1, 1), Answer("It slows.", (), "stop", "m", 1, 1)])
-        agent = Agent(
-            memory, Tape(f"{memory.lake.root}-tape.sqlite"), lambda role: model, home / "none", skills=own.parent
-        )
+        first = Answer("", (write,), "tools", "m", 1_200, 30, cached_tokens=1_000)
+        model = Scripted([first, Answer("It slows.", (), "stop", "m", 2_600, 5)])
+        settings = from_mapping({"context": {"windows": {"scripted:1": 10_000}}})
+        tape, models = Tape(f"{memory.lake.root}-tape.sqlite"), {"agent": model}
+        agent = Agent(memory, tape, models.__getitem__, home / "none", settings, skills=own.parent)
         decision = asyncio.run(agent.ask(f"What of {HOSTILE}?")).decision
         draft = replace(NEW_EXPRESSION, status="draft", max_loss_pct=None, notional=500.0)
         wrote(turn(memory, "s"), "/memory/expressions/new.md", draft, "expression")
@@ -69,6 +71,17 @@ def test_the_desk_shows_the_day_that_is_asked_for(desk):
     assert "E-001" not in first
     assert "V-001" not in client.get("/desk?as_of=2014-05-01T00:00:00Z").text
     assert less_sure > expression > view
+
+
+def test_a_decision_shows_the_tokens_of_each_request_and_of_all(desk):
+    client, _, decision = desk
+    page = client.get(f"/desk/d/{decision}").text
+    metered = re.findall(r"<span>model</span><span><small class=\"soft\">(.*?)</small>", page)
+    assert metered == [
+        "1,200 tokens in (1,000 cached), 30 out, 12% of the window",
+        "2,600 tokens in (0 cached), 5 out, 26% of the window",
+    ]
+    assert "3 steps; 2 requests: 3,800 tokens in (1,000 cached), 35 out, at most 26% of a window<" in page
 
 
 def test_a_view_shows_each_writing_and_leads_to_it(desk):

@@ -10,12 +10,12 @@ from forge.model import Answer, Call, ModelFailed, Request, Results, Returned
 from forge.model.routing import Routing
 
 
-def chunks(*deltas, finish="stop"):
-    """The server-sent events of one answer."""
+def chunks(*deltas, finish="stop", used=None):
+    """The server-sent events of one answer. used: the tokens of the request."""
     base = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "local-1"}
     choices = [{"index": 0, "delta": {"role": "assistant", **delta}, "finish_reason": None} for delta in deltas]
     choices.append({"index": 0, "delta": {}, "finish_reason": finish})
-    usage = {"prompt_tokens": 12, "completion_tokens": 7, "total_tokens": 19}
+    usage = {"prompt_tokens": 12, "completion_tokens": 7, "total_tokens": 19} | (used or {})
     told = [base | {"choices": [choice]} for choice in choices] + [base | {"choices": [], "usage": usage}]
     return "".join(f"data: {json.dumps(one)}\n\n" for one in told) + "data: [DONE]\n\n"
 

@@ -83,7 +83,9 @@ class ReviewTool:
         conversation = Conversation(REVIEW_PROMPT, [message], "review")
         tools = context.tools(fs, ("search", "fetch"))
         limits = LoopLimits(MOST_TURNS, context.limits.repeats)
-        answer, end = await loop(context.retrying_model("review", lane), lane, conversation, tools, limits, no_progress)
+        model = context.retrying_model("review", lane)
+        window = context.models.window(lane, model.id)
+        answer, end = await loop(model, lane, conversation, tools, limits, no_progress, window)
         outcome: ReviewVerdict = parse_review(answer) if end == "answered" else "escalate"
         why = "" if end == "answered" else f" ({conversation.stopped})"
         subject_note = f" of {subject.id}, content {content_hash(subject)[:12]}" if subject else ""

@@ -138,7 +138,8 @@ class SubAgents:
         """
         text = problem = ""
         for _ in range(2):
-            text, end = await loop(model, lane, conversation, tools, self._context.limits, no_progress)
+            limits, window = self._context.limits, self._context.models.window(lane, model.id)
+            text, end = await loop(model, lane, conversation, tools, limits, no_progress, window)
             if end != "answered":
                 return text, f"no answer: {conversation.stopped}", None
             try:
