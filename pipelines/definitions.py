@@ -16,7 +16,7 @@ from assets.factory import SOURCE, graph_asset
 from assets.feeds.factory import feed_asset, source_of
 from assets.graph import all_extractors
 from checks.quality import quality_report
-from pipelines import alerts, earnings, forge, schedules
+from pipelines import alerts, earnings, forge, lineage, schedules
 from pipelines.jobs import (
     dropped_files,
     earnings_releases,
@@ -83,6 +83,7 @@ def build_definitions(*, resources: Mapping[str, object] | None = None) -> dg.De
             alerts.tell_of_missing_answers,
             alerts.tell_of_stale_datasets,
             earnings.new_earnings,
+            *lineage.sensors(),
         ],
         resources=standard | dict(resources or {}),
         executor=dg.in_process_executor,

@@ -1,0 +1,92 @@
+"""OpenLineage's events, as a service on the loopback receives them from openlineage-python."""
+
+import json
+
+import dagster as dg
+import pytest
+
+from pipelines.definitions import build_definitions
+from pipelines.lineage import sensors
+from tests.loopback import Answer, Loopback
+
+# Dagster calls it a beta that a test states the repository, which the daemon always does.
+pytestmark = pytest.mark.filterwarnings("ignore:Parameter `repository_def`")
+PATH = "/api/v1/lineage"
+
+
+@dg.asset
+def articles():
+    pass
+
+
+@dg.asset(deps=[articles, dg.AssetKey("rates")])
+def summaries():
+    pass
+
+
+@dg.asset(deps=[summaries])
+def broken():
+    raise ValueError("s3cret")
+
+
+JOBS = [dg.define_asset_job("publish", [articles, summaries]), dg.define_asset_job("fail", [broken])]
+
+
+@pytest.fixture
+def service(monkeypatch):
+    server = Loopback()
+    server.plays(PATH, Answer(b"", 201))
+    monkeypatch.setenv("OPENLINEAGE_URL", server.url)
+    yield server
+    server.close()
+
+
+def sent(service, instance, job, selection=None):
+    """The events of a run whose sensors are evaluated after its end."""
+    definitions = dg.Definitions(assets=[articles, summaries, broken], jobs=JOBS, sensors=sensors())
+    repository = definitions.get_repository_def()
+    run = repository.get_job(job).execute_in_process(instance=instance, raise_on_error=False, asset_selection=selection)
+    for name, kind in (("start", "RUN_START"), ("complete", "RUN_SUCCESS"), ("fail", "RUN_FAILURE")):
+        for event in [event for event in run.all_events if event.event_type_value == f"PIPELINE_{kind[4:]}"]:
+            sensor = repository.get_sensor_def(f"lineage_{name}")
+            sensor(
+                dg.build_run_status_sensor_context(
+                    sensor.name, event, instance, run.dagster_run, repository_def=repository
+                )
+            )
+    events = [json.loads(body) for _, path, _, body in service.asked if path == PATH]
+    assert {event["run"]["runId"] for event in events} == {run.run_id}
+    return events
+
+
+def names(datasets):
+    return [(dataset["namespace"], dataset["name"]) for dataset in datasets]
+
+
+def test_a_run_sends_its_start_and_its_end_with_what_it_reads_and_publishes(service, instance):
+    start, complete = sent(service, instance, "publish")
+    assert [start["eventType"], complete["eventType"]] == ["START", "COMPLETE"]
+    assert start["eventTime"] < complete["eventTime"]
+    for event in (start, complete):
+        assert event["job"] == {"namespace": "pitlake", "name": "publish", "facets": event["job"]["facets"]}
+        assert names(event["inputs"]) == [("pitlake", "rates")]
+        assert names(event["outputs"]) == [("pitlake", "articles"), ("pitlake", "summaries")]
+
+
+def test_a_run_of_some_assets_names_those_in_the_namespace_of_the_environment(service, instance, monkeypatch):
+    monkeypatch.setenv("OPENLINEAGE_NAMESPACE", "desk")
+    start, _ = sent(service, instance, "publish", [summaries.key])
+    assert names(start["inputs"]) == [("desk", "articles"), ("desk", "rates")]
+    assert names(start["outputs"]) == [("desk", "summaries")]
+
+
+def test_a_failed_run_says_so_and_not_why(service, instance):
+    _, fail = sent(service, instance, "fail")
+    assert fail["eventType"] == "FAIL"
+    assert "s3cret" not in json.dumps(fail)
+
+
+def test_nothing_is_sent_without_an_address(service, monkeypatch):
+    assert {"lineage_start", "lineage_abort"} <= {sensor.name for sensor in build_definitions().sensors}
+    monkeypatch.delenv("OPENLINEAGE_URL")
+    assert sensors() == []
