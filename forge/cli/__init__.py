@@ -20,6 +20,7 @@ from forge.cli.desk import COMMANDS, lake_option
 from forge.cli.memories import choose_memory, run_option
 from forge.cli.skills import skills
 from forge.cli.walk import backtest, fork
+from pitlake.cli.options import format_option
 
 if TYPE_CHECKING:
     from forge.agent.agent import Agent, Decided
@@ -27,14 +28,7 @@ if TYPE_CHECKING:
     from forge.desk import Desk
     from forge.fs import ForgeFS
 
-form_option = click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to write the answer.",
-)
+form_option = format_option(("text", "json"))
 as_of_option = click.option(
     "--as-of", metavar="T", help="Show memory as of this time, such as 2024-02-15T16:00:00-05:00 [default: now]."
 )
@@ -158,14 +152,7 @@ def replay(decision: str, live_tools: bool, lake: str | None, form: str) -> None
 
 @command.command()
 @click.argument("decision")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "mermaid", "json"]),
-    default="text",
-    show_default=True,
-    help="How to write the lineage.",
-)
+@format_option(("text", "mermaid", "json"), "lineage")
 @run_option
 def why(decision: str, form: str) -> None:
     """Show a decision's inputs and its consequences."""

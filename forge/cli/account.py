@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from forge.cli.desk import lake_option
+from pitlake.cli.options import format_option
 
 if TYPE_CHECKING:
     from forge.desk import Desk
@@ -53,14 +54,7 @@ def import_(file: Path) -> None:
 @click.command()
 @click.option("--as-of", metavar="T", help="Show the account as of this time [default: now].")
 @lake_option
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to write the account.",
-)
+@format_option(("text", "json"), "account")
 def book(as_of: str | None, lake: str | None, form: str) -> None:
     """Show positions, cash, net asset value and P&L.
 

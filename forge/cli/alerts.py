@@ -6,19 +6,13 @@ from dataclasses import asdict
 import click
 
 from forge.cli.desk import lake_option
+from pitlake.cli.options import format_option
 
 
 @click.command()
 @click.option("--as-of", metavar="T", help="Show the desk as of this time [default: now].")
 @lake_option
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to write the list.",
-)
+@format_option(("text", "json"), "list")
 def desk(as_of: str | None, lake: str | None, form: str) -> None:
     """Show what needs you: alerts, and what waits for your approval.
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pitlake.cli.options import format_option
+
 if TYPE_CHECKING:
     from forge.desk import Desk
     from forge.memory import Memory
@@ -25,14 +27,7 @@ lake_option = click.option(
 
 
 @click.command()
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to write the list.",
-)
+@format_option(("text", "json"), "list")
 @lake_option
 def approvals(form: str, lake: str | None) -> None:
     """List what is waiting for your approval.

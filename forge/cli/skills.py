@@ -4,6 +4,8 @@ import getpass
 
 import click
 
+from forge.cli.desk import lake_option
+
 
 @click.group()
 def skills() -> None:
@@ -60,9 +62,7 @@ def proposals() -> None:
 
 @skills.command()
 @click.argument("name", metavar="ID")
-@click.option(
-    "--lake", metavar="ROOT", help="Folder or URL of the market's lake [default: $PITLAKE_LAKE, else ./.pitlake/lake]."
-)
+@lake_option
 def test(name: str, lake: str | None) -> None:
     """Test a proposal by repeating decisions with the change.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from forge.cli.desk import lake_option
 from forge.cli.memories import run_option
 
 if TYPE_CHECKING:
@@ -36,9 +37,7 @@ DAY = click.DateTime(["%Y-%m-%d"])
 )
 @click.option("--again", is_flag=True, help="Run each a second time unchanged, to measure the noise between two runs.")
 @click.option("--name", help="Name of the run; the same name resumes it [default: its days].")
-@click.option(
-    "--lake", metavar="ROOT", help="Folder or URL of the market's lake [default: $PITLAKE_LAKE, else ./.pitlake/lake]."
-)
+@lake_option
 def backtest(  # noqa: PLR0913 - its options
     since: datetime, until: datetime, triggers: str, every: str, jobs: int, masked: bool, again: bool,
     name: str | None, lake: str | None,
@@ -87,9 +86,7 @@ def backtest(  # noqa: PLR0913 - its options
 @click.option(
     "--set", "change", required=True, help="The change: answer=TEXT, answer=@FILE, model=NAME, or skills=FOLDER."
 )
-@click.option(
-    "--lake", metavar="ROOT", help="Folder or URL of the market's lake [default: $PITLAKE_LAKE, else ./.pitlake/lake]."
-)
+@lake_option
 @run_option
 def fork(decision: str, step: int, change: str, lake: str | None) -> None:
     """Repeat a decision with one input changed.

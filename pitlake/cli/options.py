@@ -75,15 +75,15 @@ output_option = click.option(
 )
 
 
-def format_option(forms: Sequence[str]) -> Callable[[Decorated], Decorated]:
-    """Return the `--format` option with these formats, of which the first is the default."""
+def format_option(forms: Sequence[str], what: str = "answer") -> Callable[[Decorated], Decorated]:
+    """Return the `--format` option with these formats, of which the first is the default. what: what is written."""
     return click.option(
         "--format",
         "form",
         type=click.Choice(forms),
         default=forms[0],
         show_default=True,
-        help="How to write the answer.",
+        help=f"How to write the {what}.",
     )
 
 

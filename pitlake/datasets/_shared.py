@@ -97,6 +97,7 @@ STRAY_CLOSE = GapRule(
 NO_DATE = GapRule(type="unverifiable", reason="no date node", when="no Date is linked, so nothing dates it")
 NO_TICKER = GapRule(type="unverifiable", reason="no ticker", when="the node's ticker is blank")
 FUTURE = GapRule(type="pit_excluded", reason="not public yet", when="the availability is later than the run itself")
+FILING_GAPS = (UNDATED_FILING, WITHHELD, NO_FILING, FUTURE)
 
 
 def unreadable(*columns: str) -> tuple[GapRule, ...]:

@@ -16,5 +16,5 @@ DATASET = Dataset(
     entity="ticker",
     knowable={"ticker": "hindsight"},
     source_tag="edgar_accepted",
-    gap_rules=(shared.UNDATED_FILING, shared.WITHHELD, shared.NO_FILING, shared.FUTURE),
+    gap_rules=shared.FILING_GAPS,
 )

@@ -24,11 +24,5 @@ DATASET = Dataset(
     entity="ticker",
     knowable={"ticker": "hindsight"},
     source_tag="edgar_accepted",
-    gap_rules=(
-        shared.UNDATED_FILING,
-        shared.WITHHELD,
-        shared.NO_FILING,
-        shared.FUTURE,
-        *shared.unreadable("statement_type", "value", "period_end"),
-    ),
+    gap_rules=(*shared.FILING_GAPS, *shared.unreadable("statement_type", "value", "period_end")),
 )

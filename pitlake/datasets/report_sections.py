@@ -20,11 +20,5 @@ DATASET = Dataset(
     entity="ticker",
     knowable={"ticker": "hindsight"},
     source_tag="edgar_accepted",
-    gap_rules=(
-        shared.UNDATED_FILING,
-        shared.WITHHELD,
-        shared.NO_FILING,
-        shared.FUTURE,
-        *shared.unreadable("section_name", "content_length"),
-    ),
+    gap_rules=(*shared.FILING_GAPS, *shared.unreadable("section_name", "content_length")),
 )

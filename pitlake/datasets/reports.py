@@ -49,10 +49,7 @@ DATASET = Dataset(
     knowable=dict.fromkeys(("ticker", "role", "tickers", "entities"), "hindsight"),
     source_tag="edgar_accepted",
     gap_rules=(
-        shared.UNDATED_FILING,
-        shared.WITHHELD,
-        shared.NO_FILING,
-        shared.FUTURE,
+        *shared.FILING_GAPS,
         *shared.unreadable("period_of_report", "is_amendment", "items", "entities", "exhibits"),
     ),
     freshness=timedelta(days=3),

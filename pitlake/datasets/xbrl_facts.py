@@ -120,10 +120,7 @@ DATASET = Dataset(
     rules=("period_start <= period_end",),
     source_tag="edgar_accepted",
     gap_rules=(
-        shared.UNDATED_FILING,
-        shared.WITHHELD,
-        shared.NO_FILING,
-        shared.FUTURE,
+        *shared.FILING_GAPS,
         INCOMPLETE,
         NO_FACTS,
         NO_COMPANY,
