@@ -1,4 +1,4 @@
-"""The catalogue as pages: docs/queries.md for people, and the skill `lake-schema` for agents.
+"""The catalogue as pages: docs/queries.md for people, and the reference of the skill `lake-schema` for agents.
 
 Contracts and headers define datasets and queries; these pages format them.
 """
@@ -26,40 +26,6 @@ TYPES_IN_WORDS = {
     "pairs": 'a JSON array of {"ticker": …, "at": instant}',
 }
 
-SKILL_FRONT = """---
-name: lake-schema
-description: >-
-  How to ask the point-in-time lake: the rules of time, which datasets there are, and where to find their columns and
-  the named queries. Read it before writing SQL against the lake, before choosing a query for pitlake run or the
-  run_query tool, or when an answer is empty or refused. It is not a source of data itself.
----
-"""
-
-SKILL_RULES = """# Asking the lake
-
-Every question is asked as of an instant T. What became public after T is not filtered out: it is not there, and no
-wording of a question brings it back. Give T as an instant with its offset (`2024-02-15T16:00:00-05:00`); a date alone
-is refused.
-
-- Prefer a named query to SQL: `pitlake run NAME --as-of T`, or the tool `run_query`. SQL is DuckDB's:
-  `pitlake query --as-of T "…"`, or the tool `query`. To search texts, use `pitlake search` or the tool `search`.
-- A dataset is a view of the newest revisions public at T. `<dataset>_revisions` has every revision, `gaps` the records
-  that could not become a row, and `lake_info` each dataset's watermark. `as_of()` and `now()` answer T.
-- `available_at` is when a row became public, and `available_at_source` is the clock that dates it. Rows keep both, and
-  `evidence`, only if they come from one view and no column is renamed or computed. Any other row is `computed`: its
-  `newest_input_at` is the newest instant of what was read. That is not a publication time, and neither are periods,
-  ex-dates and fiscal dates.
-- To read one company of news, report_sections, exhibits, qa_exchanges, xbrl_facts or prices, select from
-  `<dataset>_of(ticker)` instead of the view: it is many times faster and returns the same rows.
-- Columns "known only with hindsight", above all tickers, hold what the source says today about past records. Never
-  count or select by whether they are filled. `names` has a company's names at the time.
-- An empty answer is a fact about T, not a failure: look at `gaps` before you conclude that something does not exist.
-- Long answers come in pages: ask again with `next_cursor` while `truncated` is true. End SQL with ORDER BY over a key.
-"""
-
-REFERENCE_NOTE = """[reference.md](reference.md) has the columns of each dataset, when its rows became public, and the
-parameters of every named query. The tool `describe` also returns a dataset's columns."""
-
 QUERIES_RULES = """Run a query with `pitlake run NAME --as-of T`, `session.run(NAME, …)` or the MCP tool `run_query`.
 Each query is a file in sql/queries whose values are bound as parameters. Every answer starts with `available_at` and
 `available_at_source`, and contains only what was public at T."""
@@ -78,14 +44,6 @@ def queries_page() -> str:
     for query in queries:
         parts += _query_section(query)
     return "\n\n".join(parts) + "\n"
-
-
-def skill() -> str:
-    """Return .claude/skills/lake-schema/SKILL.md, which agents load: the rules, and the names of datasets and
-    queries.
-    """
-    names = ", ".join(all_datasets())
-    return f"{SKILL_FRONT}{SKILL_RULES}\n## Datasets\n\n{names}\n\n{REFERENCE_NOTE}\n"
 
 
 def reference() -> str:

@@ -1,26 +1,21 @@
-"""Writes the pages that follow from the code: data dictionary, queries, agents' skill, command line, views.
+"""Writes the pages that follow from the code: data dictionary, queries, agents' skills, command line.
 
 `--check` writes nothing and fails when a page differs from its source or has none.
 """
 
 import argparse
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
 from pitlake.cli import cli, load, names
-from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets
 from pitlake.questions import dictionary
-from pitlake.session.sql import statements
 from scripts import catalogue_pages, graph_page, skill_pages, wiring_pages
 
 ROOT = Path(__file__).resolve().parents[1]
 HELP_WIDTH = 100
-VIEWS = """Generated from the contracts by `make docs`. Of several revisions of one key the newest that was public
-counts; `<dataset>_revisions` holds all of them. A file next to this page overrides a view."""
 
 
 def pages() -> dict[Path, str]:
@@ -31,12 +26,10 @@ def pages() -> dict[Path, str]:
     texts[Path("docs/datasets/known.md")] = dictionary.known_page(datasets.values())
     texts[Path("docs/graph.md")] = graph_page.page()
     texts[Path("docs/queries.md")] = catalogue_pages.queries_page()
-    texts[Path(".claude/skills/lake-schema/SKILL.md")] = catalogue_pages.skill()
     texts[Path(".claude/skills/lake-schema/reference.md")] = catalogue_pages.reference()
     texts |= {Path(".claude/skills") / path: text for path, text in skill_pages.pages().items()}
     texts |= wiring_pages.pages(ROOT)
     texts[Path("docs/cli.md")] = command_line()
-    texts[Path("sql/views/README.md")] = views(datasets.values())
     return texts
 
 
@@ -57,16 +50,6 @@ def _help(command: click.Command, name: str) -> str:
         max_content_width=HELP_WIDTH,
     )
     return f"```\n{command.get_help(context)}\n```"
-
-
-def views(datasets: Iterable[Dataset]) -> str:
-    """Return every view of a session: its text if it follows from the contract, otherwise the place of its text."""
-    parts = ["# The views", VIEWS]
-    for dataset in datasets:
-        ready = statements.installed()[dataset.name]
-        text = f"```sql\n{ready.view}```" if ready.is_plain else f"[{dataset.name}.sql]({dataset.name}.sql)"
-        parts += [f"## {dataset.name}", dataset.summary, text]
-    return "\n\n".join(parts) + "\n"
 
 
 def drift(expected: dict[Path, str]) -> list[str]:

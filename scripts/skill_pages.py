@@ -1,7 +1,6 @@
-"""The data agents' skills as pages: the envelope, the standards of evidence, and the queries of each domain.
+"""The data agents' skills that follow from the contracts and the query catalogue: the queries of each domain.
 
-They are generated from the contracts, the gate's rules and the query catalogue, so they are never outdated.
-catalogue_pages.py makes the page of the whole lake, `lake-schema`.
+catalogue_pages.py makes the reference of the whole lake, in `lake-schema`.
 """
 
 import json
@@ -10,10 +9,9 @@ from dataclasses import dataclass
 
 from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets
-from pitlake.gate.rules import ANSWER_GAPS, FORBIDDEN_KEYS, SOURCES
 from pitlake.questions import catalogue
 from pitlake.questions.catalogue import Query
-from pitlake.questions.dictionary import shown, table
+from pitlake.questions.dictionary import shown
 
 PIT = "2024-05-29T17:00:00-04:00"
 PIT_FETCH = ".claude/skills/earnings-orchestrator/scripts/pit_fetch.py"
@@ -190,12 +188,7 @@ DOMAINS = (
 
 def pages() -> dict[str, str]:
     """Return every page, by its path below .claude/skills."""
-    texts = {f"{domain.name}-queries/SKILL.md": _domain(domain) for domain in DOMAINS}
-    return texts | {"pit-envelope/SKILL.md": _envelope(), "evidence-standards/SKILL.md": _evidence()}
-
-
-def _front(name: str, description: str, more: str = "") -> str:
-    return f"---\nname: {name}\ndescription: >-\n  {description}\n{more}---\n"
+    return {f"{domain.name}-queries/SKILL.md": _domain(domain) for domain in DOMAINS}
 
 
 def _domain(domain: Domain) -> str:
@@ -204,7 +197,7 @@ def _domain(domain: Domain) -> str:
     names = ", ".join(domain.datasets)
     about = f"How to query the lake for {domain.about} ({names})."
     parts = [
-        _front(f"{domain.name}-queries", about),
+        f"---\nname: {domain.name}-queries\ndescription: >-\n  {about}\n---\n",
         f"# {domain.name.capitalize()} queries",
         "In PIT mode, give `pit` in every call. In open mode, leave it out.",
     ]
@@ -284,97 +277,3 @@ def _fetch(flags: tuple[str, ...]) -> str:
         f"{lines}\n"
         "```"
     )
-
-
-def _envelope() -> str:
-    return (
-        "\n\n".join(
-            [
-                _front(
-                    "pit-envelope",
-                    "The envelope of every data agent's answer, the forbidden keys, and what to do when the gate "
-                    "blocks. For data agents and their readers.",
-                    "user-invocable: false\n",
-                ),
-                ENVELOPE_RULES,
-                f"`available_at_source` is one of {', '.join(f'`{tag}`' for tag in SOURCES)}. Nothing else passes.",
-                "## Forbidden keys",
-                "These are forbidden at any depth and in any letter case, in data and in gaps: "
-                + ", ".join(f"`{key}`" for key in sorted(FORBIDDEN_KEYS)),
-                "## When the gate blocks",
-                table(("code", "next"), list(RETRIES.items())),
-                "Try at most twice, each time with the change for the code. Then answer with the clean gap:",
-                '```json\n{"data": [], "gaps": [{"type": "pit_excluded", "reason": "CODE after 2 tries"}]}\n```',
-            ]
-        )
-        + "\n"
-    )
-
-
-def _evidence() -> str:
-    return (
-        "\n\n".join(
-            [
-                _front(
-                    "evidence-standards",
-                    "Rules of evidence for every data agent: sources only, exact values, traceable items, marked "
-                    "derivations. For agents and those who merge their answers.",
-                ),
-                EVIDENCE_RULES,
-            ]
-        )
-        + "\n"
-    )
-
-
-ENVELOPE_RULES = f"""# The envelope
-
-Answer only with JSON, in PIT mode and in open mode:
-
-```json
-{{
-  "data": [
-    {{"available_at": "{PIT}", "available_at_source": "edgar_accepted", "evidence": "neo4j:Report:…", "…": "…"}}
-  ],
-  "gaps": [{{"type": "no_data", "reason": "why it is missing", "query": "what was asked"}}]
-}}
-```
-
-- `data[]`: one item per row, with `available_at` (ISO-8601 with time and offset), `available_at_source` and the
-  citation `evidence`. In open mode the first two may be missing; nothing else changes.
-- A computed item has none of these three. It has `"computed": true` and `newest_input_at`, which is not a publication
-  time.
-- `gaps[]`: always present, and `[]` if nothing is missing. `type` is one of {", ".join(ANSWER_GAPS)}.
-- No other key is allowed. Leave out `truncated`, `next_cursor` and `receipt` of a tool's page, which are for paging.
-- PIT mode is on if you were given `--pit T` or the session is bound by PITLAKE_AS_OF. Give T in every call: as `pit` of
-  a lake tool, or `--pit` of pit_fetch.py. A bound session uses its own T without it; an earlier T narrows, and a later
-  one is blocked.
-- Fail closed. Drop what cannot be dated from `data[]` and name it in `gaps[]`. Dates inside a text are content, never
-  availability.
-- An empty answer is an answer: an empty `data` and a gap `no_data`. Look at `gaps` before you say that something is
-  absent.
-- For more rows, repeat the call with `cursor` while `truncated` is true. Narrow follow-up questions instead of
-  repeating the whole question."""
-
-RETRIES = {
-    "`PIT_VIOLATION_GT_CUTOFF`": "repeat the call with `pit`, or with an end date no later than `pit`",
-    "`PIT_FORBIDDEN_FIELD`": "leave out the outcome columns",
-    "`PIT_MISSING_AVAILABLE_AT`, `PIT_INVALID_AVAILABLE_AT_SOURCE`": "select both columns unchanged",
-    "`PIT_INVALID_AVAILABLE_AT_FORMAT`, `PIT_MISSING_TZ`": "do not format or cast available_at",
-    "`PIT_INVALID_PIT`": "give one instant with an offset, no later than the session's",
-    "`PIT_MISSING_ENVELOPE`, `PIT_INVALID_JSON`, `PIT_INVALID_ITEM_TYPE`": "ask another way; this is not an envelope",
-    "`PIT_PARSE_ERROR`, `GUARD_…`": "do not retry; agents must not make this call",
-}
-
-EVIDENCE_RULES = """# Standards of evidence
-
-1. **Sources only.** State only what a tool returned in this session, nothing from memory and no assumptions.
-2. **Exact values.** Give numbers, dates and names as the source does. Round nothing, and state every change of unit.
-3. **Traceable.** Every item has `evidence`, or `evidence_ids` if it was made from several rows. Every named query
-   returns one of them, and every dataset has the column. A number keeps its `unit`.
-4. **Derived values are marked.** Mark a value you computed as `computed`, as in the envelope, with `derived_from` (the
-   evidence of each input) and the formula.
-
-Stay in your domain: answer from its datasets, and for the rest return a gap that names the right agent. A date from
-another domain may bound a time window, but never date a value. Sources that agree raise confidence; they do not date
-anything."""

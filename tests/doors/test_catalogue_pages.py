@@ -1,11 +1,13 @@
 """The catalogue's pages: the agents' skill is a valid one, and nothing there is to ask about is left out."""
 
+import re
 from pathlib import Path
 
 import pytest
 from skills_ref.validator import validate
 
 from pitlake.datasets import all_datasets
+from pitlake.gate.rules import ANSWER_GAPS, FORBIDDEN_KEYS, SOURCES
 from pitlake.questions import catalogue
 from pitlake.questions.parameters import TYPES
 from scripts import catalogue_pages
@@ -24,12 +26,17 @@ def test_the_skill_is_a_valid_agent_skill_of_a_readable_size():
     ("path", "page"),
     [
         ("docs/queries.md", catalogue_pages.queries_page),
-        (".claude/skills/lake-schema/SKILL.md", catalogue_pages.skill),
         (".claude/skills/lake-schema/reference.md", catalogue_pages.reference),
     ],
 )
 def test_a_page_follows_its_source(path, page):
     assert (ROOT / path).read_text() == page(), "run `make docs`"
+
+
+def test_the_agents_pages_name_every_dataset_and_what_the_gate_knows():
+    assert f"\n{', '.join(all_datasets())}\n" in (SKILL / "SKILL.md").read_text()
+    envelope = {*re.findall(r"\w+", (SKILL.with_name("pit-envelope") / "SKILL.md").read_text())}
+    assert {*ANSWER_GAPS, *SOURCES, *FORBIDDEN_KEYS} <= envelope
 
 
 def test_nothing_there_is_to_ask_about_is_left_out():
@@ -48,6 +55,7 @@ def test_every_type_of_parameter_is_explained():
 
 def test_the_macros_the_skill_names_are_there():
     made = " ".join(catalogue.session_macros(all_datasets()))
+    rules, _, _ = (SKILL / "SKILL.md").read_text().partition("## Datasets")
     for name in ("news", "report_sections", "exhibits", "qa_exchanges", "xbrl_facts", "prices"):
-        assert name in catalogue_pages.SKILL_RULES
+        assert name in rules
         assert f"CREATE MACRO {name}_of(wanted)" in made
