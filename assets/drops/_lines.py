@@ -3,13 +3,15 @@
 Pure.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
-from assets.extraction import Record
-from assets.feeds.feed import Fetch, Scope, Unit
+from assets.drops.receiving import dropped
+from assets.extraction import Place, Record, RunFacts
+from assets.feeds.feed import Feed, Fetch, Scope, Unit
 from assets.feeds.items import TWICE, mark_repeats
+from pitlake.contract import Dataset
 from pitlake.datasets._answers import OTHER_SHAPE, REPEATED
 from pitlake.datasets._drops import UNFINISHED
 from pitlake.errors import Unparsable
@@ -24,6 +26,27 @@ def units(scope: Scope) -> Sequence[Unit]:
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
     yield fetch(Request(unit.name))
+
+
+def feed(
+    dataset: Dataset,
+    needed: Iterable[str],
+    optional: Mapping[str, str],
+    *,
+    locate: Callable[[Record, RunFacts], Place],
+    values: Callable[[Record], dict[str, Any]],
+) -> Feed:
+    """Return the feed of a dataset's CSV files. needed, optional: as for `records`."""
+    return Feed(
+        dataset=dataset,
+        provider=dropped(dataset.name),
+        example=Scope(),
+        units=units,
+        collect=collect,
+        records=lambda _, captures: records(captures, needed, optional, dataset.key),
+        locate=locate,
+        values=values,
+    )
 
 
 def records(

@@ -1,25 +1,17 @@
-"""Dataset `market_quotes`: a desk's CSV files, dated by their receipt. Pure but for `collect`."""
+"""Dataset `market_quotes`: a desk's CSV files, dated by their receipt."""
 
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 from assets.drops import _lines as lines
-from assets.drops.receiving import dropped
 from assets.extraction import Place, Record, RunFacts, dated, day_of, parsed
 from assets.feeds import fields
-from assets.feeds.feed import Feed, Scope, Unit
 from assets.feeds.items import evidence_of
 from pitlake.datasets import market_quotes as contract
 from pitlake.datasets.market_quotes import DATASET, KINDS, OUTRIGHT
 from pitlake.errors import RecordRefused, Unreadable
-from resources.http.capture import Capture
 
 NEEDED = ("kind", "instrument", "measure", "quoted_on", "value")
 NOT_STATED = {"tenor": "spot", "point": OUTRIGHT, "unit": ""}
-
-
-def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    return lines.records(captures, NEEDED, NOT_STATED, DATASET.key)
 
 
 def locate(record: Record, run: RunFacts) -> Place:
@@ -65,13 +57,4 @@ PARSERS = {
     "unit": fields.word,
 }
 
-DROP = Feed(
-    dataset=DATASET,
-    provider=dropped(DATASET.name),
-    example=Scope(),
-    units=lines.units,
-    collect=lines.collect,
-    records=records,
-    locate=locate,
-    values=values,
-)
+DROP = lines.feed(DATASET, NEEDED, NOT_STATED, locate=locate, values=values)

@@ -1,27 +1,19 @@
-"""Dataset `model_registry`: CSV files of language models, dated by their receipt. Pure but for `collect`."""
+"""Dataset `model_registry`: CSV files of language models, dated by their receipt."""
 
 import re
 from calendar import monthrange
-from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import Any
 
 from assets.drops import _lines as lines
-from assets.drops.receiving import dropped
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import fields
-from assets.feeds.feed import Feed, Scope, Unit
 from assets.feeds.items import evidence_of
 from pitlake.datasets.model_registry import DATASET
 from pitlake.errors import Unreadable
-from resources.http.capture import Capture
 
 NEEDED, NOT_STATED = ("model", "source"), {"provider": "", "released": "", "knowledge_cutoff": ""}
 _MONTH = re.compile(r"([1-9]\d{3})-(0[1-9]|1[0-2])", re.ASCII)
-
-
-def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    return lines.records(captures, NEEDED, NOT_STATED, DATASET.key)
 
 
 def locate(record: Record, run: RunFacts) -> Place:
@@ -57,13 +49,4 @@ PARSERS = {
     "source": address,
 }
 
-DROP = Feed(
-    dataset=DATASET,
-    provider=dropped(DATASET.name),
-    example=Scope(),
-    units=lines.units,
-    collect=lines.collect,
-    records=records,
-    locate=locate,
-    values=lambda record: parsed(record, PARSERS),
-)
+DROP = lines.feed(DATASET, NEEDED, NOT_STATED, locate=locate, values=lambda record: parsed(record, PARSERS))

@@ -1,26 +1,18 @@
-"""Dataset `own_bars`: daily bars from a user's files, dated by the exchange's close. Pure but for `collect`."""
+"""Dataset `own_bars`: daily bars from a user's files, dated by the exchange's close."""
 
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 from assets.drops import _lines as lines
-from assets.drops.receiving import dropped
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import dating, fields
-from assets.feeds.feed import Feed, Scope, Unit
 from assets.feeds.items import evidence_of
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import own_bars as contract
 from pitlake.datasets.own_bars import DATASET
 from pitlake.errors import Unreadable
 from pitlake.exchange import session
-from resources.http.capture import Capture
 
 COLUMNS = tuple(column.name for column in DATASET.columns)
-
-
-def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    return lines.records(captures, COLUMNS, {}, DATASET.key)
 
 
 def locate(record: Record, run: RunFacts) -> Place:
@@ -67,13 +59,4 @@ def _shares(value: Any) -> int:
 
 PARSERS = {"ticker": _ticker, **dict.fromkeys(("open", "high", "low", "close"), _price), "volume": _shares}
 
-DROP = Feed(
-    dataset=DATASET,
-    provider=dropped(DATASET.name),
-    example=Scope(),
-    units=lines.units,
-    collect=lines.collect,
-    records=records,
-    locate=locate,
-    values=values,
-)
+DROP = lines.feed(DATASET, COLUMNS, {}, locate=locate, values=values)
