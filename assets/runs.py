@@ -1,7 +1,6 @@
 """Runs an extractor over days: reads, stages, audits, and publishes as one commit or reports why not.
 
-No Dagster here: `assets.factory` calls `attempt_partitions`, benchmarks and tests call `run_partitions` to measure the
-same work without Dagster. pitlake.lake decides what may be published.
+No Dagster here. pitlake.lake decides what may be published.
 """
 
 import logging
@@ -13,7 +12,7 @@ from datetime import date, datetime, timedelta
 import pyarrow as pa
 
 from assets.extraction import Extractor, GraphReader, RunFacts
-from assets.reading import Strays, extract
+from assets.reading import extract
 from checks.warnings import warnings
 from pitlake import clock
 from pitlake.datasets._earnings import DEFAULT_LAG, LEAST_LAG
@@ -45,33 +44,6 @@ class RunReport:
     gaps: Mapping[tuple[str, str], int]
     preview: pa.Table
     notes: tuple[str, ...] = ()
-
-
-def run_partitions(
-    extractor: Extractor,
-    days: Sequence[date],
-    graph: GraphReader,
-    lake: Lake,
-    *,
-    run_id: str,
-    observed_at: datetime | None = None,
-    publication_lag: timedelta = DEFAULT_LAG,
-    audits: Sequence[Audit] = (),
-) -> Published:
-    """Run `attempt_partitions` and raise its refusal. Raises CheckFailed."""
-    report = attempt_partitions(
-        extractor,
-        days,
-        graph,
-        lake,
-        run_id=run_id,
-        observed_at=observed_at,
-        publication_lag=publication_lag,
-        audits=audits,
-    )
-    if isinstance(report.outcome, CheckFailed):
-        raise report.outcome
-    return report.outcome
 
 
 def attempt_partitions(
@@ -110,7 +82,10 @@ def attempt_partitions(
 
         def fill() -> None:
             ready = extractor.prepared(graph, lake, run, days) if extractor.prepared else extractor
-            _refuse_strays(dataset.name, extract(ready, days, graph, stage, run, read_clock))
+            strays = extract(ready, days, graph, stage, run, read_clock)
+            if strays.count:
+                examples = tuple(map(safe_locator, strays.examples))
+                raise CheckFailed(dataset.name, "partition_window", {"outside": strays.count}, examples)
 
         return concluded(stage, lake, fill, read_clock, audits)
 
@@ -197,12 +172,6 @@ def check_report(report: RunReport, run_id: str) -> CheckReport:
         refusal=refusal,
         checks=report.checks,
     )
-
-
-def _refuse_strays(dataset: str, strays: Strays) -> None:
-    if strays.count:
-        examples = tuple(map(safe_locator, strays.examples))
-        raise CheckFailed(dataset, "partition_window", {"outside": strays.count}, examples)
 
 
 def _report(staged: Staged, outcome: Published | CheckFailed, checks: tuple[CheckResult, ...]) -> RunReport:

@@ -14,7 +14,6 @@ import dagster as dg
 
 from assets.factory import graph_asset
 from assets.graph import all_extractors
-from assets.runs import run_partitions
 from bench.extraction import sample_server
 from bench.figures import Figure, figure, paired
 from checks.expectations import expected
@@ -26,6 +25,7 @@ from resources.graph.graph import Graph
 from resources.graph.resource import GraphResource
 from resources.lake import LakeResource
 from resources.settings import ExtractionSettings
+from tests.partitions import run_partitions
 
 FIRST = date(2024, 1, 1)
 DAY_COUNT = 250

@@ -18,7 +18,6 @@ import neo4j
 from assets.extraction import Extractor, RunFacts
 from assets.graph import all_extractors
 from assets.reading import collector_paused, extract
-from assets.runs import run_partitions
 from bench.figures import Figure, figure, paired
 from checks.expectations import expected
 from local_servers.server import GraphServer
@@ -28,6 +27,7 @@ from resources.graph.graph import FETCH_SIZE, Graph
 from resources.graph.open import GraphSettings, graph_server
 from sample.graph_admin import GraphAdmin
 from sample.load import load_world
+from tests.partitions import run_partitions
 
 HOME = Path(".pitlake") / "bench"
 FIRST, LAST = date(2023, 1, 1), date(2025, 6, 30)

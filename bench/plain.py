@@ -9,10 +9,10 @@ from datetime import date
 
 from assets.derived import earnings_bundles, earnings_outcomes
 from assets.graph import all_extractors
-from assets.runs import run_partitions
 from checks.expectations import expected
 from pitlake.lake.lake import Lake
 from resources.graph.open import open_graph
+from tests.partitions import run_partitions
 
 
 def days(lake: Lake, first: date, last: date) -> None:

@@ -21,7 +21,6 @@ import pytest
 
 from assets.factory import graph_asset
 from assets.graph import all_extractors
-from assets.runs import run_partitions
 from pipelines.partitions import DAYS
 from pitlake import clock
 from pitlake.lake.lake import Lake
@@ -33,6 +32,7 @@ from resources.settings import ExtractionSettings
 from sample.evolve import evolve
 from sample.graph_admin import GraphAdmin
 from sample.load import load_world
+from tests.partitions import run_partitions
 
 FIRST, LAST = date(2023, 1, 1), date(2025, 6, 30)
 WHOLE = [FIRST + timedelta(days=offset) for offset in range((LAST - FIRST).days + 1)]

@@ -9,10 +9,10 @@ import neo4j
 import pytest
 
 from assets.factory import graph_asset
-from assets.runs import run_partitions
 from pipelines.partitions import DAYS
 from pitlake.lake.lake import Lake
 from pitlake.session.contracts import Catalogue
+from tests.partitions import run_partitions
 from tests.sessions import open_at
 from tests.toys import OBSERVED, between
 

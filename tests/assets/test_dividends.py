@@ -7,10 +7,10 @@ import neo4j
 import pytest
 
 from assets.graph import dividends, splits
-from assets.runs import run_partitions
 from pitlake.clock import end_of_new_york_day
 from pitlake.lake.lake import Lake
 from pitlake.session.api import connect
+from tests.partitions import run_partitions
 from tests.toys import OBSERVED, between, seen, stored
 
 DECLARED, EXECUTED = date(2024, 2, 20), date(2024, 2, 26)

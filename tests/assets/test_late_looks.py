@@ -10,12 +10,12 @@ import neo4j
 import pytest
 
 from assets.graph import all_extractors
-from assets.runs import run_partitions
 from pitlake import clock, connect
 from pitlake.datasets import get
 from tests.assets.test_embeddings import exchange as spoken
 from tests.assets.test_market import bar, day, dividend, split
 from tests.assets.test_news import article
+from tests.partitions import run_partitions
 from tests.toys import between
 
 MAY, JUNE, SEPTEMBER, OCTOBER = (

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from assets.buckets import rows_table
 from assets.extraction import Contest, Place, dated
 from assets.reading import Spans
-from assets.runs import attempt_partitions, run_partitions
+from assets.runs import attempt_partitions
 from pitlake.errors import BadInput, CheckFailed
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.audit import CheckResult
@@ -21,6 +21,7 @@ from pitlake.lake.publishing.refusal import OTHER_DAY, TWO_CONTENTS
 from pitlake.lake.storage.log import LakeLog
 from pitlake.lake.storage.store import Store
 from pitlake.lake.tables.delta import DeltaTables
+from tests.partitions import run_partitions
 from tests.toys import OBSERVED, TOY, between, seen, stored
 
 MARCH = datetime(2024, 3, 8, tzinfo=timezone.utc)

@@ -9,10 +9,10 @@ import pytest
 from assets.derived import earnings_outcomes
 from assets.derived.earnings_bundles import Event
 from assets.graph import _traded, prices, splits
-from assets.runs import run_partitions
 from pitlake.questions import catalogue
 from pitlake.session import connect
 from tests.every import every
+from tests.partitions import run_partitions
 
 pytestmark = pytest.mark.slow
 START = date(2024, 5, 1)

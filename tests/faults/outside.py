@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 
 from assets.external import all_feeds
 from assets.graph import all_extractors
-from assets.runs import run_partitions
 from bench.extraction import sample_server
 from local_servers.server import GraphServer
 from pipelines.fetch.answering import answer
@@ -25,6 +24,7 @@ from tests.faults.proxy import CUT, LOST, REFUSED, Proxy
 from tests.faults.work import NOON, SEEN
 from tests.lake.world import TOY, Toy, publish, rows
 from tests.object_store import object_store, settings
+from tests.partitions import run_partitions
 from tests.providers.conftest import CONTACT, KEY, NoLimit
 from tests.providers.faults import CASES, always, at_first
 from tests.providers.server import Loopback

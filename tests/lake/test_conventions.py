@@ -6,7 +6,6 @@ import neo4j
 import pytest
 
 from assets.graph import all_extractors
-from assets.runs import run_partitions
 from pipelines.alerts import stale_datasets
 from pitlake import clock
 from pitlake.errors import BadInput
@@ -16,6 +15,7 @@ from pitlake.session import connect
 from resources.lake import FILINGS_VARIABLE, LakeResource
 from tests.assets.test_filings import report
 from tests.cli.conftest import CREATED, article, publish
+from tests.partitions import run_partitions
 
 EVENING, MORNING = "2024-05-24T18:00:00-04:00", "2024-05-28T07:30:00-04:00"
 

@@ -11,9 +11,9 @@ from importlib import import_module
 from pathlib import Path
 
 from assets.graph import all_extractors
-from assets.runs import run_partitions
 from pitlake.lake.lake import Lake
 from resources.graph.open import GraphSettings, open_graph
+from tests.partitions import run_partitions
 from tests.toys import OBSERVED, TOY, ToyGraph, between
 
 DAYS = between("2024-03-01", "2024-03-31")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from assets.graph import all_extractors
-from assets.runs import run_partitions
 from pitlake.lake.lake import Lake
+from tests.partitions import run_partitions
 from tests.pipelines.killed import DAYS, notes
 from tests.toys import OBSERVED, TOY, between, seen, stored
 

@@ -9,9 +9,9 @@ from datetime import datetime, timezone
 import pytest
 
 from assets.graph import all_extractors
-from assets.runs import run_partitions
 from pitlake.datasets import get
 from pitlake.lake.lake import Lake
+from tests.partitions import run_partitions
 from tests.toys import between, seen, stored
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]

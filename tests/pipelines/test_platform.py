@@ -4,11 +4,11 @@ import time
 
 import pytest
 
-from assets.runs import run_partitions
 from bench import platform, webserver
 from bench.platform import Place, Spent, Work, compare
 from pitlake.lake.lake import Lake
 from tests.loopback import Answer, Loopback
+from tests.partitions import run_partitions
 from tests.toys import OBSERVED, TOY, between
 
 

@@ -76,8 +76,3 @@ def test_moving_on_changes_what_it_says_and_again_nothing(admin):
         assert found[0]["p"].items() >= change.properties.items()
     evolve(admin)
     assert admin.write("MATCH (n) RETURN count(n) AS n") == before
-
-
-def test_an_unknown_step_is_refused(admin):
-    with pytest.raises(BadInput, match="no step 2"):
-        evolve(admin, 2)

@@ -16,7 +16,6 @@ from assets.external import all_feeds
 from assets.feeds.feed import Scope
 from assets.feeds.runs import run_feed
 from assets.graph import all_extractors
-from assets.runs import run_partitions
 from local_servers.server import GraphServer
 from pitlake import clock
 from pitlake.contract import gap_table_name
@@ -25,6 +24,7 @@ from pitlake.lake.lake import Lake
 from resources.graph.graph import Graph
 from resources.http.capture import CaptureStore
 from resources.http.client import HttpClient
+from tests.partitions import run_partitions
 from tests.soak.definitions import WINDOWS, window
 from tests.toys import stored
 

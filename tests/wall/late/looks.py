@@ -13,11 +13,11 @@ from random import Random
 from typing import Any
 from unittest.mock import patch
 
-from assets.runs import run_partitions
 from pitlake.clock import AVAILABLE_AT
 from pitlake.datasets import get
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.stage import Stage
+from tests.partitions import run_partitions
 from tests.wall.late import graph, outside
 from tests.wall.late.documents import FIRST, LAST, Document, Event, life
 from tests.wall.late.found import Thing
