@@ -160,7 +160,9 @@ class _Reading:
                     if place.evidence not in self._met:
                         self._file(record, place, place.day)
                 elif place.day is None:
-                    self._file_undated(record, place)
+                    if place.evidence not in self._met:
+                        self._met.add(place.evidence)
+                        self._file(record, place, None)
                 elif place.day not in answered:
                     self.strays.add(place)
         self._buckets.close(span.days())
@@ -168,11 +170,6 @@ class _Reading:
 
     def finish(self) -> None:
         self._buckets.close([None])
-
-    def _file_undated(self, record: Record, place: Place) -> None:
-        if place.evidence not in self._met:
-            self._met.add(place.evidence)
-            self._file(record, place, None)
 
     def _file(self, record: Record, place: Place, day: date | None) -> None:
         self._buckets.add(day, self._extractor.outcome(record, place, self._run))

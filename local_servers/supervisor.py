@@ -95,7 +95,9 @@ class Supervisor:
                     if len(self.users) == 1:  # the last user waits until this end closes: close it after the server
                         self._close()
                         return
-                    self._part(ready)
+                    self.selector.unregister(ready)
+                    self.users.discard(ready)
+                    ready.close()
 
     def _welcome(self) -> None:
         user, _ = self.door.accept()
@@ -108,11 +110,6 @@ class Supervisor:
             return bool(user.recv(64))
         except OSError:
             return False
-
-    def _part(self, user: socket.socket) -> None:
-        self.selector.unregister(user)
-        self.users.discard(user)
-        user.close()
 
     def _close(self) -> None:
         """Stop listening first, so that a new user starts a new server after this one has ended."""

@@ -41,15 +41,12 @@ class Notifier(dg.ConfigurableResource[None]):
 
         Raises NotifyFailed at the end, with the place and kind of those that failed.
         """
-        tried = enumerate(self._channels(), 1)
+        tried = enumerate((self.channels or os.environ.get(VARIABLE) or LOG).split(), 1)
         failed = [
             f"{_said(place, channel)} ({why})" for place, channel in tried if (why := _sent(channel, title, body))
         ]
         if failed:
             raise NotifyFailed(f"no alert went through {', '.join(failed)}; see {VARIABLE}")
-
-    def _channels(self) -> list[str]:
-        return (self.channels or os.environ.get(VARIABLE) or LOG).split()
 
 
 def _sent(channel: str, title: str, body: str) -> str:

@@ -14,7 +14,9 @@ from sample.load import load_world
 def main(arguments: list[str]) -> int:
     """Load the world and print how much was written. Returns the exit code."""
     try:
-        scale = _scale(arguments)
+        if len(arguments) > 1 or not all(argument.isdecimal() for argument in arguments):
+            raise BadInput("scale", "must be one whole number", "type for example: python -m sample 10")
+        scale = int(arguments[0]) if arguments else 1
         with graph_server() as server, GraphAdmin(server) as admin:
             loaded = load_world(admin, scale, _show)
     except PitlakeError as error:
@@ -22,12 +24,6 @@ def main(arguments: list[str]) -> int:
         return error.exit_code
     print(f"{loaded.nodes:,} nodes and {loaded.edges:,} edges")
     return 0
-
-
-def _scale(arguments: list[str]) -> int:
-    if len(arguments) > 1 or not all(argument.isdecimal() for argument in arguments):
-        raise BadInput("scale", "must be one whole number", "type for example: python -m sample 10")
-    return int(arguments[0]) if arguments else 1
 
 
 def _show(done: int, total: int, name: str) -> None:

@@ -1,14 +1,13 @@
 """Changes of the source graph between two runs: overwritten texts, a colliding dividend, a late filing.
 
-The first step is the only one. It is applied over Bolt to a loaded world, and states the outcomes of a second
-extraction, which replace the manifest's for these cases.
+They are applied over Bolt to a loaded world. For these cases, the outcomes of a second extraction replace the
+manifest's.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 
-from pitlake.errors import BadInput
 from sample.calendar import at
 from sample.companies import ODD, by_ticker
 from sample.expectations import Expectation, Revision, gap, revised, row
@@ -22,8 +21,6 @@ from sample.quirks.stories import EDITED_LATER, OVERWRITTEN
 from sample.schedule import Filing, accession
 from sample.shapes import Graph, as_json, display
 
-STEPS = (1,)
-
 
 @dataclass(frozen=True)
 class Change:
@@ -35,7 +32,7 @@ class Change:
 
 
 def changes() -> tuple[Change, ...]:
-    """Return the nodes that the step overwrites."""
+    """Return the nodes that are overwritten."""
     colliding = replace(DIVIDEND, ex=date(2025, 8, 18), amount=0.52)
     return (
         Change(
@@ -66,7 +63,7 @@ def changes() -> tuple[Change, ...]:
 
 
 def arrivals() -> Graph:
-    """Return the nodes that the step adds: the filing that was lost before."""
+    """Return the nodes that are added: the filing that was lost before."""
     graph = Graph()
     add_report(graph, _late_filing(), xbrl_status="QUEUED")
     link_filer(graph, _late_filing())
@@ -79,14 +76,8 @@ def _late_filing() -> Filing:
     return Filing(company, "10-Q", at(date(2024, 8, 2), "16:11:44"), quarter, (), (), accession(company, 2024, 900_001))
 
 
-def evolve(admin: GraphAdmin, step: int = 1) -> None:
-    """Change a loaded world as between two runs. Repeating it changes nothing.
-
-    Raises:
-        BadInput: there is no such step.
-    """
-    if step not in STEPS:
-        raise BadInput("step", f"there is no step {step}", f"choose from {', '.join(map(str, STEPS))}")
+def evolve(admin: GraphAdmin) -> None:
+    """Change a loaded world as between two runs. Repeating it changes nothing."""
     for change in changes():
         statement = f"MATCH (n:{change.label} {{id: $id}}) SET n += $properties"
         admin.write(statement, {"id": change.node_id, "properties": change.properties})

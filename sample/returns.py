@@ -2,7 +2,7 @@
 as-of reader may see. The windows repeat a mistake of the real graph: after an early close they end before their event.
 """
 
-from datetime import date, datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone
 
 from pitlake.clock import NEW_YORK
 from sample.calendar import after, before, market_session, sessions
@@ -28,7 +28,8 @@ def schedule_json(moment: datetime) -> str:
 
 
 def _window_ends(moment: datetime) -> tuple[datetime, datetime, datetime]:
-    local, day = moment.astimezone(NEW_YORK), _day(moment)
+    local = moment.astimezone(NEW_YORK)
+    day = local.date()
     hour_later = (moment.astimezone(timezone.utc) + timedelta(hours=1)).astimezone(NEW_YORK)
     kind, following = market_session(moment), after(day)
     if kind in ("pre_market", "in_market"):
@@ -40,10 +41,6 @@ def _window_ends(moment: datetime) -> tuple[datetime, datetime, datetime]:
     if kind == "market_closed" and today_or_none and local < today_or_none.pre:
         following = today_or_none
     return hour_later, following.open, following.close
-
-
-def _day(moment: datetime) -> date:
-    return moment.astimezone(NEW_YORK).date()
 
 
 def event_returns(company: Company, event_id: str, moment: datetime) -> Returns:

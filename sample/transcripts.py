@@ -4,7 +4,7 @@ People are invented; titles and firms are generic. The id of a call is its ticke
 """
 
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from random import Random
 
 from sample.companies import Company
@@ -133,17 +133,13 @@ def add_exchange(
 def opening(call: Call, random: Random) -> list[str]:
     """Return the prepared remarks: figures of the quarter, then prose."""
     lines = [f"{_EXECUTIVES[0][0]}: Good day, and welcome to the call of {call.company.name}."]
-    quarter_end = _reported_quarter(call)
+    fiscal_period = (call.fiscal_year, call.fiscal_quarter)
+    quarters = (filing.quarter for filing in filings(call.company) if filing.quarter)
+    quarter_end = next((q.end for q in quarters if (q.fiscal_year, q.number) == fiscal_period), None)
     if quarter_end:
         quarter_figures = figures(call.company, position_of(call.company, quarter_end))
         lines.append(f"{_EXECUTIVES[1][0]}: Revenue for the quarter was ${quarter_figures.revenue / 1e6:,.0f} million.")
     return [*lines, f"{_EXECUTIVES[1][0]}: {prose(random, 4)}"]
-
-
-def _reported_quarter(call: Call) -> date | None:
-    fiscal_period = (call.fiscal_year, call.fiscal_quarter)
-    quarters = (filing.quarter for filing in filings(call.company) if filing.quarter)
-    return next((q.end for q in quarters if (q.fiscal_year, q.number) == fiscal_period), None)
 
 
 def exchange(random: Random) -> list[dict[str, str]]:

@@ -55,7 +55,11 @@ class VectorCache:
         for name, text in zip(names, texts, strict=True):
             if name not in vectors:
                 new_vectors[name] = vectors[name] = _unit(self.model.embed(text))
-        self._store(new_vectors)
+        if new_vectors:
+            self._db.execute("BEGIN IMMEDIATE")
+            rows = ((self.model.name, name, vector.tobytes()) for name, vector in new_vectors.items())
+            self._db.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?, ?)", rows)
+            self._db.execute("COMMIT")
         return np.stack([vectors[name] for name in names]) if names else np.empty((0, 0), np.float32)
 
     def embed_query(self, text: str) -> Vectors:
@@ -74,13 +78,6 @@ class VectorCache:
             for name, vector in self._db.execute(query, (self.model.name, *some)):
                 vectors[name] = np.frombuffer(vector, np.float32)
         return vectors
-
-    def _store(self, new_vectors: dict[bytes, Vectors]) -> None:
-        if new_vectors:
-            self._db.execute("BEGIN IMMEDIATE")
-            rows = ((self.model.name, name, vector.tobytes()) for name, vector in new_vectors.items())
-            self._db.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?, ?)", rows)
-            self._db.execute("COMMIT")
 
 
 class Hit(NamedTuple):

@@ -61,7 +61,9 @@ def _test(word: str, keys: Collection[str]) -> Test:
         raise BadInput("query", f"{key} has no value", f"write {key}{sign}… without a space")
     if sign == ":":
         return lambda item: _equals(item.fields.get(key), value)
-    limit = _number(key, value)
+    if not _NUMBER.fullmatch(value):
+        raise BadInput("query", f"{key}: {value[:40]!r} is not a number", f"write {key}>=0.4")
+    limit = float(value)
     return lambda item: _compare(item.fields.get(key), sign, limit)
 
 
@@ -70,12 +72,6 @@ def _since(value: str) -> datetime:
         return start_of_new_york_day(date.fromisoformat(_DAY.sub(r"\1-01", value)))
     except ValueError:
         raise BadInput("query", f"since: {value[:40]!r} is not a day", "write since:2026-01-31") from None
-
-
-def _number(key: str, value: str) -> float:
-    if not _NUMBER.fullmatch(value):
-        raise BadInput("query", f"{key}: {value[:40]!r} is not a number", f"write {key}>=0.4")
-    return float(value)
 
 
 def _equals(field: Any, value: str) -> bool:

@@ -48,7 +48,9 @@ def one_line(text: str, most: int) -> str:
 
 def lessons(remembered: Remembered) -> list[Lesson]:
     """Return the active lessons with enough weight to be used, heaviest first."""
-    decisions = _decisions(remembered)
+    rows = [cast("Row", remembered.newest(path)) for path in remembered.paths(KINDS["approvals"].folder)]
+    records = (cast("Approval", remembered.record(row)) for row in sorted(rows, key=lambda row: row.seq))
+    decisions = {(record.subject, record.sha256): record.decision for record in records}
     active_lessons = []
     for path in remembered.paths(KINDS["pk"].folder):
         row = cast("Row", remembered.newest(path))
@@ -98,9 +100,3 @@ def decide(memory: Memory, name: str, sha256: str, by: str, reason: str = "") ->
         writing.put(KINDS["approvals"].path(approval.id), render(approval))
 
     memory.journal.write(call, work)
-
-
-def _decisions(remembered: Remembered) -> dict[tuple[str, str], str]:
-    rows = [cast("Row", remembered.newest(path)) for path in remembered.paths(KINDS["approvals"].folder)]
-    records = (cast("Approval", remembered.record(row)) for row in sorted(rows, key=lambda row: row.seq))
-    return {(record.subject, record.sha256): record.decision for record in records}

@@ -83,7 +83,11 @@ class _Reader:
             match = _FIELD.fullmatch(line)
             name = re.sub(r"[ -]+", "_", match["name"].casefold()) if match else ""
             if name in self._due or name == "id":
-                self._add(number, name, (match["text"] if match else "") or "")
+                text = (match["text"] if match else "") or ""
+                if name == "id":
+                    self._set_title(text)
+                else:
+                    self._pairs.append((number + 1, name, [text]))
             elif self._continues(line):
                 self._pairs[-1][2].append(line)
             elif line.strip() and not line.startswith("#"):
@@ -95,12 +99,6 @@ class _Reader:
             blank = not line.strip()
             number += 1
         return number
-
-    def _add(self, number: int, name: str, text: str) -> None:
-        if name == "id":
-            self._set_title(text)
-        else:
-            self._pairs.append((number + 1, name, [text]))
 
     def _continues(self, line: str) -> bool:
         """Return whether a line belongs to the value of the field before it."""

@@ -236,9 +236,6 @@ class Day:
 
     @cached_property
     def _constraints(self) -> Constraints | None:
-        return self._one("constraints", Constraints, "constraints")
-
-    def _one(self, kind: str, cls: type[_Kind], name: str) -> _Kind | None:
-        row = self.remembered.newest(KINDS[kind].path(name))
+        row = self.remembered.newest(KINDS["constraints"].path("constraints"))
         record = self.remembered.record(row) if row else None
-        return record if isinstance(record, cls) else None
+        return record if isinstance(record, Constraints) else None

@@ -19,7 +19,7 @@ from assets.buckets import Buckets
 from assets.external import feed
 from assets.external.sec_edgar import _fact_table, sec_filings
 from assets.extraction import RunFacts
-from assets.feeds.feed import Feed, Scope, Unit
+from assets.feeds.feed import Scope, Unit
 from assets.feeds.releases import KnownReleases
 from assets.feeds.runs import outcomes
 from pitlake.contract import Dataset
@@ -122,18 +122,13 @@ def facts(task: Task) -> list[Made]:
                 result.add(None, gaps=[gap], extracted=1)
                 continue
             result.add(None, table, extracted=table.num_rows)
-            _add_records(source, left, capture, run, result)
+            location = source.provider.location(capture)
+            capture_facts = RunFacts(**vars(run) | {"fetched_at": capture.fetched_at, "location": location})
+            buckets = Buckets(source, result)
+            for record in left:
+                buckets.add(None, source.normalise(record, capture_facts))
+            buckets.close_all()
     return [result.packed()]
-
-
-def _add_records(source: Feed, left: Iterable[Any], capture: Capture, run: RunFacts, result: Made) -> None:
-    """Add the facts that are left to the feed, record by record."""
-    location = source.provider.location(capture)
-    capture_facts = RunFacts(**vars(run) | {"fetched_at": capture.fetched_at, "location": location})
-    buckets = Buckets(source, result)
-    for record in left:
-        buckets.add(None, source.normalise(record, capture_facts))
-    buckets.close_all()
 
 
 def prepare_process(parent: int) -> None:

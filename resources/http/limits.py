@@ -9,7 +9,6 @@ import os
 import struct
 import time
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from pitlake import machine
@@ -67,7 +66,5 @@ class RateLimit:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

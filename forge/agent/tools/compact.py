@@ -54,15 +54,12 @@ class CompactTool:
         if target == "session_history":
             return self._text("/session/turn_history.md")
         if target == "all_results":
-            return self._results()
+            if not self._fs.exists("/session/results/"):
+                return None
+            names = [entry.name for entry in self._fs.list_dir("/session/results/")]
+            return "\n\n".join(f"--- {name} ---\n{self._fs.read_file(f'/session/results/{name}')}" for name in names)
         result = None if "/" in target else self._text(f"/session/results/{target}.md")
         return result if result is not None else self._text(target)
-
-    def _results(self) -> str | None:
-        if not self._fs.exists("/session/results/"):
-            return None
-        names = [entry.name for entry in self._fs.list_dir("/session/results/")]
-        return "\n\n".join(f"--- {name} ---\n{self._fs.read_file(f'/session/results/{name}')}" for name in names)
 
     def _text(self, path: str) -> str | None:
         if not path.startswith("/") or not self._fs.exists(path) or self._fs.is_dir(path):

@@ -67,7 +67,7 @@ class CutCache:
     """
 
     def __init__(self, directory: Path | None = None, most: int | None = None, few: int = FEW_ROWS) -> None:
-        self._directory = directory or _default_directory()
+        self._directory = directory or (signed_cache.caches() / "boundary")
         self._most = _cache_bytes(self._directory) if most is None else most
         self.few = few
         self._usable: bool | None = None
@@ -383,10 +383,6 @@ def _cache_bytes(directory: Path) -> int:
         return int(text) << 20
     there = next(path for path in (directory, *directory.absolute().parents) if path.exists())
     return max(LEAST_BYTES, shutil.disk_usage(there).free // 2)
-
-
-def _default_directory() -> Path:
-    return signed_cache.caches() / "boundary"
 
 
 def _make_private(directory: Path) -> bool:
