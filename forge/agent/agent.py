@@ -16,7 +16,7 @@ from forge.agent import session as sessions
 from forge.agent.conversation import Conversation, End, LoopLimits
 from forge.agent.help import HelpBackend
 from forge.agent.loop import loop, no_progress
-from forge.agent.prompt import dated, system_prompt
+from forge.agent.prompt import dated, stable_length, system_prompt
 from forge.agent.replay import read_only
 from forge.agent.session import SessionContext, Trigger
 from forge.agent.tasks.crew import Crew
@@ -236,12 +236,13 @@ class Agent:
         fs = ForgeFS(memory, remembered, Guardrails(self.config.guardrails), skills, help_pages=help_pages)
         system = system_prompt(fs, inputs["turn"], sessions.history_tail(fs) if inputs["turn"] > 1 else None)
         lane = self.tape.lane(decision, mode=mode)
+        system = lane.keep_content("system", system)
         message = dated(inputs["text"], instant(inputs["as_of"]), inputs["trained_to"])
         return Turn(
             decision,
             inputs,
             fs,
-            Conversation(lane.keep_content("system", system), [message]),
+            Conversation(system, [message], stable=stable_length(system)),
             lane,
             memory,
             skills,

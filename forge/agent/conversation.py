@@ -34,7 +34,7 @@ class LoopLimits:
 @dataclass
 class Conversation:
     """The next request's content. models: ids of the models that answered; tokens: used so far; role: of its requests;
-    stopped: the reason it ended without an answer.
+    stopped: the reason it ended without an answer; stable: as of a request.
     """
 
     system: str
@@ -43,12 +43,13 @@ class Conversation:
     models: set[str] = field(default_factory=set)
     tokens: int = 0
     stopped: str = ""
+    stable: int | None = None
     _counted: tuple[int, int] = (0, 0)
     """The tokens of the last request with its answer, and the characters of the messages then."""
 
     def request(self, tools: tuple[ToolSpec, ...]) -> Request:
         """Return the next request."""
-        return Request(self.system, tuple(self.messages), tools, role=self.role)
+        return Request(self.system, tuple(self.messages), tools, role=self.role, stable=self.stable)
 
     def add_answer(self, answer: Answer, model: str) -> None:
         """Add a model's answer. model: its configured id."""

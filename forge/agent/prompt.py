@@ -15,6 +15,8 @@ from forge.records.examples import EXAMPLES
 from pitlake.clock import NEW_YORK, iso
 
 TOP_LESSONS = 3
+LESSONS = "PROCESS KNOWLEDGE (top by weight, approved by the PM):"
+"""The heading of the first section that can change between two turns of a session."""
 MOST_SCOPE = 60
 FIXED = """\
 You are Forge, an analytical system supporting a discretionary
@@ -139,8 +141,7 @@ def system_prompt(fs: ForgeFS, turn: int, prior: str | None) -> str:
         FIXED,
         forms(),
         f"SKILLS:\n{skills or '  none installed'}",
-        "PROCESS KNOWLEDGE (top by weight, approved by the PM):\n"
-        + "\n".join(lesson.line() for lesson in approved_lessons(fs.remembered)[:TOP_LESSONS]),
+        "\n".join([LESSONS, *(lesson.line() for lesson in approved_lessons(fs.remembered)[:TOP_LESSONS])]),
         f"CALIBRATION: {worst_calibration(fs)}",
         f"VIEWS: {len(views)} active: " + " ".join(f"{view.id}({one_line(view.scope, MOST_SCOPE)})" for view in views),
         f"PORTFOLIO: {book_text(fs)}",
@@ -148,6 +149,12 @@ def system_prompt(fs: ForgeFS, turn: int, prior: str | None) -> str:
     if prior:
         sections.append(f"SESSION (turn {turn}):\n{prior}\nPrior context: read('/session/').")
     return "\n\n".join(sections) + "\n"
+
+
+def stable_length(system: str) -> int | None:
+    """Return how many characters of a system prompt are the same in every turn; None if it has no other part."""
+    start = system.find(f"\n\n{LESSONS}")
+    return start if start >= 0 else None
 
 
 def worst_calibration(fs: ForgeFS) -> str:

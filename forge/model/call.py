@@ -6,7 +6,7 @@ their own client, with its pauses. What still fails is a ModelFailed that says w
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,7 @@ class Provided:
         """Send a request and return the answer. Raises ModelFailed."""
         from pydantic_ai.direct import model_request_stream
         from pydantic_ai.exceptions import AgentRunError
+        from pydantic_ai.messages import InstructionPart
         from pydantic_ai.models import ModelRequestParameters
         from pydantic_ai.settings import ModelSettings
         from pydantic_ai.tools import ToolDefinition
@@ -51,9 +52,12 @@ class Provided:
         settings = ModelSettings(timeout=self._seconds)
         if request.max_tokens is not None:
             settings["max_tokens"] = request.max_tokens
+        stable, changing = request.system, ""
         if self._model.system == "anthropic":
-            # The tools and the fixed part of the system prompt are the same in every request of a turn.
+            # Breakpoints follow the tools, the part of the prompt that no turn changes, and the newest message.
             settings.update(CACHED)  # type: ignore[typeddict-item]
+            stable = request.system[: request.stable]
+            changing = request.system[len(stable) :]
         tools = [
             ToolDefinition(name=tool.name, description=tool.description, parameters_json_schema=tool.schema)
             for tool in request.tools
@@ -61,9 +65,12 @@ class Provided:
         try:
             async with model_request_stream(
                 self._model,
-                _messages(request),
+                _messages(stable, request.messages),
                 model_settings=settings,
-                model_request_parameters=ModelRequestParameters(function_tools=tools),
+                model_request_parameters=ModelRequestParameters(
+                    function_tools=tools,
+                    instruction_parts=[InstructionPart(changing, dynamic=True)] if changing else None,
+                ),
             ) as stream:
                 async for _ in stream:
                     pass
@@ -88,7 +95,7 @@ def _reason(problem: Exception) -> str:
     return " ".join(str(problem).split())[:300]
 
 
-def _messages(request: Request) -> "list[ModelMessage]":
+def _messages(system: str, messages: Iterable[Message]) -> "list[ModelMessage]":
     from pydantic_ai.messages import (
         ModelRequest,
         ModelResponse,
@@ -120,7 +127,7 @@ def _messages(request: Request) -> "list[ModelMessage]":
             ]
         )
 
-    return [ModelRequest(parts=[SystemPromptPart(request.system)]), *map(convert, request.messages)]
+    return [ModelRequest(parts=[SystemPromptPart(system)]), *map(convert, messages)]
 
 
 def _sendable(answer: Answer) -> Answer:

@@ -91,13 +91,17 @@ class ToolSpec:
 
 @dataclass(frozen=True)
 class Request:
-    """A request to a model. max_tokens: of the answer; None for the provider's limit."""
+    """A request to a model. max_tokens: of the answer; None for the provider's limit.
+
+    stable: the characters at the start of `system` that are the same in every turn of a session; None for all of them.
+    """
 
     system: str
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
     max_tokens: int | None = None
     role: str = field(default="agent")
+    stable: int | None = None
 
     def canonical(self) -> dict[str, Any]:
         """Return the request as JSON without ids, timestamps and anything a library adds."""
