@@ -83,16 +83,19 @@ class Desk:
 
     def meaning(self, vectors: "VectorCache | None" = None) -> "Meaning":
         """Return the ranking of searches, weighted by the settings."""
-        from forge.core.embedder import Meaning, VectorCache
+        from forge.core.embedder import Meaning, VectorCache, text_model
 
         search = self.config.search
-        return Meaning(vectors or VectorCache(), (search.semantic_weight, search.recency_weight))
+        vectors = vectors or VectorCache(model=text_model(search.embedding_model))
+        return Meaning(vectors, (search.semantic_weight, search.recency_weight))
 
     def agent(self, memory: Memory, lake: str | Path | None) -> "Agent":
         """Return the agent at this desk. lake: the market's."""
         from forge.agent.agent import Agent
+        from forge.core.embedder import VectorCache, text_model
 
-        return Agent(memory, self.tape, self.routing.model, lake, self.config, skills=self.skills)
+        vectors = VectorCache(model=text_model(self.config.search.embedding_model))
+        return Agent(memory, self.tape, self.routing.model, lake, self.config, skills=self.skills, vectors=vectors)
 
     def ground(self, lake: str | Path | None) -> "Ground":
         """Return the environment of walk-forward runs. lake: the market's."""

@@ -159,6 +159,8 @@ class Agent:
         exchange = (inputs["text"], answer)
         at, stopped = instant(inputs["as_of"]), turn.conversation.stopped
         sessions.record_turn(self.memory, turn.fs, context, inputs["trigger"], inputs["user"], at, exchange, stopped)
+        minutes = self.config.sessions.session_timeout_minutes
+        sessions.archive_expired(self.memory, turn.fs, context, at, minutes)
         self.memory.flush()
         receipt = self.tape.add_receipt(name, self._receipt(turn, answer, end).to_json())
         return Decided(name, answer, end, load_receipt(receipt), usages(self.tape, name))

@@ -10,7 +10,7 @@ from forge.fs import ForgeFS
 from forge.memory import Memory, Remembered, WriteCall, Writing
 from forge.memory.effects import CODE
 from forge.memory.journal import digest
-from forge.records import KINDS, SessionRecord, render
+from forge.records import KINDS, SessionRecord, parse, render
 from forge.records.base import UNSTORED
 from pitlake.clock import micros
 
@@ -135,3 +135,35 @@ def record_turn(
     call = WriteCall(actor=CODE, session=context.session_id, call_id=f"{name}:session", event=event, after=micros(at))
     path = KINDS["sessions"].path(context.session_id)
     memory.journal.append(path, render(replace(record, updated=at)), call)
+
+
+def archive_expired(memory: Memory, fs: ForgeFS, context: SessionContext, at: datetime, minutes: float) -> None:
+    """Mark the sessions as archived that were idle too long at the instant of a turn. Repeating it changes nothing.
+
+    Args:
+        memory: The memory that records the sessions.
+        fs: The turn's files.
+        context: The session and turn.
+        at: The turn's instant.
+        minutes: The idle minutes that end a session.
+    """
+
+    def archive(writing: Writing) -> None:
+        kind = KINDS["sessions"]
+        for row in writing.all_of(kind.name):
+            record = parse(kind, row.content)
+            if not isinstance(record, SessionRecord) or record.status != "open":
+                continue
+            if at - record.last_active > timedelta(minutes=minutes):
+                writing.put(row.path, render(replace(record, status="archived", updated=at)))
+
+    name = f"{context.session_id}:{context.turn_number}:archive"
+    call = WriteCall(
+        actor=CODE,
+        session=context.session_id,
+        call_id=name,
+        event=fs.remembered.event,
+        request_hash=digest(name),
+        after=micros(at),
+    )
+    memory.journal.write(call, archive)

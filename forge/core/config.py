@@ -10,12 +10,14 @@ from typing import Any, get_args, get_origin, get_type_hints
 from zoneinfo import ZoneInfo
 
 from pitlake.errors import BadInput, choice
+from pitlake.questions.embedding import MODEL
 
 ROLES = ("agent", "subagent", "validation", "contrastive_validation", "review", "synthesis", "compact")
 PROPOSAL = "proposal"
 """The role that writes changes of skills. `[evolution] proposal_model` sets its model."""
 SHARED = ("read", "search", "decisions")
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _TIME = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
 ROUTING = dict(zip(ROLES, ("opus", "sonnet", "sonnet", "opus", "opus", "opus", "haiku"), strict=True))
 
@@ -152,7 +154,7 @@ class Schedules:
 
 @dataclass(frozen=True, kw_only=True)
 class Sessions:
-    """How many idle minutes end a conversation."""
+    """How many idle minutes end a conversation. The next turn of any session marks it as archived."""
 
     session_timeout_minutes: float = 30.0
 
@@ -168,7 +170,7 @@ class Counterfactuals:
 
 @dataclass(frozen=True, kw_only=True)
 class Evolution:
-    """What a skill edit requires. The PM's approval is always required and is not a setting.
+    """What a skill edit requires. pm_approval_required can only be true: an agent must not change its own skills.
 
     same_claim: lessons with at least this mean cosine similarity count as the same claim; proposal_model: writes the
     edits, "" to append the lessons by code.
@@ -178,16 +180,33 @@ class Evolution:
     same_claim: float = 0.4
     require_no_contradictions: bool = True
     proposal_model: str = "sonnet"
+    pm_approval_required: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.pm_approval_required:
+            raise ValueError(
+                "pm_approval_required can't be false, because agents would then change their own skills; leave it out"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """Weights of similarity and recency in a search's score. They sum to 1."""
+    """Weights of similarity and recency in a search's score, which sum to 1, and the model that embeds the texts.
+
+    embedding_model: the bundled one, or `package.module:function` of one on this machine. A service's model is refused,
+    because it would receive the PM's memory and its answers can change.
+    """
 
     semantic_weight: float = 0.7
     recency_weight: float = 0.3
+    embedding_model: str = MODEL
 
     def __post_init__(self) -> None:
+        if self.embedding_model != MODEL and not _FUNCTION.fullmatch(self.embedding_model):
+            raise ValueError(
+                f"embedding_model {self.embedding_model!r} is not on this machine, and memory is sent to no service; "
+                f"write package.module:function, or leave it out for {MODEL}"
+            )
         if abs(self.semantic_weight + self.recency_weight - 1) > 1e-9:
             raise ValueError("the weights do not sum to 1")
 

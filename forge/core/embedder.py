@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,6 +33,23 @@ class TextModel:
 
     name: str = MODEL
     embed: Callable[[str], Sequence[float]] = own
+
+
+def text_model(name: str) -> TextModel:
+    """Return an embedding model by its name in the settings: the bundled one, or `package.module:function`.
+
+    Raises BadInput for a function that can't be imported.
+    """
+    if name == MODEL:
+        return TextModel()
+    module, _, function = name.partition(":")
+    try:
+        embed = getattr(import_module(module), function)
+    except (ImportError, AttributeError):
+        raise BadInput("search.embedding_model", f"{name!r} can't be imported", "install its package") from None
+    if not callable(embed):
+        raise BadInput("search.embedding_model", f"{name!r} can't be called", "name a function from text to numbers")
+    return TextModel(name, embed)
 
 
 class VectorCache:

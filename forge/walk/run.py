@@ -21,6 +21,7 @@ from forge.agent.loop import no_progress
 from forge.agent.occasions import RETROSPECTIVE, occasion_text
 from forge.core.clock import Simulated
 from forge.core.config import Config
+from forge.core.embedder import VectorCache, text_model
 from forge.core.skill_loader import SkillLoader
 from forge.core.tape import WORK, Tape
 from forge.evolution.proposing import PREFIX, propose
@@ -111,6 +112,7 @@ async def _run(walk: Walk, ground: Ground, on_progress: Callable[[str], None]) -
             ground.lake,
             ground.config,
             skills=ground.skills,
+            vectors=VectorCache(model=text_model(ground.config.search.embedding_model)),
             version=version,
             states_cut_off=not walk.masked,
             backtest=tuple(Tape(ground.folder / name / TAPE) for name in ground.together or (walk.name,)),

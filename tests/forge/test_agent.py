@@ -178,6 +178,33 @@ def test_s1_a_session_goes_on_until_it_times_out_by_the_triggers_clock(desk):
     assert session("2014-05-29T13:30:00Z")[0] != first
 
 
+def test_s1_a_session_that_expired_is_archived_by_the_next_turn(desk):
+    def turn_at(as_of, **more):
+        agent = desk([say("fine")])
+        agent.memory.journal.clock.move(as_of)
+        return ask(agent, as_of=as_of, **more).receipt.session, agent
+
+    def statuses(agent, as_of):
+        remembered = agent.memory.hydrate(as_of)
+        rows = [remembered.newest(path) for path in remembered.paths("/sessions/")]
+        return {remembered.record(row).id: remembered.record(row).status for row in rows}
+
+    first, _ = turn_at(T)
+    limit, agent = turn_at("2014-05-29T12:59:59Z", user="other")
+    assert statuses(agent, "2014-05-29T13:00:00Z") == {first: "open", limit: "open"}
+    later, agent = turn_at("2014-05-29T13:00:01Z", trigger="schedule")
+    assert statuses(agent, "2014-05-29T13:00:00Z") == {first: "open", limit: "open"}
+    assert statuses(agent, "2014-05-29T13:00:02Z") == {first: "archived", limit: "open", later: "open"}
+    rows = [row for row in agent.memory.journal.rows() if row.path == f"/sessions/{first}.md"]
+    last, agent = turn_at("2014-05-29T13:40:00Z")
+    assert statuses(agent, "2014-05-29T13:40:01Z") == {**dict.fromkeys((first, limit, later), "archived"), last: "open"}
+    assert [row for row in agent.memory.journal.rows() if row.path == f"/sessions/{first}.md"] == rows
+    for decision in agent.tape.decisions():
+        assert replay(desk([]), decision).answer == "fine"
+    agent.memory.flush()
+    assert agent.memory.audit() == []
+
+
 def test_t8_compaction_removes_older_results_and_the_tape_keeps_them(desk):
     compact = ("compact", {"target": "conversation", "focus": "the view"})
     agent = desk([*SCRIPT[:1], say("", compact), say("short: V-001 written"), say("done")])

@@ -1,5 +1,6 @@
 """Search of memory by meaning: T2's score against T, vectors made once, and nothing that was written later."""
 
+from contextlib import closing
 from datetime import datetime, timedelta, timezone
 
 import numpy as np
@@ -7,6 +8,8 @@ import pytest
 
 from forge.core.embedder import TextModel, VectorCache, instants
 from forge.core.embedder import ranked as ranked_by
+from forge.desk import desk
+from pitlake import cli
 from pitlake.errors import BadInput
 from pitlake.questions.embedding import own
 
@@ -77,3 +80,41 @@ def test_a_text_without_words_is_like_nothing():
     kept = VectorCache(model=TextModel("none", lambda _: [0.0, 0.0]))
     (hit,) = ranked(EAST, kept.embed(["…"]), [T], T)
     assert hit.similarity == 0
+
+
+@pytest.fixture
+def own_model(tmp_path, monkeypatch):
+    (tmp_path / "desk_vectors.py").write_text("DIMENSIONS = 2\ndef embed(text):\n    return [text.count('a'), 1.0]\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
+
+    def settings(name):
+        (tmp_path / "forge.toml").write_text(f'[search]\nembedding_model = "{name}"\n')
+
+    return settings
+
+
+def test_c1_searches_use_the_settings_model(own_model):
+    own_model("desk_vectors:embed")
+    own = desk()
+    texts, written = ["b", "aaaa"], [T, T]
+    (best, *_) = own.meaning().rank("aaa", texts, written, T, 2)
+    assert texts[best.position] == "aaaa"
+    assert best.similarity == pytest.approx(13 / (170**0.5))
+    with closing(own.memory()) as memory:
+        assert own.agent(memory, None).vectors.model.name == "desk_vectors:embed"
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("no_such_package:embed", "'no_such_package:embed' can't be imported; install its package"),
+        ("desk_vectors:missing", "'desk_vectors:missing' can't be imported"),
+        ("desk_vectors:DIMENSIONS", "'desk_vectors:DIMENSIONS' can't be called"),
+        ("text-embedding-3-small", "is not on this machine, and memory is sent to no service"),
+    ],
+)
+def test_c1_a_model_that_can_not_be_used_ends_a_search_with_exit_code_2(own_model, capsys, name, reason):
+    own_model(name)
+    assert cli.invoke(["forge", "search", "/memory/", "growth"]) == 2
+    assert reason in capsys.readouterr().err

@@ -235,6 +235,24 @@ def test_c1_defaults_are_the_seeds_and_unknown_keys_are_refused(tmp_path):
             config.from_mapping(told)
 
 
+def test_c1_the_pms_approval_can_not_be_turned_off():
+    assert config.Config().evolution.pm_approval_required is True
+    assert config.from_mapping({"evolution": {"pm_approval_required": True}}) == config.Config()
+    with pytest.raises(
+        BadInput, match=r"evolution: pm_approval_required can't be false, because agents would .* leave"
+    ):
+        config.from_mapping({"evolution": {"pm_approval_required": False}})
+
+
+@pytest.mark.parametrize(
+    "service", ["text-embedding-3-small", "openai:text-embedding-3-small", "https://x.org:443", ""]
+)
+def test_c1_a_service_gets_no_memory_to_embed(service):
+    assert config.Config().search.embedding_model == "wordllama-l2-supercat-256"
+    with pytest.raises(BadInput, match=r"search: embedding_model .* is not on this machine, and memory is sent to no"):
+        config.from_mapping({"search": {"embedding_model": service}})
+
+
 def test_pinned_turns_of_a_simulated_clock_do_not_see_its_later_instants(tmp_path):
     clock = Simulated("backtest", T0)
     memory = Memory(tmp_path / "forge", clock=clock)
