@@ -93,7 +93,9 @@ class Desk:
         """Return the agent at this desk. lake: the market's."""
         from forge.agent.agent import Agent
         from forge.core.embedder import VectorCache, text_model
+        from forge.providers import all_providers
 
+        all_providers(self.config.own_providers)  # one that can't be used is an error before a decision is reserved
         vectors = VectorCache(model=text_model(self.config.search.embedding_model))
         return Agent(memory, self.tape, self.routing.model, lake, self.config, skills=self.skills, vectors=vectors)
 

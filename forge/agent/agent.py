@@ -234,9 +234,12 @@ class Agent:
             inputs["remembered"], session=inputs["session"], event=inputs["event"], turn=inputs["as_of"]
         )
         skills = keep_skills(self.tape, decision, self.skills, record=mode == "record")
-        help_pages = HelpBackend(self._viewpoint(inputs))
+        own_providers = self.config.own_providers
+        help_pages = HelpBackend(self._viewpoint(inputs), own_providers)
         fs = ForgeFS(memory, remembered, Guardrails(self.config.guardrails), skills, help_pages=help_pages)
-        system = system_prompt(fs, inputs["turn"], sessions.history_tail(fs) if inputs["turn"] > 1 else None)
+        system = system_prompt(
+            fs, inputs["turn"], sessions.history_tail(fs) if inputs["turn"] > 1 else None, own_providers
+        )
         lane = self.tape.lane(decision, mode=mode)
         system = lane.keep_content("system", system)
         message = dated(inputs["text"], instant(inputs["as_of"]), inputs["trained_to"])
@@ -272,7 +275,7 @@ class Agent:
             asks,
             shelf,
             turn.skills,
-            HelpBackend(self._viewpoint(turn.inputs)),
+            HelpBackend(self._viewpoint(turn.inputs), self.config.own_providers),
             self.config.executor,
             limits,
             Guardrails(self.config.guardrails),
@@ -290,12 +293,12 @@ class Agent:
             await crew.executor.close(abandon=True)
 
     def _sources(self, inputs: dict[str, Any]) -> dict[str, Asks]:
-        at = self._viewpoint(inputs)
+        at, providers = self._viewpoint(inputs), all_providers(self.config.own_providers)
 
         async def asks(name: str, params: Mapping[str, Any]) -> Any:
-            return await all_providers()[name].fetch(params, at)
+            return await providers[name].fetch(params, at)
 
-        return {name: partial(asks, name) for name in all_providers()}
+        return {name: partial(asks, name) for name in providers}
 
     def _viewpoint(self, inputs: dict[str, Any]) -> At:
         return At(as_of=instant(inputs["as_of"]), lake=self.lake, version=inputs["market"])

@@ -14,9 +14,10 @@ from typing import Any, get_args, get_origin
 
 from forge.fs.entries import DirEntry
 from forge.memory.effects import AGENT_STATUSES, RESULTS, TRACKED
-from forge.providers import all_providers
+from forge.providers import ProviderLines, all_providers
 from forge.providers.analytics import OPERATIONS, Analytics
 from forge.providers.base import At, Provider, QueryProvider
+from forge.providers.packages import PackageProvider
 from forge.records import KINDS, Expression, Kind, render
 from forge.records.drafts import IGNORED
 from forge.records.examples import EXAMPLES, RULES
@@ -49,17 +50,19 @@ _ALSO = {"prices": ("names", "companies")}
 
 
 class HelpBackend:
-    """The files of /help as of an instant. at: the instant, and the lake with the version to read."""
+    """The files of /help as of an instant. at: the instant, and the lake with the version to read; own_providers: the
+    settings' providers.
+    """
 
-    def __init__(self, at: At) -> None:
-        self._at = at
+    def __init__(self, at: At, own_providers: ProviderLines = ()) -> None:
+        self._at, self._own_providers = at, own_providers
 
     @cached_property
     def _pages(self) -> Mapping[str, tuple[str, Callable[[], str]]]:
         pages: dict[str, tuple[str, Callable[[], str]]] = {}
         for name in EXAMPLES:
             pages[name] = (f"how to write {KINDS[name].folder}", partial(record_page, KINDS[name]))
-        for name, source in all_providers().items():
+        for name, source in all_providers(self._own_providers).items():
             pages[name] = (f"fetch('{name}'): {source.summary}", partial(source_page, source, self._at))
         pages[QUERIES] = ("the named queries that a View can be settled by", queries_page)
         return pages
@@ -79,8 +82,8 @@ class HelpBackend:
         return [DirEntry(f"{name}.md", about) for name, (about, _) in self._pages.items()]
 
 
-def page_names() -> list[str]:
-    return [*EXAMPLES, *all_providers(), QUERIES]
+def page_names(own_providers: ProviderLines = ()) -> list[str]:
+    return [*EXAMPLES, *all_providers(own_providers), QUERIES]
 
 
 def page_path(name: str) -> str:
@@ -121,6 +124,8 @@ def source_page(source: Provider, at: At) -> str:
         for op, operation in OPERATIONS.items():
             lines += [f"## {op}", cleandoc(operation.figures.__doc__ or ""), f"parameters: {operation.parameters}"]
             lines += [f"call: {_call(source.name, op, operation.example)}", ""]
+    elif isinstance(source, PackageProvider):
+        lines.append(source.about)
     return "\n".join(lines) + "\n"
 
 
@@ -133,15 +138,18 @@ def queries_page() -> str:
     return "\n".join(lines)
 
 
-def sources_line() -> str:
-    """Return every source with its operations and their parameters, for the system prompt."""
+def sources_line(own_providers: ProviderLines = ()) -> str:
+    """Return every source with its operations and their parameters, for the system prompt.
+
+    Of a source in another package that is not a QueryProvider it has the summary.
+    """
     lines = []
-    for source in all_providers().values():
-        ops = (
-            [f"{op}({_signature(source.parameters(op))})" for op in source.operations]
-            if isinstance(source, QueryProvider)
-            else [f"{op}({operation.parameters})" for op, operation in OPERATIONS.items()]
-        )
+    for source in all_providers(own_providers).values():
+        ops = [source.summary]
+        if isinstance(source, QueryProvider):
+            ops = [f"{op}({_signature(source.parameters(op))})" for op in source.operations]
+        elif isinstance(source, Analytics):
+            ops = [f"{op}({operation.parameters})" for op, operation in OPERATIONS.items()]
         lines.append(f"  {source.name}: {'; '.join(ops)}")
     return "\n".join(lines)
 

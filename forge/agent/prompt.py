@@ -10,6 +10,7 @@ from forge.agent.help import page_names, page_path, sources_line
 from forge.fs import ForgeFS
 from forge.memory.book import remembered_book
 from forge.memory.lessons import approved_lessons, one_line
+from forge.providers import ProviderLines
 from forge.records import Calibration, Record, View, render
 from forge.records.examples import EXAMPLES
 from pitlake.clock import NEW_YORK, iso
@@ -95,15 +96,15 @@ Record untaken decisions as counterfactuals.
 
 
 @cache
-def forms() -> str:
+def forms(own_providers: ProviderLines = ()) -> str:
     """Return the forms of writes and fetches: the help pages, every source's operations, a View and an Expression."""
-    pages = " ".join(page_path(name) for name in page_names())
+    pages = " ".join(page_path(name) for name in page_names(own_providers))
     return "\n".join(
         [
             "FORMS (fields and parameters marked * are required):",
             f"Pages, as of this instant; read one before the first write or fetch of its kind: {pages}",
             "fetch(source, {'op': OPERATION, …}); each source's first operation is its default:",
-            sources_line(),
+            sources_line(own_providers),
             "A View, for write('/memory/views/new.md', …):",
             render(EXAMPLES["views"]),
             "An Expression, for write('/memory/expressions/new.md', …); draft, then proposed:",
@@ -133,13 +134,16 @@ def undated(message: str) -> str:
     return message.partition("\n\n")[2] if message.startswith("AS OF ") else message
 
 
-def system_prompt(fs: ForgeFS, turn: int, prior: str | None) -> str:
-    """Return the system prompt of a turn. prior: the last part of the session's history, None in its first turn."""
+def system_prompt(fs: ForgeFS, turn: int, prior: str | None, own_providers: ProviderLines = ()) -> str:
+    """Return the system prompt of a turn.
+
+    prior: the last part of the session's history, None in its first turn; own_providers: the settings'.
+    """
     views = [record for record in _records(fs, "views") if isinstance(record, View) and record.status == "active"]
     skills = "\n".join(f"  {entry.name.strip('/')}: {entry.meta}" for entry in fs.list_dir("/skills/"))
     sections = [
         FIXED,
-        forms(),
+        forms(own_providers),
         f"SKILLS:\n{skills or '  none installed'}",
         "\n".join([LESSONS, *(lesson.line() for lesson in approved_lessons(fs.remembered)[:TOP_LESSONS])]),
         f"CALIBRATION: {worst_calibration(fs)}",

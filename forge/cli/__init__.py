@@ -205,7 +205,8 @@ def mcp(as_of: str | None) -> None:
 def doctor(form: str) -> None:
     """Check settings, skills, models, the embedder and the lakes."""
     from forge.core.config import PROPOSAL, ROLES
-    from pitlake.errors import PitlakeError
+    from forge.providers import all_providers
+    from pitlake.errors import BadInput, PitlakeError
     from pitlake.lake.lake import Lake
 
     own = _desk()
@@ -214,6 +215,10 @@ def doctor(form: str) -> None:
     routing = own.routing
     roles = (*ROLES, PROPOSAL)
     findings |= {f"model of {role}": routing.missing(role) or routing.model_name(role) for role in roles}
+    try:
+        findings["sources"] = ", ".join(all_providers(own.config.own_providers))
+    except BadInput as problem:
+        findings["sources"] = str(problem)
     findings["embedder"] = "wordllama" if find_spec("wordllama") else "pip install 'pitlake[meaning]'"
     for name, place in (("market lake", None), ("memory lake", own.lake)):
         try:

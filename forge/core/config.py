@@ -224,7 +224,9 @@ class Mcp:
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """All settings. models: role to model; prices: by `provider:id`, in addition to or instead of the built-in list."""
+    """All settings. models: role to model; prices: by `provider:id`, in addition to or instead of the built-in list;
+    providers: sources of `fetch` in other packages, by name, each as `package.module:Class`.
+    """
 
     models: dict[str, str] = field(default_factory=lambda: dict(ROUTING))
     guardrails: Limits = field(default_factory=Limits)
@@ -240,6 +242,12 @@ class Config:
     budgets: Budgets = field(default_factory=Budgets)
     prices: dict[str, Price] = field(default_factory=dict)
     mcp: Mcp = field(default_factory=Mcp)
+    providers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def own_providers(self) -> tuple[tuple[str, str], ...]:
+        """The lines of `providers`, in alphabetical order."""
+        return tuple(sorted(self.providers.items()))
 
     def __post_init__(self) -> None:
         if unknown := sorted(set(self.models) - set(ROLES)):

@@ -97,8 +97,13 @@ class FetchResult:
 class Provider(Protocol):
     """A source of `fetch`."""
 
-    name: str
-    summary: str
+    @property
+    def name(self) -> str:
+        """Its name in `fetch`."""
+
+    @property
+    def summary(self) -> str:
+        """One line on what it has."""
 
     async def fetch(self, params: Params, at: At) -> FetchResult:
         """Fetch data. Raises BadInput for invalid parameters, and the errors of the lake."""
