@@ -43,7 +43,7 @@ def bounded(read: Callable[Given, Found], *args: Given.args, **settings: Given.k
             raise OutOfBounds(f"{read.__name__} took more than {SECONDS:.0f} seconds")
         result, error = receiver.recv()
     except EOFError:
-        raise OutOfBounds(f"{read.__name__} took more than {MEMORY} bytes, or broke") from None
+        raise OutOfBounds(f"{read.__name__} took more than {MEMORY} bytes, or crashed") from None
     finally:
         receiver.close()
         if process.pid is not None:

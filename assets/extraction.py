@@ -195,7 +195,7 @@ class Normaliser:
     def outcome(self, record: Record, place: Place, run: RunFacts) -> Row | Gap:
         if place.reason or place.available_at is None:
             return self._gap(place, place.reason, run)
-        naive = place.available_at.tzinfo is None  # nothing to compare with; the gate refuses it by name
+        naive = place.available_at.tzinfo is None  # it can't be compared; the gate refuses the column by name
         if not naive and place.available_at > run.observed_at:
             return self._gap(place, self.future.reason, run)
         try:
@@ -214,7 +214,7 @@ class Normaliser:
     def _gap(self, place: Place, reason: str, run: RunFacts) -> Gap:
         shown_at = place.available_at
         if shown_at is not None and shown_at.tzinfo is not None and shown_at > run.observed_at:
-            shown_at = None  # it is there now, whatever date it claims
+            shown_at = None  # a future date proves nothing, so the gap counts from its observation
         return Gap(self.gap_types[reason], reason, place.evidence, shown_at, place.day)
 
 

@@ -146,7 +146,7 @@ class _Reading:
             self._file(record, self._extractor.place(record, self._run), None)
 
     def window(self, span: Span) -> int:
-        """Read the records of one span of days and pass them to the stage at its end. Returns their number."""
+        """Read the records of one span of days, then pass them to the stage. Returns their number."""
         margin, trail = self._extractor.margin, self._extractor.trail
         bounds_of_texts = Span(self._extractor.texts_of(span.days()), span.last).widened(margin, margin)
         answered = span.widened(2 * margin + trail, 2 * margin + trail)

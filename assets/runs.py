@@ -184,7 +184,9 @@ def _report(staged: Staged, outcome: Published | CheckFailed, checks: tuple[Chec
         outcome=outcome,
         checks=(*checks, *warnings(dataset, staged.rows, staged.gaps)),
         gaps=Counter(pairs),
-        preview=pa.Table.from_pylist(preview.to_pylist(), preview.schema),  # the stage's own is gone with its files
+        preview=pa.Table.from_pylist(
+            preview.to_pylist(), preview.schema
+        ),  # a copy, because the stage's files are about to be removed
     )
 
 

@@ -17,22 +17,23 @@ from pitlake.lake.lake import Lake
 from pitlake.lake.tables.query import calculator, reading
 
 DATASETS = ("splits", "polygon_splits")
-# One split may be told under two days so far apart; two splits of one ratio never lie so close.
-TOLD_APART = timedelta(days=7)
+# Sources may date one split on two days that are this far apart. Two splits of one ratio are never this close.
+SAME_SPLIT_WITHIN = timedelta(days=7)
 SAME_RATIO = 1e-3
-# A day's split has been executed when its session closes, but not at the midnight that ends the day before.
+# A split counts as executed from the close of its day's session on, 16 hours after that day's midnight.
 UNTIL_CLOSE = timedelta(hours=16)
-# Overnight a price moves so much that a split which is on no record may be the reason: one of 3:2, of which the night
-# itself takes up to a tenth. Of 12,147 nights of five large companies one moved as much by itself.
+# The smallest overnight move that may be an unrecorded split: that of a 3:2 split, less a tenth for the night's own
+# move. On 12,147 nights, five large companies moved as much without a split only once.
 ODD_JUMP = log(1.35)
-# The market's own move of that size comes with so many times the shares and the money of the day before; a split
-# changes neither. Nights that do so without any such move: 5 of 1,000.
+# When the market itself moves a price so far, this many times the shares and the money of the day before are traded. A
+# split changes neither. Without such a move, volume grows as much on 5 of 1,000 nights.
 ODD_VOLUME = log(3)
-# A larger move than a 2:1 split's, with a tenth for the night, no volume explains: only a split on record does.
+# The largest move that volume can explain: that of a 2:1 split, plus a tenth for the night's own move. Only a recorded
+# split explains a larger one.
 MOST_MOVE = log(2.2)
-# A return over a window, of which no volume is known: one that a 2:1 split may have made.
+# The smallest return over a window that a 2:1 split may have caused. The volume in a window is unknown.
 ODD_RETURN = log(2) - 0.1
-# A smaller split explains no more of a night's move than the market does.
+# A smaller split can't be distinguished from an ordinary overnight move.
 LEAST_SPLIT = log(1.2)
 
 STATED = """
@@ -69,7 +70,7 @@ def merged(statements: Iterable[Stated]) -> tuple[Split, ...]:
             if split.first == split.last == day and not _same(split.ratio, ratio):
                 splits[place] = Split(day, day, None)
                 break
-            if day - split.last <= TOLD_APART and _same(split.ratio, ratio):
+            if day - split.last <= SAME_SPLIT_WITHIN and _same(split.ratio, ratio):
                 splits[place] = Split(split.first, day, ratio)
                 break
         else:

@@ -391,6 +391,6 @@ def for_agents(error: PitlakeError) -> str:
     """Return the message that an agent reads for an error: one sentence that reveals nothing about files, versions or
     later rows.
     """
-    if isinstance(error, MachineExhausted):  # the path where the machine ran out is left out too
+    if isinstance(error, MachineExhausted):  # its path is left out, as the paths of the lake are
         return f"{error.problem}: {error.place}; the lake is unchanged; try again later or inform its operator"
     return GONE if isinstance(error, LakeError | SessionRefused) else str(error)

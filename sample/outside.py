@@ -62,7 +62,8 @@ RESTATED = Demonstration(
     after="2024-06-04T09:30:00-04:00",
     answer_before=2_166_256_000.0,
     answer_after=2_160_100_000.0,
-    because="EDGAR accepted the 10-K/A of 2024-06-03 after the first instant; its Z allows only the later reading",
+    because="EDGAR accepted the 10-K/A of 2024-06-03 after the first instant: of the two readings of its time only the"
+    " later one is possible",
 )
 REVISED = Demonstration(
     title="Gross domestic product of the first quarter of 2014 from ALFRED, USD billion",

@@ -1,5 +1,5 @@
 """Adapters: `load(rows)` is called once, then `ask(question)` any number of times. Most systems can return everything
-that is visible as of an instant; `Visible` answers questions about data from that.
+that is visible as of an instant. Their adapters extend `Visible`, which answers questions from it.
 """
 
 from abc import ABC, abstractmethod

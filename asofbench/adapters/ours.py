@@ -1,4 +1,6 @@
-"""pitlake: rows pass its gate, publishes and sealed sessions, through its ordinary Python interface."""
+"""The adapter of pitlake, by its ordinary Python interface: rows pass the gate, are published, and are read in sealed
+sessions.
+"""
 
 from contextlib import suppress
 from datetime import datetime

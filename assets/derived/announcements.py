@@ -43,7 +43,8 @@ class Announcement:
 
 @dataclass(frozen=True, kw_only=True)
 class AnnouncementSource:
-    """How to read one dataset. `where` and `select` are SQL over its revisions; `tell` makes facts of a row.
+    """How to read one dataset. `where` and `select` are SQL over its revisions; `parse` returns a row's statement, day
+    and fields.
 
     by_cik: rows have no ticker; `names` and the graph's companies give the company's ticker at that time. before,
     after: the event's day is in [day - before, day + after].
@@ -51,7 +52,7 @@ class AnnouncementSource:
 
     dataset: str
     select: str
-    tell: Callable[[Mapping[str, Any]], tuple[str, date, Fields]]
+    parse: Callable[[Mapping[str, Any]], tuple[str, date, Fields]]
     where: str = "true"
     tickers: str = "[ticker]"
     by_cik: bool = False
@@ -75,7 +76,7 @@ class AnnouncementSource:
             if borne is not None:
                 row["_tickers"] = borne.of(row["cik"], row["event_at"])
                 row["ticker"] = next(iter(row["_tickers"]), None)
-            statement, day, fields = self.tell(row)
+            statement, day, fields = self.parse(row)
             yield Announcement(
                 source=self.dataset,
                 statement=statement,
@@ -118,14 +119,14 @@ RELEASES = (
         select="accession_no, cik, ticker, created AS event_at, 'offset' AS acceptance_rule, release_rule",
         where="form_type = '8-K' AND len(list_filter(items, lambda x: x LIKE 'Item 2.02%')) > 0",
         tickers="list_append(tickers, ticker)",
-        tell=_release,
+        parse=_release,
     ),
     AnnouncementSource(
         dataset="sec_filings",
         select="accession_no, cik, accepted_at AS event_at, acceptance_rule, release_rule",
         where="form_type = '8-K' AND list_contains(items, '2.02')",
         by_cik=True,
-        tell=_release,
+        parse=_release,
     ),
 )
 
@@ -135,16 +136,16 @@ STATEMENTS = (
         dataset="av_earnings",
         select="fiscal_date_ending, reported_date, report_time",
         where="period_type = 'quarter'",
-        tell=_reported,
+        parse=_reported,
         before=1,
         after=4,
     ),
-    AnnouncementSource(dataset="yahoo_earnings", select="first_stated, event_date", tell=_yahoo, before=1, after=4),
+    AnnouncementSource(dataset="yahoo_earnings", select="first_stated, event_date", parse=_yahoo, before=1, after=4),
     AnnouncementSource(
         dataset="call_events",
         select=f"{_FISCAL}, false AS transcript",
         where="call_start IS NOT NULL",
-        tell=_call,
+        parse=_call,
         before=4,
         after=1,
     ),
@@ -152,14 +153,14 @@ STATEMENTS = (
         dataset="call_transcripts",
         select=f"{_FISCAL}, true AS transcript",
         where="call_start IS NOT NULL",
-        tell=_call,
+        parse=_call,
         before=4,
         after=1,
     ),
     AnnouncementSource(
         dataset="transcripts",
         select="transcript_id AS name, conference_datetime AS call_start, available_at, true AS transcript",
-        tell=_call,
+        parse=_call,
         before=4,
         after=1,
     ),

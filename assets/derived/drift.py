@@ -78,7 +78,7 @@ def measure(feed: Feed, scope: Scope, client: HttpClient, lake: Lake) -> list[Fi
 def compared(feed: Feed, today: pa.Table, snapshot: Snapshot, polled: Collection[str]) -> list[FieldDrift]:
     """Compare today's rows with the first-seen ones of one lake version, field by field, and count missing records.
 
-    asked: the requests, as the start of an evidence, whose first-seen records should appear today.
+    polled: the start of the evidence of each request that was repeated; its first-seen records should appear today.
     """
     files = snapshot.files(feed.dataset.name)
     if not files:
@@ -91,7 +91,7 @@ def compared(feed: Feed, today: pa.Table, snapshot: Snapshot, polled: Collection
     counts = [f"count_if(t.{quoted(name)} IS DISTINCT FROM f.{quoted(name)})" for name in fields]
     first = f"""
         WITH f AS (
-            SELECT *, split_part(evidence, '#', 1) AS _asked FROM {reading(files, feed.dataset.arrow_schema)}
+            SELECT *, split_part(evidence, '#', 1) AS _request FROM {reading(files, feed.dataset.arrow_schema)}
             QUALIFY row_number() OVER (PARTITION BY {keys} ORDER BY observed_at, available_at, content_hash) = 1),
         t AS (SELECT * FROM today QUALIFY row_number() OVER (PARTITION BY {keys} ORDER BY available_at DESC) = 1)"""
     with calculator(today=today) as connection:
@@ -100,8 +100,8 @@ def compared(feed: Feed, today: pa.Table, snapshot: Snapshot, polled: Collection
         ).fetchall()
         [missing] = connection.sql(
             f"""{first} SELECT count(*), count_if(NOT EXISTS (FROM t WHERE {same})) FROM f
-            WHERE list_contains($asked, _asked)""",
-            params={"asked": sorted(polled)},
+            WHERE list_contains($polled, _request)""",
+            params={"polled": sorted(polled)},
         ).fetchall()
     drifts = []
     if counts_row[0]:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from assets.derived.earnings_bundles import MOST_DAYS_SHUT, Event
 from assets.runs import RunReport, concluded
 from assets.splits import DATASETS as SPLITS
-from assets.splits import TOLD_APART, plausible
+from assets.splits import SAME_SPLIT_WITHIN, plausible
 from pitlake import clock
 from pitlake.contract import GapRule
 from pitlake.datasets.earnings_outcomes import DATASET, NO_BARS, NO_BASIS
@@ -154,7 +154,7 @@ def changed(series: Series, window: Window) -> Change | GapRule:
     if base is None or end is None:
         return NO_BARS
     splits = _executed(series.splits, window.base, window.end)
-    around = _executed(series.splits, window.base - TOLD_APART, window.end)
+    around = _executed(series.splits, window.base - SAME_SPLIT_WITHIN, window.end)
     if any(split["ratio"] is None for split in splits) or not _whole(series, window, around):
         return NO_BASIS
     shares = prod(split["ratio"] for split in splits)
@@ -162,16 +162,16 @@ def changed(series: Series, window: Window) -> Change | GapRule:
 
 
 def _whole(series: Series, window: Window, splits: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the price is continuous over every night of a window, and on no night moves like a split that was
-    published within a week but not on that night.
+    """Return whether a price series is unbroken over every night of a window. It is broken too if the price moves like
+    a split that was recorded within the week before but did not show on its own night.
     """
     unseen: list[tuple[date, float]] = []
-    path = [bar for day, bar in series.bars.items() if window.base - TOLD_APART <= day <= window.end]
+    path = [bar for day, bar in series.bars.items() if window.base - SAME_SPLIT_WITHIN <= day <= window.end]
     for bar, after in pairwise(path):
         shares = prod(split["ratio"] or 1.0 for split in _executed(splits, bar["date"], after["date"]))
         fits = plausible(bar["close"], after["open"], shares, (bar["volume"], after["volume"]))
         move = abs(log(after["open"] * shares / bar["close"]))
-        doubtful = any(bar["date"] - day <= TOLD_APART and move >= size / 2 for day, size in unseen)
+        doubtful = any(bar["date"] - day <= SAME_SPLIT_WITHIN and move >= size / 2 for day, size in unseen)
         if bar["date"] >= window.base and (doubtful or not fits):
             return False
         if shares != 1.0 and not fits:

@@ -195,7 +195,7 @@ def _unknown_until(name: str, earlier: Sequence[Poll]) -> date:
 
 
 def _first_shown(poll: Poll, since: date, until: date | None) -> date | None:
-    """Return the first day on which a filing of the company under a name was shown; None if all of them, or none, were.
+    """Return the first day on which EDGAR showed a filing of the company under a name; None if no such day is certain.
 
     since, until: the days of the name, which EDGAR counts by filings that it withheld at first as well.
     """

@@ -1,4 +1,5 @@
-"""Shared code of CSV feeds: lines become records by the header's names, and each thing is stated once.
+"""Shared code of CSV feeds: makes records of lines by the names in the header, and marks lines that contradict each
+other.
 
 Pure.
 """

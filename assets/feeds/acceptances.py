@@ -51,7 +51,9 @@ def proven_by(texts: Iterable[str]) -> tuple[str, Dated] | None:
 
 
 def with_earlier_acceptances(dataset: Dataset, found_outcomes: Iterable[Outcome], run: RunFacts) -> Iterator[Outcome]:
-    """Yield the outcomes of a unit, each filing with the best acceptance that its own and all earlier texts prove."""
+    """Yield a unit's outcomes, in which each filing has the best acceptance that its own text and all earlier ones
+    prove.
+    """
     outcomes = list(found_outcomes)
     numbers = {outcome.values["accession_no"] for outcome, _ in outcomes if isinstance(outcome, Row)}
     statements_of: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)

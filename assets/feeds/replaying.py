@@ -34,8 +34,8 @@ class State:
     newest: bool
 
 
-class _Asked(Exception):
-    """Not an error: it ends a unit at its first request."""
+class _FirstRequest(Exception):
+    """Stops a unit at its first request. It is not an error."""
 
     def __init__(self, request: Request) -> None:
         super().__init__()
@@ -57,10 +57,10 @@ def taken_at(capture: str) -> int:
 
 
 def read_by(lake: Lake, dataset: str, store: CaptureStore) -> frozenset[str]:
-    """Return the captures beginning a state that the lake has read."""
+    """Return the captures at which the states begin that the lake has read."""
     captures: set[str] = set()
     for run_id in {poll.run_id for poll in lake.polls(dataset)}:
-        with suppress(BadInput):  # its captures are elsewhere
+        with suppress(BadInput):  # another machine has the captures of this run
             captures.update(store.run(run_id, dataset).get("read", ()))
     return frozenset(captures)
 
@@ -96,11 +96,11 @@ def first_request(feed: Feed, unit: Unit) -> Request | None:
     """Return the first request of a unit, None if it has none."""
 
     def fetch(request: Request) -> Capture:
-        raise _Asked(request)
+        raise _FirstRequest(request)
 
     try:
         next(iter(feed.collect(unit, fetch)), None)
-    except _Asked as first_request:
+    except _FirstRequest as first_request:
         return first_request.request
     return None
 

@@ -210,7 +210,9 @@ class _Run:
         return self._feed.whole(unit, captures) if self._feed.whole and readable else None
 
     def keep_read(self) -> None:
-        """Record which captures were read, once they are published. A run that dies before reads them again."""
+        """Record which captures were read, once they are published. If the run dies before that, the next one reads
+        them again.
+        """
         self._store.keep_run(self._run_id, self._feed.dataset.name, self._facts | {"read": sorted(self.read)})
 
 

@@ -12,13 +12,15 @@ from math import inf, log
 from operator import mul
 from typing import NamedTuple
 
-from assets.splits import LEAST_SPLIT, TOLD_APART, Split, between
+from assets.splits import LEAST_SPLIT, SAME_SPLIT_WITHIN, Split, between
 
-# A reading is proven where the move it leaves is at most this, and every other reading leaves one twice as large.
+# A reading is proven if the move that it leaves is at most this large, and every other reading leaves a move twice as
+# large.
 MOST_MOVE = 0.4
 SHARE_OF_DISTANCE = 1 / 3
 MOST_APART = timedelta(days=31)
-# Two sources' closes of one day, logarithmic, and from where on they tell readings apart.
+# The largest difference between two sources' closes of one day, and the smallest one between two readings that such
+# closes can tell apart. Both are logarithmic.
 SAME_CLOSE, LEAST_APART = 0.02, 0.03
 
 
@@ -107,6 +109,8 @@ def _parted(
     near = [
         abs(log(split.ratio))
         for split in splits
-        if split.ratio and split.first - TOLD_APART <= later.day and earlier.day <= split.last + TOLD_APART
+        if split.ratio
+        and split.first - SAME_SPLIT_WITHIN <= later.day
+        and earlier.day <= split.last + SAME_SPLIT_WITHIN
     ]
     return any(size >= LEAST_SPLIT and abs(move - size) <= min(MOST_MOVE, size / 4) for size in near)

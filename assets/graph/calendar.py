@@ -59,7 +59,7 @@ def locate(record: Record, _run: RunFacts) -> Place:
     """Return the close of a trading day, the end of any other day, or the end of a closing that changed the plan."""
     evidence = f"neo4j:Date:{record['date']}"
     day = texts.readable(texts.day, record["date"])
-    if day is None or day.year == date.max.year:  # the last day has no end
+    if day is None or day.year == date.max.year:  # the calendar's last day has no end
         return Place(evidence, reason=contract.BAD_DATE.reason)
     trading = texts.readable(texts.flag, record["is_trading_day"])
     if trading is None:

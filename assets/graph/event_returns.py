@@ -21,7 +21,7 @@ from pitlake.lake.lake import Lake
 HORIZONS = ("hourly", "session", "daily")
 BENCHMARKS = ("stock", "industry", "sector", "macro")
 LONGEST_WINDOW = timedelta(days=10)
-# The close before an event lies so far back at most.
+# The longest time from the close before an event to the event.
 CLOSE_BEFORE = timedelta(days=5)
 
 SplitEntities = Mapping[Entity, EntitySplits]

@@ -26,8 +26,8 @@ _LONGEST_ABSENT = 4
 _FLAGS = {"1": True, "0": False, "true": True, "false": False}
 _EASTMOST, _WESTMOST = timedelta(hours=14), timedelta(hours=-12)
 _CIK_DIGITS = 10
-# Articles, filings and calls are younger; the year 1 or the Unix epoch is what a field nobody set spells. Bars and the
-# exchange's days may be older: the day they name confirms their close.
+# No article, filing or call is older. The year 1 and the Unix epoch are values of fields that were never set. Bars and
+# days of the exchange may be older, because the day that they name confirms their close.
 _FIRST_PUBLISHED = datetime(1990, 1, 1, tzinfo=timezone.utc)
 TEXTS_REMEMBERED = 16_384
 
@@ -123,7 +123,7 @@ def instant(value: Any) -> datetime | None:
     return None if value is None else _instant(str(value))
 
 
-@lru_cache(maxsize=TEXTS_REMEMBERED)  # the facts of a filing and the bars of a day all state the same instant
+@lru_cache(maxsize=TEXTS_REMEMBERED)  # all facts of a filing and all bars of a day state the same instant
 def _instant(value: str) -> datetime | None:
     if is_absent(value):
         return None
@@ -159,12 +159,14 @@ def day(value: Any) -> date | None:
 
 
 def leading_day(value: Any) -> date | None:
-    """Return the day a text begins with, or None: the file of a record without a readable instant. Never raises."""
+    """Return the day that a text begins with, or None. A record without a readable instant is filed under that day.
+    Never raises.
+    """
     try:
         parsed_day = iso_day(str(value).strip()[:10])
     except Unreadable:
         return None
-    return None if parsed_day.year == date.max.year else parsed_day  # the last day has no end to be filed by
+    return None if parsed_day.year == date.max.year else parsed_day  # the calendar's last day has no end
 
 
 def session_day(moment: datetime | None, claimed: date | None) -> bool:
@@ -227,7 +229,7 @@ def keywords(value: Any) -> list[str] | None:
     return [word.strip() for word in value.split(",") if word.strip()] if members == [str(value).strip()] else members
 
 
-@lru_cache(maxsize=TEXTS_REMEMBERED)  # the same authors, channels and items again and again
+@lru_cache(maxsize=TEXTS_REMEMBERED)  # few authors, channels and items occur, each very often
 def _strings(spelled: str) -> tuple[str, ...]:
     members = readable(_json, spelled)
     return _texts_in(members) if isinstance(members, list) else (spelled.strip(),)

@@ -111,7 +111,7 @@ class Agent:
             decision: The name to decide under (default: a new one). An interrupted decision is resumed.
             trigger: What started the turn.
             user: Whose conversation the turn belongs to.
-            event: The event to decide, if earlier attempts at it must be hidden.
+            event: The event to decide; earlier attempts at it are then hidden.
             on_progress: Called with a line of text for each step.
 
         Raises:

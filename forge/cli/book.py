@@ -43,7 +43,7 @@ def adjust(name: str, stop: str | None, target: str | None, expires: datetime | 
     terms = {"stop": stop, "target": target, "expires": expires.date() if expires else None}
     changed = {term: value for term, value in terms.items() if value is not None}
     if not changed:
-        raise BadInput("--stop", "nothing is to be changed", "give --stop, --target or --expires")
+        raise BadInput("--stop", "no change is given", "give --stop, --target or --expires")
     own = _desk()
     memory = own.memory()
     change_held(memory, name, getpass.getuser(), own.guardrails, changed)

@@ -62,7 +62,7 @@ WHERE {_DAY} AND steps.rowid > ? AND steps.rowid <= ?
   AND kind = 'model' AND json_extract(answer, '$.finish') != 'budget'
 GROUP BY 1, 2
 """
-# What a failed request used is unknown and counts as 0 tokens; one without an end counts its lower bound.
+# The usage of a failed request is unknown and counts as 0 tokens. A request without an end counts its lower bound.
 _UNANSWERED = f"""
 SELECT decision, model, count(*), sum(iif(answered IS NULL, tokens, 0)), 0
 FROM decisions JOIN requests USING (decision) LEFT JOIN ends USING (request)
@@ -196,7 +196,7 @@ class Tape:
                 except BlockingIOError:
                     yield None
                     return
-                # Who held the lock may have removed the file since: then this is a lock on nothing.
+                # The previous holder may have removed the file meanwhile. This lock then protects nothing.
                 if not file.exists() or not os.path.samestat(os.fstat(handle.fileno()), file.stat()):
                     continue
                 yield file

@@ -95,16 +95,14 @@ def analyst(request: Request) -> Answer:
 def synthesist(request: Request) -> Answer:
     """Return the synthesis of the analysts' results."""
     estimates = re.findall(r"^The newest estimate is .*$", str(request.messages[0]), re.MULTILINE)
-    return Answer(SYNTHESIS.format(estimates[0] if estimates else "The analysts say nothing of it."))
+    return Answer(SYNTHESIS.format(estimates[0] if estimates else "The analysts do not mention it."))
 
 
 def reviewer(request: Request) -> Answer:
     """Answer as the reviewer: read the book's limits, then approve."""
     if len(request.messages) == 1:
         return _calls(("read", {"path": "/portfolio/state.md"}))
-    return Answer(
-        "The loss is cut to where the limits are kept, and the View is settled by a rule.\n\nVERDICT: approve"
-    )
+    return Answer("The loss is within the limits, and the View is settled by a rule.\n\nVERDICT: approve")
 
 
 def value_in(results: ToolResults) -> float | None:

@@ -31,7 +31,10 @@ from pitlake.lake.lake import Lake
 BEFORE, AFTER = "2014-05-29T08:29:59-04:00", "2014-05-29T08:30:01-04:00"
 LAST, JUDGED = "2014-06-25T08:30:01-04:00", "2014-07-01T09:00:00-04:00"
 REASON = "too many of us hold it"
-REPLAYS: tuple[tuple[Mode, str], ...] = (("strict", "from the tape alone"), ("live-tools", "the lake asked again"))
+REPLAYS: tuple[tuple[Mode, str], ...] = (
+    ("strict", "from the tape alone"),
+    ("live-tools", "with the lake queried again"),
+)
 ALTERED = "UPDATE steps SET answer = replace(answer, '; value=1', '; value=2') WHERE decision = ? AND kind = 'tool'"
 SHOWN = 150
 BOOK = Portfolio(id="state", gross=100.0, net=20.0, duration=2.0, factor_exposures={"rates": 5.0, "equity": 10.0})
@@ -46,7 +49,9 @@ def play(home: Path, lake: Lake, on_line: Callable[[str], None]) -> str:
     tape = Tape(home / "forge-tape.sqlite")
     if tape.decisions():
         raise BadInput("into", f"{home} holds decisions already", "name an empty folder")
-    on_line("Forge, as a script plays it: no model is asked. It proves plumbing, not judgement.")
+    on_line(
+        "Forge with scripted answers in place of a model. It shows that the parts work together, not good judgement."
+    )
     with closing(Memory(home / "forge", clock=Simulated("demo", BEFORE))) as memory:
         return _Story(memory, tape, lake, on_line).play()
 

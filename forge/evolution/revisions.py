@@ -29,15 +29,16 @@ def patched_hash(place: Path, file: str, text: str) -> str:
         return folder_hash(copy)
 
 
-def apply(place: Path, own: Path, file: str, text: str, due: str) -> None:
-    """Write a skill with one file changed to the PM's folder, completely or not at all. due: the expected hash.
+def apply(place: Path, own: Path, file: str, text: str, expected: str) -> None:
+    """Write a skill with one file changed to the PM's folder, completely or not at all. expected: the hash of the
+    result.
 
     Raises BadInput if the hash differs or the skill would be invalid.
     """
     with tempfile.TemporaryDirectory(dir=_ensure_folder(own.parent)) as folder:
         new = _copy(place, Path(folder) / place.name)
         _write(new, file, text)
-        if folder_hash(new) != due:
+        if folder_hash(new) != expected:
             raise BadInput("hash", f"the skill {place.name} has changed since it was proposed", "propose it again")
         revisions, target = _revisions(own, place.name), _ensure_folder(own) / place.name
         number = len(list(revisions.iterdir()))

@@ -18,7 +18,7 @@ from forge.records import (
 
 
 class DirEntry(NamedTuple):
-    """An entry. name: of a file, or of a folder with a slash; meta: the text next to it."""
+    """An entry. name: that of a file, or of a folder, which ends in a slash; meta: the text next to it."""
 
     name: str
     meta: str

@@ -204,8 +204,10 @@ class Writer:
 
     def _check(self, record: Record, path: str) -> None:
         if path.rpartition("/")[2] != f"{record.id}.md":
-            due = path.rpartition("/")[2].removesuffix(".md")
-            raise RecordUnreadable(1, f"the title is {record.id}, but the path is {due}", f"start with: # {due}")
+            name_in_path = path.rpartition("/")[2].removesuffix(".md")
+            raise RecordUnreadable(
+                1, f"the title is {record.id}, but the path is {name_in_path}", f"start with: # {name_in_path}"
+            )
         old = self._remembered.newest(path)
         was = getattr(self._remembered.record(old), "status", "") if old else ""
         status = getattr(record, "status", "")

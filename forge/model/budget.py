@@ -45,9 +45,9 @@ class Spent(NamedTuple):
 class Meter:
     """Checks a run's budgets.
 
-    at: the trigger's instant, whose day counts in a backtest; clock: of the decision's memory: where it is live or of a
-    question as of T, the day counts on which requests are sent, of all such decisions together; backtest: the tapes of
-    all its runs.
+    at: the trigger's instant; a backtest's budget of a day is for the decisions with a trigger on that day. clock: that
+    of the decision's memory. If it is live, or that of a question as of T, all such decisions share one budget for each
+    day on which their requests are sent. backtest: the tapes of all its runs.
     """
 
     tape: Tape

@@ -44,8 +44,8 @@ class At(Viewpoint):
 class FetchResult:
     """The result of a fetch: rows and gaps that passed the lake's gate as of the instant.
 
-    receipts: one per query; a replay returns the same bytes. notes: how the lake resolved the tickers, such as one that
-    only a later list knows.
+    receipts: one per query; a replay returns the same bytes. notes: how the lake resolved the tickers, such as a ticker
+    that only a later list contains.
     """
 
     source: str

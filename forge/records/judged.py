@@ -42,17 +42,17 @@ class Settles:
         _, sign, number, word = _parts(self.rule)
         if isinstance(value, bool) or isinstance(value, str) != (number is None):
             raise ValueError(f"{self.column} is {value!r}, which can't be compared by {self.rule!r}")
-        due: Any = word if number is None else Decimal(number)
-        return bool(SIGNS[sign](value if number is None else Decimal(str(value)), due))
+        operand: Any = word if number is None else Decimal(number)
+        return bool(SIGNS[sign](value if number is None else Decimal(str(value)), operand))
 
 
 def holds_all(conditions: str, value: Any) -> bool:
-    """Return whether every one of the rules that `and` joins holds for a value of their column. Raises ValueError."""
+    """Return whether all rules, which are joined by `and`, hold for a value of their column. Raises ValueError."""
     return all(Settles(query="", rule=rule, by=date.max).holds(value) for rule in conditions.split(AND))
 
 
 def column_of(conditions: str) -> str:
-    """Return the one column of rules that `and` joins. Raises ValueError."""
+    """Return the column of rules that are joined by `and`. Raises ValueError if they read several."""
     columns = {_parts(rule)[0] for rule in conditions.split(AND)}
     if len(columns) > 1:
         raise ValueError(f"it reads {', '.join(sorted(columns))}; give one column")
@@ -60,7 +60,7 @@ def column_of(conditions: str) -> str:
 
 
 def cases(rules: Iterable[str]) -> list[float] | list[str]:
-    """Return values of a column of which every one that rules tell apart has one. Raises ValueError."""
+    """Return test values of a column: one for each range or text that the rules distinguish. Raises ValueError."""
     parts = [_parts(rule) for conditions in rules for rule in conditions.split(AND)]
     if any(word is not None for *_, word in parts):
         return [*sorted({word for *_, word in parts if word is not None}), "another text"]
@@ -107,9 +107,9 @@ class Settlement(Record):
     """The lake's answer to a View's question. Written by code only; a restated figure adds a second settlement.
 
     probability: the View's first confidence, at stated_at; status: whether its rule held; value: of the rule's column,
-    as JSON; row_key: what the row is about, as JSON; question, answer: SHA-256; scenario: the one that came, ""
-    without conditions; scenario_probability: what it was given; scenario_brier: over all scenarios, 0 to 2; base_rate:
-    how often the rule held before the forecast; None where the lake can't say.
+    as JSON; row_key: what the row is about, as JSON; question, answer: SHA-256; scenario: the one that came true, ""
+    without conditions; scenario_probability: its forecast; scenario_brier: over all scenarios, 0 to 2; base_rate: how
+    often the rule held before the forecast; None where the lake can't say.
     """
 
     view: str

@@ -1,8 +1,8 @@
 """The kinds of records: their fields in the order of writing, and where they are stored.
 
 The first seven fields are the lines after the title, so that the first eight lines of a text are its header. A record
-that breaks a rule of its kind can't be created. Numbers that a guardrail needs may be missing: that is a violation
-there.
+that breaks a rule of its kind can't be created. A number that a guardrail needs may be missing; the guardrail then
+reports a violation.
 """
 
 import re
@@ -23,7 +23,7 @@ NEW = "new"
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """One possible course. probability: 0 to 1; those of a View sum to 1.
+    """A scenario of a View. probability: 0 to 1; those of a View sum to 1.
 
     when: rules over the column of the View's question that make it this one, joined by `and`: value >= 1 and value < 2.
     """

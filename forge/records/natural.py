@@ -151,12 +151,12 @@ def _items(inner: Spec, data: Any) -> list[Any]:
 
 def _shape_part(kind: Any, data: Any) -> Any:
     """Return a structure's fields: from a mapping, a pair of name and number, or the only field's value."""
-    due, hints = values.specs(kind), get_type_hints(kind, include_extras=True)
-    required = [name for name, spec in due.items() if spec.required]
+    field_specs, hints = values.specs(kind), get_type_hints(kind, include_extras=True)
+    required = [name for name, spec in field_specs.items() if spec.required]
     if not isinstance(data, dict):
         return {required[0]: str(data)} if len(required) == 1 and not isinstance(data, list) else data
     fields = {_key(name): value for name, value in data.items()}
-    if len(data) == 1 and len(required) == 2 and not set(fields) & set(due):
+    if len(data) == 1 and len(required) == 2 and not set(fields) & set(field_specs):
         ((name, value),) = data.items()
         fields = {required[0]: str(name), required[1]: value}
     if kind is Settles and isinstance(fields.get("rule"), str):
@@ -164,7 +164,8 @@ def _shape_part(kind: Any, data: Any) -> Any:
     if isinstance(fields.get("when"), str):
         fields["when"] = AND.join(map(_rule, re.split(r"\s+and\s+|\s*&&\s*", fields["when"].strip())))
     return {
-        name: _shape(values.spec_of(hints[name]), value) if name in due else value for name, value in fields.items()
+        name: _shape(values.spec_of(hints[name]), value) if name in field_specs else value
+        for name, value in fields.items()
     }
 
 

@@ -49,8 +49,8 @@ def parse(kind: Kind, text: str) -> Record:
     lines = text.replace("\r\n", "\n").split("\n")
     name = lines[0].removeprefix("# ").strip()
     if not lines[0].startswith("# ") or not (kind.names(name) or (name == NEW and kind.prefix)):
-        due = f"{kind.prefix}-001, or # new" if kind.prefix else "and its name"
-        raise RecordUnreadable(1, f"a record of {kind.name} starts with its id", f"start with: # {due}")
+        first_line = f"{kind.prefix}-001, or # new" if kind.prefix else "and its name"
+        raise RecordUnreadable(1, f"a record of {kind.name} starts with its id", f"start with: # {first_line}")
     end = next((number for number, line in enumerate(lines) if line == END), None)
     if end is None:
         raise RecordUnreadable(len(lines), "the end of the fields is missing", f"write {END} on a line after them")
@@ -100,25 +100,27 @@ class Draft:
 
 
 def assemble(kind: Kind, layout: Layout, read: Read) -> Draft:
-    """Make a record of its parts. read: parses a field's value. Raises RecordUnreadable if no record can be made."""
-    due = values.specs(kind.cls)
+    """Build a record from the parts of its text. read: parses a field's value. Raises RecordUnreadable if no record can
+    be made.
+    """
+    field_specs = values.specs(kind.cls)
     field_values: dict[str, Any] = {}
     at: dict[str, int] = {}
     faults: list[LineFault] = []
     failed: set[str] = set()
     for line, name, text in layout.pairs:
-        if name not in due:
-            faults.append(LineFault(line, f"{name[:60]!r} is not a field", f"the fields are {', '.join(due)}"))
+        if name not in field_specs:
+            faults.append(LineFault(line, f"{name[:60]!r} is not a field", f"the fields are {', '.join(field_specs)}"))
         elif name in at:
             faults.append(LineFault(line, f"{name} appears twice", "keep one of the lines"))
         else:
             at[name] = line
             try:
-                field_values[name] = read(due[name], text)
+                field_values[name] = read(field_specs[name], text)
             except ValueError as problem:
                 faults.append(LineFault(line, f"{name}: {problem}", right_form(kind, name)))
                 failed.add(name)
-    if missing := [name for name, spec in due.items() if spec.required and name not in at]:
+    if missing := [name for name, spec in field_specs.items() if spec.required and name not in at]:
         step = "; ".join(right_form(kind, name) for name in missing) or f"add a line such as {missing[0]}: …"
         faults.append(LineFault(1, f"{', '.join(missing)}: missing", step))
         failed.update(missing)

@@ -233,10 +233,10 @@ def build(hint: Any, data: Any) -> Any:
 def _part(kind: Any, data: Any) -> Any:
     if not isinstance(data, dict):
         raise ValueError("is not an object")  # noqa: TRY004
-    due = specs(kind)
-    if unknown := sorted(set(data) - set(due)):
-        raise ValueError(f"{_quote(unknown[0])} is unknown; choose from {', '.join(due)}")
-    if missing := [name for name, spec in due.items() if spec.required and name not in data]:
+    field_specs = specs(kind)
+    if unknown := sorted(set(data) - set(field_specs)):
+        raise ValueError(f"{_quote(unknown[0])} is unknown; choose from {', '.join(field_specs)}")
+    if missing := [name for name, spec in field_specs.items() if spec.required and name not in data]:
         raise ValueError(f"{missing[0]} is missing")
     hints = get_type_hints(kind, include_extras=True)
     return kind(**{name: build(hints[name], item) for name, item in data.items()})

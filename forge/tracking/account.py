@@ -2,7 +2,7 @@
 
 Unless trading is halted, an approved Expression is executed at the open of the first session after its approval, in
 whole shares, for its notional's share of the previous evening's net asset value. Its stop, target or last day closes
-it. Code does not execute an Expression that a fill of the PM names.
+it. If a fill of the PM's own names an Expression, code does not execute it.
 """
 
 from collections.abc import Iterable

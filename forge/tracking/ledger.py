@@ -83,8 +83,8 @@ class Holding:
 class Account:
     """The account as of a day.
 
-    holdings: every one that ever was; financing: interest paid so far, negative; curve: net asset value at the end of
-    each day; missing: sessions on which something was held and had no price, by ticker. Amounts in USD.
+    holdings: all of them, closed ones included; financing: interest paid so far, negative; curve: net asset value at
+    the end of each day; missing: sessions on which something was held and had no price, by ticker. Amounts in USD.
     """
 
     capital: float

@@ -33,7 +33,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Terms:
-    """What replaces terms of a held position from a session's open on.
+    """New terms of a held position, which count from a session's open on.
 
     changed: `target` and `stop`, in USD as of the eve of `since`, and `until`; only what was changed.
     """

@@ -1,4 +1,4 @@
-"""The risk of a proposed trade, computed from bars as of an instant, beside what the agent claims."""
+"""The risk of a proposed trade, computed from bars as of an instant, to compare with the agent's own figures."""
 
 import math
 from collections.abc import Callable, Mapping

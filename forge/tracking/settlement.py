@@ -41,8 +41,8 @@ Row = Mapping[str, Any]
 class Forecast:
     """A question that a View had while active.
 
-    view: its text when it first had it; stated_at: when that was; source: who wrote it; decision: in which it was
-    written.
+    view: the first text of the View with this question; stated_at: when that was written; source: its author; decision:
+    the one that wrote it.
     """
 
     view: View

@@ -128,7 +128,7 @@ def _first_open(since: datetime, halts: tuple[Span, ...], now: datetime) -> date
 
 
 def _changed_terms(before: Expression, after: Expression) -> dict[str, float | date | None]:
-    """Return the terms whose text differs: a level that stays as it was still moves with splits from its own day on."""
+    """Return the terms whose text differs. An unchanged level is still adjusted for the splits since its own day."""
     changed: dict[str, float | date | None] = {
         name: parse_price(getattr(after, name), name)
         for name in ("target", "stop")

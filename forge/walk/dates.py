@@ -1,4 +1,4 @@
-"""Years in every spelling, moved by 28 within their century's digits: weekdays and leap years stay as they are.
+"""Moves years by 28, in every spelling and within their century, which keeps weekdays and leap years.
 
 Two digits are a year only where nothing else is meant: FY24, '24, Q1'24, 1Q24, 2H24, 3/5/24, Feb-24.
 """

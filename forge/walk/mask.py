@@ -2,8 +2,9 @@
 
 A run that decides differently under the mask did not decide by the data alone. Replaced are names, former names and
 tickers of every company in the lake, CIKs, accession numbers, addresses, and years in every spelling; years move by 28,
-which keeps weekdays and leap years. A name that a tool cut is replaced too. The mask is one to one, so that the tape
-has the tools' real requests; a cut name alone comes back whole. One-letter tickers are replaced only in quotes.
+which keeps weekdays and leap years. A name that a tool cut off is replaced too. The mask is one to one, so that the
+tape has the tools' real requests. Only a name that was cut off is not: it is restored in full. One-letter tickers are
+replaced only in quotes.
 """
 
 import re

@@ -81,7 +81,7 @@ class DeskPages:
             return self.waiting(request, day)
 
     def waiting(self, request: Request, day: Day, problem: str = "", status: int = 200) -> Response:
-        """The same page, with what came in a decision's way."""
+        """Return the page of approvals. problem: why the last decision was not recorded."""
         items = day.waiting()
         measures = {item.expression.id: day.measures(item.expression) for item in items}
         risks = {item.expression.id: day.risk(item.expression) for item in items}
@@ -109,7 +109,7 @@ class DeskPages:
             return self.proposed(request, day)
 
     def proposed(self, request: Request, day: Day, problem: str = "", status: int = 200) -> Response:
-        """The same page, with what came in a decision's way."""
+        """Return the page of skills. problem: why the last decision was not recorded."""
         proposals = [(texts[-1], day.patch(texts[-1].record)) for texts in day.all("proposals")]
         context = {"skills": day.skills(), "proposals": proposals, "problem": problem}
         return self.page(request, "skills.html", day, status, **context)

@@ -26,9 +26,10 @@ MOST_PAGES = 100
 class Step:
     """One dataset of a source.
 
-    scope: the requests for a watch list on a New York day. every: how long an answer is new enough; None requests what
-    was never answered, and again what a window that was still open may have added. of_companies: whether it covers the
-    watched tickers. without_premium: options for a source that answers those of the scope only to paying customers.
+    scope: the requests for a watch list on a New York day. every: how long an answer stays current. None requests only
+    what was never answered, and repeats a window that had not ended when it was requested. of_companies: whether it
+    covers the watched tickers. without_premium: options for a source that answers those of the scope only to paying
+    customers.
     """
 
     dataset: str

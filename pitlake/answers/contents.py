@@ -60,7 +60,7 @@ class Change:
 
 
 def holdings_sql(names: Collection[str]) -> str:
-    """Return the SELECT whose rows are the fields of `Holding`, of these datasets; empty ones last."""
+    """Return a SELECT with one row per dataset and the fields of `Holding`; empty datasets come last."""
     least = " UNION ALL ".join(
         f"SELECT '{name}' AS dataset, min(available_at) AS first FROM {name}_revisions" for name in sorted(names)
     )

@@ -1,8 +1,8 @@
 """Copies of a session as plain Delta tables, for engines without as-of queries.
 
-A copy contains the rows of the instant and makes no other promise: it has no wall, and it is not updated. The table
-`receipt` records the question and the results, with one row per table, written last. A copy without these rows is
-incomplete.
+A copy contains the rows of the instant and nothing more: its readers are not sealed off from other data, and it is not
+updated. The table `receipt` records the question and the results, with one row per table, written last. A copy without
+these rows is incomplete.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ ORDER BY {order}"""
 
 @dataclass(frozen=True, kw_only=True)
 class Exported:
-    """A table that was written. sha256: of the hashes of its answers, one per UTC month of available_at."""
+    """An exported table. sha256: the hash over the hashes of its answers, one per UTC month of available_at."""
 
     table: str
     rows: int

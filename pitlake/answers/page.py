@@ -74,7 +74,7 @@ def gaps_page(table: "pa.Table", as_of: datetime | None, *, start: int, max_rows
 def _fitting(
     items: Iterable[dict[str, Any]], alone: Callable[[dict[str, Any]], Envelope], max_bytes: int | None
 ) -> list[dict[str, Any]]:
-    """Return the first items whose JSON fits. alone: one item as a separate envelope."""
+    """Return the first items whose JSON fits. alone: makes an envelope of one item."""
     fitting: list[dict[str, Any]] = []
     size = 0
     for item in items:

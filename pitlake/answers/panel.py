@@ -95,7 +95,7 @@ class PanelQuestion:
             if name not in known_fields:
                 raise BadInput(field("fields"), f"there is no {name!r}", choice(name, known_fields))
         if (instants is None) == (since is None):
-            raise BadInput(field("since"), "give either it or instants", "give a year or day such as 2015")
+            raise BadInput(field("since"), "give either this or instants", "give a year or day such as 2015")
         last = clock.now() if until is None else clock.past(until, field("until"))
         if instants is None:
             if every not in PERIODS:

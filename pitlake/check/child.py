@@ -104,7 +104,9 @@ def _load(target: Function) -> Any:
         spec.loader.exec_module(module)
     except Exception as error:  # noqa: BLE001 - the user's code may raise anything
         raise BadInput(
-            "function", f"{target.path.name} can't be imported: {_error_text(error)}", "make it run alone"
+            "function",
+            f"{target.path.name} can't be imported: {_error_text(error)}",
+            "correct the file until `python FILE` runs without an error",
         ) from None
     function = getattr(module, target.name, None)
     if not callable(function):

@@ -146,7 +146,7 @@ class Watch:
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event not in {"open", "socket.connect"} or self._inside:
             return
-        self._inside = True  # inspecting frames and paths must not be recorded itself
+        self._inside = True  # files that are opened while this call inspects frames and paths are not recorded
         try:
             if event == "socket.connect":
                 if arguments[0].family != socket.AF_UNIX:

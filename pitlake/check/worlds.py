@@ -122,7 +122,7 @@ class Worlds:
         return Snapshot(snapshot.version, tables)
 
     def _rewritten(self, file: DataFile, change: Callable[[pa.Table], pa.Table]) -> list[DataFile]:
-        """Return a file with other rows in place of a file, one per month; none if no rows are left."""
+        """Return the files that replace a file after a change of its rows: one per month, none if no rows are left."""
         rows = change(_read(file))
         if not len(rows):
             return []

@@ -122,7 +122,7 @@ def _watch(
         except (PitlakeError, OSError) as error:
             if str(error) != problem:
                 problem = str(error)
-                render.say(f"{problem}; the table is mounted when this no longer happens")
+                render.say(f"{problem}; the table is mounted once this is corrected")
             continue
         before, problem = now, ""
         if done.version != version:

@@ -13,8 +13,8 @@ from pitlake.gate.rules import FORBIDDEN_KEYS, UNSEEN, forbidden_path
 
 Mask = npt.NDArray[np.bool_]
 
-# The openers in a text plus its quoting levels stay below rules.MAX_DEPTH: each level doubles a text, so there are at
-# most 31, of two steps each.
+# A text with fewer openers than this can't be nested deeper than rules.MAX_DEPTH, even if it is quoted. Each level of
+# quotes doubles a text, so there are at most 31 levels, of two steps each.
 _MANY_OPENERS = 100
 
 
@@ -41,11 +41,12 @@ def _loose_spelling() -> str:
 
 _LEADING = _leading_bytes()
 _LOOSE = _loose_spelling()
-# Escapes of ASCII, and of the blocks with characters that fold to letters of a forbidden key. U+00A0 is too common.
+# Escapes that may spell a letter of a forbidden key: those of ASCII, and of blocks with characters that fold to such a
+# letter. U+00A0 is not included, because this space is too common.
 _LETTER_ESCAPE = r"(?i)\\u(?:00(?:[^a]|a[^0])|0[1-5]|1[c-f]|20[379]|21|24|2c|33|a7|f[bef]|d8)"
 _ASCII_ESCAPE = r"\\u00[0-7]"
 _ESCAPE = r"(?i)\\+u[0-9a-f]{4}"
-_WIDENED = "ÿÿ"  # Four bytes beyond ASCII: no escape folds to more letters.
+_WIDENED = "ÿÿ"  # Replaces an escape. Its four bytes match up to four letters, the most that one escape folds to.
 
 
 def in_bulk(kind: pa.DataType) -> bool:
@@ -132,7 +133,7 @@ def _matches_if(texts: pa.Array, substring: str, pattern: str) -> Mask:
 
 
 def _many_openers(texts: pa.Array) -> Mask:
-    """Return the texts with so many `[` and `{` that only the rules can tell how deeply they are nested."""
+    """Return the texts with so many `[` and `{` that they may be nested too deeply, which only the rules can decide."""
     starts, data = _buffers(texts)
     positions = np.flatnonzero((data[starts[0] : starts[-1]] | 0x20) == ord("{"))
     many: Mask = np.diff(np.searchsorted(positions, starts - starts[0])) >= _MANY_OPENERS

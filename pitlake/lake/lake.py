@@ -87,8 +87,8 @@ class Lake:
 
     @_working
     def end_at(self, moment: datetime) -> None:
-        """Set the instant at which the lake's world ends, once. Freshness is judged no later. Raises BadInput for
-        another end.
+        """Set the instant at which the lake's world ends, once. Freshness is never judged at a later instant. Raises
+        BadInput for another end.
         """
         self._log.start()
         conventions.end_at(self._store, moment)

@@ -90,7 +90,7 @@ class Prompts:
             _named(name, ticker=ticker) for name in ("earnings_snapshot", "transcript_qa_latest", "estimates_latest")
         ]
         return self._asking(
-            f"Say what to expect of the next earnings of {_ticker(ticker)}, and what would surprise", calls
+            f"Say what to expect from the next earnings of {_ticker(ticker)}, and what would surprise", calls
         )
 
     def check_a_claim(self, claim: Annotated[str, Field(description="The sentence to check.")], ticker: Ticker) -> str:

@@ -141,7 +141,7 @@ def _is_json(text: str) -> bool:
 def _is_finite(number: Any) -> bool:
     try:
         return isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)
-    except OverflowError:  # a whole number beyond every float
+    except OverflowError:  # a whole number too large for a float
         return False
 
 

@@ -31,7 +31,7 @@ class OwnSite:
             client.set((scope.get("client") or ("",))[0])
             if refused := self._refused(Headers(scope=scope)):
                 app = PlainTextResponse(refused[1] + "\n", refused[0])
-        with suppress(ClientDisconnect):  # there is nobody to tell
+        with suppress(ClientDisconnect):  # the client has gone, so an error would reach no one
             await app(scope, receive, send)
 
     def _refused(self, headers: Headers) -> tuple[int, str] | None:

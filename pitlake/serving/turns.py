@@ -26,8 +26,8 @@ class _Waiting:
 
 
 class Turns:
-    """places: the number of turns at a time. line: how many questions of one client may wait, and `in_all` of all
-    clients.
+    """Gives out turns. places: the number of turns at a time. line, in_all: how many questions may wait, of one client
+    and of all clients.
     """
 
     def __init__(self, places: int, line: int, in_all: int, seconds: float = WAIT_SECONDS) -> None:
@@ -54,7 +54,7 @@ class Turns:
             with self._lock:
                 self._free += 1
                 self._having[mine.client] -= 1
-                self._having += Counter()  # forget who has none
+                self._having += Counter()  # removes clients without a turn
                 self._hand_out()
 
     def _queue(self, mine: _Waiting) -> None:

@@ -154,7 +154,7 @@ def hint(
 ) -> str:
     """Return the next step after a failure, or "" if DuckDB's message is enough. left_out: hindsight columns."""
     if failure.kind == "MachineClock":
-        return "now() and as_of() answer T"
+        return "use now() or as_of(), which return T"
     if failure.kind == "PermissionException":
         return "a session can read only its own views: SELECT * FROM lake_info lists them"
     column = _MISSING_COLUMN.search(failure.message)

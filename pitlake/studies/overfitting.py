@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 _NORMAL = NormalDist()
 _EULER_MASCHERONI = 0.5772156649015329
 BLOCKS = 16
-"""Into how many blocks of periods the returns are cut, as in the paper; fewer where there are few periods."""
+"""The number of blocks into which the periods are cut, as in the paper. If there are few periods, there are fewer
+blocks.
+"""
 LEAST_PERIODS = 4
 
 Returns = Sequence[float] | NDArray[np.float64]

@@ -40,7 +40,7 @@ class Event:
 
 
 def figures(before: CompanyView, after: CompanyView) -> list[Pair]:
-    """Return each concept's newest figure as either side knew it."""
+    """Return each concept's newest figure on both sides."""
     sides: list[dict[tuple[str, str, str], Any]] = [
         {(figure.concept, figure.unit or "", span(figure)): figure for figure in side.newest_figures}
         for side in (before, after)

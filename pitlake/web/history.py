@@ -22,7 +22,9 @@ _SAME_LENGTH = 20
 
 @dataclass(frozen=True)
 class Number:
-    """A number: a column of a dataset, and the key of its row, with None for missing parts."""
+    """The number in one column of one row, which is identified by its key. A part of the key that the row lacks is
+    None.
+    """
 
     dataset: Dataset
     column: str

@@ -135,8 +135,8 @@ def _natural_bars() -> Iterator[Expectation]:
 
 
 def _split_bars() -> Iterator[Expectation]:
-    """Yield the outcomes of bars around a split: some were loaded after it, their neighbours before. All come out as
-    traded.
+    """Yield the outcomes of bars around a split. The graph loaded some of them after the split and their neighbours
+    before it; all become rows with prices as traded.
     """
     for quirk, day, close, case in (
         (29, date(2024, 6, 6), 1111.981, "a bar loaded after the split is converted back to traded prices"),

@@ -27,7 +27,7 @@ SELECT
 FROM text
 WHERE texts >> bit & 1 = 1;
 
--- The score an article must reach to be among the best `most`: 0 while fewer were found.
+-- The score that an article must reach to be one of the best `most`: 0 as long as fewer were found.
 CREATE MACRO search_news_bar(found, read, most) AS (
     SELECT CASE WHEN count(*) = most THEN min(score) ELSE 0 END
     FROM (

@@ -1,6 +1,6 @@
 -- reads: qa_exchanges, embeddings, text_vectors
 -- The exchanges nearest to a vector or a seed, of one company or all. Rows are filtered by company first, then ranked.
--- Vectors are scored where they are read and go no further: a join would carry them, 12 kilobytes a row, along.
+-- Vectors are scored as they are read, because a join would carry 12 kilobytes per row along.
 CREATE MACRO nearest_qa(embedding, seed, wanted, k, model_wanted) AS TABLE
 WITH
     asked AS MATERIALIZED (SELECT search_vector(embedding, seed, model_wanted) AS vector),

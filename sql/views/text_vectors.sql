@@ -1,5 +1,6 @@
 -- The newest public vector of each text by each model, one row per kind, id and model.
--- The window holds keys alone and the vectors are joined to it: a window over them would hold the whole dataset.
+-- The window function runs over keys only, and the vectors are joined afterwards; a window over the vectors would hold
+-- the whole dataset in memory.
 CREATE VIEW text_vectors AS
 SELECT
     available_at, available_at_source, kind, id, ticker, model, vector, evidence

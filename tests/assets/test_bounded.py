@@ -101,7 +101,7 @@ def test_more_text_than_anybody_reads_is_unreadable(monkeypatch):
 
 def test_time_memory_and_a_broken_process_are_out_of_bounds(monkeypatch, tmp_path):
     monkeypatch.setattr(bounded, "MEMORY", 256 << 20)
-    with pytest.raises(OutOfBounds, match="bytes, or broke"):
+    with pytest.raises(OutOfBounds, match="bytes, or crashed"):
         bounded.bounded(bytearray, 1 << 30)
     with pytest.raises(ValueError, match="invalid literal"):
         bounded.bounded(int, "x")

@@ -84,7 +84,7 @@ def test_memory_has_what_the_story_says(memory, told):
 def test_what_is_told_is_what_happened(told):
     _, text = told
     for line in (
-        "no model is asked. It proves plumbing, not judgement.",
+        "It shows that the parts work together, not good judgement.",
         "    LEDGER: 1 ok, 1 failed (rates: failed), 0 running, 0 never collected",
         "    [hard] max_single_risk: 8 (limit: 5)",
         "  E-001 waits: the review says approve",
@@ -94,7 +94,7 @@ def test_what_is_told_is_what_happened(told):
         "  E-001 review_required: short ten-year note futures, loss 2 %",
         "  V-001 failed: value >= 17001.5 by 2014-06-30, and it is 16990.7",
         "  from the tape alone: 3 decisions, 58 steps, 0 differences",
-        "  the lake asked again: 3 decisions, 58 steps, 0 differences",
+        "  with the lake queried again: 3 decisions, 58 steps, 0 differences",
         "  a tool's result altered on a copy of the tape: step 2 of agent (tool) differs: answer of fetch: ",
     ):
         assert line in text

@@ -151,7 +151,7 @@ def _short(captures: Sequence[Capture]) -> Iterator[Capture]:
 
 
 def whole(unit: Unit, captures: Sequence[Capture]) -> Whole | None:
-    """Return that every vintage of every observation was read, if all windows were read to their end."""
+    """Return what was read completely: every vintage of every observation, if all windows were read to their end."""
     pages = [capture for capture in captures if _is(capture, OBSERVATIONS)]
     read = {dict(page.params).get("realtime_start") for page in pages}
     starts = {start for start, _ in windows(_list_or_empty(captures[0], "vintage_dates"))} if captures else set()
@@ -228,7 +228,7 @@ def _members(capture: Capture, name: str) -> list[dict[str, Any]]:
 
 
 def _list_or_empty(capture: Capture, name: str) -> list[Any]:
-    """Return the list; empty for another shape, which `records` reports."""
+    """Return the list; empty for an unknown format, which `records` reports."""
     members = _body(capture).get(name)
     return members if isinstance(members, list) else []
 

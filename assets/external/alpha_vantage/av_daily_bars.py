@@ -27,7 +27,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def whole(unit: Unit, captures: Sequence[Capture]) -> Whole:
-    """Return that every day was read; for a full compact answer, every day since its first."""
+    """Return what was read completely: every day, or for a full compact answer every day since its first."""
     days = sorted(_bars.days(_bars.bars(unit, captures)))
     cut = unit.scope.options.get("outputsize") != "full" and len(days) >= COMPACT
     return Whole(unit.name, (("date", days[0].isoformat(), None),) if cut else ())

@@ -88,8 +88,8 @@ def _objects(answer: Any, name: str, capture: Capture) -> list[dict[str, Any]]:
 
 
 def _running(years: Sequence[Record]) -> str | None:
-    """Return the end of the newest year if it follows the previous one too soon: the sum of a running year's
-    quarters.
+    """Return the end of the newest year if it follows the previous one too soon. Such a year is the sum of a running
+    year's quarters.
     """
     ends = []
     for year in years:

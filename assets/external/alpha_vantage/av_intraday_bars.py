@@ -64,7 +64,9 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def whole(unit: Unit, captures: Sequence[Capture]) -> Whole:
-    """Return that every bar of the months was read; otherwise of the last 30 days except the first, which is cut."""
+    """Return what was read completely: every bar of the months, or of the last 30 days without the first, which is cut
+    off.
+    """
     scope, interval = unit.scope, unit.scope.options.get("interval", "5min")
     bounds: Bounds = (("interval", interval, interval),)
     if scope.date_from and scope.date_to:

@@ -24,9 +24,9 @@ _HEADLESS = re.compile(r"\A.*</think\s*>", re.DOTALL | re.IGNORECASE)
 
 
 def units(scope: Scope) -> Sequence[Unit]:
-    """Return one unit per question. Raises BadInput for a search, which writes no prose."""
+    """Return one unit per question. Raises BadInput for a search, whose answer has no prose."""
     if asking.operation(scope) == asking.SEARCH:
-        raise BadInput("op", "a search writes no prose", f"choose one of {', '.join(asking.MODELS)}")
+        raise BadInput("op", "the answer of a search has no prose", f"choose one of {', '.join(asking.MODELS)}")
     return asking.units(scope)
 
 

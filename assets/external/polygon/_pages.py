@@ -108,7 +108,7 @@ def next_page(capture: Capture) -> dict[str, str]:
 
 
 def whole(unit: Unit, captures: Sequence[Capture], dated_by: str) -> Whole | None:
-    """Return that every record of the ticker within the scope's days was read, if the last page was."""
+    """Return what was read completely: every record of the ticker in the scope's days, if the last page was read."""
     if captures and (next_page(captures[-1]) or not in_order(captures)):
         return None
     first, last = (day.isoformat() if day else None for day in (unit.scope.date_from, unit.scope.date_to))

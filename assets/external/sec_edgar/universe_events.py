@@ -201,7 +201,7 @@ def _renames(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, 
         answer = main.json()
         former = answer.get("formerNames") or []
         if not isinstance(former, list):
-            raise Unparsable(main.evidence, "its former names have another shape")
+            raise Unparsable(main.evidence, "its former names have an unknown format")
         names = [{"name": answer.get("name")}, *former]
         for newer, older in pairwise(names):
             rename = _rename(newer, older, main)
@@ -215,7 +215,7 @@ def _rename(newer: Any, older: Any, main: Capture) -> dict[str, Any]:
         between = dating.day(older["to"][:10]), dating.day(since[:10]) if since else None
         new, old = fields.required_word(newer["name"]), fields.required_word(older["name"])
     except (AttributeError, KeyError, TypeError, Unreadable):
-        raise Unparsable(main.evidence, "its former names have another shape") from None
+        raise Unparsable(main.evidence, "its former names have an unknown format") from None
     rename = {"event": contract.RENAMED, "told_by": contract.SUBMISSIONS, "company_name": new, "former_name": old}
     return rename | {"between": between}
 

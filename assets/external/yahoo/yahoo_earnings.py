@@ -87,8 +87,8 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 
 def whole(unit: Unit, captures: Sequence[Capture]) -> Whole:
-    """Return that every event was read; for a full answer, events after the day of its last one, where it may be
-    cut.
+    """Return what was read completely: every event. A full answer may be cut off, so only events after the day of its
+    last one were read completely.
     """
     events = [event for capture in captures for table in _tables(capture) for event in _events(table, capture)]
     read = (parsed_or_text(lambda text: _dates.of_text(text).day, event["startdatetime"]) for event in events)

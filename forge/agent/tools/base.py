@@ -43,7 +43,7 @@ class ListingEntry(Protocol):
 
     @property
     def name(self) -> str:
-        """The name of a file, or of a folder with a slash."""
+        """The name of a file, or of a folder, which ends in a slash."""
 
     @property
     def meta(self) -> str:

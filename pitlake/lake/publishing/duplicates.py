@@ -39,9 +39,7 @@ class Duplicates:
 
 
 def duplicate_keys(dataset: Dataset) -> list[tuple[str, ...]]:
-    """Return the column sets that staged rows must not repeat: the identity, which in a source-dated history may come
-    once per instant, and the key of an answer, unless it can't clash without an identity that does.
-    """
+    """Return the column sets whose values no two staged rows may share."""
     instant = ("available_at",) if dataset.revised_at == "available_at" else ()
     identity = tuple(dict.fromkeys((*dataset.identity, *instant)))
     columns_shown = tuple(dict.fromkeys((*dataset.key, "available_at", *dataset.tiebreak)))

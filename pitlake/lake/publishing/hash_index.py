@@ -34,12 +34,12 @@ SUFFIX = ".hashes"
 MOST_ROWS = 1 << 24
 MOST_FILES = 1 << 16
 NUMBER = np.uint64(MOST_FILES - 1)
-"""An entry is a hash whose last 16 bits are replaced by the number of a file that has it."""
+"""The bits of an entry with the number of a file. An entry is a hash whose last 16 bits are replaced by that number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The index of some files: for each kind, its entries in order. `path` is its file, or None."""
+    """The index of some files: for each kind of match keys, its sorted entries. `path` is its file, or None."""
 
     files: tuple[str, ...]
     entries: tuple[Hashes, ...]
@@ -51,8 +51,8 @@ class Segment:
 
     def holding(self, kind: int, hashes: Hashes) -> set[str]:
         """Return the files that contain one of these hashes."""
-        # Entries of one hash are neighbours, in the order of file numbers: from the hash with all number bits 0 to the
-        # one with all of them 1. `first` is where that run begins, `count` its length, `places` all runs one by one.
+        # The sorted entries of one hash form a run: its number bits rise from all 0 to all 1. `first` is the start of
+        # each run, `count` its length, and `places` has the positions of the entries of all runs.
         entries = self.entries[kind]
         first = _less(entries, hashes & ~NUMBER)
         inside = first < len(entries)

@@ -1,4 +1,4 @@
-"""How records are matched: the columns that identify a row, and the names that gaps call it by, as SQL.
+"""How records are matched: SQL for the columns that identify a row, and for the names by which gaps refer to it.
 
 Equal values have equal hashes, in memory and in a file, so that only rows with equal hashes need to be compared.
 """

@@ -21,7 +21,7 @@ Month = tuple[str, Callable[[], pa.Table]]
 
 
 def months_of_rows(staged: Staged, rows: NewRows, observed_at: datetime) -> list[Month]:
-    """Return the rows to publish as one table per month, built when called: stored schema, sorted by (entity,
+    """Return the rows to publish: per month a function that builds its table, in the stored schema, sorted by (entity,
     available_at).
     """
 
@@ -68,7 +68,7 @@ def _named(staged: pa.ChunkedArray, decided: Positions) -> pa.ChunkedArray:
 
 
 def months_of_gaps(staged: Staged, new: NewGaps, observed_at: datetime) -> list[Month]:
-    """Return the gaps to publish as one table per month, built when called."""
+    """Return the gaps to publish: per month a function that builds its table."""
     positions, available, observed = new.positions, new.available, clock.micros(observed_at)
     if not len(positions):
         return []

@@ -31,15 +31,15 @@ SEEN = """
 SELECT _position, max(epoch_us(observed_at)), arg_max(day, newer), arg_max(entity, newer)
 FROM (SELECT *, (available_at, available_at = observed_at) AS newer FROM ({like}) WHERE observed_at {until} $observed)
 GROUP BY _position"""
-# For each: when a match was first seen after the observation, and under which entity.
+# For each staged record with matches: when a match was first seen after the observation, and under which entity.
 SINCE = """
 SELECT _position, epoch_us(min(observed_at) FILTER (WHERE observed_at > $observed)), arg_max(entity, observed_at)
 FROM ({like}) GROUP BY _position"""
-# For each staged row: the last complete poll of its place before the observation, and the first after it.
+# For each staged row: the last complete poll of its day and entity before the observation, and the first after it.
 POLLED = """
 SELECT _position, max(poll.last), min(poll.next) FROM staged JOIN poll ON {entity} AND {within} GROUP BY _position"""
-# For each: when the newest match as of the observation became available, and the next one; when a match was first seen
-# after the observation; and where that newest match is filed.
+# For each staged record with matches: when the newest match as of the observation became available, and when the next
+# one did; when a match was first seen after the observation; and the day and entity of the newest match.
 OVERRULING = """
 SELECT _position,
     epoch_us(max(available_at) FILTER (WHERE known)), epoch_us(min(available_at) FILTER (WHERE NOT known)),
@@ -50,7 +50,7 @@ GROUP BY _position"""
 
 
 class EarlierObservations:
-    """The observations of staged records in one lake version, as of an observation."""
+    """What one lake version shows about staged records: when polls saw them before the run's observation, and since."""
 
     def __init__(
         self, staged: Staged, rows: LikelyFiles, gaps: LikelyFiles, polls: Polls, observed_at: datetime
@@ -214,7 +214,7 @@ class EarlierObservations:
         if not files:
             return None
         entity, day = f"e.{quoted(self._dataset.entity)}::VARCHAR", f"'{OPEN}'"
-        if self._dataset.partitioned:  # a row dated by its observation has lost the source's day
+        if self._dataset.partitioned:  # the day of a row that is dated by its observation is unknown
             new_york = "strftime(e.available_at AT TIME ZONE 'America/New_York', '%Y-%m-%d')"
             day = f"CASE WHEN e.available_at = e.observed_at THEN '{OPEN}' ELSE {new_york} END"
         return f"""SELECT s._position, e.observed_at, e.available_at, {day} AS day, {entity} AS entity
@@ -238,11 +238,11 @@ class EarlierObservations:
         for place, observed, day, entity in self._query_staged(positions, SEEN.format(like=like, until=until)):
             polls = [self._polls.last(**where) for where in self._where(place, day, entity)]
             if not self._dataset.partitioned or self._dataset.revised_at != HISTORY:
-                polls.append(observed)  # another statement of a history does not contradict this one
+                polls.append(observed)  # in a source-dated history another statement does not contradict this one
             last[place] = max(last[place], *polls)
 
     def _where(self, place: int, day: str, entity: str | None) -> list[dict[str, str | None]]:
-        """Return the days or entities in which a poll had to find a staged row's record: the earlier one and the
+        """Return the days or entities in which a poll would have found a staged row's record: its earlier one and its
         present one.
         """
         staged, dataset = self._staged, self._dataset

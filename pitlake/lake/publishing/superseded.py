@@ -33,12 +33,14 @@ def new_tombstones(dataset: Dataset, published: pa.Table, state: TableState, *, 
         if state.files
         else "FROM fresh LIMIT 0"
     )
-    materialized = "MATERIALIZED" if complete else "NOT MATERIALIZED"  # few rows, or all of them
+    materialized = (
+        "MATERIALIZED" if complete else "NOT MATERIALIZED"
+    )  # a few rows are worth keeping in memory, all rows are not
     every = "true" if not complete else "_is_new OR superseded_by_new"
     query = f"""
         WITH fresh AS MATERIALIZED (SELECT {names}, hash({key}) AS _hashed FROM published),
         known AS {materialized} ({stored}),
-        -- A key that is there once, and most are, needs no window.
+        -- Most keys have one row, and need no window.
         several AS MATERIALIZED (
             SELECT _hashed FROM (SELECT _hashed FROM fresh UNION ALL SELECT _hashed FROM known)
             GROUP BY _hashed HAVING count(*) > 1
@@ -72,8 +74,8 @@ def _same_key(dataset: Dataset) -> str:
 
 
 def _first_newer(dataset: Dataset) -> str:
-    """SQL for the first newer row to be available: the next newer one, unless newer statements may have come
-    earlier.
+    """Return SQL for the newer row that was available first. That is the next newer row, unless a newer statement may
+    have been available earlier than an older one.
     """
     if not dataset.newer_by:
         return """lag(available_at) OVER newer AS available_at, lag(content_hash) OVER newer AS newer_hash,

@@ -21,7 +21,8 @@ from pitlake.lake.storage.arrays import Positions, as_indexes
 from pitlake.lake.storage.store import Store
 
 MONTH_COLUMN = "available_month"
-# DuckDB prunes by row group; at its own size one ticker of a month costs one group, not the file.
+# DuckDB skips whole row groups. With groups of its own size, a query for one ticker reads one group instead of the
+# file.
 ROW_GROUP_ROWS = 122_880
 USELESS_BOUNDS = frozenset({"content_hash", "dead_hash", "evidence"})
 INCOMPRESSIBLE = frozenset({"content_hash", "dead_hash"})

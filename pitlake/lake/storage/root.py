@@ -36,5 +36,5 @@ def open_store(root: str | Path | None) -> Store:
         chosen = unquote(url.path)
     try:
         return Store(Path(chosen).expanduser().absolute())
-    except RuntimeError:  # expanduser's, of an unknown user
+    except RuntimeError:  # raised by expanduser for an unknown user
         raise BadInput("lake", "begins with ~, but that home directory does not exist", NEXT_STEP) from None

@@ -24,7 +24,7 @@ from pitlake.lake.storage.files import MONTH_COLUMN, ROW_GROUP_ROWS, layout, tak
 from pitlake.lake.storage.manifest import COMPACTED, DataFile
 from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
 
-FORM = 1  # change it when the layout changes, and compaction rewrites files of another form
+FORM = 1  # raise it when the layout changes; compaction then rewrites the files of earlier forms
 FEW_ROWS = 8_192
 """A period of up to this many rows is sorted as a whole, a longer one month by month."""
 OBSERVED_SCHEMA = pa.schema(
@@ -99,7 +99,7 @@ def write(tables: Iterable[pa.Table], file: object, group_rows: int) -> None:
 
 
 def stored_schema(file: DataFile, schema: pa.Schema) -> pa.Schema:
-    """Return the schema of a file of a table whose rows have this one."""
+    """Return the schema of a table's file, given the schema of the table's rows."""
     if file.form is None or OBSERVED_AT not in schema.names:
         return schema
     return schema.remove(schema.get_field_index(OBSERVED_AT))

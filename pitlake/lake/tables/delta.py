@@ -212,9 +212,9 @@ class DeltaTables:
         self, table: str, version: int, pinned: dict[str, DataFile], added: Sequence[NewFile], gone: set[str]
     ) -> None:
         now = {name: (file.rows, file.size) for name, file in self._by_name(table, version).items()}
-        due = {name: (file.rows, file.size) for name, file in pinned.items() if name not in gone}
-        due |= {file.name: (file.rows, file.size) for file in added}
-        if now != due:
+        expected = {name: (file.rows, file.size) for name, file in pinned.items() if name not in gone}
+        expected |= {file.name: (file.rows, file.size) for file in added}
+        if now != expected:
             raise PastChanged(
                 f"Delta version {version} of {table} does not hold the files it must; nothing was published"
             )
@@ -239,15 +239,15 @@ class DeltaTables:
 
         A missing table is created; columns added to the contract are added in a separate commit.
         """
-        due = Schema.from_arrow(_stored(schema))
-        if latest is not None and _same_columns(self._checkpoints(table).schema(latest), due):
+        contract_schema = Schema.from_arrow(_stored(schema))
+        if latest is not None and _same_columns(self._checkpoints(table).schema(latest), contract_schema):
             return latest
         delta = (latest is not None and self._open(table)) or self._create(table, schema)
-        if _same_columns(delta.schema(), due):
+        if _same_columns(delta.schema(), contract_schema):
             return delta.version()
-        _refuse_change(table, delta.schema(), due)
+        _refuse_change(table, delta.schema(), contract_schema)
         version = delta.version() + 1
-        self._store.put_new(_commit_key(table, version), commits.changed_schema(delta, due))
+        self._store.put_new(_commit_key(table, version), commits.changed_schema(delta, contract_schema))
         return self._as_contracted(table, schema, version)
 
     def _create(self, table: str, schema: pa.Schema) -> DeltaTable:
@@ -309,14 +309,16 @@ def _read(work: Callable[[], Result]) -> Result:
         return work()
 
 
-def _same_columns(stored: Schema | None, due: Schema) -> bool:
+def _same_columns(stored: Schema | None, contract_schema: Schema) -> bool:
     # Delta's own comparison ignores the order, on which `content_hash` depends.
-    return stored == due and [field.name for field in stored.fields] == [field.name for field in due.fields]
+    return stored == contract_schema and [field.name for field in stored.fields] == [
+        field.name for field in contract_schema.fields
+    ]
 
 
-def _refuse_change(table: str, stored: Schema, due: Schema) -> None:
-    """Raise LakeError unless `due` is the stored schema with further nullable columns."""
-    fields = {field.name: field for field in due.fields}
+def _refuse_change(table: str, stored: Schema, contract_schema: Schema) -> None:
+    """Raise LakeError unless the contract's schema is the stored one with further nullable columns."""
+    fields = {field.name: field for field in contract_schema.fields}
     for field in stored.fields:
         new = fields.pop(field.name, None)
         if new is None:
@@ -334,7 +336,7 @@ def _refuse_change(table: str, stored: Schema, due: Schema) -> None:
             f"table {table} has rows without the column {required}; add it to the contract without required=True"
         )
     order = [field.name for field in stored.fields]
-    if [field.name for field in due.fields if field.name not in fields] != order:
+    if [field.name for field in contract_schema.fields if field.name not in fields] != order:
         raise LakeError(
             f"table {table} stores its columns in the order {', '.join(order)}; put them back into it in the contract"
         )

@@ -24,7 +24,7 @@ BLOCK = 200
 Facts = list[str | int]
 """The facts of a file: name, rows, size, and the bounds of its `available_at` in milliseconds."""
 Files = dict[str, DataFile]
-"""By name: a file's path in the table."""
+"""Data files by name, which is their path in the table."""
 
 
 class CommitChange(NamedTuple):

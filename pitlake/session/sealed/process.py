@@ -57,7 +57,7 @@ SPARE_FILES = 96
 """The empty files of a process that moves, for rows of later instants; `_LONGEST_COPY` limits the size of one."""
 _LONGEST_COPY = 32 << 20
 _FRAME_BYTES = 1 << 20
-_ALL_THREADS = 2  # clock_getcpuclockid(3): a process's clock id is made of its pid and this
+_ALL_THREADS = 2  # for the id of a process's clock, as clock_getcpuclockid(3) computes it
 _PADDING = 16 << 20  # bytes that Arrow's stream may add around and between values
 
 

@@ -406,7 +406,8 @@ def _null(dataset: Dataset, column: str) -> str:
 
 
 def _blank(ready: Iterable[Ready]) -> list[str]:
-    # Made without files, because DuckDB checks a view over views down to the files, which is slow for many files.
+    # The views are made without files: DuckDB checks a view over other views down to their files, which is slow if
+    # there are many.
     return [
         text
         for each in ready

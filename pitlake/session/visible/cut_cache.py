@@ -36,7 +36,7 @@ _STALE_SECONDS = 3600.0
 _NOTED_SECONDS = 600.0
 MOST_VARIABLE = "PITLAKE_CACHE_MIB"
 LEAST_BYTES = 2 << 30
-_SWEEPS = 64  # a sweep of the directory follows each time this fraction of the limit was written, and each hour
+_SWEEPS = 64  # the directory is swept whenever this fraction of the limit was written, and each hour
 _TALLIED = 4096  # bytes written per byte of the tally
 _MOST_REMEMBERED = 50_000
 _LARGEST_MONTH = 32 << 20  # compressed bytes of a month that may be kept in memory
@@ -150,14 +150,14 @@ class CutCache:
     def _open_days(self, cut: Cut, at_once: int) -> list[_Opened]:
         until = cut.bound
         if until is None:
-            raise ValueError("days are cut for an instant")
+            raise ValueError("a cut of days needs an upper bound")
         starts = tuple(start for start in cut.parts if start <= until)
         if cut.indexes:
             rows = self._open_days(replace(cut, indexes=()), at_once)
             _close(file.descriptor for file in rows)
             return self._open_together([replace(file.cut, indexes=cut.indexes) for file in rows[:-1]], starts)
         already = self._month_of(cut)
-        first = (cut.since, *starts[1:])  # if a file is misplaced, rows before the first day count as the first day's
+        first = (cut.since, *starts[1:])  # rows of an earlier month, in a misplaced file, count as the first day's
         runs = [
             cut.between(first[day], starts[after] - 1, starts[day:after] if after > day + 1 else ())
             for day, after in _runs(len(starts) - 1)

@@ -4,7 +4,7 @@ itself.
 An index row describes 64 consecutive rows of the cut: which of them contain a word (`texts`: one bit each), how often
 (`times`: one letter each, whose code is the number), and the `least` of their (0.3 + 0.9 * characters / mean) / times,
 which limits their score. One index row per 64 rows has no word; it has the lengths of their texts and the mean. All
-index rows are sorted by word, so that readers can skip.
+index rows are sorted by word, so that readers can skip the row groups of other words.
 """
 
 import re
@@ -142,8 +142,8 @@ def _blocks(rows: pa.Table, first: int, searched: tuple[str, ...]) -> pa.Table:
 
 
 def _counted(counted: pa.Table) -> tuple[pa.Array, np.ndarray, np.ndarray, np.ndarray]:
-    """Return all words in order, after a first one that is empty and in every text; then, sorted by word and row, the
-    number of each word, its row, and its count.
+    """Return all words in order, and three arrays sorted by word and row: a word's number, its row and its count. The
+    first word is empty and occurs in every row.
     """
     encoded = pc.list_flatten(counted["words"]).dictionary_encode().combine_chunks()
     order = pc.sort_indices(encoded.dictionary).to_numpy()
@@ -157,7 +157,9 @@ def _counted(counted: pa.Table) -> tuple[pa.Array, np.ndarray, np.ndarray, np.nd
 
 
 def _letters(times: np.ndarray, starts: np.ndarray) -> pa.Array:
-    """Make a text for each start: the numbers from there on, each as the letter with this code, without zeros."""
+    """Make one text for each start: every number from there to the next start, as the letter with that code. No text
+    has a letter for 0.
+    """
     codes = np.minimum(np.where(times < _SURROGATES, times, times + np.uint32(_AFTER)), _LETTERS).astype("<u4")
     letters = codes.tobytes().decode("utf-32-le").encode()
     sizes = 1 + (codes > 0x7F).astype(np.int64) + (codes > 0x7FF) + (codes > 0xFFFF)
@@ -167,7 +169,7 @@ def _letters(times: np.ndarray, starts: np.ndarray) -> pa.Array:
 
 
 def _lists(numbers: np.ndarray, starts: np.ndarray, mask: np.ndarray) -> pa.Array:
-    """Make a list for each start: the numbers from there on; empty if the mask is false."""
+    """Make one list for each start: the numbers from there to the next start, or none if the mask is false."""
     sizes = np.diff(np.append(starts, len(numbers)))
     offsets = np.concatenate([[0], np.cumsum(np.where(mask, sizes, 0))])
     return pa.ListArray.from_arrays(offsets.astype(np.int32), numbers[np.repeat(mask, sizes)])

@@ -122,5 +122,5 @@ def test_what_a_panel_cannot_be_is_one_line_that_names_the_field(more, complaint
 def test_python_names_its_own_arguments():
     with pytest.raises(BadInput, match="did you mean close"):
         pitlake.panel("AAPL", "closee", since=2020)
-    with pytest.raises(BadInput, match="since: give either it or instants"):
+    with pytest.raises(BadInput, match="since: give either this or instants"):
         pitlake.panel("AAPL", "close")

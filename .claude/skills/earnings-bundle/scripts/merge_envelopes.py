@@ -49,7 +49,11 @@ def _refused(answer: Any, pit: str | None) -> Item | None:
     if pit is None and any(gap.get("type") not in rules.ANSWER_GAPS for gap in answer.get("gaps", [])):
         return {"type": "unverifiable", "reason": "the lane's answer has a gap of an unknown type"}
     verdict = rules.check_answer(answer, pit) if pit is not None else None
-    return None if verdict is None else {"type": "pit_excluded", "reason": f"{verdict.code}: the lane is left out"}
+    return (
+        None
+        if verdict is None
+        else {"type": "pit_excluded", "reason": f"{verdict.code}: the answer of this lane is left out"}
+    )
 
 
 def _objects(value: Any) -> bool:
