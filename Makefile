@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
 SET_UP := .venv/.set-up
-# Tests wait for servers now and then: a third process keeps two processors busy, a fourth costs more than it adds.
+# Tests sometimes wait for servers, so a third process keeps two processors busy. A fourth one makes the run slower.
 WORKERS ?= 3
 N ?= 10000
 CLAUDE ?= 2.1.197 2.1.332
@@ -23,7 +23,7 @@ QUIET := {"loggers": {"console": {"config": {"log_level": "WARNING"}}}}
 DAGSTER_HOME ?= $(CURDIR)/.pitlake/dagster
 DG := mkdir -p "$(DAGSTER_HOME)" && cp dagster.yaml "$(DAGSTER_HOME)" && DAGSTER_HOME="$(DAGSTER_HOME)" \
 	VIRTUAL_ENV="$(CURDIR)/.venv" DAGSTER_EVENT_BATCH_SIZE=500 DAGSTER_EMIT_PARTITION_SUBSET_IN_PLANNED_EVENTS=1 $(BIN)/dg
-# What npm brings is locked like everything else: npm ci takes the very packages of scripts/npm, or fails.
+# npm's packages are locked too: npm ci installs exactly those of scripts/npm, or fails.
 NPM_CI = mkdir -p .pitlake/$(1) && cp scripts/npm/$(2)/package.json scripts/npm/$(2)/package-lock.json .pitlake/$(1) && \
 	npm ci --silent --no-fund --no-audit --prefix .pitlake/$(1)
 

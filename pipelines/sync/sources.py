@@ -28,8 +28,8 @@ class Step:
 
     scope: the requests for a watch list on a New York day. every: how long an answer stays current. None requests only
     what was never answered, and repeats a window that had not ended when it was requested. of_companies: whether it
-    covers the watched tickers. without_premium: options for a source that answers those of the scope only to paying
-    customers.
+    covers the watched tickers. without_premium: options to use if the source refuses those of the scope to a key
+    without a subscription.
     """
 
     dataset: str

@@ -35,7 +35,7 @@ class Graph:
 
     Raises:
         GraphUnavailable, GraphLoginFailed: the server is unreachable, or refused the login.
-        GraphNotReadOnly: the server would not refuse a write through this door.
+        GraphNotReadOnly: the server would not refuse a write through this connection.
     """
 
     def __init__(self, uri: str, auth: Auth, database: str = "neo4j", *, retry_seconds: float = 10.0) -> None:
@@ -77,7 +77,7 @@ class Graph:
         """Yield the rows of a query in short lists, as the driver's records; `fetch_size` is the size of one pull.
 
         Raises:
-            GraphUnavailable: the server went away; what was yielded before is not a whole answer.
+            GraphUnavailable: the server went away; the rows that were yielded before are incomplete.
             GraphRefused: the statement writes, or the login may not run it.
             GraphQueryFailed: the server failed at it: syntax, an unknown name, its own limits.
         """

@@ -18,9 +18,8 @@ _ANY_NODE = "MATCH (n) RETURN labels(n) AS labels LIMIT 1"
 def prove_read_only(driver: neo4j.Driver, database: str, address: str) -> None:
     """Try to create a node in a READ transaction that is always rolled back, and expect a refusal.
 
-    The node takes a label that is already in use, so that even a server which lets it pass (and forgets it at the
-    rollback) gains no new name. Only an empty ArcadeDB opened with an all-powerful login keeps a trace: an empty,
-    nameless vertex type.
+    The node has a label that is already in use. A server that accepts it until the rollback therefore gains no new
+    label, except an empty ArcadeDB with an administrator's login, which keeps an empty vertex type without a name.
 
     Raises: GraphNotReadOnly: the server let the statement pass, or failed at it for another reason than its being a
         write. neo4j's own errors: the server could not be asked.

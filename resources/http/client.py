@@ -179,7 +179,7 @@ class HttpClient:
             raise AnswerRefused("upstream_error", f"the answer is {problem}", self._location(request)) from None
         except requests.RequestException as problem:
             self._silent, self._asks_again = self._silent + 1, time.monotonic() + REST_SECONDS
-            # Its text may hold the whole URL, secrets included: only its kind is told.
+            # Its text may contain the whole URL with secrets, so only its type is reported.
             reason = f"no answer: {_kind(problem)}"
             raise _AskAgain(AnswerRefused("upstream_error", reason, self._location(request)), 0.0) from None
         self._silent = 0
@@ -214,7 +214,7 @@ class HttpClient:
             headers = line.secrets
         elif line.secrets:
             headers = {"Authorization": f"Bearer {next(iter(line.secrets.values()))}"}
-        prepared = requests.PreparedRequest()  # a session's own way of preparing costs as much as asking
+        prepared = requests.PreparedRequest()  # a session's own preparation costs as much as the request
         prepared.prepare(
             method=request.method,
             url=located(url, tuple(query)),
@@ -242,7 +242,7 @@ class HttpClient:
 
     def _opened(self) -> _Line:
         line = _Line.open(self.provider, self.store.root, self._left)
-        if self.provider.handshake is not None:  # what it granted is a secret as well
+        if self.provider.handshake is not None:  # the values that it returned are secrets too
             self._spellings |= spelled(line.secrets)
             unmask(self._masks)
             self._masks = masked_wire(self._spellings)
