@@ -32,8 +32,8 @@ def desk(as_of: str | None, lake: str | None, form: str) -> None:
     current = alerts(memory.hydrate(at, session="pm"), At(as_of=at, lake=Lake(lake).root), own.config.alerts)
     waiting = [item.expression.id for item in pending(memory, own.guardrails, at)]
     if form == "json":
-        listed = [asdict(alert) for alert in current]
-        click.echo(json.dumps({"as_of": iso(at), "alerts": listed, "waiting": waiting}, ensure_ascii=False))
+        as_json = [asdict(alert) for alert in current]
+        click.echo(json.dumps({"as_of": iso(at), "alerts": as_json, "waiting": waiting}, ensure_ascii=False))
         return
     click.echo(f"as of {iso(at)}")
     for alert in current:

@@ -111,7 +111,7 @@ def _listed(model: str) -> int | None:
 
     provider, _, name = model.partition(":")
     try:
-        _, found = get_snapshot().find_provider_model(name, None, provider, None)
+        _, known_model = get_snapshot().find_provider_model(name, None, provider, None)
     except LookupError:
         return None
-    return found.context_window
+    return known_model.context_window

@@ -83,19 +83,19 @@ def _stop_text(trade: FollowedTrade, near: float) -> str:
 
 def _open_views(remembered: Remembered) -> list[tuple[View, Forecast]]:
     """Return active Views whose question has no answer yet."""
-    answered = {(made.view, made.question) for made in settlements(remembered) if made.status in ANSWERED}
-    due = []
+    answered = {(each.view, each.question) for each in settlements(remembered) if each.status in ANSWERED}
+    open_views = []
     for path in remembered.paths(KINDS["views"].folder):
         if row := remembered.newest(path):
             view = cast("View", remembered.record(row))
             forecast = Forecast(view, remembered.written_at(row), row.actor, "")
             if view.status == "active" and view.settles and (view.id, forecast.question) not in answered:
-                due.append((view, forecast))
-    return due
+                open_views.append((view, forecast))
+    return open_views
 
 
 def _due(due: Iterable[tuple[View, Forecast]], remembered: Remembered, now: datetime, days: int) -> Iterator[Alert]:
-    tried: dict[tuple[str, str], Settlement] = {(made.view, made.question): made for made in settlements(remembered)}
+    tried: dict[tuple[str, str], Settlement] = {(each.view, each.question): each for each in settlements(remembered)}
     for view, forecast in due:
         by = forecast.settles.by
         if forecast.due <= now:
@@ -125,11 +125,11 @@ def _late(remembered: Remembered, views: Iterable[View], market: At, wait: timed
 
 def _tickers(remembered: Remembered) -> list[str]:
     """Return the instruments of held Expressions and of the book's own positions."""
-    held = held_in(remembered).values()
+    expressions = held_in(remembered).values()
     book = remembered_book(remembered)
     own = (position.expression for position in book.positions) if book else ()
     tickers = [name for name in own if not KINDS["expressions"].names(name)]
-    return sorted({*tickers, *(expression.instrument for expression in held)})
+    return sorted({*tickers, *(expression.instrument for expression in expressions)})
 
 
 def _newest_bar(ticker: str, day: date, market: At) -> date | None:
