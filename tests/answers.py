@@ -1,4 +1,5 @@
-"""The bundled answers of outside providers, played without a network: what a feed collects, and what becomes of it.
+"""Serves the bundled answers of outside providers without a network: what a feed collects, and the rows and gaps it
+makes.
 
 An answer is found as the provider would: by method, path and the parameters its entry names, and for POST by a text
 its body holds.
@@ -45,7 +46,7 @@ def captured(provider: Provider, request: Request, body: bytes, **facts) -> Capt
 
 @dataclass
 class Played:
-    """A provider that answers from its bundled answers, and remembers what it was asked."""
+    """A provider that answers from its bundled answers and records the requests."""
 
     provider: Provider
     fetched_at: datetime = FETCHED
@@ -69,7 +70,7 @@ class Played:
         return capture
 
     def keep(self, store: CaptureStore) -> None:
-        """Capture every answer that was asked for, so that a run can be replayed."""
+        """Capture every requested answer, so that a run can be replayed."""
         for request in self.asked:
             store.put(self.capture(request))
 
@@ -87,7 +88,7 @@ def answers(entry: dict, request: Request) -> bool:
 
 
 def happened(feed: Feed, scope: Scope, fetch, observed_at: datetime = FETCHED, **facts) -> list[Row | Gap]:
-    """What becomes of every record of a scope. `facts` are of the run, such as `releases`."""
+    """Return the outcome of every record of a scope. `facts` are of the run, such as `releases`."""
     return list(_happened(feed, scope, fetch, RunFacts(observed_at=observed_at, **facts)))
 
 

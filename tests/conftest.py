@@ -1,4 +1,4 @@
-"""What every test may ask for by name, and the order test processes take tests in."""
+"""The fixtures of all tests, and the order in which test processes run the tests."""
 
 import gc
 import os
@@ -16,7 +16,7 @@ from tests.graph_servers import graph, graph_admin, graph_db, graph_server
 
 __all__ = ["graph", "graph_admin", "graph_db", "graph_server"]
 
-# Hundreds of processes are started: what the first compiles of the libraries is kept for the rest, as `make` keeps it.
+# Hundreds of processes are started. The bytecode that the first one compiles is kept for the others, as `make` does.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
@@ -29,21 +29,21 @@ def has_room() -> bool:
     return usable and min(shutil.disk_usage(MEMORY).free, psutil.virtual_memory().available) > ROOM
 
 
-# Tests make hundreds of thousands of small files, each of which takes a disk ten times as long.
+# Tests create hundreds of thousands of small files, which takes ten times as long on a disk.
 if "TMPDIR" not in os.environ and has_room():
     os.environ["TMPDIR"] = tempfile.tempdir = MEMORY
 
 # A shell's background job ignores SIGINT; Dagster does the same on SIGTERM as on SIGINT, and children inherit both.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# A property is held by its examples, not by how fast a busy machine makes them.
+# A property test fails only by its examples, never because a busy machine is slow.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
-    """What is imported and collected stays to the end: no search for garbage looks through it, now or later."""
+    """Exclude all imported and collected objects from garbage collection, because they stay until the end."""
     gc.disable()
     try:
         return (yield)

@@ -1,10 +1,12 @@
-"""`every`: all of something that is there. `all` of nothing is true: a test that asserts it may have judged nothing."""
+"""`every` is `all` for an iterable that must not be empty: `all` of nothing is true, so a test with it may check
+nothing.
+"""
 
 from collections.abc import Iterable
 
 
 def every(verdicts: Iterable[object]) -> bool:
-    """Whether there are verdicts and all of them hold."""
+    """Return whether there are verdicts and all of them are true."""
     found = list(verdicts)
     assert found, "there was nothing to judge"
     return all(found)

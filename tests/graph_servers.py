@@ -1,4 +1,4 @@
-"""Real graph servers for tests: each test that asks for one of these fixtures runs on every kind of server.
+"""Real graph servers for tests: each test with one of these fixtures runs on every kind of server.
 
 `graph_server` is a server for the whole session, `graph_db` an empty database on it for one test, `graph_admin` loads
 it and `graph` reads it. The embedded kind runs everywhere. The Neo4j kind must run in CI and where PITLAKE_NEO4J=1;
@@ -76,7 +76,7 @@ def graph(graph_db) -> Iterator[Graph]:
 
 
 def rows(graph: Graph, cypher: str, **params: Any) -> list[tuple[Any, ...]]:
-    """The whole answer of a query."""
+    """Return all rows of a query."""
     return [tuple(record.values()) for records in graph.stream(cypher, params) for record in records]
 
 

@@ -1,4 +1,4 @@
-"""A provider played on loopback: what each path answers is scripted, faults included, and what was asked is kept."""
+"""A provider on the loopback: the answer of each path is scripted, including faults, and requests are recorded."""
 
 import contextlib
 import itertools

@@ -1,4 +1,4 @@
-"""A model's server on loopback: what it is to answer, and what it was asked."""
+"""A model's server on the loopback, with scripted answers. It records the requests."""
 
 import json
 import threading

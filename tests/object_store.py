@@ -33,7 +33,7 @@ def object_store() -> Iterator[str]:
 
 
 def settings(url: str) -> dict[str, str]:
-    """What a lake in it takes from the environment."""
+    """The environment variables of a lake in it."""
     return {
         "AWS_ENDPOINT_URL": url,
         "AWS_ACCESS_KEY_ID": "someone",

@@ -1,5 +1,5 @@
-"""Looking at other processes without a race: one that ends while it is looked at, or that nobody reaps, has ended. And
-killing one at a named step of its work.
+"""Inspects other processes without a race: a process that ends meanwhile, or that no parent reaps, has ended. Also
+kills a process at a named step of its work.
 """
 
 import multiprocessing
@@ -65,7 +65,7 @@ def ended(process: psutil.Process) -> bool:
 
 
 def running(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
-    """Those that still run."""
+    """Return the processes that still run."""
     return [process for process in processes if not ended(process)]
 
 
@@ -80,7 +80,7 @@ def children_with(word: str, pid: int | None = None) -> list[psutil.Process]:
 
 
 def wait_for_end(processes: Iterable[psutil.Process]) -> None:
-    """Return when none runs any more; the limit of the test's own time is the limit of patience."""
+    """Wait until none of them runs; only the test's own time limit ends the wait."""
     left = list(processes)
     while left := running(left):
         time.sleep(0.01)

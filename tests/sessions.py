@@ -1,4 +1,4 @@
-"""Sessions of tests: on a snapshot, from what a user would give."""
+"""Opens sessions on a snapshot, from a user's arguments."""
 
 from dataclasses import replace
 from typing import Any

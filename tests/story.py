@@ -106,12 +106,12 @@ class Story:
 
     @property
     def settings(self) -> GraphSettings:
-        """Where the world is, as it was left."""
+        """The settings of the graph with the world in its final state."""
         return GraphSettings(local=self.kind, root=Path(self.root) / "graph")
 
     @contextlib.contextmanager
     def graph(self) -> Iterator[Graph]:
-        """A door to the world as it was left."""
+        """A connection to the world in its final state."""
         with open_graph(self.settings) as door:
             yield door
 
@@ -127,7 +127,7 @@ def once(page: Path, tell: Callable[[], Story]) -> Story:
 
 
 def tell(root: Path, kind: str) -> Story:
-    """The story from its beginning. Takes a minute or two."""
+    """Run the story from its beginning, which takes a minute or two."""
     lake = Lake(root / "lake")
     settings = GraphSettings(local=kind, root=root / "graph")
     with graph_server(settings) as server, GraphAdmin(server) as admin, open_graph(settings) as door:

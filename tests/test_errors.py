@@ -28,7 +28,7 @@ def test_the_docstring_draws_the_tree_as_it_is():
 
 
 def made(kind):
-    """An error of that class, with something of the right shape for each of its parameters."""
+    """Return an error of that class, with a value of the right type for each of its parameters."""
     samples = {"dict": {"a": 1}, "tuple": ("a",), "float": 1.0, "int": 1}
     if kind is errors.LimitExceeded:
         return kind("rows", 10, "ask for less")

@@ -1,4 +1,4 @@
-"""Texts of others cost time in proportion to their length: what parsers and patterns make of hostile ones."""
+"""Parsers and patterns take time in proportion to the length of a text, even a hostile one."""
 
 import time
 from contextlib import suppress

@@ -1,6 +1,6 @@
 """A toy source with a dataset of its own, for tests of what is generic: extraction, checks, the Dagster wiring.
 
-The toy graph answers window queries as a graph would, by comparing texts; what it is asked is remembered.
+The toy graph answers window queries like a graph, by comparing texts, and records the queries.
 """
 
 import contextlib
@@ -95,12 +95,12 @@ def between(first: str, last: str) -> list[date]:
 
 
 def stored(lake, table="notes", version=None):
-    """Every row of a table as a dict, as it lies in the files of one version."""
+    """Return every row of a table as a dict, as stored in the files of one version."""
     files = lake.snapshot(version).files(table)
     return [row for file in files for row in pq.read_table(file.path, partitioning=None).to_pylist()]
 
 
 def seen(lake, table="notes"):
-    """The rows without what says when and by whom they were read, in one order: what must not depend on the way."""
+    """Return the rows in one order, without the columns that depend on when and how they were read."""
     hidden = ("observed_at", "run_id")
     return sorted(sorted((k, str(v)) for k, v in row.items() if k not in hidden) for row in stored(lake, table))

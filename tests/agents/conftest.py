@@ -1,4 +1,4 @@
-"""The stage every agent is played on: one lake for all test processes, and both servers."""
+"""Fixtures of the agents' tests: one lake for all test processes, and both servers."""
 
 import fcntl
 
@@ -10,7 +10,7 @@ from tests.story import shared_folder
 
 @pytest.fixture(scope="session")
 def marked_lake(tmp_path_factory):
-    """The root of the lake with the marked future; the first test process to come builds it."""
+    """The root of the lake with the marked future; the first test process that needs it builds it."""
     folder = shared_folder(tmp_path_factory) / "agents"
     folder.mkdir(exist_ok=True)
     with (folder / "lock").open("w") as lock:

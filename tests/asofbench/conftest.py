@@ -20,7 +20,7 @@ def found():
 
 @pytest.fixture(scope="session")
 def scored(found):
-    """The verdicts on a system by its name, once for all tests that ask."""
+    """The verdicts on a system by its name, computed once for all tests."""
     kept = {}
 
     def score(name, worlds=WORLDS):

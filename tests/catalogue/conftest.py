@@ -1,4 +1,4 @@
-"""A small world in plain DuckDB: the tables, views and macros a session has, over rows the test writes down."""
+"""A small world in plain DuckDB: the tables, views and macros of a session, over rows that a test states."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -26,9 +26,8 @@ MISSING = {
 
 
 class World:
-    """What a session as of an instant has. Rows name the columns that matter; the others are null or plain.
-
-    It has the datasets that are named, or those with rows and then those a query reads.
+    """The views of a session as of an instant. Rows state only the columns that matter; the others are null or have a
+    default. It has the named datasets; without names, those with rows and those that a query reads.
     """
 
     def __init__(
@@ -43,7 +42,7 @@ class World:
         self.add(rows if names is None else names)
 
     def add(self, names: Iterable[str]) -> None:
-        """Have these datasets too."""
+        """Add these datasets."""
         new = [get(name) for name in names if name not in self.datasets]
         self.datasets |= {dataset.name: dataset for dataset in new}
         for dataset in new:
@@ -70,14 +69,14 @@ class World:
             self.connection.execute(f"INSERT INTO lake.{dataset.name} ({', '.join(full)}) VALUES ({marks})", full)
 
     def run(self, name: str, **values: Any) -> list[dict[str, Any]]:
-        """The rows a catalogue query gives."""
+        """Return the rows of a catalogue query."""
         query = catalogue.get(name)
         if not self.is_named:
             self.add(query.reads)
         return self.ask(query.sql, plain(query.bind(values)))
 
     def ask(self, sql: str, values: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
-        """The rows any SQL gives."""
+        """Return the rows of any SQL."""
         answer = self.connection.execute(sql, dict(values) if values else None)
         names = [column[0] for column in answer.description]
         return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
@@ -102,7 +101,7 @@ def superseded(dataset: Dataset) -> str:
 
 
 def plain_row(dataset: Dataset) -> dict[str, Any]:
-    """A row in which only what must be there is there."""
+    """Return a row with only the required columns."""
     row: dict[str, Any] = {"available_at_source": dataset.source_tag}
     for column in dataset.columns:
         if column.required:
@@ -112,7 +111,7 @@ def plain_row(dataset: Dataset) -> dict[str, Any]:
 
 @pytest.fixture
 def world():
-    """Builds worlds, as of late 2024 unless said otherwise."""
+    """Builds worlds, by default as of late 2024."""
     made: list[World] = []
 
     def build(as_of: str = "2024-12-31T00:00:00Z", datasets: Iterable[str] | None = None, **rows: Any) -> World:
@@ -126,7 +125,7 @@ def world():
 
 @pytest.fixture(scope="module")
 def empty() -> Iterator[World]:
-    """A world of every dataset and no row, to be asked alone."""
+    """A world with every dataset and no rows."""
     made = World("2024-12-31T00:00:00Z", {}, all_datasets())
     yield made
     made.connection.close()

@@ -1,4 +1,4 @@
-"""A lake whose past differs from what is known of it later: a company that ends, a name that changes, a restatement."""
+"""A lake whose later rows change the past: a company that ends, a name that changes, a restatement."""
 
 import math
 from collections.abc import Iterator
@@ -75,7 +75,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def shared_runners() -> Iterator[None]:
-    """One pair of processes for all checks: each takes seconds to start."""
+    """One pair of processes for all checks, because each takes seconds to start."""
     with runners.started(2) as children, pytest.MonkeyPatch.context() as patch:
         patch.setattr(children, "close", lambda: None)
         patch.setattr(runners, "Runners", lambda _count: children)

@@ -1,4 +1,4 @@
-"""A small published lake, and two ways to give a command line: in this process and as a process of its own."""
+"""A small published lake, and two ways to run a command line: in this process and in a separate one."""
 
 import os
 import subprocess
@@ -65,7 +65,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @dataclass(frozen=True)
 class Said:
-    """What a command line gave back."""
+    """The output and exit code of a command line."""
 
     code: int
     out: str
@@ -90,7 +90,7 @@ def pitlake(lake: Path, capfdbinary: pytest.CaptureFixture, monkeypatch: pytest.
 
 
 def process(*arguments: str, lake: Path, **settings: object) -> subprocess.Popen:
-    """A command line as a process of its own, on a lake."""
+    """Run a command line in a separate process, on a lake."""
     return subprocess.Popen(
         [sys.executable, "-c", "from pitlake.cli import main; main()", *arguments],
         env=os.environ | {"PITLAKE_LAKE": str(lake), "PYTHONPATH": str(ROOT)},

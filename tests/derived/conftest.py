@@ -1,4 +1,6 @@
-"""What tests of derived datasets share: rows of any dataset put into a lake, as few columns as a test needs."""
+"""Shared by the tests of derived datasets: puts rows of any dataset into a lake, with only the columns that a test
+needs.
+"""
 
 from collections.abc import Callable
 from datetime import datetime, timezone

@@ -1,4 +1,6 @@
-"""One small published lake for every door: two companies' news, bars, facts, filings and calls over a spring."""
+"""One small published lake for the tests of all interfaces: news, bars, facts, filings and calls of two companies in
+one spring.
+"""
 
 import shutil
 from collections.abc import Iterable, Iterator
@@ -117,7 +119,7 @@ def publish(
     gaps: tuple[StagedGap, ...] = (),
     observed_at: datetime | None = None,
 ) -> None:
-    """One run's publish of one dataset, by default looked at now."""
+    """Publish one dataset in one run, by default observed now."""
     dataset = get(name)
     by_day: dict[date, list[dict[str, Any]]] = {}
     for row in rows:
@@ -145,7 +147,7 @@ def small(root: Path) -> Lake:
 
 
 def build(root: Path) -> Lake:
-    """The lake, published dataset by dataset."""
+    """Build the lake, dataset by dataset."""
     lake = small(root)
     for name, rows in (
         ("embeddings", embeddings()),
@@ -160,12 +162,12 @@ def build(root: Path) -> Lake:
 
 @pytest.fixture(scope="session")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The lake's root; tests that publish or vacuum make their own."""
+    """The lake's root. Tests that publish or vacuum build another lake."""
     return build(tmp_path_factory.mktemp("doors") / "lake").root
 
 
 def build_twins(folder: Path) -> tuple[Path, Path]:
-    """A lake that ends at AS_OF, and the same with six versions more, none of which adds anything at or before it."""
+    """Build a lake that ends at AS_OF, and the same lake with six more versions, which add only later rows."""
     ends, goes_on = folder / "ends", folder / "goes on"
     build(ends)
     shutil.copytree(ends, goes_on)

@@ -14,7 +14,7 @@ def memory(tmp_path):
 
 @pytest.fixture(autouse=True, scope="session")
 def no_model_is_asked():
-    """Only the loopback server of the tests is; see `test_anthropic`."""
+    """Only the loopback server of the tests is called; see `test_anthropic`."""
     models.ALLOW_MODEL_REQUESTS = False
 
 

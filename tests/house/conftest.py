@@ -1,4 +1,4 @@
-"""What the house's tests share: the checkout and its declared metadata."""
+"""Shared by the tests of the project itself: the checkout and its metadata."""
 
 import os
 import subprocess
@@ -27,7 +27,9 @@ def pyproject() -> dict:
 
 @pytest.fixture(scope="session")
 def types_checked(root) -> subprocess.CompletedProcess:
-    """What mypy says of the whole house. Its cache is left in .mypy_cache, for copies of the house to begin with."""
+    """The output of mypy for the whole project. Its cache is left in .mypy_cache, for copies of the house to begin
+    with.
+    """
     env = os.environ | {"PYTHONPATH": "."}
     command = [sys.executable, "-m", "mypy"]
     return subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, timeout=840, check=False)

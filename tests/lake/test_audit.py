@@ -1,4 +1,4 @@
-"""The audit of a run as a whole: each check fails on what it is there for, names it, and stops everything."""
+"""The audit of a run as a whole: each check fails on its fault, names it, and stops the publish."""
 
 from dataclasses import replace
 from datetime import date, timedelta

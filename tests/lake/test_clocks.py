@@ -1,4 +1,6 @@
-"""The lake's commits have one order in time: a clock that went back publishes nothing, an instant names a version."""
+"""The lake's commits have one order in time: with a clock that went back nothing is published, and an instant
+identifies a version.
+"""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone

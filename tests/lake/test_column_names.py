@@ -1,4 +1,6 @@
-"""The lake's own SQL over a dataset whose columns bear every name that SQL uses, beside its twin with plain names."""
+"""The lake's own SQL over a dataset whose columns have every name that SQL uses, compared with the same dataset with
+plain names.
+"""
 
 import ast
 import io
@@ -53,7 +55,7 @@ def words() -> list[str]:
 
 
 def text_of(node: ast.Constant | ast.JoinedStr) -> str:
-    """The text of a literal; of one with values in it, what stands between them."""
+    """Return the text of a literal; of an f-string, the parts between its values."""
     parts = node.values if isinstance(node, ast.JoinedStr) else [node]
     return " ".join(str(part.value) for part in parts if isinstance(part, ast.Constant))
 
@@ -130,7 +132,7 @@ def fill(root: Path, dataset: Dataset, spelled: dict[str, str]) -> Lake:
 
 @dataclass(frozen=True)
 class Answers:
-    """All that the lake's own SQL says of a dataset. Names of columns are those of the twin."""
+    """All answers of the lake's own SQL about a dataset, with the column names of the plain twin."""
 
     rows: list[dict[str, list[tuple[Any, ...]]]]
     report: dict[str, Any]

@@ -17,7 +17,7 @@ FIRST = utc("2024-01-10T12:00:00-05:00")
 
 @pytest.fixture(scope="module")
 def twelve_weeks(tmp_path_factory):
-    """Three months with a landing file a week, of rows and of gaps, and revisions."""
+    """Three months with one file of rows and one of gaps per week, and with revisions."""
     lake = Lake(tmp_path_factory.mktemp("compact") / "lake")
     for week in range(12):
         at = FIRST + timedelta(weeks=week)
@@ -29,7 +29,7 @@ def twelve_weeks(tmp_path_factory):
 
 @pytest.fixture
 def landed(twelve_weeks, tmp_path):
-    """A copy of them for the test alone."""
+    """A copy of that lake for one test."""
     return Lake(shutil.copytree(twelve_weeks, tmp_path / "lake"))
 
 

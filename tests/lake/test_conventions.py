@@ -1,4 +1,6 @@
-"""What a lake is agreed to mean: from when its filings count, told by every receipt, and when its world ends."""
+"""A lake's fixed settings: the instant from which its filings count, which every receipt states, and the end of its
+world.
+"""
 
 from datetime import date, timedelta
 

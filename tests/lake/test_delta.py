@@ -1,4 +1,4 @@
-"""The Delta tables below: a commit holds what it must or fails, and what no entry pins is undone by the next one."""
+"""The Delta tables of a lake: a commit has its expected files or fails, and the next commit undoes what no entry pins."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What the system denies is told as that, by the path that is denied, at every door; never as loss, never raw."""
+"""Every interface reports a denied path as denied, by its name; never as lost, and never by the raw error."""
 
 import json
 import os

@@ -1,4 +1,6 @@
-"""The index of hashes: it leaves out files, never one with a row like a staged one, and is only what was made."""
+"""The index of hashes excludes files, but never one with a row that matches a staged row, and is trusted only if
+unchanged.
+"""
 
 import json
 from dataclasses import replace
@@ -35,7 +37,7 @@ VALUES = {
 
 
 def likely(lake, *keys, kinds=KINDS, of='"key"'):
-    """Which files may hold toys with these values in this column, told by the key of the first row of each."""
+    """Return the files that may contain toys with these values in this column, each by the key of its first row."""
     asked = hashes("FROM staged", ["value"], staged=pa.table({"value": pa.array(keys, pa.string())}))["value"]
     files = lake.snapshot().files("toys")
     found = LikelyFiles(lake._store, "toys", files, kinds).like(of, asked)
@@ -64,7 +66,7 @@ def indexed(lake):
 
 @pytest.fixture
 def unread(monkeypatch):
-    """How often a file's rows were hashed, in place of an index that is believed."""
+    """The number of files whose rows were hashed because no index was trusted."""
     asked = []
     monkeypatch.setattr(hash_index, "hashes", lambda of, kinds: asked.append(of) or hashes(of, kinds))
     return lambda: len(asked)

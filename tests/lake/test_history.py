@@ -88,7 +88,7 @@ def points(lake):
 
 
 def told_by_delta(lake, version):
-    """What Delta itself says of a version's files."""
+    """Return a version's files according to Delta itself."""
     found = DeltaTable(str(log(lake).parent), version=lake.entry(version).tables["toys"])
     actions = pa.table(found.get_add_actions(flatten=True)).to_pylist()
     names = ("num_records", "size_bytes", "min.available_at", "max.available_at")
@@ -101,7 +101,7 @@ def told_by_lake(lake, version):
 
 
 def shown(lake):
-    """The rows of each version that still has all of its files."""
+    """Return the rows of each version that still has all of its files."""
     found = {}
     for version in range(lake.head() + 1):
         try:

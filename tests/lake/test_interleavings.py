@@ -31,7 +31,9 @@ LIVED = {kind: pytest.param(kind, marks=pytest.mark.xdist_group(f"every world {k
 
 
 def shown(kind, worlds, observed):
-    """What the source shows at an instant: its current record of a key, or every vintage where it keeps its history."""
+    """Return what the source shows at an instant: the current record of a key, or every vintage if it keeps its
+    history.
+    """
     for world, lives in enumerate(worlds):
         for key, life in zip("ab", lives, strict=True):
             seen = sorted((o, number, a) for number, (a, o) in enumerate(life) if o <= observed)
@@ -64,7 +66,7 @@ def live_through(lake, kind, worlds, order):
 
 @pytest.fixture(scope="module", params=LIVED.values())
 def lived(request, tmp_path_factory):
-    """Every world of a kind lived through at once: the lake, the oracle, and the rows there were at each look."""
+    """Run every world of a kind at once: return the lake, the oracle, and the rows after each poll."""
     lake, oracle, then = Lake(tmp_path_factory.mktemp(request.param)), Oracle(request.param), []
     for observed in range(len(INSTANTS)):
         observe(lake, oracle, WORLDS, observed, None)

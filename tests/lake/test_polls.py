@@ -1,4 +1,4 @@
-"""Polls: kept by every run, also one that finds all unchanged; folded when they are many; read up to an instant."""
+"""Polls: every run stores one, even if nothing changed; many are merged; they are read up to an instant."""
 
 import random
 from datetime import date, timedelta

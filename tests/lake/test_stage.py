@@ -1,4 +1,4 @@
-"""The stage: what may be put there, what comes back, and what becomes of it when its process is gone."""
+"""The stage: what may be staged, what is read back, and what happens to it when its process dies."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""The store: where the lake is, and small files that are written once and for all."""
+"""The store: the location of a lake, and small files that are written once."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

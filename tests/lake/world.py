@@ -156,8 +156,8 @@ Told = tuple[datetime, date]
 
 @dataclass
 class Oracle:
-    """The lake, slowly: a list of rows per key, one record at a time. It remembers every look, with its days, and when
-    a gap of a key was first told, and under which day.
+    """The lake, slowly: a list of rows per key, one record at a time. It records every poll with its days, and when a
+    gap of a key was first staged, and for which day.
     """
 
     kind: str

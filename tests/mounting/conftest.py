@@ -1,4 +1,4 @@
-"""A Postgres server, and a lake that is not there yet."""
+"""A Postgres server, and the location of a lake that does not exist yet."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def server(tmp_path_factory):
         return
     place = tmp_path_factory.mktemp("postgres")
     for folder in (place, *place.parents[:3]):
-        folder.chmod(0o755)  # the server's own user has to enter it
+        folder.chmod(0o755)  # the server's user must be able to enter it
     with postgres(place / "data") as running:
         yield running
 

@@ -1,4 +1,4 @@
-"""What the tests of the wiring share: the toy asset materialised by Dagster itself, into a lake of its own."""
+"""Shared by the tests of the wiring: Dagster materialises the toy asset into a separate lake."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -76,6 +76,6 @@ def story(request, tmp_path_factory) -> Story:
 
 @pytest.fixture(scope="session")
 def world(story) -> Iterator[GraphServer]:
-    """The server of the story's world, as it was left: running for as long as tests of it do."""
+    """The server with the story's world in its final state; it runs as long as tests use it."""
     with graph_server(story.settings) as server:
         yield server

@@ -1,4 +1,4 @@
-"""What tests of outside providers share: the loopback server, keys that open nothing, a client that waits for none."""
+"""Shared by the tests of outside providers: the loopback server, invalid keys, and a client that never waits."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -32,7 +32,7 @@ def hasty(provider: Provider, patience: float = PATIENCE) -> Provider:
 
 
 class NoLimit:
-    """A rate that is never reached: keeping the real one's file would take longer than the questions themselves."""
+    """A rate that is never reached, because the real one's file would take longer than the requests."""
 
     def __init__(self, *_: object) -> None:
         pass
@@ -60,13 +60,13 @@ def loopback() -> Iterator[Loopback]:
 
 @pytest.fixture
 def server(loopback) -> Loopback:
-    """The server, well behaved, and having heard nothing yet."""
+    """The server without faults and without recorded requests."""
     loopback.behave()
     return loopback
 
 
 class Accepted:
-    """A lake that knows when every filing was released, and no earnings."""
+    """A lake that has the release of every filing, and no earnings."""
 
     def release(self, accession_no: str, cik: str, filing_date: date | None = None) -> Release:
         return Release(ACCEPTED, BY_FILING_DATE, ACCEPTED)
@@ -77,7 +77,7 @@ class Accepted:
 
 @dataclass
 class Asker:
-    """One feed asked over the network: what became of every record, with what waiting there was to do."""
+    """Runs one feed over the network, and records the outcome of every record and the pauses."""
 
     feed: Feed
     root: Path

@@ -1,4 +1,4 @@
-"""The sample world, generated once, and the one of the story on a server of each kind."""
+"""The sample world, generated once, and the story's world on a server of each kind."""
 
 import pytest
 

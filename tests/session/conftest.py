@@ -1,4 +1,4 @@
-"""Fixtures of the session tests: a toy lake, a directory of cuts, and a door that closes behind itself."""
+"""Fixtures of the session tests: a toy lake, a directory of cuts, and sessions that are closed at the end."""
 
 import gc
 import threading
@@ -23,7 +23,7 @@ Open = Callable[..., Session]
 
 
 def once_it_runs(session: Session, act: Callable[[], object]) -> threading.Thread:
-    """From another thread, act on the next query of a sealed session while its process works on it."""
+    """Act from another thread on the next query of a sealed session, while its process runs it."""
     process = psutil.Process(session._backend.pid)
     before = process.cpu_times()
 
@@ -50,7 +50,7 @@ def cut_cache(tmp_path_factory: pytest.TempPathFactory) -> CutCache:
 
 @pytest.fixture
 def ask_of(cut_cache: CutCache) -> Iterable[Open]:
-    """Opens sessions on any toy lake, as of T unless told otherwise, and closes them."""
+    """Opens sessions on any toy lake, by default as of T, and closes them at the end."""
     opened: list[Session] = []
 
     def open_it(lake: ToyLake, as_of: datetime | None = T, **changes: object) -> Session:
@@ -72,7 +72,7 @@ def ask(lake: ToyLake, ask_of: Open) -> Open:
 
 @pytest.fixture
 def leftovers() -> Callable[[], tuple[int, frozenset[str]]]:
-    """What sessions of this process have left behind: how many running processes, and our open descriptors.
+    """Return what sessions of this process have left behind: the number of running processes, and our open descriptors.
 
     Threads of earlier tests may close descriptors of theirs meanwhile, so what counts is that there are no new ones.
     """

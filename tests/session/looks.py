@@ -1,4 +1,4 @@
-"""A lake filled look by look: what each saw is what was said since the one before, each record as it was said last."""
+"""A lake filled poll by poll: each poll sees the records stated since the one before, each as last stated."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime

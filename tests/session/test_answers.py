@@ -1,4 +1,4 @@
-"""What comes through a session's door unharmed: numbers that JSON lacks, enums wherever they stand, absent fields."""
+"""Values that leave a session unchanged: numbers that JSON lacks, enums at any depth, absent fields."""
 
 import math
 import struct

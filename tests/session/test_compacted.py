@@ -1,4 +1,4 @@
-"""What compaction closed is given to sessions as it lies, and is what they would have been given without it."""
+"""Sessions use compacted files directly, and these equal the files that would be made without compaction."""
 
 import os
 import random

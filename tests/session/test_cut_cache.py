@@ -1,4 +1,4 @@
-"""Cut files: made of the rows up to T alone, kept privately, proven at every use, bounded."""
+"""Cut files: made only of the rows up to T, private, proven at every use, of limited total size."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""kill -9 while cuts and their indexes of words are made: what is left is made again or is whole, and never half."""
+"""kill -9 while cuts and their indexes of words are written: afterwards each file is complete, or is written again."""
 
 from pathlib import Path
 

@@ -38,13 +38,13 @@ def shown(session):
 
 
 def paths_of_files(session):
-    """Where a session finds every file that it can read."""
+    """Return the path of every file that a session can read."""
     setting = session.sql("SELECT current_setting('allowed_paths')").rows()[0][0]
     return sorted(setting if isinstance(setting, list) else setting.strip("[]").split(", "))
 
 
 def bytes_of_files(session):
-    """Every file a session can read, in its order."""
+    """Return the bytes of every file that a session can read, in order."""
     read = "SELECT content FROM read_blob('{}')"
     return [session.sql(read.format(path)).rows()[0][0] for path in paths_of_files(session)]
 
@@ -56,7 +56,7 @@ def home(tmp_path):
 
 @pytest.fixture
 def kept(home):
-    """The inodes of the files that are kept, by name."""
+    """Return the inodes of the cached files, by name."""
     return lambda: {path.name: path.stat().st_ino for path in home.glob("*.parquet")}
 
 

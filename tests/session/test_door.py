@@ -1,4 +1,4 @@
-"""What the door takes and refuses: instants, modes, datasets, parameters."""
+"""Arguments that `connect` accepts and refuses: instants, modes, datasets, parameters."""
 
 from dataclasses import replace
 from datetime import date, datetime, timedelta, timezone

@@ -1,4 +1,4 @@
-"""Sessions share nothing, leave nothing, and fall alone."""
+"""Sessions share nothing, leave nothing behind, and fail separately."""
 
 import os
 import signal

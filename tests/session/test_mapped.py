@@ -1,4 +1,6 @@
-"""Vectors in Arrow files, mapped: what reading Parquet finds, at every instant, and no byte of a later row."""
+"""Searches over mapped Arrow files return the same as over Parquet, at every instant, and the files have no byte of a
+later row.
+"""
 
 import itertools
 import random

@@ -1,4 +1,4 @@
-"""The footer proof: what can't be proven public at T, or is not what the contract says, opens no session."""
+"""The footer proof: no session opens on a file that is not proven public at T, or that differs from the contract."""
 
 import errno
 import os

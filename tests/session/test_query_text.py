@@ -1,4 +1,4 @@
-"""A caller's text costs its own session alone: the parent measures it, the sealed process reads it."""
+"""A caller's text can slow down only its own session: the parent checks its length, the sealed process parses it."""
 
 import threading
 import time

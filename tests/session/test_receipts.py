@@ -1,4 +1,4 @@
-"""The same question gets the same bytes: across sessions, after later publishes, and however results are batched."""
+"""The same question returns the same bytes: in every session, after later publishes, and for any batches."""
 
 from datetime import timedelta
 

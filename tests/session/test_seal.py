@@ -1,4 +1,4 @@
-"""What is left to native code in a session's process: its own files, to read, and nothing else."""
+"""Native code in a session's process can read the session's own files, and nothing else."""
 
 import errno
 import json

@@ -1,4 +1,4 @@
-"""Answers that are small on the way and large when read: the caps count what a value becomes, whatever its form."""
+"""Answers that are small when sent and large when read: limits count the decoded size, in every encoding."""
 
 import re
 import sys

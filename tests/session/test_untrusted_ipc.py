@@ -1,4 +1,4 @@
-"""Answers of a process that may lie: whatever is not a plain, valid, expected Arrow stream is refused."""
+"""Answers of an untrusted process: anything but a plain, valid, expected Arrow stream is refused."""
 
 import struct
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""What a session shows: everything public at T, nothing after it, whatever files the rows lie in."""
+"""A session shows everything that was public at T and nothing later, whatever files contain the rows."""
 
 from datetime import datetime, timedelta, timezone
 from functools import partial

@@ -1,4 +1,4 @@
-"""Searches by an index of words: what reading every text finds, to the last digit, at every instant."""
+"""Searches by an index of words return the same as reading every text, to the last digit, at every instant."""
 
 import itertools
 import random

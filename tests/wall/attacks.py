@@ -42,7 +42,7 @@ def load(world: World, dataset: str, kinds: tuple[str, ...] = CLASSES, port: int
 
 
 def targets(world: World, dataset: str, port: int) -> dict[str, str]:
-    """What the placeholders stand for."""
+    """Return the values of the placeholders."""
     files = [file for file in world.snapshot.files(dataset) if file.path.endswith("part-0.parquet")]  # every world's
     past = next(file.path for file in files if file.hi <= T)
     return {

@@ -28,7 +28,7 @@ class Runner(Protocol):
         """The answer, or the error, as text."""
 
     def close(self) -> None:
-        """Give everything back."""
+        """Release everything."""
 
 
 OpenRunner = Callable[[World], Runner]
@@ -37,7 +37,7 @@ Aim = Callable[[World], Iterable[tuple[str, str]]]
 
 @dataclass
 class Finding:
-    """What got through: `kind` is value, oracle or write."""
+    """A successful attack: `kind` is value, oracle or write."""
 
     kind: str
     name: str

@@ -50,7 +50,7 @@ class World(NamedTuple):
     news: tuple[int, float] | None = None
 
     def shares(self, after: int, until: int) -> float:
-        """What one share of a day is on another."""
+        """Return the number of shares that one share of a day has become on another day."""
         return prod(ratio for day, ratio in self.splits if after < day <= until)
 
     def traded(self, day: int) -> float:
@@ -66,7 +66,7 @@ class World(NamedTuple):
         return busy * (1e8 + 4e7 * (-1) ** day) / self.traded(day)
 
     def value(self, after: int, until: int) -> float:
-        """What a holder's money of one day has become on another."""
+        """Return what a holder's money of one day is worth on another day."""
         return self.traded(until) * self.shares(after, until) / self.traded(after)
 
     @property
@@ -80,7 +80,7 @@ class World(NamedTuple):
 
 
 def worlds() -> list[World]:
-    """Every world there is, in one order."""
+    """Return all worlds, in a fixed order."""
     single = [((day, ratio),) for day, ratio in product(range(1, len(DAYS)), RATIOS)]
     double = [tuple(zip(days, both, strict=True)) for days in combinations(range(1, len(DAYS)), 2)
               for both in PAIRS]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Late looks: the campaign finds what it is made to find, and nothing in the lake as it is."""
+"""Late looks: the campaign finds planted faults, and none in the lake itself."""
 
 import copy
 from dataclasses import replace

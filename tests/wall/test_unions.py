@@ -1,4 +1,4 @@
-"""Questions over several sources that disagree, come late or take back what they said; `make truth late` asks many."""
+"""Questions over several sources that disagree, are late or withdraw statements; `make truth late` asks many."""
 
 from contextlib import closing
 from datetime import timedelta
@@ -63,7 +63,7 @@ def world(stored, tmp_path):
 
 
 def mistakes(world, stored, name):
-    """What the answers to one question are not, at instants of the history."""
+    """Return the mistakes in the answers to one question, at instants of the history."""
     rows = {dataset: table.to_pylist() for dataset, table in stored[0].items()}
     family = next(writers for writers, _ in FAMILIES.values() if set(writers) & set(question(name).reads))
     instants = sorted({row[AVAILABLE_AT] for dataset in family for row in rows[dataset]})

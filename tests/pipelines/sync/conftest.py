@@ -1,4 +1,6 @@
-"""What tests of `pitlake sync` share: a made EDGAR on loopback, and the command run in this process or in its own."""
+"""Shared by the tests of `pitlake sync`: an invented EDGAR on the loopback, and the command, run in this process or in
+another.
+"""
 
 import pytest
 
@@ -13,14 +15,14 @@ KEYS = ("FRED_API_KEY", "ALFRED_API_KEY", "ALPHAVANTAGE_API_KEY", "ALPHA_VANTAGE
 
 
 class Edgar:
-    """The made EDGAR as a server."""
+    """The invented EDGAR as a server."""
 
     def __init__(self, companies: list[Company]) -> None:
         self.companies, self.server = companies, Loopback()
         self.publish()
 
     def publish(self) -> None:
-        """Answer with what the companies have filed by now."""
+        """Answer with everything the companies have filed so far."""
         self.server.reset()
         for path, body in answers(self.companies).items():
             self.server.plays(path, Answer(body, headers={"content-type": "application/json"}))

@@ -1,4 +1,4 @@
-"""What tests of the HTTP layer share: one loopback server, an empty store, and a provider with a planted key."""
+"""Shared by the tests of the HTTP layer: one loopback server, an empty store, and a provider with a planted key."""
 
 import pytest
 

@@ -1,6 +1,5 @@
-"""What providers' answers are made of: documents of items, edits of one item, and what names a thing.
-
-A document is a company, series or site; its items are what the provider tells of it.
+"""The parts of providers' answers: documents with items, edits of one item, and the names of things. A document is a
+company, series or site; its items are what the provider states about it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -41,7 +40,7 @@ class Told:
 
 
 def ticker(state: State) -> str:
-    """The company of a document."""
+    """Return the ticker of a document's company."""
     return f"X{state['number']}"
 
 
@@ -66,7 +65,7 @@ def of(held: list[State], name: str, spell: Callable[[State], str] = ticker) -> 
 
 
 def items(make: Callable[[Random, int], State], count: int = 3) -> Callable[[int, Random, datetime], State]:
-    """A document of some items by number, which no edit changes."""
+    """Return a document of numbered items; edits never change the numbers."""
 
     def born(number: int, rng: Random, at: datetime) -> State:
         found = {n: make(rng, n) for n in range(count) if rng.random() < 0.7}
@@ -93,12 +92,12 @@ def come_or_gone(state: State, rng: Random, _at: datetime) -> None:
 
 
 def day_in(rng: Random) -> date:
-    """A weekday of the spring."""
+    """Return a weekday in spring."""
     return weekday(SPRING + timedelta(days=rng.randrange(60)))
 
 
 def shifted(rng: Random, day: date) -> date:
-    """A day corrected."""
+    """Return a corrected day."""
     return weekday(day + timedelta(days=rng.randrange(-15, 15)))
 
 

@@ -35,7 +35,7 @@ Answers = dict[str, list[Row]]
 
 
 class Held:
-    """All that a lake's newest version holds of the history's datasets."""
+    """Everything that a lake's newest version has of the history's datasets."""
 
     def __init__(self, lake: Lake) -> None:
         snapshot = lake.snapshot()
@@ -116,7 +116,7 @@ def _named(history: History, as_of: datetime, present: set[str]) -> Iterator[tup
 
 
 def key(row: Row) -> tuple[Any, ...]:
-    """A row as something that can be counted."""
+    """Return a row as a hashable value."""
     return canonical(row.values())
 
 

@@ -1,4 +1,4 @@
-"""Documents at a source and what becomes of them: each is a list of states in time, made by its seed alone.
+"""Documents at a source and their changes: each is a list of states in time, generated from its seed.
 
 A kind says how a document is born and how it may be edited. What a look finds of it is the source's business
 (`graph`, `outside`); what the lake should make of it is judged in `judge`.
@@ -125,12 +125,12 @@ def claimed(rng: Random, before: datetime, now: datetime) -> datetime:
 
 
 def flip(state: State, rng: Random, _at: datetime) -> None:
-    """The source's clock spells its instants another way."""
+    """Change the form in which the source writes its instants."""
     state["clock"] = rng.choice([how for how in ("ny", "utc", "wrong") if how != state["clock"]])
 
 
 def setting(name: str, make: Callable[[Random], Any]) -> Edit:
-    """An edit that gives a field another value."""
+    """Return an edit that changes the value of a field."""
 
     def edit(state: State, rng: Random, _at: datetime) -> None:
         state[name] = make(rng)

@@ -1,4 +1,4 @@
-"""Providers of figures: Polygon, Alpha Vantage, Yahoo, ALFRED and FRED-MD, as they answer, and how they correct."""
+"""Providers of figures: the answers of Polygon, Alpha Vantage, Yahoo, ALFRED and FRED-MD, and their corrections."""
 
 import json
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""What a look finds in the graph: records of the shape the extractors' Cypher returns, each of one thing."""
+"""What a look finds in the graph: records in the form that the extractors' Cypher returns, each about one thing."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Label:
 
 
 def words(rng: Random) -> str:
-    """A few words."""
+    """Return a few words."""
     return " ".join(rng.choice(("revenue", "guidance", "margin", "growth", "risk", "cloud", "oil")) for _ in range(4))
 
 

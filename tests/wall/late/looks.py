@@ -44,7 +44,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Sight:
-    """What a look found of one thing: its rows as (source's date, content), and whether it was a gap besides."""
+    """What a look found about one thing: its rows as (source's date, content), and whether there was also a gap."""
 
     at: datetime
     rows: tuple[tuple[datetime, tuple[Any, ...]], ...]
@@ -97,7 +97,7 @@ class Watched(Lake):
     seen: Callable[[str, list[Row], list[str]], None]
 
     def publish(self, stage: Stage, *arguments: Any, **named: Any) -> Any:
-        """Publish, once the stage was looked at."""
+        """Publish, after the stage has been recorded."""
         staged = stage.load()
         self.seen(staged.dataset.name, staged.rows.to_pylist(), staged.gaps["locator"].to_pylist())
         return super().publish(stage, *arguments, **named)

@@ -1,4 +1,4 @@
-"""The outside providers as sources: every feed asks its provider as it stands at a look.
+"""The outside providers as sources: every feed queries its provider in the state of a look.
 
 An answer is captured as the client captures it, and the feed replays it from the captures.
 """
@@ -52,7 +52,7 @@ class Asked:
 
 
 def looked_at(documents: Iterable[Document], moment: datetime) -> dict[str, list[State]]:
-    """What every feed's provider holds at an instant."""
+    """Return the state of every feed's provider at an instant."""
     held: dict[str, list[State]] = {}
     for document in documents:
         state = document.at(moment)

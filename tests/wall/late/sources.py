@@ -1,4 +1,6 @@
-"""What a history lives at, the graph and the outside providers alike: kinds, and what names a thing in rows."""
+"""The sources of a history, the graph and the outside providers: their kinds of documents, and the names of things in
+rows.
+"""
 
 from tests.wall.late import graph, outside
 
@@ -11,7 +13,7 @@ DATASETS = (*graph.EXTRACTORS, *outside.FEEDS)
 
 
 def told_in(kind: str) -> tuple[str, ...]:
-    """The datasets that tell of documents of a kind."""
+    """Return the datasets that contain documents of a kind."""
     if kind in graph.LABELS:
         return tuple(graph.LABELS[kind].names)
     return tuple(told.dataset for told in outside.FEEDS.values() if told.kind.name == kind)

@@ -1,4 +1,4 @@
-"""Providers of texts: Benzinga, earningscall.biz, Perplexity and web pages, as they answer, and how they change."""
+"""Providers of texts: the answers of Benzinga, earningscall.biz, Perplexity and web pages, and their changes."""
 
 from datetime import datetime, timedelta
 from email.utils import format_datetime

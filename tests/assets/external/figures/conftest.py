@@ -1,4 +1,4 @@
-"""What the tests of providers' figures share: answers from bundled fixtures, and a loopback server that plays them."""
+"""Shared by the tests of providers' figures: answers from bundled fixtures, and a loopback server that serves them."""
 
 import json
 import threading
@@ -25,7 +25,7 @@ OBSERVED = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
 
 class Answers:
-    """What one feed makes of the fixtures, or of bodies handed in, without a server."""
+    """Runs one feed on the fixtures, or on given bodies, without a server."""
 
     def __init__(self, name: str, **scope) -> None:
         self.feed = all_feeds()[name]
@@ -83,7 +83,7 @@ def answers() -> type[Answers]:
 
 @dataclass
 class Loopback:
-    """Plays a provider: `first` are answers (status, body) given before the fixtures; `asked` is what it was asked."""
+    """A provider on the loopback. `first`: answers (status, body) before the fixtures; `asked`: the requests so far."""
 
     provider: str
     url: str = ""
@@ -151,7 +151,7 @@ def lake(tmp_path) -> Lake:
 
 @pytest.fixture
 def client(tmp_path) -> Iterator[Callable[..., HttpClient]]:
-    """A client of a provider that neither waits for its rate nor between attempts."""
+    """Return a client of a provider that waits neither for its rate nor between attempts."""
     opened = []
 
     def open_client(provider, mode="live") -> HttpClient:
