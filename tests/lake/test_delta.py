@@ -1,4 +1,4 @@
-"""The Delta tables of a lake: a commit has its expected files or fails, and the next commit undoes what no entry pins."""
+"""The Delta tables of a lake: a commit has the expected files or fails; the next commit undoes what no entry pins."""
 
 import json
 import os
