@@ -17,6 +17,7 @@ from forge.cli.account import COMMANDS as ACCOUNT_COMMANDS
 from forge.cli.alerts import desk
 from forge.cli.book import COMMANDS as BOOK_COMMANDS
 from forge.cli.desk import COMMANDS, lake_option
+from forge.cli.judging import COMMANDS as JUDGING_COMMANDS
 from forge.cli.memories import choose_memory, run_option
 from forge.cli.skills import skills
 from forge.cli.walk import backtest, fork
@@ -62,7 +63,7 @@ def memories() -> None:
         click.echo(f"{name}  {root}")
 
 
-for _one in (*COMMANDS, *BOOK_COMMANDS, *ACCOUNT_COMMANDS, backtest, desk, fork, skills):
+for _one in (*COMMANDS, *BOOK_COMMANDS, *ACCOUNT_COMMANDS, *JUDGING_COMMANDS, backtest, desk, fork, skills):
     command.add_command(_one)
 
 

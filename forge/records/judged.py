@@ -109,7 +109,8 @@ class Settlement(Record):
     probability: the View's first confidence, at stated_at; status: whether its rule held; value: of the rule's column,
     as JSON; row_key: what the row is about, as JSON; question, answer: SHA-256; scenario: the one that came true, ""
     without conditions; scenario_probability: its forecast; scenario_brier: over all scenarios, 0 to 2; base_rate: how
-    often the rule held before the forecast; None where the lake can't say.
+    often the rule held before the forecast; None where the lake can't say; lead_days: how long the View was right
+    without a break before the answer was public, None if it was not right then.
     """
 
     view: str
@@ -137,6 +138,7 @@ class Settlement(Record):
     scenario_probability: Share | None = None
     scenario_brier: Annotated[float, Bounds(0, 2)] | None = None
     base_rate: Share | None = None
+    lead_days: Annotated[float, Bounds(0)] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,8 +163,8 @@ class Calibration(Record):
 
     The figures are of forecasts with one exposure, the cleanest with enough forecasts; cells cover all of them. The
     same question in several Views is one forecast; repeats: the others. skill: of `skill_forecasts`, against stating
-    their base rates, above 0 if better; scenario scores: of `scenario_forecasts`; lead_days: the median from forecast
-    to judging day.
+    their base rates, above 0 if better; scenario scores: of `scenario_forecasts`; lead_days: the median of the
+    `right_forecasts`, which were right before the answer was public.
     """
 
     forecasts: Count
@@ -178,6 +180,7 @@ class Calibration(Record):
     reliability: float | None = None
     resolution: float | None = None
     exposure: str = ""
+    right_forecasts: Count = 0
     lead_days: float | None = None
     repeats: Count = 0
     skill_forecasts: Count = 0

@@ -83,10 +83,10 @@ def measure_category(category: str, settled: Sequence[Settlement]) -> Calibratio
         reliability=_round(cleanest.reliability),
         resolution=_round(cleanest.resolution),
         exposure=enough[0],
-        lead_days=float(median(lead_days(settlement) for settlement in counted)),
         repeats=repeats,
         **_skill(counted),
         **_scenarios(counted),
+        **_lead(counted),
         bands=bands,
         cells=cell_records,
     )
@@ -134,14 +134,14 @@ def _scenarios(settled: Sequence[Settlement]) -> dict[str, Any]:
     }
 
 
-def lead_days(settlement: Settlement) -> int:
-    """Return the days from a forecast to the day that judges it."""
-    return (settlement.by - new_york_day(settlement.stated_at)).days
+def _lead(settled: Sequence[Settlement]) -> dict[str, Any]:
+    leads = [settlement.lead_days for settlement in settled if settlement.lead_days is not None]
+    return {"right_forecasts": len(leads), "lead_days": _round(median(leads)) if leads else None}
 
 
 def horizon(settlement: Settlement) -> str:
     """Return how far ahead a forecast was made."""
-    days = lead_days(settlement)
+    days = (settlement.by - new_york_day(settlement.stated_at)).days
     return next((name for most, name in HORIZONS if days <= most), LONGER)
 
 

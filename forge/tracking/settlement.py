@@ -19,7 +19,7 @@ from forge.memory.effects import CODE, PM
 from forge.memory.journal import digest
 from forge.memory.remembered import Remembered
 from forge.providers.base import At, ask
-from forge.records import Settlement, Settles, View, render
+from forge.records import KINDS, Settlement, Settles, View, render
 from forge.records.judged import holds_all
 from forge.tracking.receipts import exposure
 from forge.tracking.scores import multi_class_brier
@@ -32,6 +32,7 @@ SESSION = "settlement"
 FOLDER = "/memory/settlements/"
 ANSWERED = ("came_true", "failed")
 MONTHS, LEAST_MONTHS = 12, 4
+EVEN = 0.5
 CutOffs = Callable[[str], Iterable[str | None]]
 """Returns the knowledge cut-offs of a decision's models; None for an unknown one."""
 Row = Mapping[str, Any]
@@ -110,10 +111,31 @@ def settle(memory: Memory, now: At, cut_offs: CutOffs) -> list[Settlement]:
             days = forecast.stated_at, forecast.settles.by
             live = memory.journal.clock.name == "live" and forecast.source == PM  # a person has no cut-off
             judgement = replace(judgement, exposure="clean" if live else exposure(cut_offs(forecast.decision), *days))
+            if not judgement.restates:
+                judgement = replace(judgement, lead_days=lead_days(remembered, judgement, forecast.settles))
             call = f"{forecast.view.id}:{forecast.question}:{len(before)}"
             write = files.write_file(f"{FOLDER}new.md", render(judgement), call_id=call)
             new_settlements.append(cast("Settlement", remembered.record(write.rows[0])))
     return new_settlements
+
+
+def lead_days(remembered: Remembered, settlement: Settlement, settles: Settles) -> float | None:
+    """Return for how many days before its answer was public a View was right without a break.
+
+    A View is right while it is active, asks this question, and gives what happened more than 0.5. None if it was not
+    right at the end.
+    """
+    public, since = settlement.public_at, None
+    if public is None or settlement.status not in ANSWERED:
+        return None
+    for row in remembered.all(KINDS["views"].path(settlement.view)):
+        written_at, view = remembered.written_at(row), cast("View", remembered.record(row))
+        if written_at >= public:
+            break
+        share = view.confidence if settlement.status == "came_true" else 1 - view.confidence
+        is_right = view.status == "active" and view.settles == settles and share > EVEN
+        since = (since or written_at) if is_right else None
+    return (public - since) / timedelta(days=1) if since else None
 
 
 class Market:

@@ -30,12 +30,14 @@ from forge.records import (
     Portfolio,
     Proposal,
     Record,
+    Settlement,
     View,
     kind_of_path,
 )
 from forge.tracking.alerts import Alert, alerts
 from forge.tracking.bars import NotFollowable
 from forge.tracking.risk import Risk, claim_check, risk
+from forge.tracking.settlement import settlements
 from forge.tracking.trades import FollowedTrade, follow_held
 from forge.tracking.valuation import Result, Valued, sum_results, value
 from forge.web.decisions import Decision, DecisionStart, decision, decision_start
@@ -164,6 +166,10 @@ class Day:
 
     def expressions_of(self, view: View) -> list[list[Text]]:
         return [texts for texts in self.all("expressions") if texts[-1].record.view_id == view.id]
+
+    def settlements_of(self, view: View) -> list[Settlement]:
+        """Return the settlements of a View, in the order of writing."""
+        return [made for made in settlements(self.remembered) if made.view == view.id]
 
     def course(self, texts: Sequence[Text]) -> FollowedTrade | str:
         """Follow an Expression from its activation to the day; return the reason if it cannot be followed."""

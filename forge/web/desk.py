@@ -121,9 +121,8 @@ class DeskPages:
             values = [(text.at, text.record.confidence) for text in texts]
             drawn = line_chart(values, day.at, HALF_WIDTH, "Confidence", stepped=True)
             view = texts[-1].record
-            return self.page(
-                request, "view.html", day, texts=texts, view=view, drawn=drawn, expressions=day.expressions_of(view)
-            )
+            more: dict[str, Any] = {"expressions": day.expressions_of(view), "settlements": day.settlements_of(view)}
+            return self.page(request, "view.html", day, texts=texts, view=view, drawn=drawn, **more)
 
     def expression(self, request: Request) -> Response:
         """Show an Expression: terms, risk against each limit, and its return with stop and target."""

@@ -2,6 +2,7 @@
 
 import math
 import random
+from contextlib import closing
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 
@@ -12,12 +13,15 @@ from forge.memory import Memory
 from forge.records import KINDS, Scenario, Settlement, Settles, parse, render
 from forge.tracking.calibration import calibrate, measure_category
 from forge.tracking.settlement import settle
-from pitlake.clock import NEW_YORK
+from forge.web import room
+from pitlake import cli
+from pitlake.clock import NEW_YORK, from_micros
 from pitlake.lake.lake import Lake
 from tests.derived.conftest import put_rows
 from tests.forge.test_providers import gdp
 from tests.forge.test_settlement import asking, nobody
 from tests.forge.world import NEW_VIEW, turn, wrote
+from tests.web.browsing import browsing
 
 STATED, DUE = datetime(2014, 5, 2, 12, tzinfo=NEW_YORK), date(2014, 5, 31)
 END = datetime(2014, 12, 31, tzinfo=NEW_YORK)
@@ -70,6 +74,10 @@ def written(memory, view, author="code"):
     wrote(fs, "/memory/views/new.md", view, f"v{memory.journal.head()[0]}")
 
 
+def standing(memory):
+    return turn(memory, "s", memory.read_instant(memory.journal.clock.now()), actor="code")
+
+
 def settled(memory, lake):
     memory.journal.clock.move(END)
     return settle(memory, asking(lake), nobody)
@@ -100,6 +108,8 @@ def test_settled_scenarios_and_base_rates_are_those_of_a_direct_computation(memo
         views.append((view, low, high))
         written(memory, view)
     found = {settlement.view: settlement for settlement in settled(memory, history)}
+    found_at = {row.path[-8:-3]: from_micros(row.written_at) for row in memory.journal.rows() if "/views/" in row.path}
+    known_at = gdp("2014-05-20", 105.0)["available_at"]
     ends = [90.0 if month % 2 else 104.0 for month in (*range(5, 13), *range(1, 5))]  # known at each month's end
     errors, base_errors, briers, logs, leads, questions = [], [], [], [], [], set()
     for number, (view, low, high) in enumerate(views, start=1):
@@ -118,14 +128,15 @@ def test_settled_scenarios_and_base_rates_are_those_of_a_direct_computation(memo
         base_errors.append((base - happened) ** 2)
         briers.append(brier)
         logs.append(-math.log(min(max(shares[came], 1e-6), 1 - 1e-6)))
-        leads.append((view.settles.by - STATED.date()).days)
+        if (view.confidence > 0.5) == happened:  # the answer of the 20th of May, and the Views of the 2nd
+            leads.append((known_at - found_at[f"V-{number:03d}"]).total_seconds() / 86_400)
     (mark,) = calibrate(memory, END)
     assert (mark.forecasts, mark.repeats) == (len(questions), 70 - len(questions))
     assert mark.skill == pytest.approx(1 - sum(errors) / sum(base_errors), abs=1e-5)
     assert mark.scenario_brier == pytest.approx(sum(briers) / len(briers), abs=1e-5)
     assert mark.scenario_log_score == pytest.approx(sum(logs) / len(logs), abs=1e-5)
     middle = sorted(leads)[(len(leads) - 1) // 2], sorted(leads)[len(leads) // 2]
-    assert mark.lead_days == sum(middle) / 2
+    assert (mark.right_forecasts, mark.lead_days) == (len(leads), pytest.approx(sum(middle) / 2, abs=1e-6))
 
 
 def settlement(number, **changed):
@@ -159,3 +170,71 @@ def test_the_same_question_of_many_views_counts_once_by_its_first_forecast(secon
     later = settlement(2, stated_at=STATED + timedelta(days=1), probability=0.1, **second)
     mark = measure_category("thematic", [later, settlement(1, **key)])
     assert (mark.forecasts, mark.repeats) == (count, 2 - count)
+
+
+def lead_by_hand(texts, came_true, public):
+    """The oracle: goes back from the answer to the View's last text that was not right."""
+    lead = None
+    for at, view, same in reversed([text for text in texts if text[0] < public]):
+        if view.status != "active" or not same or view.confidence == 0.5 or (view.confidence > 0.5) != came_true:
+            break
+        lead = (public - at).total_seconds() / 86_400
+    return lead
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_lead_time_is_how_long_a_right_view_was_held_before_its_answer(memory, history, seed):
+    """40 random Views with several texts: the confidence crosses 0.5, the status and the question change."""
+    chance = random.Random(f"lead/{seed}")
+    questions = [asked((0.2, 0.5, 0.3), "value < 110", 0.7, by=DUE), asked((0.2, 0.5, 0.3), "value < 100", 0.2, by=DUE)]
+    rules = [chance.randrange(2) for _ in range(40)]
+    for rule in rules:
+        written(
+            memory, replace(questions[rule], scenarios=NEW_VIEW.scenarios, confidence=chance.choice((0.2, 0.5, 0.8)))
+        )
+    for _ in range(120):
+        memory.journal.clock.move(memory.journal.clock.now() + timedelta(hours=chance.randint(1, 9)))
+        number = chance.randrange(40)
+        rule = rules[number] if chance.random() < 0.8 else 1 - rules[number]
+        told = {"confidence": chance.choice((0.3, 0.5, 0.9)), "status": chance.choice(("active", "active", "draft"))}
+        text = replace(questions[rule], id=f"V-{number + 1:03d}", scenarios=NEW_VIEW.scenarios, **told)
+        wrote(standing(memory), f"/memory/views/{text.id}.md", text, f"w{memory.journal.head()[0]}")
+    texts = {}
+    for row in memory.journal.rows():
+        if row.path.startswith("/memory/views/"):
+            texts.setdefault(row.path[-8:-3], []).append(
+                (from_micros(row.written_at), parse(KINDS["views"], row.content))
+            )
+    public = gdp("2014-05-20", 105.0)["available_at"]
+    made = settled(memory, history)
+    due = {}
+    for judged in made:
+        same = [(at, view, view.settles.rule == judged.rule) for at, view in texts[judged.view]]
+        due[judged.id] = lead_by_hand(same, judged.rule == "value < 110", public)
+    assert {judged.id: judged.lead_days for judged in made} == pytest.approx(due)
+    assert len([lead for lead in due.values() if lead is None]) > 5
+    assert len([lead for lead in due.values() if lead is not None]) > 5
+
+
+def test_settle_and_calibrate_on_the_command_line_and_the_lead_on_the_pages(history, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
+    monkeypatch.setenv("PITLAKE_LAKE", str(history.root))
+    assert cli.invoke(["forge", "settle"]) == 0
+    assert capsys.readouterr().out == "nothing was due\n"
+    assert cli.invoke(["forge", "calibrate"]) == 0
+    assert capsys.readouterr().out == "no View was settled\n"
+    with closing(Memory()) as live:
+        for number in range(40):
+            lead = 3.25 if number % 2 else None
+            made = settlement(0, id="new", question=str(number), view="V-001", lead_days=lead)
+            wrote(standing(live), "/memory/settlements/new.md", made, f"s{number}")
+        written(live, NEW_VIEW, "pm")
+    assert cli.invoke(["forge", "calibrate"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("thematic: 40 forecasts, measured; Brier 0.010")
+    assert told.endswith(", lead days 3.2\n")
+    with browsing(history.root, rooms=(room,)) as client:
+        scores, view = client.get("/desk/calibration").text, client.get("/desk/v/V-001").text
+    assert '<td class="num" data-l="Lead, days">3.2</td>' in scores
+    assert "20 were right before their answers were public." in scores
+    assert "S-002: came true; right for 3.2 days before the answer was public" in view

@@ -1,0 +1,40 @@
+"""What is due between decisions, by hand: fills, settlements, exits and trades not taken, then the scores."""
+
+from forge.core import config
+from forge.memory import Memory
+from forge.providers.base import At
+from forge.records import Calibration
+from forge.tracking.account import advance_account
+from forge.tracking.settlement import CutOffs, settle
+from forge.tracking.trades import close_exits
+from forge.tracking.untaken import track_untaken
+
+
+def settle_due(memory: Memory, at: At, cut_offs: CutOffs, settings: config.Config) -> tuple[list[str], list[str]]:
+    """Do what is due as of an instant, as the hourly schedule does. Return what changed, and what could not be done.
+
+    Raises LakeNotFound.
+    """
+    gaps = advance_account(memory, at, settings.account)
+    settled = settle(memory, at, cut_offs)
+    closed, unfollowed = close_exits(memory, at, settings.account)
+    tracked, missing = track_untaken(memory, at, settings.counterfactuals)
+    changes = [f"{made.id} {made.view} {made.status.replace('_', ' ')} {made.value or made.reason}" for made in settled]
+    changes += [f"{outcome.id} {outcome.expression} closed by its {outcome.status}" for outcome in closed]
+    changes += [f"{trade.id} {trade.expression or trade.view} {trade.status}" for trade in tracked]
+    return changes, [*gaps, *unfollowed, *missing]
+
+
+def describe(calibration: Calibration) -> str:
+    """Return the scores of a category in one line."""
+    figures = (
+        ("Brier", calibration.brier, "%.3f"),
+        ("base rate", calibration.base_brier, "%.3f"),
+        ("ECE", calibration.ece, "%.3f"),
+        ("by chance", calibration.null_ece, "%.3f"),
+        ("skill", calibration.skill, "%.3f"),
+        ("lead days", calibration.lead_days, "%.1f"),
+    )
+    shown = ", ".join(f"{name} {form % number}" for name, number, form in figures if number is not None)
+    counted = f"{calibration.id}: {calibration.forecasts} forecasts, {calibration.status}"
+    return f"{counted}; {shown}" if shown else counted
