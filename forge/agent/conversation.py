@@ -7,12 +7,13 @@ from forge.core.tape import canonical
 from forge.model.budget import CHARACTERS_A_TOKEN
 from forge.model.messages import Answer, Call, Message, Request, Results, ToolSpec
 
-End = Literal["answered", "refused", "cut", "turns", "budget", "repeated", "empty", "too_long"]
+End = Literal["answered", "refused", "cut", "turns", "budget", "stopped", "repeated", "empty", "too_long"]
 REASONS: dict[End, str] = {
     "refused": "the model refused to answer",
     "cut": "the answer was cut at the model's limit",
     "turns": "the limit of turns was reached",
     "budget": "a budget is reached",
+    "stopped": "the PM stopped it",
     "empty": "the model gave an empty answer",
     "too_long": "the conversation is longer than the model takes, and cannot be shortened further",
     "repeated": "the same call was made three times",

@@ -11,6 +11,7 @@ from forge.model.messages import Call, Finish, Model, Results, Returned
 from forge.model.usage import UNKNOWN, Window
 
 STOPS: Mapping[Finish, End] = {"refused": "refused", "length": "cut"}
+UNSENT: Mapping[Finish, End] = {"budget": "budget", "stopped": "stopped"}
 
 
 def no_progress(_line: str) -> None:
@@ -36,8 +37,8 @@ async def loop(
     for _ in range(limits.turns):
         await make_room(lane, conversation, window, on_progress)
         answer = await model.ask(conversation.request(specs))
-        if answer.finish == "budget":
-            return conversation.stop(last, "budget", answer.text), "budget"
+        if why := UNSENT.get(answer.finish):
+            return conversation.stop(last, why, answer.text), why
         if answer.finish == "too_long":
             if conversation.shorten_older() or conversation.shorten_newest():
                 continue

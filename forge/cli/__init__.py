@@ -8,6 +8,7 @@ import json
 import shlex
 from dataclasses import asdict
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from forge.cli.book import COMMANDS as BOOK_COMMANDS
 from forge.cli.desk import COMMANDS, lake_option
 from forge.cli.judging import COMMANDS as JUDGING_COMMANDS
 from forge.cli.memories import choose_memory, run_option
+from forge.cli.orders import COMMANDS as ORDER_COMMANDS
 from forge.cli.skills import skills
 from forge.cli.walk import backtest, fork
 from pitlake.cli.options import format_option
@@ -63,7 +65,8 @@ def memories() -> None:
         click.echo(f"{name}  {root}")
 
 
-for _one in (*COMMANDS, *BOOK_COMMANDS, *ACCOUNT_COMMANDS, *JUDGING_COMMANDS, backtest, desk, fork, skills):
+_GROUPS = (COMMANDS, BOOK_COMMANDS, ACCOUNT_COMMANDS, JUDGING_COMMANDS, ORDER_COMMANDS, (backtest, desk, fork, skills))
+for _one in chain.from_iterable(_GROUPS):
     command.add_command(_one)
 
 

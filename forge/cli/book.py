@@ -1,7 +1,6 @@
 """What the PM does to the book: `pitlake forge close | adjust | constrain`."""
 
 import getpass
-import os
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -61,30 +60,11 @@ def constrain(**limits: float | None) -> None:
 
     A limit that is not given keeps its value.
     """
-    from dataclasses import replace
-    from typing import Any, cast
-
-    from forge.memory.effects import CONSTRAINTS, PM
-    from forge.records import Constraints, render
-    from pitlake.errors import BadInput
+    from forge.commands import constrain as tighten
 
     own = _desk()
-    memory = own.memory()
-    fs = own.files(memory, memory.hydrate(memory.read_instant(memory.journal.clock.now()), session="pm"), PM)
-    row = fs.remembered.newest(CONSTRAINTS)
-    current = cast("Constraints", fs.remembered.record(row)) if row else Constraints(id="constraints")
     changed = {name: limit for name, limit in limits.items() if limit is not None}
-    if not changed:
-        raise BadInput("--max-gross", "no limit is given", "give at least one limit")
-    for name, limit in changed.items():
-        configured = getattr(own.config.guardrails, name)
-        option = f"--{name.replace('_', '-')}"
-        if not 0 <= limit <= configured:
-            raise BadInput(option, f"{limit:g} is not between 0 and the settings' {configured:g}", "tighten the limit")
-    limits_by_name: dict[str, Any] = dict(changed)
-    tightened = replace(current, **limits_by_name, updated=None)
-    fs.write_file(CONSTRAINTS, render(tightened), call_id=f"constrain:{os.urandom(8).hex()}")
-    memory.flush()
+    tighten(own, own.memory(), changed)
     click.echo(", ".join(f"{name} {limit:g}" for name, limit in changed.items()))
 
 

@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 from forge.core.clock import LIVE
 from forge.core.config import Budget, Config, Price
+from forge.core.stops import stop_reason
 from forge.core.tape import Tape, Used, canonical
 from forge.model.messages import Answer, Model, Request
 from forge.model.prices import MILLION, price
@@ -124,8 +125,10 @@ class Metered:
         return self.model.id
 
     async def ask(self, request: Request) -> Answer:
-        """Return the model's answer, or the exceeded budget without calling the model. Raises ModelFailed."""
+        """Return the model's answer, or without calling it the exceeded budget or the PM's stop. Raises ModelFailed."""
         meter, least = self.meter, self.meter.least(self.id, request)
+        if why := stop_reason(meter.tape, meter.decision):
+            return Answer(why, finish="stopped")
         shared = meter.backtest[0] if meter.backtest else None
         check = partial(meter.exceeded, self.id, request)
         with meter.tape.requesting(meter.decision, self.id, least.tokens, check, shared) as sending:

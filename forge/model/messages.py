@@ -11,9 +11,9 @@ from typing import Any, Literal, Protocol
 
 from pitlake.errors import BadInput, PitlakeError
 
-Finish = Literal["stop", "tools", "length", "refused", "budget", "too_long"]
-"""budget: the model was not called because a budget is exceeded; too_long: the request is too long for it. The
-answer's text says which budget, and what the provider said.
+Finish = Literal["stop", "tools", "length", "refused", "budget", "stopped", "too_long"]
+"""budget, stopped: the model was not called, as a budget is exceeded or the PM stopped the decision; too_long: the
+request is too long for it. The answer's text then says which budget, why it stopped, or what the provider said.
 """
 
 

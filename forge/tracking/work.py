@@ -19,7 +19,10 @@ def settle_due(memory: Memory, at: At, cut_offs: CutOffs, settings: config.Confi
     settled = settle(memory, at, cut_offs)
     closed, unfollowed = close_exits(memory, at, settings.account)
     tracked, missing = track_untaken(memory, at, settings.counterfactuals)
-    changes = [f"{made.id} {made.view} {made.status.replace('_', ' ')} {made.value or made.reason}" for made in settled]
+    changes = [
+        f"{answer.id} {answer.view} {answer.status.replace('_', ' ')} {answer.value or answer.reason}"
+        for answer in settled
+    ]
     changes += [f"{outcome.id} {outcome.expression} closed by its {outcome.status}" for outcome in closed]
     changes += [f"{trade.id} {trade.expression or trade.view} {trade.status}" for trade in tracked]
     return changes, [*gaps, *unfollowed, *missing]
@@ -35,6 +38,6 @@ def describe(calibration: Calibration) -> str:
         ("skill", calibration.skill, "%.3f"),
         ("lead days", calibration.lead_days, "%.1f"),
     )
-    shown = ", ".join(f"{name} {form % number}" for name, number, form in figures if number is not None)
+    scores = ", ".join(f"{name} {form % number}" for name, number, form in figures if number is not None)
     counted = f"{calibration.id}: {calibration.forecasts} forecasts, {calibration.status}"
-    return f"{counted}; {shown}" if shown else counted
+    return f"{counted}; {scores}" if scores else counted

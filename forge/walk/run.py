@@ -23,6 +23,7 @@ from forge.core.clock import Simulated
 from forge.core.config import Config
 from forge.core.embedder import VectorCache, text_model
 from forge.core.skill_loader import SkillLoader
+from forge.core.stops import forget_stop, stop_reason
 from forge.core.tape import WORK, Tape
 from forge.evolution.proposing import PREFIX, propose
 from forge.fs import ForgeFS
@@ -104,7 +105,8 @@ async def _run(walk: Walk, ground: Ground, on_progress: Callable[[str], None]) -
     steps, tape = walk.occasions(), ground.tape(walk)
     version = pinned_version(walk, ground)
     models = mask_models(ground.models, mask_of(ground.lake, version)) if walk.masked else ground.models
-    with closing(ground.memory(walk, steps[0][0])) as memory:
+    with tape.claim(f"{WORK}{walk.name}"), closing(ground.memory(walk, steps[0][0])) as memory:
+        forget_stop(tape, walk.name)
         agent = Agent(
             memory,
             tape,
@@ -124,7 +126,7 @@ async def _run(walk: Walk, ground: Ground, on_progress: Callable[[str], None]) -
             new = tape.receipt(decision) is None
             if new:
                 _advance(agent, at, version)
-                if stopped := meter.backtest_exceeded():
+                if stopped := meter.backtest_exceeded() or stop_reason(tape, walk.name):
                     on_progress(f"{walk.name} stops before {decision}: {stopped}")
                     break
                 recorded = decision in tape.decisions()

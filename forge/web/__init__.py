@@ -4,6 +4,7 @@ import jinja2
 from starlette.routing import BaseRoute
 
 from forge.web.approving import Approvals
+from forge.web.commanding import Commands
 from forge.web.desk import LINKS, TEMPLATES, DeskPages
 from pitlake.lake.lake import Lake
 from pitlake.web.app import Room
@@ -13,7 +14,7 @@ __all__ = ["room"]
 
 def _routes(templates: jinja2.Environment, lake: Lake) -> list[BaseRoute]:
     pages = DeskPages(templates, lake)
-    return [*pages.routes(), *Approvals(pages).routes()]
+    return [*pages.routes(), *Approvals(pages).routes(), *Commands(pages).routes()]
 
 
 room = Room("Desk", LINKS, TEMPLATES, _routes)

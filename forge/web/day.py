@@ -14,7 +14,7 @@ from forge.evolution.in_force import InForce, in_force
 from forge.evolution.propose import patch
 from forge.memory import Memory, Remembered
 from forge.memory.approvals import Pending, pending
-from forge.memory.book import remembered_book
+from forge.memory.book import held_in, remembered_book
 from forge.memory.fills import fills
 from forge.memory.guardrails import Measure
 from forge.memory.halts import halted_spans
@@ -164,12 +164,20 @@ class Day:
             LimitUse(name, value, self.desk.guardrails.limit(name, self._constraints)) for name, value in values.items()
         ]
 
+    def limits(self, names: Sequence[str]) -> list[LimitUse]:
+        """Return these limits, as far as the PM has tightened them; their use is not measured."""
+        return [LimitUse(name, None, self.desk.guardrails.limit(name, self._constraints)) for name in names]
+
+    def held(self) -> list[Expression]:
+        """Return the held Expressions."""
+        return list(held_in(self.remembered).values())
+
     def expressions_of(self, view: View) -> list[list[Text]]:
         return [texts for texts in self.all("expressions") if texts[-1].record.view_id == view.id]
 
     def settlements_of(self, view: View) -> list[Settlement]:
         """Return the settlements of a View, in the order of writing."""
-        return [made for made in settlements(self.remembered) if made.view == view.id]
+        return [settlement for settlement in settlements(self.remembered) if settlement.view == view.id]
 
     def course(self, texts: Sequence[Text]) -> FollowedTrade | str:
         """Follow an Expression from its activation to the day; return the reason if it cannot be followed."""

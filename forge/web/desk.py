@@ -33,6 +33,7 @@ LINKS = (
     ("/desk/calibration", "Calibration"),
     ("/desk/ledger", "Ledger"),
     ("/desk/skills", "Skills"),
+    ("/desk/commands", "Commands"),
 )
 DAY = timedelta(days=1)
 MEMORY = "memory"

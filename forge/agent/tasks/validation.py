@@ -30,7 +30,7 @@ async def validate_output(model: Model, objective: str, criteria: str, output: s
     prompt = CONTRASTIVE_VALIDATION_PROMPT if contrastive else STANDARD_VALIDATION_PROMPT
     role = "contrastive_validation" if contrastive else "validation"
     answer = await model.ask(Request(prompt, (message,), max_tokens=MOST_TOKENS, role=role))
-    if answer.finish in ("budget", "too_long"):
+    if answer.finish in ("budget", "stopped", "too_long"):
         return Validation(verdict="reject", feedback=answer.text, contrastive=contrastive, counterargument="")
     return parse_verdict(answer.text if answer.finish == "stop" else "", contrastive=contrastive)
 

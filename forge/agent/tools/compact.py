@@ -44,7 +44,7 @@ class CompactTool:
             return f"(target '{target[:80]}' not found)"
         text = f"FOCUS: {focus}\n\nSOURCE:\n{source}"
         answer = await self._model(call_id).ask(Request(PROMPT, (text,), max_tokens=MAX_TOKENS, role="compact"))
-        if answer.finish in ("budget", "too_long"):
+        if answer.finish in ("budget", "stopped", "too_long"):
             raise BadInput("compact", answer.text)
         return answer.text
 

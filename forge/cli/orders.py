@@ -1,0 +1,40 @@
+"""What the PM orders beside the book: `pitlake forge own-view | stop`."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command("own-view")
+@click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--id", "name", metavar="ID", default="new", help="View that the text replaces [default: a new View].")
+def own_view(file: Path | None, name: str) -> None:
+    """Write a View of your own from FILE; without FILE, show an example of its text."""
+    from forge.commands import state_view
+    from forge.desk import desk
+    from forge.records import render
+    from forge.records.examples import EXAMPLES
+
+    if file is None:
+        click.echo(render(EXAMPLES["views"]), nl=False)
+        return
+    own = desk()
+    click.echo(state_view(own, own.memory(), file.read_text(encoding="utf-8"), name))
+
+
+@click.command()
+@click.argument("name", metavar="NAME")
+@click.option("--reason", default="", help="The reason, which the answer states [default: none].")
+def stop(name: str, reason: str) -> None:
+    """Stop a running decision or backtest, by its name.
+
+    A decision ends before its next request to a model, with what is known. A backtest ends before its next decision;
+    the same command continues it.
+    """
+    from forge.commands import stop as stop_running
+    from forge.desk import desk
+
+    click.echo(stop_running(desk(), name, reason))
+
+
+COMMANDS = (own_view, stop)

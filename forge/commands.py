@@ -1,0 +1,91 @@
+"""What the PM orders, on the command line and on the desk's pages alike."""
+
+import getpass
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+from forge.core.stops import request_stop
+from forge.core.tape import WORK, Tape
+from forge.desk import WALKS, Desk
+from forge.memory import Memory
+from forge.memory.effects import CONSTRAINTS, PM
+from forge.records import KINDS, Constraints, render
+from forge.records.kinds import NEW
+from pitlake.errors import BadInput
+
+LIMITS = ("max_single_risk", "max_gross", "max_duration", "max_factor_conc")
+
+
+def constrain(own: Desk, memory: Memory, limits: Mapping[str, float]) -> None:
+    """Tighten the settings' limits. Raises BadInput for a limit that is wider than the settings', and without any."""
+    fs = own.files(memory, memory.hydrate(memory.read_instant(memory.journal.clock.now()), session=PM), PM)
+    row = fs.remembered.newest(CONSTRAINTS)
+    current = cast("Constraints", fs.remembered.record(row)) if row else Constraints(id="constraints")
+    if not limits:
+        raise BadInput("--max-gross", "no limit is given", "give at least one limit")
+    for name, limit in limits.items():
+        configured = getattr(own.config.guardrails, name)
+        if not 0 <= limit <= configured:
+            option = f"--{name.replace('_', '-')}"
+            raise BadInput(option, f"{limit:g} is not between 0 and the settings' {configured:g}", "tighten the limit")
+    changed: dict[str, Any] = dict(limits)
+    tightened = replace(current, **changed, updated=None)
+    fs.write_file(CONSTRAINTS, render(tightened), call_id=f"constrain:{os.urandom(8).hex()}")
+    memory.flush()
+
+
+def state_view(own: Desk, memory: Memory, text: str, name: str = NEW) -> str:
+    """Write a View of the PM's own and return its id.
+
+    Args:
+        own: The desk.
+        memory: Its memory.
+        text: The record, as an agent may write it too.
+        name: The id of the View that it replaces, else `new`.
+
+    Raises:
+        BadInput: The name is not a View's.
+        RecordUnreadable: The text is not a View, with every fault.
+    """
+    kind = KINDS["views"]
+    if name != NEW and not kind.names(name):
+        raise BadInput("id", f"{name[:40]!r} is not a View", "give an id such as V-001, or none for a new View")
+    fs = own.files(memory, memory.hydrate(memory.read_instant(memory.journal.clock.now()), session=PM), PM)
+    write = fs.write_file(kind.path(name), text, call_id=f"view:{os.urandom(8).hex()}")
+    memory.flush()
+    return write.path.removeprefix(kind.folder).removesuffix(".md")
+
+
+def backtests_under_way(own: Desk) -> dict[str, Tape]:
+    """Return the tapes of the backtests that a process is working on, by name."""
+    places = sorted(Path(f"{own.beside}{WALKS}").glob("*/tape.sqlite"))
+    tapes = {place.parent.name: Tape(place) for place in places}
+    return {name: tape for name, tape in tapes.items() if tape.is_claimed(f"{WORK}{name}")}
+
+
+def stop(own: Desk, name: str, reason: str) -> str:
+    """Ask a running decision, or a running backtest with its parts, to stop. Return what stops.
+
+    Raises BadInput if nothing of this name is running.
+    """
+    why = f"{getpass.getuser()} stopped it: {' '.join(reason.split()) or 'no reason given'}"
+    running = backtests_under_way(own)
+    parts = [part for part in running if part == name or part.startswith(f"{name}-")]
+    for part in parts:
+        request_stop(running[part], part, why)
+    if parts:
+        return f"{', '.join(parts)} stops before the next decision"
+    if name not in own.tape.decisions() or not own.tape.is_claimed(name):
+        candidates = ", ".join([*running, *decisions_under_way(own)]) or "nothing"
+        raise BadInput("name", f"{name[:60]} is not running", f"running: {candidates}")
+    request_stop(own.tape, name, why)
+    return f"{name} stops before its next request to a model"
+
+
+def decisions_under_way(own: Desk) -> list[str]:
+    """Return the decisions that a process is working on."""
+    open_names = (name for name in own.tape.decisions() if own.tape.receipt(name) is None)
+    return [name for name in open_names if own.tape.is_claimed(name)]

@@ -1,0 +1,144 @@
+"""The PM's commands on the pages: each is a POST with the token, and does what the command of that name does."""
+
+import getpass
+from collections.abc import Callable, Mapping
+from datetime import date
+from functools import partial
+
+from anyio import to_thread
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from forge.commands import LIMITS, backtests_under_way, constrain, decisions_under_way, state_view, stop
+from forge.memory.approvals import change_held
+from forge.records import render
+from forge.records.examples import EXAMPLES
+from forge.records.kinds import NEW
+from forge.tracking.calibration import calibrate
+from forge.tracking.receipts import recorded_cut_offs
+from forge.tracking.work import describe, settle_due
+from forge.web.day import Day
+from forge.web.desk import DeskPages
+from pitlake.errors import BadInput, PitlakeError
+from pitlake.web.app import form
+
+Fields = Mapping[str, str]
+Order = Callable[[Day, Fields], list[str]]
+PAGE = "commands.html"
+
+
+class Commands:
+    """Constraints, own Views, changes of held positions, settlement, calibration and stops."""
+
+    def __init__(self, pages: DeskPages) -> None:
+        self._pages = pages
+
+    def routes(self) -> list[BaseRoute]:
+        """Return the routes of these pages."""
+        orders: dict[str, Order] = {
+            "/desk/constrain": _constrain,
+            "/desk/own-view": _own_view,
+            "/desk/adjust": _adjust,
+            "/desk/close": _close,
+            "/desk/settle": _settle,
+            "/desk/calibrate": _calibrate,
+            "/desk/stop": _stop,
+        }
+        posts = [Route(path, partial(self._order, order), methods=["POST"]) for path, order in orders.items()]
+        return [Route("/desk/commands", self.commands), *posts]
+
+    def commands(self, request: Request) -> Response:
+        """Show the commands, and what is running."""
+        with self._pages.day(request) as day:
+            return self._page(request, day)
+
+    async def _order(self, order: Order, request: Request) -> Response:
+        fields = await form(request)
+        return await to_thread.run_sync(partial(self._done, order, request, fields))
+
+    def _done(self, order: Order, request: Request, fields: Fields) -> Response:
+        if "as_of" in request.query_params:
+            raise BadInput("as_of", "is an earlier instant", "go to today's desk to give a command")
+        with self._pages.day(request) as day:
+            try:
+                done = order(day, fields)
+            except PitlakeError as refused:
+                return self._page(request, day, problem=str(refused), text=fields.get("text", ""), status=409)
+        with self._pages.day(request) as day:
+            return self._page(request, day, done)
+
+    def _page(
+        self, request: Request, day: Day, done: list[str] | None = None, problem: str = "", text: str = "",
+        status: int = 200,
+    ) -> Response:  # fmt: skip
+        return self._pages.page(
+            request,
+            PAGE,
+            day,
+            status,
+            done=done or [],
+            problem=problem,
+            limits=day.limits(LIMITS),
+            held=day.held(),
+            text=text or render(EXAMPLES["views"]),
+            running=[*backtests_under_way(day.desk), *decisions_under_way(day.desk)],
+        )
+
+
+def _constrain(day: Day, fields: Fields) -> list[str]:
+    limits = {name: _number(fields, name) for name in LIMITS if fields.get(name, "").strip()}
+    constrain(day.desk, day.memory, limits)
+    return [f"{name} {limit:g}" for name, limit in limits.items()]
+
+
+def _own_view(day: Day, fields: Fields) -> list[str]:
+    text = fields.get("text", "").replace("\r\n", "\n")
+    return [f"{state_view(day.desk, day.memory, text, fields.get('id', '').strip() or NEW)} is written"]
+
+
+def _adjust(day: Day, fields: Fields) -> list[str]:
+    terms: dict[str, object] = {name: value for name in ("stop", "target") if (value := fields.get(name, "").strip())}
+    if last_day := fields.get("expires", "").strip():
+        try:
+            terms["expires"] = date.fromisoformat(last_day)
+        except ValueError:
+            raise BadInput("expires", f"{last_day[:40]!r} is not a day", "give a day such as 2024-06-28") from None
+    if not terms:
+        raise BadInput("stop", "nothing is to be changed", "give a stop, a target or a last day")
+    name = fields.get("id", "")
+    change_held(day.memory, name, getpass.getuser(), day.desk.guardrails, terms)
+    day.memory.flush()
+    return [f"{name}: {', '.join(f'{term} {value}' for term, value in terms.items())}"]
+
+
+def _close(day: Day, fields: Fields) -> list[str]:
+    name, reason = fields.get("id", ""), " ".join(fields.get("reason", "").split())
+    if not reason:
+        raise BadInput("reason", "is empty", "say why")
+    changed = change_held(day.memory, name, getpass.getuser(), day.desk.guardrails, {"exit_reason": reason})
+    day.memory.flush()
+    return [f"{name} closes at the end of {changed.expires}"]
+
+
+def _settle(day: Day, _fields: Fields) -> list[str]:
+    changes, gaps = settle_due(day.memory, day.market, recorded_cut_offs(day.tape), day.desk.config)
+    day.memory.flush()
+    return [*changes, *gaps] or ["nothing was due"]
+
+
+def _calibrate(day: Day, _fields: Fields) -> list[str]:
+    changed = calibrate(day.memory, day.at)
+    day.memory.flush()
+    return [describe(calibration) for calibration in changed] or ["no score changed"]
+
+
+def _stop(day: Day, fields: Fields) -> list[str]:
+    return [stop(day.desk, fields.get("name", ""), fields.get("reason", ""))]
+
+
+def _number(fields: Fields, name: str) -> float:
+    try:
+        return float(fields[name])
+    except ValueError:
+        raise BadInput(name, f"{fields[name][:40]!r} is not a number", "give a number from 0") from None

@@ -1,0 +1,170 @@
+"""The PM's own commands, on the command line and on the pages: constraints, own Views, adjust, close, settle, stop."""
+
+import asyncio
+import json
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+
+from forge.agent.agent import Agent
+from forge.commands import decisions_under_way, stop
+from forge.core.tape import Tape
+from forge.desk import desk
+from forge.memory import Memory
+from forge.model import Answer, Call
+from forge.model.scripted import Scripted
+from forge.records import KINDS, parse, render
+from forge.walk.run import Ground, run
+from forge.web import room
+from pitlake import cli
+from pitlake.errors import BadInput
+from tests.doors.conftest import small
+from tests.forge.walks import DAYS, scripted, world
+from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, activated, turn, wrote
+from tests.web.browsing import BASE, TOKEN, browsing
+
+UNLOCKED = {"origin": BASE, "cookie": f"pitlake_token={TOKEN}"}
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
+    monkeypatch.setenv("PITLAKE_LAKE", str(tmp_path / "lake"))
+    return tmp_path
+
+
+@pytest.fixture
+def memory(home):
+    made = Memory()
+    wrote(turn(made, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
+    wrote(turn(made), "/memory/views/new.md", NEW_VIEW, "view")
+    wrote(turn(made), "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="proposed", stop="30"), "new")
+    activated(made)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def client(memory, home):
+    with browsing(small(home / "lake").root, rooms=(room,)) as made:
+        yield made
+
+
+def read(memory, kind, name):
+    return parse(KINDS[kind], turn(memory).read_file(KINDS[kind].path(name)))
+
+
+def test_a_view_of_the_pms_own_is_written_as_the_pms_with_every_fault_of_a_wrong_one(home, capsys):
+    assert cli.invoke(["forge", "own-view"]) == 0
+    example = capsys.readouterr().out
+    (home / "view.md").write_text(example.replace("confidence: 0.6", "confidence: 7").replace("macro_regime", "macro"))
+    assert cli.invoke(["forge", "own-view", "view.md"]) == 2
+    err = capsys.readouterr().err
+    assert ("confidence" in err, "category" in err) == (True, True)
+    (home / "view.md").write_text(example.replace("O-001", ""))
+    assert cli.invoke(["forge", "own-view", "view.md"]) == 0
+    assert capsys.readouterr().out == "V-001\n"
+    (home / "view.md").write_text(example.replace("O-001", "").replace("# new", "# V-001").replace("us_growth", "us"))
+    assert cli.invoke(["forge", "own-view", "view.md", "--id", "V-001"]) == 0
+    with closing(Memory()) as memory:
+        rows = [(row.path, row.actor) for row in memory.journal.rows()]
+        assert rows == [("/memory/views/V-001.md", "pm")] * 2
+        assert read(memory, "views", "V-001").scope == "us"
+
+
+def test_the_pages_do_what_the_commands_do_by_post_with_the_token_alone(client, memory):
+    page = client.get("/desk/commands").text
+    assert "Stop, now 30" in page
+    sent = {
+        "/desk/constrain": {"max_gross": "150"},
+        "/desk/own-view": {"text": render(replace(NEW_VIEW, confidence=0.25))},
+        "/desk/adjust": {"id": "E-001", "stop": "33", "expires": "2199-01-02"},
+        "/desk/close": {"id": "E-001", "reason": "thesis broken"},
+        "/desk/settle": {},
+        "/desk/calibrate": {},
+    }
+    done = {
+        "/desk/constrain": "<li>max_gross 150</li>",
+        "/desk/own-view": "<li>V-002 is written</li>",
+        "/desk/adjust": "<li>E-001: stop 33, expires 2199-01-02</li>",
+        "/desk/close": "<li>E-001 closes at the end of ",
+        "/desk/settle": 'role="status"><li>',
+        "/desk/calibrate": "<li>no score changed</li>",
+    }
+    before = memory.journal.head()
+    for path, fields in sent.items():
+        assert client.post(path, data=fields, headers={"origin": BASE}).status_code == 403, path
+        assert client.get(path, headers=UNLOCKED).status_code == 405, path
+    assert memory.journal.head() == before
+    for path, fields in sent.items():
+        answer = client.post(path, data=fields, headers=UNLOCKED)
+        assert (answer.status_code, done[path] in answer.text) == (200, True), (path, answer.text)
+    assert read(memory, "constraints", "constraints").max_gross == 150.0
+    assert read(memory, "views", "V-002").confidence == 0.25
+    held = read(memory, "expressions", "E-001")
+    assert (held.status, held.stop, held.exit_reason) == ("active", "33", "thesis broken")
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "problem"),
+    [
+        ("constrain", {"max_gross": "500"}, "500 is not between 0 and the settings&#39; 200"),
+        ("constrain", {"max_gross": "much"}, "&#39;much&#39; is not a number"),
+        ("constrain", {}, "no limit is given"),
+        ("own-view", {"text": "# new\nconfidence: 7"}, "confidence"),
+        ("own-view", {"text": "# new", "id": "../x"}, "is not a View"),
+        ("adjust", {"id": "E-001"}, "nothing is to be changed"),
+        ("adjust", {"id": "E-001", "expires": "soon"}, "&#39;soon&#39; is not a day"),
+        ("adjust", {"id": "E-009", "stop": "1"}, "E-009"),
+        ("close", {"id": "E-001", "reason": " "}, "reason: is empty"),
+        ("stop", {"name": "D-none"}, "D-none is not running"),
+    ],
+)
+def test_what_a_page_refuses_it_says_and_writes_nothing(client, memory, path, fields, problem):
+    before = memory.journal.head()
+    answer = client.post(f"/desk/{path}", data=fields, headers=UNLOCKED)
+    assert (answer.status_code, problem in answer.text) == (409, True), answer.text
+    assert memory.journal.head() == before
+
+
+def test_a_running_decision_stops_before_its_next_request_and_replays(home):
+    own, asked = desk(), []
+
+    def answer(_request):
+        asked.append(decisions_under_way(own))
+        stop(own, asked[0][0], "too dear")
+        return Answer("Looking.", (Call("read", {"path": "/memory/views/"}, "1"),), "tools", "s", 1, 1)
+
+    with closing(own.memory()) as memory:
+        agent = Agent(memory, own.tape, lambda _role: Scripted(answer), home / "none")
+        decided = asyncio.run(agent.ask("What of growth?"))
+        assert (decided.end, len(asked)) == ("stopped", 1)
+        assert "stopped it: too dear" in decided.answer
+        assert asyncio.run(agent.replay(decided.decision)).answer == decided.answer
+    with pytest.raises(BadInput, match="is not running"):
+        stop(own, decided.decision, "")
+
+
+@pytest.mark.slow
+def test_a_running_backtest_stops_between_decisions_and_goes_on_when_started_again(home):
+    own = desk()
+    ground = replace(own.ground(world(home / "lake")), models=scripted)
+    told = []
+
+    def stopping(line):
+        told.append(line)
+        if len(told) == 2:
+            assert stop(own, "days", "enough") == "days stops before the next decision"
+
+    first = run(DAYS, ground, stopping)
+    assert (first.decisions, first.stopped.endswith("stopped it: enough")) == (2, True)
+    with pytest.raises(BadInput, match="days is not running"):
+        stop(own, "days", "")
+    assert (run(DAYS, ground).decisions, run(DAYS, ground).stopped) == (7, "")
+    undisturbed = Ground(home / "other", ground.lake, scripted)
+    run(DAYS, undisturbed)
+    tapes = [Tape(place / "days" / "tape.sqlite") for place in (ground.folder, undisturbed.folder)]
+    steps = [[json.dumps(tape.steps(name)) for name in tape.decisions()] for tape in tapes]
+    assert steps[0] == steps[1]
