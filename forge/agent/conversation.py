@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from forge.core.tape import canonical
 from forge.model.budget import CHARACTERS_A_TOKEN
-from forge.model.messages import Answer, Call, Message, Request, Results, ToolSpec
+from forge.model.messages import Answer, Call, Finish, Message, Request, Results, ToolSpec
 
 End = Literal["answered", "refused", "cut", "turns", "budget", "stopped", "repeated", "empty", "too_long"]
 REASONS: dict[End, str] = {
@@ -18,6 +18,8 @@ REASONS: dict[End, str] = {
     "too_long": "the conversation is longer than the model takes, and cannot be shortened further",
     "repeated": "the same call was made three times",
 }
+UNSENT: dict[Finish, End] = {"budget": "budget", "stopped": "stopped"}
+"""The ends of requests that were not sent."""
 COMPACTED = "[compacted: see the answer of compact]"
 SHORTENED = "[shortened: read the file, or call the tool with less, to see more]"
 SHORT = 400

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from forge.agent.conversation import Conversation, End, LoopLimits
+from forge.agent.conversation import UNSENT, Conversation, End, LoopLimits
 from forge.agent.room import make_room
 from forge.agent.tools.base import FAILED, Tool, run_tool
 from forge.core.tape import Lane, canonical
@@ -11,7 +11,6 @@ from forge.model.messages import Call, Finish, Model, Results, Returned
 from forge.model.usage import UNKNOWN, Window
 
 STOPS: Mapping[Finish, End] = {"refused": "refused", "length": "cut"}
-UNSENT: Mapping[Finish, End] = {"budget": "budget", "stopped": "stopped"}
 
 
 def no_progress(_line: str) -> None:

@@ -59,7 +59,7 @@ SELECT decision, json_extract(steps.request, '$.model'), count(*),
   sum(json_extract(answer, '$.input_tokens')), sum(json_extract(answer, '$.output_tokens'))
 FROM decisions JOIN steps USING (decision)
 WHERE {_DAY} AND steps.rowid > ? AND steps.rowid <= ?
-  AND kind = 'model' AND json_extract(answer, '$.finish') != 'budget'
+  AND kind = 'model' AND json_extract(answer, '$.finish') NOT IN ('budget', 'stopped')
 GROUP BY 1, 2
 """
 # The usage of a failed request is unknown and counts as 0 tokens. A request without an end counts its lower bound.

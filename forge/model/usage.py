@@ -79,7 +79,7 @@ def usages(tape: Tape, decision: str) -> tuple[RequestUsage, ...]:
     counted = []
     for step in tape.steps(decision):
         answer = json.loads(step.answer) if step.kind == "model" else {}
-        if answer.get("finish") not in (None, "budget", "too_long"):
+        if answer.get("finish") not in (None, "budget", "stopped", "too_long"):
             tokens = answer["input_tokens"], answer.get("cached_tokens", 0), answer["output_tokens"]
             model = str(json.loads(step.request)["model"])
             counted.append(RequestUsage(*tokens, windows.get(step.lane), step.lane, step.step, model))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 from forge.agent.lineage import lineage
 from forge.core.clock import Simulated
@@ -14,7 +14,7 @@ from forge.evolution.in_force import InForce, in_force
 from forge.evolution.propose import patch
 from forge.memory import Memory, Remembered
 from forge.memory.approvals import Pending, pending
-from forge.memory.book import held_in, remembered_book
+from forge.memory.book import held_in, remembered_book, with_approved
 from forge.memory.fills import fills
 from forge.memory.guardrails import Measure
 from forge.memory.halts import halted_spans
@@ -33,6 +33,7 @@ from forge.records import (
     Settlement,
     View,
     kind_of_path,
+    parse,
 )
 from forge.tracking.alerts import Alert, alerts
 from forge.tracking.bars import NotFollowable
@@ -63,6 +64,14 @@ class LimitUse(NamedTuple):
     rule: str
     actual: float | None
     limit: float
+
+
+class BookLine(NamedTuple):
+    """A figure of the book before a decision and with what it proposed; None if the book does not say."""
+
+    name: str
+    before: float | None
+    after: float | None
 
 
 @dataclass(frozen=True)
@@ -229,6 +238,28 @@ class Day:
             raise BadInput("decision", f"there was no such decision as of {iso(self.at)}", "the desk lists them")
         edges = lineage(self.memory_of(start), self.tape, name, self.at)
         return decision(self.tape, start, edges)
+
+    def books(self, start: DecisionStart) -> list[BookLine]:
+        """Return the book's figures before a decision, and with the Expressions that it proposed."""
+        memory = self.memory_of(start)
+        before = remembered_book(memory.hydrate(start.as_of))
+        if before is None:
+            return []
+        session = str(self.tape.inputs(start.name)["session"])
+        rows = {row.path: row for row in memory.written_by(session, start.name)}
+        records = (parse(kind, row.content) for path, row in rows.items() if (kind := kind_of_path(path)))
+        proposed = [
+            record
+            for record in records
+            if isinstance(record, Expression) and record.status == "proposed" and not record.adjusts
+        ]
+        after = cast("Portfolio", with_approved(before, proposed))
+        factors = sorted({*(before.factor_exposures or {}), *(after.factor_exposures or {})})
+        lines = [BookLine(name, getattr(before, name), getattr(after, name)) for name in ("gross", "net", "duration")]
+        return lines + [
+            BookLine(name, (before.factor_exposures or {}).get(name, 0.0), (after.factor_exposures or {})[name])
+            for name in factors
+        ]
 
     def brief(self) -> Decision | None:
         """Return the newest decision that has ended."""

@@ -188,7 +188,9 @@ class DeskPages:
 
     def _decision(self, request: Request, day: Day, replayed: str) -> Response:
         decision = day.decision(request.path_params["name"])
-        return self.page(request, "decision.html", day, decision=decision, replayed=replayed)
+        return self.page(
+            request, "decision.html", day, decision=decision, replayed=replayed, books=day.books(decision.start)
+        )
 
 
 def _root(memory: str | None) -> str | None:

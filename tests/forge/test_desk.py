@@ -202,3 +202,25 @@ def test_another_memory_is_chosen_at_the_desk_and_only_shown(desk, tmp_path, mon
     assert 'href="/desk/v/V-001?memory=april"' in april
     assert "0.87" in client.get("/desk/v/V-001?memory=april").text
     assert "there is no memory &#39;aprill&#39;; did you mean april?" in client.get("/desk?memory=aprill").text
+
+
+def test_a_decision_shows_the_book_before_and_with_what_it_proposed(tmp_path, monkeypatch):
+    monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
+    memory = Memory()
+    wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
+    wrote(turn(memory), "/memory/views/new.md", NEW_VIEW, "view")
+    trade = replace(NEW_EXPRESSION, status="proposed", direction="short", notional=10.0)
+    writes = tuple(
+        Call("write", {"path": "/memory/expressions/new.md", "content": render(record)}, f"id{number}")
+        for number, record in enumerate((trade, replace(trade, status="draft", body="only a draft")))
+    )
+    model = Scripted([Answer("", writes, "tools", "m", 1, 1), Answer("Short it.", (), "stop", "m", 1, 1)])
+    agent = Agent(memory, Tape(f"{memory.lake.root}-tape.sqlite"), lambda role: model, tmp_path / "none")
+    decision = asyncio.run(agent.ask("What now?")).decision
+    memory.close()
+    with browsing(small(tmp_path / "lake").root, rooms=(room,)) as client:
+        page = client.get(f"/desk/d/{decision}").text.split('id="h-k"')[1].split("</table>")[0]
+    rows = [re.findall(r">([^<>]+)</t[hd]>", row) for row in page.split("<tr")[2:]]
+    assert rows == [
+        ["gross", "100", "110"], ["net", "20", "10"], ["duration", "2", "3.50"], ["rates", "10", "15"],
+    ]  # fmt: skip
