@@ -57,7 +57,8 @@ axe: $(SET_UP) ## Check the accessibility of the pages on the demo's lake with a
 	@$(call NPM_CI,axe,axe)
 	@$(BIN)/python -m tests.web.showing axe .pitlake/demo/lake .pitlake/axe/node_modules/axe-core/axe.min.js
 
-pictures: $(SET_UP) ## Take the README's screenshots of the time machine and the desk, in Chromium.
+pictures: $(SET_UP) ## Record the terminals of docs/, and take the README's screenshots in Chromium.
+	@$(BIN)/python scripts/terminal_pictures.py .pitlake/demo/lake docs/pictures
 	@$(BIN)/python -m tests.web.showing pictures .pitlake/demo/lake docs/pictures time-machine desk
 
 notebooks: $(SET_UP) ## Run the notebooks of docs/ on the demo's lake and save their output.

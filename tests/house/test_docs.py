@@ -1,5 +1,6 @@
 """docs/*.md: every command and every piece of Python in them runs as it stands, or says above it why it does not."""
 
+import html
 import os
 import re
 import shlex
@@ -17,6 +18,7 @@ from checks.audit import BLOCKING, WARNINGS
 from checks.expectations import BLOCKING as EXPECTED
 from checks.expectations import WARNING as WARNED
 from pitlake import cli, errors
+from scripts import terminal_pictures
 from tests.cli.conftest import ROOT
 from tests.doors.conftest import build
 from tests.every import every
@@ -200,3 +202,13 @@ def test_yaml_in_the_pages_is_yaml():
     for block in BLOCKS:
         if block.language == "yaml":
             assert list(yaml.safe_load_all(block.text))
+
+
+@pytest.mark.parametrize("page", terminal_pictures.RECORDED)
+def test_a_recorded_terminal_shows_the_last_commands_of_its_page(page):
+    assert f"](pictures/{page}.svg)" in (DOCS / f"{page}.md").read_text()
+    drawn = html.unescape(re.sub("<[^>]*>", "\n", (DOCS / f"pictures/{page}.svg").read_text())).replace("\xa0", " ")
+    begin = terminal_pictures.RECORDED[page]
+    shown = next(begin + block.text.partition(begin)[2] for block in blocks(f"{page}.md") if begin in block.text)
+    words = shown.split()
+    assert [word for word in words if word not in drawn] == []
