@@ -32,10 +32,10 @@ WIDTH = 120
 def record(page: str, folder: Path) -> Text:
     """Type a page in a folder until the recorded commands were run, and return these with their output."""
     for language, text in BLOCK.findall((DOCS / f"{page}.md").read_text()):
-        silent, begin, shown = text.partition(RECORDED[page]) if language == "sh" else (text, "", "")
+        silent, begin, rest = text.partition(RECORDED[page]) if language == "sh" else (text, "", "")
         run([sys.executable, "-"] if language == "python" else ["sh"], silent, folder)
         if begin:
-            return transcript(begin + shown, folder)
+            return transcript(begin + rest, folder)
     raise ValueError(f"docs/{page}.md has no command that begins with {RECORDED[page]!r}")
 
 
@@ -58,8 +58,8 @@ def prompted(commands: str) -> Iterator[tuple[str, str | None]]:
     end = None
     for line in commands.splitlines():
         yield (">" if end else "$"), line
-        if end is None and (opened := re.search(r"<<'?(\w+)", line)):
-            end = opened[1]
+        if end is None and (document := re.search(r"<<'?(\w+)", line)):
+            end = document[1]
         elif line == end:
             end = None
 
