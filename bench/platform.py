@@ -223,7 +223,10 @@ def _figures(
 ) -> Iterator[Figure]:
     runs = [Spent(backfill.published - backfill.created, cpu) for backfill, cpu in served]
     command = " ".join(work.command[:3]).split(" --")[0]
-    for name, taken in (("the backfill's run, from made to ended", runs), (f"{command}, the process", commands)):
+    for name, taken in (
+        ("the backfill's run, from its creation to its end", runs),
+        (f"{command}, the process", commands),
+    ):
         for kind, unit, aim in (("wall", "s", ""), ("cpu", "s of CPU", work.aim)):
             ours, plain = ([getattr(spent, kind) for spent in way] for way in (taken, plains))
             ratio = median(a / b for a, b in zip(ours, plain, strict=True))

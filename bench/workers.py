@@ -153,7 +153,7 @@ def _launch(days: int, runs: int) -> None:
 
 
 def _ended(instance: dg.DagsterInstance, launched: Sequence[str], workers: Sequence[Process]) -> list[Ran]:
-    """Return the runs once all have ended. Raises RuntimeError if one fails or a worker is gone."""
+    """Wait until all runs have ended, and return them. Raises RuntimeError if one fails or a worker is gone."""
     while True:
         records = instance.get_run_records(dg.RunsFilter(run_ids=list(launched)))
         runs = [record.dagster_run for record in records]

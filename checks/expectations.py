@@ -75,7 +75,7 @@ def _results(data: Any, expectations: Sequence[Rule], form: Mapping[str, Any]) -
 
     validator = Validator(PandasExecutionEngine(batch_data_dict={"run": data}), data_context=_context())
     settings = {"result_format": {"partial_unexpected_count": 0, **form}, "catch_exceptions": True}
-    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # of how it compares instants
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # about the way it compares instants
         return list(validator.graph_validate(configurations, runtime_configuration=settings))
 
 
@@ -123,7 +123,7 @@ def _context() -> Any:
 @cache
 def library() -> Any:
     """Return Great Expectations, imported once."""
-    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # of what it imports itself
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # about modules that it imports itself
         import great_expectations
 
     return great_expectations

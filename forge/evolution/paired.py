@@ -22,7 +22,7 @@ class Pair:
 class Trial:
     """The result of a test.
 
-    better, worse: pairs that only one arm got right; p: the exact probability of such a result by chance; worse_in:
+    better, worse: pairs that only one arm got right; p: the exact probability of such a result by chance; worse_in: the
     categories that got worse.
     """
 

@@ -172,7 +172,7 @@ def _repeat(session: "Session", step: Step, loaded: "Mapping[str, pa.Table]") ->
             session.sql(step.sql, values(step.parameters))
         return
     if name not in loaded:
-        raise ReplayImpossible(f"the session had loaded rows as {name!r} (sha256 {step.parameters}); give them")
+        raise ReplayImpossible(f"the session had loaded rows as {name!r} (sha256 {step.parameters}); load them again")
     if sha256_of(loaded[name]) != step.parameters:
         raise ReplayImpossible(
             f"the given rows of {name!r} differ from those the session had (sha256 {step.parameters})"

@@ -28,7 +28,7 @@ from pitlake.cli.sessions import working
     "datasets",
     multiple=True,
     metavar="NAME",
-    help="Use only this one; repeatable [default: all].",
+    help="Use only this dataset; repeatable [default: all].",
 )
 @click.option(
     "--time", metavar="COLUMN", help="The column that dates the rows [default: an index of dates, or `date`]."
