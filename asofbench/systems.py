@@ -118,18 +118,26 @@ SYSTEMS = (
     _polars("polars join_asof, event", "default", "join_asof on the event's time", **_EVENT),
     _polars("polars join_asof, published", "best", "join_asof on the instant of publication", **_PUBLISHED),
     _delta("Delta Lake, T as it is", "default", "one load, load_as_version(T)"),
-    _delta("Delta Lake, live", "best", "a commit a delivery, as though it had run all along", live=True, **_BEST),
+    _delta(
+        "Delta Lake, live", "best", "one commit per delivery, as if it had been running all along", live=True, **_BEST
+    ),
     _iceberg("Iceberg, T as it is", "default", "one load, snapshot_as_of_timestamp(T)"),
-    _iceberg("Iceberg, live", "best", "a snapshot a delivery, as though it had run all along", live=True, **_BEST),
+    _iceberg(
+        "Iceberg, live", "best", "one snapshot per delivery, as if it had been running all along", live=True, **_BEST
+    ),
     _arctic("ArcticDB, newest up to T", "default", "newest version, date_range up to T", newest=True),
     _arctic("ArcticDB, as_of T", "default", "one load, as_of=T"),
-    _arctic("ArcticDB, live", "best", "a snapshot a delivery, as though it had run all along", live=True, **_BEST),
+    _arctic(
+        "ArcticDB, live", "best", "one snapshot per delivery, as if it had been running all along", live=True, **_BEST
+    ),
     _ducklake(
-        "DuckLake, AT (TIMESTAMP)", "default", "a snapshot a delivery, T in every query, as though it had run all along"
+        "DuckLake, AT (TIMESTAMP)",
+        "default",
+        "one snapshot per delivery and T in every query, as if it had been running all along",
     ),
     _ducklake("DuckLake, attached at T", "best", "the same, the catalog attached with SNAPSHOT_TIME", attached=True),
-    _anatid("anatid, as_of T", "best", "a memory a delivery, dated by now=, as though it had run all along"),
-    _plugmem("plugmem, as_of T", "best", "a memory a delivery, as though it had run all along"),
+    _anatid("anatid, as_of T", "best", "one memory per delivery, dated by now=, as if it had been running all along"),
+    _plugmem("plugmem, as_of T", "best", "one memory per delivery, as if it had been running all along"),
     _factblock("FactBlock, known when said", "default", "known_at is when it was said, as with --backfill", said=True),
     _factblock("FactBlock, known when loaded", "best", "known_at is when it was learned"),
     _feast("Feast, event", "default", "timestamp_field is the event's time", store="dask", **_EVENT),

@@ -52,7 +52,7 @@ class Desk:
 
     @property
     def changed_skills(self) -> Path:
-        """The folder for skills that the PM changes, even if missing."""
+        """The folder for skills that the PM changes; it may not exist yet."""
         return self.skills or Path(f"{self.beside}-skills")
 
     @property

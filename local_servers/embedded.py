@@ -92,7 +92,7 @@ def _launch(home: Path, heap: str) -> Launch:
         "bolt.defaultDatabase": DATABASE,
         # Aware datetimes come back aware.
         "dateTimeImplementation": "java.time.ZonedDateTime",
-        # The server ignores the driver's own query timeout; this one counts until the reader has taken the last row.
+        # The server ignores the driver's query timeout. This timeout ends when the reader has received the last row.
         "command.timeout": COMMAND_TIMEOUT_MS,
     }
     command = [

@@ -31,7 +31,11 @@ class GraphAdmin:
 
     def __init__(self, server: GraphServer) -> None:
         if server.admin_auth is None:
-            raise BadInput("server", "is not ours to write to", "load into the embedded or the local server")
+            raise BadInput(
+                "server",
+                "is not a server that pitlake started, so nothing is written to it",
+                "load into the embedded or the local server",
+            )
         self.server = server
         self._address = server.uri.rpartition("//")[2]
         self._driver = neo4j.GraphDatabase.driver(server.uri, auth=server.admin_auth, notifications_min_severity="OFF")

@@ -23,10 +23,10 @@ Outcome = tuple[Row | Gap, date | None]
 class Naming:
     """How one dataset's records are named.
 
-    column: the name, part of the identity. group: the columns whose records only the name distinguishes. likeness: the
-    similarity of a record and an earlier statement; the most similar are matched first, 0 is never matched. fresh:
-    returns the name of an unmatched record, given the names taken. order: the order in which new records are named. id:
-    the column of the source's own id, which decides if possible; "" if there is none.
+    column: the name, part of the identity. group: columns; only the name distinguishes records with the same values in
+    them. likeness: the similarity of a record and an earlier statement; the most similar are matched first, 0 is never
+    matched. fresh: returns the name of an unmatched record, given the names taken. order: the order in which new
+    records are named. id: the column of the source's own id, which decides if possible; "" if there is none.
     """
 
     column: str

@@ -82,7 +82,9 @@ def locate(record: Record, _run: RunFacts, split_entities: SplitEntities) -> Pla
 
 
 def _one_basis(record: Record, happened: datetime, window_end: datetime, split_entities: SplitEntities) -> bool:
-    """Whether the return can be a holder's, by its size and by the splits that its window may contain."""
+    """Return whether the return may be what a holder earned. It is not if a split in its window, recorded or not,
+    explains it.
+    """
     percent = texts.readable(texts.first_number, record["value"])
     if percent is None:
         return True

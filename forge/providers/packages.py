@@ -35,7 +35,9 @@ class PackageProvider:
         """
         result: object = await self.provider.fetch(params, at)
         if not isinstance(result, FetchResult):
-            raise BadInput(self.name, f"answered with a {type(result).__name__}", "return a FetchResult from fetch")
+            raise BadInput(
+                self.name, f"its fetch returned a {type(result).__name__}", "return a FetchResult from fetch"
+            )
         passed = envelope(result.rows, result.gaps, at.as_of)
         return replace(result, source=self.name, rows=tuple(passed["data"]), gaps=tuple(passed["gaps"]))
 

@@ -128,8 +128,9 @@ def _gap(gap: Mapping[str, Any]) -> dict[str, Any]:
 def strict(value: Any, field: str, place: str, depth: int = 0) -> Any:
     """Return a value in strict JSON types. `field` and `place` locate it in an error; no error shows the value.
 
-    Instants are ISO text in UTC with `Z`, naive datetimes, dates and times ISO text, durations ISO 8601 in seconds, NaN
-    and infinities null, decimals numbers if that is exact and text otherwise, bytes hexadecimal text.
+    Instants become ISO text in UTC with `Z`. Naive datetimes, dates and times become ISO text, and durations ISO 8601
+    in seconds. NaN and infinities become null. Decimals become numbers if that is exact, otherwise text. Bytes become
+    hexadecimal text.
     """
     if value is None or isinstance(value, bool | str):
         return _text(value, field, place) if isinstance(value, str) else value

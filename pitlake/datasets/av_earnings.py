@@ -47,7 +47,7 @@ DATASET = Dataset(
         "counts from the fetch, because the source restates its history after every split. Evidence names the rule."
     ),
     columns=(
-        Column(name="ticker", type="string", required=True, meaning="Symbol as asked for."),
+        Column(name="ticker", type="string", required=True, meaning="The requested symbol."),
         Column(
             name="period_type",
             type="string",

@@ -65,7 +65,7 @@ DATASET = Dataset(
     ),
     availability="When the answer was fetched, never earlier: the source shows its present state and keeps no history.",
     columns=(
-        Column(name="ticker", type="string", required=True, meaning="Symbol as asked for."),
+        Column(name="ticker", type="string", required=True, meaning="The requested symbol."),
         Column(
             name="horizon",
             type="string",

@@ -24,7 +24,7 @@ DATASET = Dataset(
         "no bar is early, and each is at most one bar's length late."
     ),
     columns=(
-        Column(name="ticker", type="string", required=True, meaning="Symbol as asked for."),
+        Column(name="ticker", type="string", required=True, meaning="The requested symbol."),
         Column(
             name="interval",
             type="string",

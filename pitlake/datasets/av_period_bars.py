@@ -29,7 +29,7 @@ DATASET = Dataset(
         "it. A later change of its values is a new revision, available when observed."
     ),
     columns=(
-        Column(name="ticker", type="string", required=True, meaning="Symbol as asked for."),
+        Column(name="ticker", type="string", required=True, meaning="The requested symbol."),
         Column(
             name="period", type="string", required=True, meaning="week or month.", values=("week", "month"), strict=True
         ),

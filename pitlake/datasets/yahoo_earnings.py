@@ -32,7 +32,7 @@ DATASET = Dataset(
         "with a later recorded split counts from the fetch, because the source restates its history at every split."
     ),
     columns=(
-        Column(name="ticker", type="string", required=True, meaning="Symbol as asked for."),
+        Column(name="ticker", type="string", required=True, meaning="The requested symbol."),
         Column(
             name="first_stated",
             type="date",

@@ -23,7 +23,7 @@ DATASET = Dataset(
         "from the fetch."
     ),
     columns=(
-        Column(name="ticker", type="string", required=True, meaning="Symbol as asked for."),
+        Column(name="ticker", type="string", required=True, meaning="The requested symbol."),
         Column(name="firm", type="string", required=True, meaning="Firm that issued the rating."),
         Column(
             name="first_stated",

@@ -14,4 +14,4 @@ def test_a_scale_that_is_none_is_refused(arguments, capsys):
 def test_a_server_of_the_user_s_is_never_written_to(monkeypatch, capsys):
     monkeypatch.setenv("NEO4J_URI", "bolt://127.0.0.1:1")
     assert main([]) == 2
-    assert "is not ours to write to" in capsys.readouterr().err
+    assert "is not a server that pitlake started" in capsys.readouterr().err

@@ -60,9 +60,8 @@ def days(bars: Iterable[Came]) -> set[date]:
 
 
 def seen_at(capture: Capture) -> datetime:
-    """Return the earliest instant at which the answer may have been made, by our clock and the provider's.
-
-    A bar is finished only if it is by both.
+    """Return when the answer was made: the earlier instant of our clock and the provider's. A bar counts as finished
+    only if it was by both clocks.
     """
     try:
         return min(capture.fetched_at, dating.rfc2822(capture.headers.get("date")))

@@ -115,7 +115,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def start_of(stamp: Any) -> datetime:
-    """Return a bar's time, New York; the later of two readings. Raises Unreadable."""
+    """Return a bar's time in New York; if the clock shows it twice, the later one. Raises Unreadable."""
     try:
         return dating.new_york_clock(datetime.strptime(stamp, STAMP))  # noqa: DTZ007 - New York's, by definition
     except (TypeError, ValueError):

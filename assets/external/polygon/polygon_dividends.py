@@ -56,7 +56,7 @@ def values(record: Record) -> dict[str, Any]:
 def likeness(row: Values, other: Values) -> int:
     """Compare by day, amount, declaration and kind.
 
-    A record that is missing from its day matches its replacement a few days off.
+    If a record is missing from its day, a record a few days earlier or later may be its replacement.
     """
     same = [row[name] == other[name] for name in WEIGHTS]
     near = abs(row["ex_dividend_date"] - other["ex_dividend_date"]) <= _pages.MOVED_AT_MOST

@@ -48,8 +48,8 @@ def content_hashes(table: pa.Table, columns: Sequence[str], added: frozenset[str
 
 
 class Hasher:
-    """Hashes the rows of many tables with the same columns during extraction, which waits for its source. Tables are
-    collected and hashed many at once.
+    """Hashes the rows of many tables with the same columns while extraction waits for its source. Tables are collected,
+    and many are hashed at once.
     """
 
     def __init__(self, columns: Sequence[str], added: frozenset[str] = frozenset()) -> None:

@@ -215,8 +215,8 @@ class Stage:
     ) -> None:
         """Stage the records of a New York day (None: records without a date, or an unpartitioned dataset).
 
-        May be called many times a day. `extracted` counts the source records, independently of what they became. Raises
-        CheckFailed when the columns are not those of the contract, LakeError.
+        May be called several times for one day. `extracted` counts the source records, whatever they became. Raises
+        LakeError, and CheckFailed if the columns are not those of the contract.
         """
         if day is None and self.dataset.partitioned and rows is not None and rows.num_rows:
             raise BadInput("day", f"rows of {self.dataset.name} belong to a New York day", "give the partition's date")

@@ -103,7 +103,7 @@ def test_a_label_with_a_backtick_is_no_way_around_the_proof(graph_db, graph_admi
 
 def test_a_server_that_is_not_ours_is_never_loaded(graph_db):
     theirs = type(graph_db)(graph_db.uri, graph_db.database, graph_db.reader_auth)
-    with pytest.raises(BadInput, match="is not ours to write to"):
+    with pytest.raises(BadInput, match="is not a server that pitlake started"):
         GraphAdmin(theirs)
 
 
