@@ -125,7 +125,7 @@ class PoisonedGraph:
 
 
 def spoilt(kind: Kind, record: Record, rng: random.Random) -> tuple[str, list[Record]]:
-    """A kind of badness and the records that bear it."""
+    """A kind of fault, and the records that have it."""
     ways: list[tuple[str, Callable[[], list[Record]]]] = [
         ("unreadable date", lambda: [record | {"created": "soon", "close_at": "soon", "date_nodes": []}]),
         ("odd shape", lambda: [record | dict.fromkeys(("tickers", "filers", "concepts", "date_nodes", "label"), 7)]),
@@ -199,7 +199,7 @@ def systemic_fault(seed: int, folder: Path) -> None:
 
 
 def main() -> int:
-    """Run the campaign and print what was met. Returns the exit code."""
+    """Run the campaign and print its findings. Returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--n", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)

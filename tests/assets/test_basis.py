@@ -1,4 +1,4 @@
-"""Bars brought back to what was traded: every subset of three splits, every load, against the path that is known."""
+"""Bars are converted back to traded prices: every subset of three splits and every load, against a known path."""
 
 from datetime import date, timedelta
 from itertools import combinations
@@ -33,7 +33,7 @@ def path(splits):
 
 
 def stored(splits, loaded):
-    """The bars as a loader keeps them: divided by every split executed after the bar and by its load."""
+    """Return the bars as a loader stores them: divided by every split executed between the bar and its load."""
     bars = []
     for day, (opening, close) in path(splits).items():
         divided = prod(split.ratio for split in splits if day < split.first <= loaded[day])

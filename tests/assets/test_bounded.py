@@ -1,4 +1,4 @@
-"""Pages and PDFs are read in a process of their own, which ends in time: what takes longer is a gap."""
+"""Pages and PDFs are read in a separate process with a time limit; a file that exceeds it becomes a gap."""
 
 import time
 from io import BytesIO

@@ -1,4 +1,4 @@
-"""Contests: one winner a group, repeats told from losers, nulls equal, and no dependence on order."""
+"""Contests: one winner per group, repeats distinguished from losers, nulls equal, and no dependence on order."""
 
 from itertools import permutations
 

@@ -1,4 +1,4 @@
-"""Contracts, extractors and views agree: columns are the same everywhere, and every gap's reason is written down."""
+"""Contracts, extractors and views agree: the columns are the same everywhere, and every gap's reason is documented."""
 
 import re
 from datetime import datetime, timedelta, timezone

@@ -1,4 +1,4 @@
-"""Dividends of the graph and the splits that followed them: no order of loading dates a restated amount too early."""
+"""Dividends of the graph and later splits: in no order of loading is a restated amount dated too early."""
 
 from datetime import date, datetime, timedelta, timezone
 from itertools import permutations
@@ -21,7 +21,7 @@ PAID = f"{CIK}_2024-02-20_Regular"
 
 
 class Upstream:
-    """A graph of dividends and splits, each a ticker, a day and the companies it hangs on."""
+    """A graph of dividends and splits, each with a ticker, a day and the companies it is linked to."""
 
     def __init__(self, dividend_nodes, split_nodes):
         self.dividends, self.splits = dividend_nodes, split_nodes

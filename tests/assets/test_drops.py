@@ -1,4 +1,6 @@
-"""Dropped files: dated by their receipt whatever they print, corrected when received again, whole or not at all."""
+"""Dropped files: dated by their receipt, whatever dates they contain; corrected when received again; published
+completely or not at all.
+"""
 
 import os
 from datetime import datetime, timedelta, timezone

@@ -1,4 +1,4 @@
-"""Embeddings: named and dated as the text they embed, refused where they point nowhere."""
+"""Embeddings: named and dated like the embedded text, and refused without such a text."""
 
 from datetime import datetime, timezone
 

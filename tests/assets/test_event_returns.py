@@ -1,4 +1,4 @@
-"""Returns after events: the window's end dates them, one source record a return, and windows that cannot be."""
+"""Returns after events: dated by the window's end, one source record per return, and impossible windows."""
 
 from datetime import date, datetime, timedelta, timezone
 

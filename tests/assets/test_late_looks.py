@@ -1,4 +1,5 @@
-"""What is first seen late is dated by when it was seen: the graph changes between looks, and the past stays as it was.
+"""Records that are first seen late are dated by their observation: the graph changes between looks, and the past stays
+the same.
 
 Looks on 2 May and 1 September with the real extractors, asked as of 1 June. The lake after both must answer as it did
 after the first alone, for everything the first has seen.

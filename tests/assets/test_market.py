@@ -1,4 +1,4 @@
-"""Prices, dividends, splits and the calendar: the close that dates them and what has none."""
+"""Prices, dividends, splits and the calendar: the close that dates them, and records without one."""
 
 from datetime import date, datetime, timedelta, timezone
 

@@ -1,4 +1,4 @@
-"""Articles: what dates them, what is not news, and how their lists are spelled."""
+"""Articles: their dates, nodes that are not news, and the spellings of their lists."""
 
 from datetime import date, datetime, timedelta, timezone
 

@@ -1,4 +1,4 @@
-"""The graph's spellings, by properties: what is read back, what is absent, and that nothing else is let through."""
+"""The graph's spellings, by properties: values that are parsed, values that count as missing, and no others."""
 
 import json
 from contextlib import suppress

@@ -1,6 +1,5 @@
-"""Line items over EDGAR's company facts once more, slowly and by other means: lists and loops, one instant at a time.
-
-It shares with the lake's SQL the mapping of items to concepts, and nothing else.
+"""An independent, slow computation of line items over EDGAR's company facts: lists and loops, one instant at a time. It
+shares only the mapping of items to concepts with the lake's SQL.
 """
 
 import re
@@ -46,7 +45,7 @@ class Statement:
 
 
 def months(start: date, end: date) -> int:
-    """How many months a period has; weeks count for the quarters that they make."""
+    """Return the number of months of a period; weeks count as the quarters that they form."""
     after = end + A_DAY
     whole = 12 * (after.year - start.year) + after.month - start.month
     if start.day == after.day and whole > 0:
@@ -59,7 +58,7 @@ def months(start: date, end: date) -> int:
 
 
 class Oracle:
-    """What was known of a company's line items at any instant, by the answer of companyfacts."""
+    """A company's line items as known at any instant, from the answer of companyfacts."""
 
     def __init__(
         self,

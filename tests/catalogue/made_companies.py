@@ -1,4 +1,6 @@
-"""Made companies in the shape of EDGAR's company facts: other calendars, restatements, proxies, changes of concepts."""
+"""Invented companies in the format of EDGAR's company facts: other calendars, restatements, proxies, changes of
+concepts.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -23,7 +25,7 @@ GROWTHS = (0.0, 0.02, 0.05, 0.13)
 
 
 class Made:
-    """A company, and what its filings state."""
+    """A company, and the statements of its filings."""
 
     def __init__(self, seed: int) -> None:
         self.random, self.seed = Random(seed), seed
@@ -121,7 +123,7 @@ class Made:
 
 
 def company(seed: int) -> dict[str, Any]:
-    """What companyfacts answers for a made company."""
+    """Return the answer of companyfacts for an invented company."""
     units: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
     for (name, unit, *_), fact in Made(seed).facts.items():
         units[name][unit].append(fact)

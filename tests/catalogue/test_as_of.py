@@ -1,4 +1,6 @@
-"""Joins as of an instant, against a slow reading of the rule: the newest period known then, in its newest statement."""
+"""Joins as of an instant, compared with a slow computation of the rule: the newest period known then, in its newest
+statement.
+"""
 
 import json
 from datetime import date, datetime, timedelta, timezone

@@ -1,4 +1,4 @@
-"""The catalogue's files: what their headers promise is what binding and running them gives."""
+"""The catalogue's files: binding and running a query gives what its header promises."""
 
 import pytest
 

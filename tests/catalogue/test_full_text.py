@@ -1,4 +1,4 @@
-"""Full-text search: BM25 in SQL against a slow reading of the formula, and the query language."""
+"""Full-text search: BM25 in SQL, compared with a slow computation of the formula, and the query language."""
 
 import math
 import re

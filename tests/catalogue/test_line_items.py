@@ -23,7 +23,7 @@ DATASETS = ("xbrl_facts", "sec_facts")
 
 
 class Companies:
-    """A world that holds the answers of companyfacts, and an oracle for each company."""
+    """A world with the answers of companyfacts, and an oracle for each company."""
 
     def __init__(self, answers, as_of="2030-01-01T00:00:00Z"):
         self.world = World(as_of, {}, DATASETS)

@@ -1,4 +1,4 @@
-"""The macros that read one company give what the newest revisions hold of it, whatever the revisions."""
+"""The macros for one company return the same as its newest revisions, for any revisions."""
 
 import hashlib
 

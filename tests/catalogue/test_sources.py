@@ -23,7 +23,7 @@ def at(hours):
 
 
 def at_instants(world, name, hours, company=COMPANY, **values):
-    """What a query of pairs gives of the company at each instant."""
+    """Return the answer of a query of pairs about the company at each instant."""
     query = catalogue.get(name)
     world.add(query.reads)
     bound = query.bind(values | {"pairs": [("ACME", at(hour)) for hour in hours]})

@@ -181,7 +181,9 @@ def test_a_provider_that_can_not_be_used_ends_the_command_with_exit_code_2(
 def test_an_answer_of_another_type_is_a_failed_fetch(tmp_path):
     config = from_mapping({"providers": {"desk_prices": "desk_tools:Wordy"}})
     _, (answer, _) = fetched(tmp_path, config, {})
-    assert answer.startswith("[FETCH FAILED | desk_prices] BadInput: desk_prices: answered with a str; return a Fetch")
+    assert answer.startswith(
+        "[FETCH FAILED | desk_prices] BadInput: desk_prices: its fetch returned a str; return a Fetch"
+    )
 
 
 def test_two_providers_of_one_name_are_refused(package):

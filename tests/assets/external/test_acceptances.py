@@ -48,7 +48,7 @@ def answer(truths, clocks, items):
 
 
 class Served:
-    """EDGAR at one instant: submissions by the clocks it serves then, and no header."""
+    """EDGAR at one instant: submissions with times by the clocks it uses then, and no headers."""
 
     def __init__(self, truths, clocks, at, items="2.02,9.01"):
         self.body, self.at = answer(truths, clocks, items), at

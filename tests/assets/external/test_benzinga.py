@@ -29,7 +29,7 @@ def item(number: int = 1, **changes) -> dict:
 
 
 def pages(*listed, then=None):
-    """A fetch that serves these pages in turn, and what it was asked."""
+    """Return a fetch that serves these pages in turn, and its requests."""
     asked = []
 
     def fetch(request):
@@ -145,7 +145,7 @@ def test_what_an_item_lacks_makes_it_a_gap(change, gap):
 
 
 def published(tmp_path, *runs):
-    """The revisions a lake holds after runs that each saw these items, one run a day."""
+    """Return the revisions in a lake after one run per day, each of which saw the given items."""
     lake = Lake(tmp_path / "lake")
     store = CaptureStore.of(lake.root)
     for count, items in enumerate(runs):

@@ -1,4 +1,4 @@
-"""A provider that changes what it said before: the past keeps its answers, and nothing is there twice."""
+"""A provider changes earlier statements: past answers stay the same, and no record appears twice."""
 
 import json
 from datetime import date, datetime, timedelta, timezone
@@ -20,14 +20,14 @@ WEEK = timedelta(days=7)
 
 
 class World:
-    """One feed, asked again and again: each answer is a body for every request of the scope."""
+    """One feed that is run repeatedly: each answer is a body for every request of the scope."""
 
     def __init__(self, lake, name, releases=None, **scope):
         self.lake, self.feed, self.scope = lake, all_feeds()[name], Scope(**scope)
         self.runs, self.releases = 0, releases
 
     def hears(self, *bodies, at):
-        """A run whose requests are answered so at this instant. Returns its counts."""
+        """Run the feed with these answers at this instant. Returns its counts."""
         given = iter(bodies)
 
         def fetch(request):
@@ -42,7 +42,7 @@ class World:
         return report
 
     def as_of(self, at, *columns):
-        """The view's rows at an instant."""
+        """Return the view's rows at an instant."""
         name = self.feed.dataset.name
         with connect(at, lake=self.lake, datasets=[name]) as session:
             table = session.sql(f"SELECT {', '.join(columns)} FROM {name} ORDER BY ALL").arrow()

@@ -195,7 +195,7 @@ def answering(event, listed=None):
 
 
 def transcript(event, listed=None, releases=None, **options):
-    """What becomes of a transcript with this event."""
+    """Return the outcome of a transcript with this event."""
     asked = quarters("2024Q1", **options)
     return happened(TRANSCRIPTS, asked, answering(event, listed), releases=releases)
 

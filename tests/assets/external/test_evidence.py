@@ -1,4 +1,4 @@
-"""What outside rows and gaps cite: the item itself, whatever else its answer held and whenever it was asked for."""
+"""Outside rows and gaps cite the item itself, independent of the rest of its answer and the time of the request."""
 
 import json
 from collections import defaultdict
@@ -22,7 +22,7 @@ WHOLE = ("the answer is", "more ", "fewer ")
 
 
 def cited(found):
-    """What each record of an item cites, by what it is."""
+    """Return the evidence of each record of an item, by its kind."""
     told = [(one.evidence, "row") for one in rows(found)]
     told += [(one.locator, one.reason) for one in found if isinstance(one, Gap) and "&item=" in one.locator]
     return sorted(told)

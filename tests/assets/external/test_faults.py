@@ -1,4 +1,6 @@
-"""Every feed of these providers against every fault of a provider: data or a typed gap, and nothing asked for twice."""
+"""Every feed of these providers against every fault of a provider: it gives data or a typed gap, and requests nothing
+twice.
+"""
 
 import json
 from dataclasses import replace

@@ -26,7 +26,7 @@ PROVIDER = FEED.provider
 
 
 def known(found, day: str, at: str) -> float | None:
-    """What was known of an observation as of an instant: the newest vintage that was public."""
+    """Return the newest vintage of an observation that was public at an instant."""
     public = [row for row in found if row.values["observation_date"] == date.fromisoformat(day)]
     public = [row for row in public if row.available_at <= datetime.fromisoformat(at)]
     return max(public, key=lambda row: row.available_at).values["value"] if public else None

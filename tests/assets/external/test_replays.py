@@ -1,4 +1,4 @@
-"""Captures are replayed in the order they were taken; an answer that held all there was is evidence of what was not."""
+"""Captures are replayed in the order they were taken. A complete answer proves that other records were missing."""
 
 import json
 from datetime import date, datetime, timedelta, timezone
@@ -28,7 +28,7 @@ class Died(Exception):
 
 
 class Archive:
-    """A capture store of its own, and lakes that are filled from it."""
+    """A separate capture store, and lakes that are filled from it."""
 
     def __init__(self, root, name, **scope):
         self.root, self.feed, self.scope = root, all_feeds()[name], Scope(**scope)

@@ -1,4 +1,4 @@
-"""Dataset `universe_events` from EDGAR's indexes and submissions: what an entry becomes, and what dates it."""
+"""Dataset `universe_events` from EDGAR's indexes and submissions: the events of an entry, and their dates."""
 
 import json
 import time
@@ -35,7 +35,7 @@ def line(form, name, cik, day, accession_no):
 
 
 class Told(Played):
-    """EDGAR with answers of a test's own: by the end of a path, a text; what is not told is not there."""
+    """EDGAR with a test's answers: a text by the end of a path. Any other path is missing."""
 
     def __init__(self, **told):
         super().__init__(PROVIDER)

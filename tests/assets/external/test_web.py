@@ -1,4 +1,6 @@
-"""Lane 3: who may date its pages, which claims stand, that the latest counts, and that a model only proposes."""
+"""Lane 3: which hosts may date their pages, which claims are valid, that the latest counts, and that a model only
+proposes.
+"""
 
 from datetime import date, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
@@ -28,7 +30,7 @@ def bundled(name: str, host: str = "www.prnewswire.com"):
 
 
 def page(head: str = "", body: str = "<p>Text.</p>", headers=HTML, one=PAGES):
-    """What becomes of a page of this head and body."""
+    """Return the outcome of a page with this head and body."""
     source = f"<html><head><title>T</title>{head}</head><body>{body}</body></html>".encode()
     return happened(one, Scope(queries=(URL,)), lambda ask: captured(one.provider, ask, source, headers=headers))
 

@@ -1,4 +1,6 @@
-"""Answers whose shape drifts: whatever is gone, renamed, retyped or told twice, each record is a row or a gap."""
+"""Answers whose format changes: if a field is missing, renamed, retyped or repeated, each record is still a row or a
+gap.
+"""
 
 import copy
 import json
@@ -21,7 +23,7 @@ STRANGE = (None, True, 0, -1, 7.5, 10**30, "", "x", "2024-02-30", "20240501", " 
 
 
 def places(node, path=()):
-    """Every place in an answer below its top."""
+    """Return every place in an answer below its top."""
     members = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
     for name, member in members:
         yield (*path, name)

@@ -15,7 +15,7 @@ FETCHED = datetime(2024, 7, 9, 12, tzinfo=UTC)
 
 
 class Filed:
-    """Releases of one ticker: the acceptances handed in, by New York day."""
+    """Releases of one ticker: the given acceptances, by New York day."""
 
     def __init__(self, *accepted: datetime) -> None:
         self._accepted = {new_york_day(at): at for at in accepted}

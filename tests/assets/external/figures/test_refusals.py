@@ -1,4 +1,4 @@
-"""What answers mean, whatever their HTTP status: Alpha Vantage's three keys, Polygon's status, Yahoo's envelope."""
+"""What answers mean, whatever their HTTP status is: Alpha Vantage's keys, Polygon's status, Yahoo's envelope."""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""Figures a share that a split has followed count when fetched: providers restate their history by every split."""
+"""Figures per share that a split has followed count from the fetch, because providers restate their history by every
+split.
+"""
 
 from datetime import date, timedelta
 
@@ -13,7 +15,7 @@ LONG_AGO, SINCE = date(1995, 1, 3), date(2024, 7, 8)
 
 
 def on(day, ratio):
-    """What a lake knows that has one split on record."""
+    """The splits of a lake with one recorded split."""
     return lambda _ticker, after, until: between(merged([(day, ratio)]), after, until)
 
 
