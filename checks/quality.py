@@ -40,7 +40,8 @@ class ReportSettings(dg.Config):
 def quality_report(config: ReportSettings, lake: LakeResource) -> dg.MaterializeResult[None]:
     """Write the report of the newest version; return its location and what needs attention."""
     folder = _folder(config.folder)
-    report = site.build(lake.open(), folder, judge=standing)
+    report = site.read(lake.open(), judge=standing)
+    site.write(report, folder)
     failing = {
         measures.dataset.name: [check.name for check in measures.failing]
         for measures in report.shown
@@ -69,7 +70,7 @@ def _folder(folder: str = "") -> Path:
 def main() -> int:
     """Write the report of the newest version and print its first page's path. Returns the exit code."""
     try:
-        site.build(Lake(), _folder(), judge=standing)
+        site.write(site.read(Lake(), judge=standing), _folder())
     except PitlakeError as error:
         print(error, file=sys.stderr)  # noqa: T201 - a command line
         return error.exit_code

@@ -161,17 +161,11 @@ def macro_releases(context: dg.ScheduleEvaluationContext, lake: LakeResource) ->
 def watched_sources(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
     """Request the watch list from every configured source; feeds without a request publish nothing."""
     watched, today = lake.open().watch_list(), new_york_day(context.scheduled_execution_time)
-    configs = {step.dataset: feed_config(step.scope(watched, today), step.mode) for step in sources.steps(watched)}
+    configs = {step.dataset: step.scope(watched, today).as_config(step.mode) for step in sources.steps(watched)}
     if watched.companies and sources.uses(watched, sources.EDGAR):
         scope = Scope(ciks=tuple(watched.companies), date_from=watched.since)
-        configs |= {name: feed_config(scope, "refresh") for name in ("sec_filings", "sec_facts", "universe_events")}
+        configs |= {name: scope.as_config("refresh") for name in ("sec_filings", "sec_facts", "universe_events")}
     return _run(context, configs) if configs else dg.SkipReason(f"the watch list names nothing; {WATCH}")
-
-
-def feed_config(scope: Scope, mode: str) -> dict[str, object]:
-    """Return a scope as the run config of a feed's asset."""
-    facts = {name: list(value) if isinstance(value, tuple) else value for name, value in scope.as_json().items()}
-    return {name: value for name, value in facts.items() if value} | {"mode": mode}
 
 
 def _run(context: dg.ScheduleEvaluationContext, configs: Mapping[str, object]) -> dg.RunRequest:

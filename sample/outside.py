@@ -92,10 +92,6 @@ def unpack(lake: Lake) -> int:
 
 def run_config() -> dict[str, Any]:
     """Return the config of the feeds' assets: replay mode, their scopes, and the folder of the desk's files."""
-    configs = {name: scope.as_json() for name, scope in SCOPES.items()}
+    configs = {name: {"config": scope.as_config("replay")} for name, scope in SCOPES.items()}
     dropped = {name: {"config": {"folder": str(DROPS / name)}} for name in all_drops()}
-    return {name: {"config": {"mode": "replay"} | _with_lists(facts)} for name, facts in configs.items()} | dropped
-
-
-def _with_lists(facts: dict[str, Any]) -> dict[str, Any]:
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in facts.items() if value}
+    return configs | dropped

@@ -42,6 +42,11 @@ class Scope:
     def as_json(self) -> dict[str, Any]:
         return {name: _plain(value) for name, value in vars(self).items()}
 
+    def as_config(self, mode: str) -> dict[str, Any]:
+        """Return the scope as the run config of a feed's asset: the fields that are given, and the mode."""
+        facts = {name: list(value) if isinstance(value, tuple) else value for name, value in self.as_json().items()}
+        return {name: value for name, value in facts.items() if value} | {"mode": mode}
+
     @classmethod
     def of_json(cls, facts: Mapping[str, Any]) -> "Scope":
         """Return the scope that `as_json` wrote."""

@@ -33,5 +33,5 @@ def command(lake: str | None, version: int | None, since: int | None, output: Pa
     from pitlake.report import site
 
     with working("reading the lake"):
-        site.build(Lake(lake), output, version=version, since=since)
+        site.write(site.read(Lake(lake), version=version, since=since), output)
     render.deliver(f"{(output / site.INDEX).absolute()}\n".encode(), None)

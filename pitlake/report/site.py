@@ -92,34 +92,6 @@ class Report:
         return [measures.dataset for measures in self.measures if measures not in self.shown]
 
 
-def build(
-    lake: Lake,
-    target: Path,
-    *,
-    version: int | None = None,
-    since: int | None = None,
-    contracts: Mapping[str, Dataset] | None = None,
-    at: datetime | None = None,
-    judge: Judge | None = None,
-) -> Report:
-    """Write the report of a lake version (default: the newest) into a folder, and return its content.
-
-    since: the version to compare with; default the last version of another run that was not vacuumed, otherwise the
-    version itself. at: the instant at which freshness is judged; default now, or the end of the lake's world. judge:
-    returns the expectation results. Raises LakeNotFound, LakeError, VersionVacuumed, and BadInput for a base that is
-    not an earlier version.
-    """
-    report = read(lake, version=version, since=since, contracts=contracts, at=at, judge=judge)
-    target.mkdir(parents=True, exist_ok=True)
-    pages = _environment()
-    for measures in report.shown:
-        _put(target / page_name(measures), pages.get_template("dataset.html").render(report=report, one=measures))
-    _put(target / STYLE, (files("pitlake.report") / "templates" / STYLE).read_text())
-    _put(target / NUMBERS, json.dumps(numbers(report), indent=1))
-    _put(target / INDEX, pages.get_template("index.html").render(report=report))
-    return report
-
-
 def read(
     lake: Lake,
     *,
@@ -129,7 +101,13 @@ def read(
     at: datetime | None = None,
     judge: Judge | None = None,
 ) -> Report:
-    """Return the content that `build` writes, without writing it. Raises the same errors."""
+    """Return the content of the report of a lake version (default: the newest).
+
+    since: the version to compare with; default the last version of another run that was not vacuumed, otherwise the
+    version itself. at: the instant at which freshness is judged; default now, or the end of the lake's world. judge:
+    returns the expectation results. Raises LakeNotFound, LakeError, VersionVacuumed, and BadInput for a base that is
+    not an earlier version.
+    """
     entry = lake.entry(version)
     base = _base(lake, entry) if since is None else lake.entry(since)
     if base.version > entry.version:
@@ -147,6 +125,17 @@ def read(
         claims=at_version.claims(lake, entry.version),
         standing={dataset.name: judge(dataset, snapshot, entry) for dataset in datasets} if judge else {},
     )
+
+
+def write(report: Report, target: Path) -> None:
+    """Write the pages of a report into a folder."""
+    target.mkdir(parents=True, exist_ok=True)
+    pages = _environment()
+    for measures in report.shown:
+        _put(target / page_name(measures), pages.get_template("dataset.html").render(report=report, one=measures))
+    _put(target / STYLE, (files("pitlake.report") / "templates" / STYLE).read_text())
+    _put(target / NUMBERS, json.dumps(numbers(report), indent=1))
+    _put(target / INDEX, pages.get_template("index.html").render(report=report))
 
 
 def _base(lake: Lake, entry: Entry) -> Entry:

@@ -30,7 +30,7 @@ def lake(tmp_path):
 
 
 def test_the_report_says_how_the_newest_rows_stand_to_every_expectation_without_values_or_network(lake, tmp_path):
-    site.build(lake, tmp_path / "site", contracts={"notes": NOTES}, judge=standing)
+    site.write(site.read(lake, contracts={"notes": NOTES}, judge=standing), tmp_path / "site")
     page = (tmp_path / "site" / "notes.html").read_text()
     listed = rules(NOTES, (None, None))
     assert every(escape(one.name) in page for one in listed)
@@ -44,7 +44,7 @@ def test_what_newest_rows_break_is_counted(lake, tmp_path):
     stricter = replace(
         NOTES, columns=tuple(replace(one, pattern="z+") if one.name == "id" else one for one in NOTES.columns)
     )
-    report = site.build(lake, tmp_path / "site", contracts={"notes": stricter}, judge=standing)
+    report = site.read(lake, contracts={"notes": stricter}, judge=standing)
     assert [(one.name, one.severity, one.broken) for one in report.standing["notes"].expected if one.broken] == [
         ("id is like z+", "warning", 1)
     ]

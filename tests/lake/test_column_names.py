@@ -160,7 +160,7 @@ def answers(root: Path, kind: str, spelled: dict[str, str], patch: pytest.Monkey
     dataset = contract(kind, spelled)
     patch.setitem(datasets.all_datasets(), NAME, dataset)
     lake = fill(root / "lake", dataset, spelled)
-    site.build(lake, root / "site", contracts={NAME: dataset}, at=THIRD + DAY)
+    site.write(site.read(lake, contracts={NAME: dataset}, at=THIRD + DAY), root / "site")
     at, catalogue = SECOND + DAY / 2, Catalogue({NAME: dataset})
     opened = partial(open_at, lake.snapshot(), at, isolation="in_process")
     by_window = Catalogue({NAME: dataset}, {NAME: newest_by_window(dataset) + "\n"})

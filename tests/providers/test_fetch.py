@@ -18,7 +18,7 @@ from pitlake import cli, clock
 from pitlake.clock import instant, iso
 from pitlake.gate.rules import check_envelope
 from pitlake.lake.lake import Lake
-from pitlake.report.site import build
+from pitlake.report import site
 from pitlake.session import connect
 from sample import bundled
 from tests import loopback as plain
@@ -445,6 +445,6 @@ def test_claims_come_from_captures_stay_out_of_the_lake_and_are_counted(tmp_path
     with connect(at, lake=filled) as session:
         assert session.sql("SELECT count(*) FROM web_results").rows() == before
     assert filled.claims() == {"perplexity": noted + len(payload["data"])}
-    build(filled, tmp_path)
+    site.write(site.read(filled), tmp_path)
     assert json.loads((tmp_path / "report.json").read_text())["claims"] == filled.claims()
     assert f"perplexity: {filled.claims()['perplexity']} items" in (tmp_path / "index.html").read_text()

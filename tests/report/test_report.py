@@ -56,7 +56,9 @@ def lake(tmp_path_factory):
 @pytest.fixture(scope="module")
 def report(lake, tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
-    return site.build(lake, folder, contracts={"notes": LINKED}, at=OBSERVED), folder
+    report = site.read(lake, contracts={"notes": LINKED}, at=OBSERVED)
+    site.write(report, folder)
+    return report, folder
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +144,8 @@ def test_a_report_of_an_earlier_version_knows_nothing_of_later_runs(tmp_path):
     assert told(2) == told(None) == (["second", "refused", "first"],) * 2 + ([],)
     assert told(1) == (["refused", "first"], ["refused", "first"], [])
     assert told(0) == ([], [], ["notes"])
-    earlier = site.build(lake, tmp_path / "site", version=1, contracts={"notes": LINKED})
+    earlier = site.read(lake, version=1, contracts={"notes": LINKED})
+    site.write(earlier, tmp_path / "site")
     assert earlier.measures[0].check_reports[0].run_id == "refused"
     assert "second" not in (tmp_path / "site" / "notes.html").read_text()
 
@@ -223,7 +226,8 @@ def test_a_refused_run_is_shown_as_one_with_locators_alone(tmp_path):
     for number in range(LEAST_REFUSED + 1):
         toy.write(f"bad{number}", "2024-03-05T12:00:00-05:00", "canary")
     attempt_partitions(STRICT, DAYS, toy, lake, run_id="r", observed_at=OBSERVED, audits=(expected,))
-    report = site.build(lake, tmp_path / "site", contracts={"notes": STRICT.dataset}, at=OBSERVED)
+    report = site.read(lake, contracts={"notes": STRICT.dataset}, at=OBSERVED)
+    site.write(report, tmp_path / "site")
     text = (tmp_path / "site" / "notes.html").read_text()
     assert [check.name for check in report.measures[0].failing] == ["row_rules", "refused_share"]
     assert "refused, nothing was published" in text
@@ -239,7 +243,7 @@ def test_incidents_are_shown_newest_first_and_kept_once(tmp_path):
     newer = replace(older, happened_at=OBSERVED + timedelta(seconds=1), run_id="newer", kind="unanswered")
     for one in (older, newer, older):
         lake.keep_incident(one)
-    site.build(lake, tmp_path / "site", contracts={"notes": LINKED})
+    site.write(site.read(lake, contracts={"notes": LINKED}), tmp_path / "site")
     told = json.loads((tmp_path / "site" / site.NUMBERS).read_text())["incidents"]
     assert [(one["run"], one["kind"], one["reasons"]) for one in told] == [
         ("newer", "unanswered", list(reasons)),
@@ -275,7 +279,8 @@ def test_the_newest_drift_of_each_field_is_shown_where_it_was_measured(lake, tmp
 def test_an_empty_lake_has_a_report_that_names_what_is_missing(tmp_path):
     lake = Lake(tmp_path / "lake")
     lake.start()
-    report = site.build(lake, tmp_path / "site", contracts={"notes": LINKED})
+    report = site.read(lake, contracts={"notes": LINKED})
+    site.write(report, tmp_path / "site")
     assert [dataset.name for dataset in report.silent] == ["notes"]
     assert [path.name for path in sorted((tmp_path / "site").iterdir())] == [site.INDEX, site.STYLE, site.NUMBERS]
 
