@@ -50,7 +50,7 @@ def look(lake, name, *records, at, days=ALL_DAYS[:5], window=0):
     return run_partitions(extractor, days, source, lake, run_id=f"run-{clock.micros(at)}", observed_at=at)
 
 
-def asked(lake, name, sql, as_of=JUNE):
+def rows_as_of(lake, name, sql, as_of=JUNE):
     with connect(as_of, lake=lake, datasets=[name]) as session:
         return session.sql(sql).rows()
 
@@ -71,29 +71,31 @@ def text(**changes):
 def test_a_gap_without_text_becomes_a_row_when_its_text_was_seen(lake):
     look(lake, "news", text(title="", body=None), at=MAY)
     look(lake, "news", text(title="Written in August"), at=SEPTEMBER)
-    assert asked(lake, "news", "SELECT title FROM news") == []
-    assert asked(lake, "news", "SELECT title, available_at FROM news", SEPTEMBER) == [("Written in August", SEPTEMBER)]
+    assert rows_as_of(lake, "news", "SELECT title FROM news") == []
+    assert rows_as_of(lake, "news", "SELECT title, available_at FROM news", SEPTEMBER) == [
+        ("Written in August", SEPTEMBER)
+    ]
 
 
 def test_a_text_that_claims_to_be_older_than_a_look_counts_when_it_was_seen(lake):
     look(lake, "news", text(title="As it was"), at=MAY)
     look(lake, "news", text(title="As it is", updated="2024-05-01T13:00:00-04:00"), at=SEPTEMBER)
-    assert asked(lake, "news", "SELECT title FROM news") == [("As it was",)]
+    assert rows_as_of(lake, "news", "SELECT title FROM news") == [("As it was",)]
 
 
 def test_an_unchanged_look_speaks_against_a_later_claim_too(lake):
     look(lake, "news", text(title="As it was"), at=MAY)
     assert not look(lake, "news", text(title="As it was"), at=SEPTEMBER).changed
     look(lake, "news", text(title="As it is", updated="2024-08-01T13:00:00-04:00"), at=OCTOBER, days=ALL_DAYS)
-    assert asked(lake, "news", "SELECT title FROM news", SEPTEMBER) == [("As it was",)]
-    assert asked(lake, "news", "SELECT title FROM news", OCTOBER) == [("As it is",)]
+    assert rows_as_of(lake, "news", "SELECT title FROM news", SEPTEMBER) == [("As it was",)]
+    assert rows_as_of(lake, "news", "SELECT title FROM news", OCTOBER) == [("As it is",)]
 
 
 def test_an_update_after_the_last_look_keeps_its_date(lake):
     look(lake, "news", text(title="As it was"), at=MAY)
     look(lake, "news", text(title="As it is", updated="2024-08-01T13:00:00-04:00"), at=SEPTEMBER, days=ALL_DAYS)
     august = datetime(2024, 8, 1, 17, tzinfo=timezone.utc)
-    assert asked(lake, "news", "SELECT title, available_at FROM news", SEPTEMBER) == [("As it is", august)]
+    assert rows_as_of(lake, "news", "SELECT title, available_at FROM news", SEPTEMBER) == [("As it is", august)]
 
 
 @pytest.mark.parametrize(
@@ -104,15 +106,15 @@ def test_a_corrected_dividend_is_a_revision_from_when_it_was_seen(lake, change):
     before = all_of(lake, "dividends", JUNE)
     look(lake, "dividends", dividend(**change), at=SEPTEMBER)
     assert all_of(lake, "dividends", JUNE) == before
-    assert len(asked(lake, "dividends", "FROM dividends", SEPTEMBER)) == 1
+    assert len(rows_as_of(lake, "dividends", "FROM dividends", SEPTEMBER)) == 1
 
 
 @pytest.mark.parametrize("node", ["WMT_2024-05-01_1_3", "WMT_2024-05-01_1_4"])
 def test_a_corrected_ratio_is_a_revision_from_when_it_was_seen(lake, node):
     look(lake, "splits", split(), at=MAY)
     look(lake, "splits", split(split_to="4", node=node), at=SEPTEMBER)
-    assert asked(lake, "splits", "SELECT split_to FROM splits") == [(3.0,)]
-    assert asked(lake, "splits", "SELECT split_to FROM splits", SEPTEMBER) == [(4.0,)]
+    assert rows_as_of(lake, "splits", "SELECT split_to FROM splits") == [(3.0,)]
+    assert rows_as_of(lake, "splits", "SELECT split_to FROM splits", SEPTEMBER) == [(4.0,)]
 
 
 def test_two_ratios_of_one_day_are_a_row_and_a_gap(lake):
@@ -138,9 +140,11 @@ def test_another_gap_of_what_was_a_gap_counts_when_it_was_seen(lake):
 def test_what_was_not_public_yet_keeps_its_date_if_no_look_came_after_it(lake):
     later = text(updated="2024-05-02T10:00:00-04:00")
     look(lake, "news", later, at=MAY)
-    assert asked(lake, "news", "FROM news") == []
+    assert rows_as_of(lake, "news", "FROM news") == []
     look(lake, "news", later, at=SEPTEMBER)
-    assert asked(lake, "news", "SELECT available_at FROM news") == [(datetime(2024, 5, 2, 14, tzinfo=timezone.utc),)]
+    assert rows_as_of(lake, "news", "SELECT available_at FROM news") == [
+        (datetime(2024, 5, 2, 14, tzinfo=timezone.utc),)
+    ]
 
 
 def test_a_look_after_that_date_that_still_saw_a_gap_dates_it_by_the_next(lake):
@@ -149,13 +153,13 @@ def test_a_look_after_that_date_that_still_saw_a_gap_dates_it_by_the_next(lake):
     look(lake, "news", later, at=MAY)
     look(lake, "news", later | empty, at=SEPTEMBER)
     look(lake, "news", later, at=OCTOBER)
-    assert asked(lake, "news", "FROM news", SEPTEMBER) == []
+    assert rows_as_of(lake, "news", "FROM news", SEPTEMBER) == []
 
 
 def test_what_a_look_did_not_hold_at_all_keeps_its_date(lake):
     look(lake, "news", text(), at=MAY)
     look(lake, "news", text(), text(id="bzNews_124", title="Late"), at=SEPTEMBER)
-    assert len(asked(lake, "news", "FROM news")) == 2
+    assert len(rows_as_of(lake, "news", "FROM news")) == 2
 
 
 def call(start):
@@ -204,23 +208,23 @@ def in_one_run(lake, record, at):
 def test_a_vector_is_no_earlier_than_its_text(lake):
     look(lake, "news", text(title="As it was"), at=MAY)
     in_one_run(lake, embedded(title="As it is"), SEPTEMBER)
-    assert asked(lake, "embeddings", "FROM embeddings") == []
-    assert asked(lake, "embeddings", "SELECT available_at FROM embeddings", SEPTEMBER) == [(SEPTEMBER,)]
+    assert rows_as_of(lake, "embeddings", "FROM embeddings") == []
+    assert rows_as_of(lake, "embeddings", "SELECT available_at FROM embeddings", SEPTEMBER) == [(SEPTEMBER,)]
 
 
 def test_a_vector_of_a_text_that_the_lake_has_not_is_a_gap_until_it_has(lake):
     look(lake, "news", text(title="As it was"), at=MAY)
     look(lake, "embeddings", embedded(title="As it is"), at=SEPTEMBER)
-    assert asked(lake, "embeddings", "FROM embeddings", SEPTEMBER) == []
+    assert rows_as_of(lake, "embeddings", "FROM embeddings", SEPTEMBER) == []
     assert [gap[1] for gap in all_of(lake, "embeddings", SEPTEMBER)[1]] == ["its text is not in the lake yet"]
     in_one_run(lake, embedded(title="As it is"), OCTOBER)
-    assert asked(lake, "embeddings", "SELECT available_at FROM embeddings", OCTOBER) == [(OCTOBER,)]
+    assert rows_as_of(lake, "embeddings", "SELECT available_at FROM embeddings", OCTOBER) == [(OCTOBER,)]
 
 
 def test_a_vector_of_the_text_as_it_always_was_is_dated_like_it(lake):
     in_one_run(lake, embedded(), MAY)
     first_of_may = datetime(2024, 5, 1, 16, tzinfo=timezone.utc)
-    assert asked(lake, "embeddings", "SELECT available_at FROM embeddings") == [(first_of_may,)]
+    assert rows_as_of(lake, "embeddings", "SELECT available_at FROM embeddings") == [(first_of_may,)]
 
 
 def test_the_vector_of_a_corrected_exchange_is_no_earlier_than_it(lake):
@@ -229,5 +233,5 @@ def test_the_vector_of_a_corrected_exchange_is_no_earlier_than_it(lake):
     after = before | {"exchanges": '[{"said": "otherwise"}]', "vector": [1.0], "kind": "qa_exchange"}
     look(lake, "qa_exchanges", after, at=SEPTEMBER)
     look(lake, "embeddings", after, at=SEPTEMBER, window=1)
-    assert asked(lake, "embeddings", "FROM embeddings") == []
-    assert asked(lake, "embeddings", "SELECT available_at FROM embeddings", SEPTEMBER) == [(SEPTEMBER,)]
+    assert rows_as_of(lake, "embeddings", "FROM embeddings") == []
+    assert rows_as_of(lake, "embeddings", "SELECT available_at FROM embeddings", SEPTEMBER) == [(SEPTEMBER,)]

@@ -87,7 +87,7 @@ def stored(cik, answer):
 
 
 @pytest.fixture(scope="module")
-def made():
+def made_companies_world():
     companies = Companies(company(seed) for seed in range(SEEDS))
     yield companies
     companies.world.connection.close()
@@ -97,11 +97,11 @@ def filings(row):
     return sorted(part.split()[-1] for part in row["made_of"].split("|"))
 
 
-def test_quarters_years_and_twelve_months_are_those_of_an_independent_computation(made):
+def test_quarters_years_and_twelve_months_are_those_of_an_independent_computation(made_companies_world):
     compared = 0
-    for cik in made.answers:
-        expected = made.oracle(cik).periods(LATER)
-        rows = made.world.run("quarters", ticker=cik, spans=list(line_items.SPANS))
+    for cik in made_companies_world.answers:
+        expected = made_companies_world.oracle(cik).periods(LATER)
+        rows = made_companies_world.world.run("quarters", ticker=cik, spans=list(line_items.SPANS))
         found = {(row["item"], row["span"], row["period_end"]): row for row in rows}
         assert found.keys() == expected.keys()
         for key, figure in expected.items():
@@ -114,13 +114,13 @@ def test_quarters_years_and_twelve_months_are_those_of_an_independent_computatio
     assert compared > 1500
 
 
-def test_line_items_of_a_panel_are_those_of_an_independent_computation_at_24_instants(made):
+def test_line_items_of_a_panel_are_those_of_an_independent_computation_at_24_instants(made_companies_world):
     fields = ["revenue_ttm", "net_income", "eps_diluted", "eps_diluted_ttm", "free_cash_flow_year", "debt", "assets"]
     instants = [datetime(2015, 5, 1, 22, tzinfo=timezone.utc) + timedelta(days=73 * n) for n in range(24)]
-    found = made.at([(cik, at) for cik in made.answers for at in instants], fields)
+    found = made_companies_world.at([(cik, at) for cik in made_companies_world.answers for at in instants], fields)
     filled = 0
-    for cik in made.answers:
-        oracle = made.oracle(cik)
+    for cik in made_companies_world.answers:
+        oracle = made_companies_world.oracle(cik)
         for at in instants:
             newest = oracle.newest(at)
             for field in fields:
@@ -136,24 +136,24 @@ def test_line_items_of_a_panel_are_those_of_an_independent_computation_at_24_ins
     assert filled > 400
 
 
-def test_what_comes_later_changes_no_line_item_of_before(made):
+def test_what_comes_later_changes_no_line_item_of_before(made_companies_world):
     cut = datetime(2017, 3, 1, tzinfo=timezone.utc)
-    pairs = [(cik, cut - timedelta(days=days)) for cik in made.answers for days in (0, 200, 400)]
+    pairs = [(cik, cut - timedelta(days=days)) for cik in made_companies_world.answers for days in (0, 200, 400)]
     fields = list(line_items.fields())
-    truncated = Companies(made.answers.values(), cut.isoformat().replace("+00:00", "Z"))
-    assert truncated.at(pairs, fields) == made.at(pairs, fields)
+    truncated = Companies(made_companies_world.answers.values(), cut.isoformat().replace("+00:00", "Z"))
+    assert truncated.at(pairs, fields) == made_companies_world.at(pairs, fields)
     truncated.world.connection.close()
 
 
-def test_every_line_item_names_its_concept_form_and_filing(made):
-    for cik, answer in list(made.answers.items())[:3]:
+def test_every_line_item_names_its_concept_form_and_filing(made_companies_world):
+    for cik, answer in list(made_companies_world.answers.items())[:3]:
         stated = {
             (f"us-gaap:{name}", fact["form"], fact["accn"])
             for name, concept in answer["facts"]["us-gaap"].items()
             for facts in concept["units"].values()
             for fact in facts
         }
-        rows = made.world.run("line_items", ticker=cik)
+        rows = made_companies_world.world.run("line_items", ticker=cik)
         assert {row["method"] for row in rows} == {"stated", "summed"}
         for row in rows:
             parts = list(zip(*(row[name].split("|") for name in ("concept", "form_type", "accession_no")), strict=True))
@@ -224,11 +224,15 @@ def test_an_unknown_name_is_refused_with_the_nearest(query, values, nearest):
         catalogue.get(query).bind(values)
 
 
-def test_the_mapping_is_read_as_it_is_written(made):
-    rows = made.world.connection.execute("FROM line_item_concepts() SELECT DISTINCT item, kind").fetchall()
-    rows += made.world.connection.execute("FROM line_item_sums() SELECT DISTINCT item, kind").fetchall()
+def test_the_mapping_is_read_as_it_is_written(made_companies_world):
+    rows = made_companies_world.world.connection.execute(
+        "FROM line_item_concepts() SELECT DISTINCT item, kind"
+    ).fetchall()
+    rows += made_companies_world.world.connection.execute("FROM line_item_sums() SELECT DISTINCT item, kind").fetchall()
     assert line_items.kinds() == dict(rows)
-    terms = {row[0] for row in made.world.connection.execute("FROM line_item_sums() SELECT term").fetchall()}
+    terms = {
+        row[0] for row in made_companies_world.world.connection.execute("FROM line_item_sums() SELECT term").fetchall()
+    }
     assert terms <= line_items.kinds().keys()
 
 

@@ -7,17 +7,17 @@ import pytest
 AT = "2014-{:02d}-{:02d}T12:30:00Z"
 
 
-def told(period, vintage, value, series="GDP", at=None):
+def observation(period, vintage, value, series="GDP", at=None):
     month, day = map(int, vintage.split("-")[1:])
     named = {"series_id": series, "observation_date": period, "vintage_date": vintage, "value": value}
     return named | {"available_at": at or AT.format(month, day), "withdrawn": value is None}
 
 
 GDP = [
-    told("2013-10-01", "2014-03-27", 17089.6),
-    told("2014-01-01", "2014-04-30", 17149.6),
-    told("2014-01-01", "2014-05-29", 17101.3),
-    told("2014-01-01", "2014-06-25", 17016.0),
+    observation("2013-10-01", "2014-03-27", 17089.6),
+    observation("2014-01-01", "2014-04-30", 17149.6),
+    observation("2014-01-01", "2014-05-29", 17101.3),
+    observation("2014-01-01", "2014-06-25", 17016.0),
 ]
 PANEL = {
     "series": "GDP",
@@ -40,7 +40,7 @@ def test_a_series_of_both_sources_is_told_by_both(world):
 
 
 def test_a_withdrawn_value_is_not_the_latest(world):
-    made = world(macro_observations=[*GDP, told("2014-04-01", "2014-07-30", None)])
+    made = world(macro_observations=[*GDP, observation("2014-04-01", "2014-07-30", None)])
     assert made.run("macro_latest", series="GDP")[0]["observation_date"] == date(2014, 1, 1)
 
 
@@ -54,14 +54,14 @@ def test_vintages_are_those_that_were_public_oldest_first(world, at, values):
 
 
 def test_a_release_tells_first_values_from_revisions(world):
-    rows = [*GDP, told("2014-04-01", "2014-07-30", 17294.7), told("2014-01-01", "2014-07-30", 17044.0)]
+    rows = [*GDP, observation("2014-04-01", "2014-07-30", 17294.7), observation("2014-01-01", "2014-07-30", 17044.0)]
     found = world(macro_observations=rows).run("macro_release", day="2014-07-30")
     shown = [(row["observation_date"].month, row["value"], row["previous_value"], row["is_first"]) for row in found]
     assert shown == [(4, 17294.7, None, True), (1, 17044.0, 17016.0, False)]
 
 
 def test_a_release_is_of_its_day_in_new_york(world):
-    rows = [told("2014-04-01", "2014-07-30", 1.0, at="2014-07-31T03:59:59Z")]
+    rows = [observation("2014-04-01", "2014-07-30", 1.0, at="2014-07-31T03:59:59Z")]
     made = world(macro_observations=rows)
     assert [len(made.run("macro_release", day=day)) for day in ("2014-07-30", "2014-07-31")] == [1, 0]
     assert made.run("macro_release", day="2014-07-30", series="CPI") == []
@@ -69,11 +69,11 @@ def test_a_release_is_of_its_day_in_new_york(world):
 
 def test_a_curve_is_of_one_day_by_maturity(world):
     rows = [
-        told("2014-03-03", "2014-03-04", 2.6, "DGS10"),
-        told("2014-03-03", "2014-03-04", 0.3, "DGS2"),
-        told("2014-03-03", "2014-03-04", 0.1, "DGS3MO"),
-        told("2014-03-04", "2014-03-05", 2.7, "DGS10"),
-        told("2014-03-03", "2014-03-04", 9.9, "DGSX"),
+        observation("2014-03-03", "2014-03-04", 2.6, "DGS10"),
+        observation("2014-03-03", "2014-03-04", 0.3, "DGS2"),
+        observation("2014-03-03", "2014-03-04", 0.1, "DGS3MO"),
+        observation("2014-03-04", "2014-03-05", 2.7, "DGS10"),
+        observation("2014-03-03", "2014-03-04", 9.9, "DGSX"),
     ]
     made = world(macro_observations=rows)
     assert [(row["years"], row["yield"]) for row in made.run("macro_curve")] == [(0.25, 0.1), (2.0, 0.3), (10.0, 2.6)]

@@ -76,7 +76,7 @@ def test_doctor_finds_a_damaged_lake(pitlake, lake, tmp_path):
 
 
 def break_one(pattern):
-    """A fault of a lake: one file of that kind is gone."""
+    """Damage a lake: remove one file of that kind."""
 
     def broken(root):
         (found, *_) = sorted(root.glob(pattern), reverse=True)

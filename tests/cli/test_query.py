@@ -1,4 +1,4 @@
-"""`pitlake query`: what comes out, in every form, and what is refused."""
+"""`pitlake query`: its output in every format, and what it refuses."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""What the command line shows on terminals of several widths, and when nothing is asked."""
+"""The output of the command line on terminals of several widths, and without a question."""
 
 import os
 import pty
@@ -20,7 +20,7 @@ WIDTHS = (80, 100, 160)
 
 
 def shown(arguments: Sequence[str], columns: int, lake: Path) -> tuple[list[str], str]:
-    """The lines of stdout on a terminal that wide, and all of stderr."""
+    """Return the lines of stdout on a terminal of that width, and all of stderr."""
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (50, columns))
     given = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
@@ -46,8 +46,8 @@ def _read(terminal: int) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory):
-    """A lake with a long title, and a kept receipt: where it is, and the receipt's id."""
+def titled_lake(tmp_path_factory):
+    """A lake with a long title and a stored receipt: its location, and the receipt's id."""
     made = Lake(tmp_path_factory.mktemp("terminal") / "lake")
     publish(made, "a-run-with-a-long-name-1", [article(1, "A headline that goes on " * 9, CREATED)], (), CREATED)
     with pitlake.connect(as_of=AFTER, lake=str(made.root)) as session:
@@ -56,8 +56,8 @@ def asked(tmp_path_factory):
 
 
 @pytest.mark.parametrize("columns", WIDTHS)
-def test_a_table_names_its_rows_and_fits_the_terminal(asked, columns):
-    lake, kept = asked
+def test_a_table_names_its_rows_and_fits_the_terminal(titled_lake, columns):
+    lake, kept = titled_lake
     latest = ("run", "news_latest", "--as-of", AFTER, "--ticker", "NOG")
     for arguments, *whole in (
         (("datasets",), "av_earnings_calendar"),
@@ -70,15 +70,15 @@ def test_a_table_names_its_rows_and_fits_the_terminal(asked, columns):
         assert every(one in "\n".join(lines) for one in whole)
 
 
-def test_a_search_shows_title_and_score_before_what_proves_them(asked):
-    lines, said = shown(("search", "headline", "--as-of", AFTER), 80, asked[0])
+def test_a_search_shows_title_and_score_before_what_proves_them(titled_lake):
+    lines, said = shown(("search", "headline", "--as-of", AFTER), 80, titled_lake[0])
     assert {"available_at", "title", "ft_score"} <= {*lines[0].split()}
     assert "A headline" in lines[2]
     assert "evidence" in said.splitlines()[0]
 
 
-def test_columns_that_do_not_fit_are_named(asked):
-    lines, said = shown(("run", "news_latest", "--as-of", AFTER, "--ticker", "NOG"), 80, asked[0])
+def test_columns_that_do_not_fit_are_named(titled_lake):
+    lines, said = shown(("run", "news_latest", "--as-of", AFTER, "--ticker", "NOG"), 80, titled_lake[0])
     dropped = said.splitlines()[0].removeprefix("not shown at 80 columns: ").split("; ")[0].split(", ")
     assert {"available_at_source", "evidence"} <= {*dropped}
     assert "title" not in dropped
@@ -87,7 +87,7 @@ def test_columns_that_do_not_fit_are_named(asked):
     }  # fmt: skip
 
 
-def test_without_a_command_the_help_is_printed(asked):
-    lines, said = shown((), 80, asked[0])
+def test_without_a_command_the_help_is_printed(titled_lake):
+    lines, said = shown((), 80, titled_lake[0])
     assert lines[0] == "Usage: pitlake [OPTIONS] [COMMAND] [ARGS]..."
     assert said == ""

@@ -44,13 +44,13 @@ def fill(root) -> Lake:
 
 
 @pytest.fixture(scope="module")
-def known(tmp_path_factory):
+def earnings_lake(tmp_path_factory):
     return fill(tmp_path_factory.mktemp("bundles") / "lake")
 
 
 @pytest.fixture
-def lake(known, tmp_path):
-    return Lake(shutil.copytree(known.location, tmp_path / "lake"))
+def lake(earnings_lake, tmp_path):
+    return Lake(shutil.copytree(earnings_lake.location, tmp_path / "lake"))
 
 
 def cited_by_receipts(lake):
@@ -66,24 +66,24 @@ def publish_late_article(lake):
 
 @pytest.mark.parametrize("anchor", [*ANCHORS, "-1440", "+600"])
 @pytest.mark.parametrize("number", [0, 1])
-def test_a_snapshot_is_what_the_slow_way_finds(known, anchor, number):
-    event = earnings_bundles.events(known)[number]
-    with connect(as_of(event.event_at, anchor), lake=known) as session:
+def test_a_snapshot_is_what_the_slow_way_finds(earnings_lake, anchor, number):
+    event = earnings_bundles.events(earnings_lake)[number]
+    with connect(as_of(event.event_at, anchor), lake=earnings_lake) as session:
         ours, theirs = quick(session, event.ticker), slow(session, event.ticker)
     assert same(ours, theirs)
     assert {section for section, _ in ours} >= {"prices", "returns", "news"}
 
 
-def test_a_second_across_an_acceptance_changes_the_filing_and_nothing_else(known):
-    event = earnings_bundles.events(known)[1]
-    before, after = (both(known, event, event.event_at - back) for back in (SECOND, timedelta(0)))
+def test_a_second_across_an_acceptance_changes_the_filing_and_nothing_else(earnings_lake):
+    event = earnings_bundles.events(earnings_lake)[1]
+    before, after = (both(earnings_lake, event, event.event_at - back) for back in (SECOND, timedelta(0)))
     for side in zip(before, after, strict=True):
         assert across(event, *side) == ({("filings", event.accession_no)}, set())
 
 
-def test_what_else_a_second_changes_is_told(known):
-    event = earnings_bundles.events(known)[1]
-    before, after = (both(known, event, event.event_at - back)[0] for back in (SECOND, timedelta(0)))
+def test_what_else_a_second_changes_is_told(earnings_lake):
+    event = earnings_bundles.events(earnings_lake)[1]
+    before, after = (both(earnings_lake, event, event.event_at - back)[0] for back in (SECOND, timedelta(0)))
     other = next(key for key in before)
     changed, amiss = across(event, before, after | {other: (1.5, *after[other][1:])})
     assert (len(changed), amiss) == (2, {other})
@@ -416,8 +416,8 @@ def test_the_command_builds_and_says_what_it_did(lake, capfd, monkeypatch):
         (["--to", ""], "--to: '' is not a date"),
     ],
 )
-def test_bad_input_of_the_command_is_named(known, capfd, options, complaint):
-    assert invoke(["backfill", "earnings", "--lake", known.location, *options]) == 2
+def test_bad_input_of_the_command_is_named(earnings_lake, capfd, options, complaint):
+    assert invoke(["backfill", "earnings", "--lake", earnings_lake.location, *options]) == 2
     assert complaint in capfd.readouterr().err
 
 

@@ -14,7 +14,7 @@ from tests.derived.test_earnings_bundles import MAY, fill
 
 
 @pytest.fixture(scope="module")
-def known(tmp_path_factory):
+def earnings_lake(tmp_path_factory):
     return fill(tmp_path_factory.mktemp("runs") / "lake")
 
 
@@ -59,12 +59,12 @@ def test_releases_of_a_run_under_way_stay_where_they_are(scattered, status, move
 
 
 @pytest.fixture
-def looked(known):
+def looked(earnings_lake):
     """The sensor's answer, on an instance."""
 
     def look(instance):
         with dg.build_sensor_context(
-            instance=instance, resources={"lake": LakeResource(root=known.location)}
+            instance=instance, resources={"lake": LakeResource(root=earnings_lake.location)}
         ) as context:
             found = new_earnings(context)
         return [] if isinstance(found, dg.SkipReason) else [request.tags for request in found.run_requests]
@@ -86,8 +86,8 @@ def built(instance, event, *names):
         instance.report_runless_asset_event(dg.AssetMaterialization(name, partition=event.key))
 
 
-def test_the_sensor_asks_for_what_was_not_built_and_not_for_what_is_unknown(known, looked):
-    first, second = events(known)
+def test_the_sensor_asks_for_what_was_not_built_and_not_for_what_is_unknown(earnings_lake, looked):
+    first, second = events(earnings_lake)
     with dg.DagsterInstance.ephemeral() as instance:
         register(instance, [first])
         built(instance, first, "earnings_snapshots", "earnings_outcomes")
@@ -98,7 +98,7 @@ def test_the_sensor_asks_for_what_was_not_built_and_not_for_what_is_unknown(know
         assert looked(instance) == []
 
 
-def test_the_sensor_does_not_ask_again_for_what_a_run_was_asked_for_lately(known, looked, monkeypatch):
+def test_the_sensor_does_not_ask_again_for_what_a_run_was_asked_for_lately(earnings_lake, looked, monkeypatch):
     @dg.op
     def fail():
         raise dg.Failure("no")
@@ -124,36 +124,36 @@ def test_the_command_registers_what_it_builds_alone(lake, home, looked):
         assert run.tags["pitlake/asked"] == "pitlake backfill earnings --to 2024-03-01 --anchors at_release"
 
 
-def test_each_release_of_a_range_names_the_version_that_published_it(known, home):
-    assert invoke(["backfill", "earnings", "--lake", known.location]) == 0
+def test_each_release_of_a_range_names_the_version_that_published_it(earnings_lake, home):
+    assert invoke(["backfill", "earnings", "--lake", earnings_lake.location]) == 0
     with dg.DagsterInstance.get() as instance:
         found = instance.fetch_materializations(dg.AssetKey("earnings_snapshots"), limit=10).records
     told = {one.partition_key: one.asset_materialization.metadata["lake version"].value for one in found}
-    (version,) = {entry.version for entry in known.versions() if entry.dataset == "earnings_snapshots"}
-    assert told == dict.fromkeys((event.key for event in events(known)), version)
+    (version,) = {entry.version for entry in earnings_lake.versions() if entry.dataset == "earnings_snapshots"}
+    assert told == dict.fromkeys((event.key for event in events(earnings_lake)), version)
 
 
 @pytest.mark.parametrize(("home", "says"), [("relative", "is relative"), ("/nonexistent", "is not a directory")])
-def test_a_dagster_home_that_is_none_is_one_line(known, home, says, monkeypatch, capfd):
+def test_a_dagster_home_that_is_none_is_one_line(earnings_lake, home, says, monkeypatch, capfd):
     monkeypatch.setenv("DAGSTER_HOME", home)
-    assert invoke(["backfill", "earnings", "--lake", known.location]) == 2
+    assert invoke(["backfill", "earnings", "--lake", earnings_lake.location]) == 2
     assert capfd.readouterr().err.startswith(f"pitlake: DAGSTER_HOME: {says}; ")
 
 
-def test_a_dagster_home_that_does_not_open_is_one_line(known, home, capfd):
+def test_a_dagster_home_that_does_not_open_is_one_line(earnings_lake, home, capfd):
     (home / "dagster.yaml").write_text("nonsense: [1]\n")
-    assert invoke(["backfill", "earnings", "--lake", known.location]) == 2
+    assert invoke(["backfill", "earnings", "--lake", earnings_lake.location]) == 2
     assert "pitlake: DAGSTER_HOME: has no valid dagster.yaml" in capfd.readouterr().err
 
 
-def test_a_failed_run_of_the_command_says_why_in_a_line(known, monkeypatch, capfd):
+def test_a_failed_run_of_the_command_says_why_in_a_line(earnings_lake, monkeypatch, capfd):
     def refuse(*_, **__):
         raise LakeConflict("other writers won")
 
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
     monkeypatch.setattr("assets.derived.bundle_assets.earnings_bundles.build", refuse)
     monkeypatch.setattr("assets.derived.bundle_assets.earnings_outcomes.build", refuse)
-    assert invoke(["backfill", "earnings", "--lake", known.location]) == 1
+    assert invoke(["backfill", "earnings", "--lake", earnings_lake.location]) == 1
     said = capfd.readouterr()
     told = said.err.splitlines()
     assert told[0].startswith("run 1 of 1: ")

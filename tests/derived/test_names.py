@@ -80,13 +80,13 @@ def edgar(lake, answer=None, at=LATER):
 READ = ("earnings_events", "names", "news", "sec_filings")
 
 
-def asked(lake, as_of, sql, **params):
+def query_as_of(lake, as_of, sql, **params):
     with connect(as_of, lake=lake, datasets=READ) as session:
         return session.sql(sql, params or None).rows()
 
 
 def called(lake, as_of, kind="company_name", cik=CIK):
-    rows = asked(lake, as_of, "SELECT all_names FROM names WHERE cik = $cik AND kind = $kind", cik=cik, kind=kind)
+    rows = query_as_of(lake, as_of, "SELECT all_names FROM names WHERE cik = $cik AND kind = $kind", cik=cik, kind=kind)
     return rows[0][0] if rows else None
 
 
@@ -185,7 +185,7 @@ def test_a_rename_that_edgar_lists_no_former_name_of_counts_from_the_poll_that_s
     derived(lake, polls[2])
     assert called(lake, "2024-06-05T14:59:59Z") == ["ZEBRA INC"]
     assert called(lake, "2024-06-05T15:00:00Z") == ["Aardvark Inc"]
-    assert len(asked(lake, LATER, "FROM names_revisions WHERE kind = 'company_name'")) == 2
+    assert len(query_as_of(lake, LATER, "FROM names_revisions WHERE kind = 'company_name'")) == 2
 
 
 def test_a_former_name_whose_days_overlap_an_older_one_counts_from_the_first_own_filing_after_it(lake):
@@ -267,8 +267,8 @@ def test_a_rename_after_the_instant_changes_no_answer(tmp_path):
         earnings_events.derive(lake, run_id="events", observed_at=LATER)
     for view in ("sec_filings", "names", "names_revisions"):
         sql = f"SELECT * EXCLUDE (evidence) FROM {view} ORDER BY ALL"
-        assert asked(before, BEFORE, sql) == asked(after, BEFORE, sql)
-        assert asked(before, BEFORE, sql)
+        assert query_as_of(before, BEFORE, sql) == query_as_of(after, BEFORE, sql)
+        assert query_as_of(before, BEFORE, sql)
 
 
 def test_headers_and_cover_pages_say_what_a_company_was_called(lake, put):
@@ -310,9 +310,9 @@ def test_what_an_answer_does_not_say_as_promised_names_nobody(lake):
 def test_a_later_look_adds_statements_and_moves_none(lake):
     edgar(lake, submissions("EARLY NAME INC", ("OLD",), ()), at=utc("2021-10-27T20:00:00-04:00"))
     sql = "SELECT * FROM names_revisions ORDER BY ALL"
-    first = asked(lake, BEFORE, sql)
+    first = query_as_of(lake, BEFORE, sql)
     edgar(lake)
-    assert asked(lake, BEFORE, sql) == first
+    assert query_as_of(lake, BEFORE, sql) == first
     assert called(lake, LATER, "ticker") == ["LATE"]
 
 
@@ -366,7 +366,7 @@ def test_releases_that_edgar_alone_tells_of_bear_the_ticker_of_then(lake, put):
     put("names", ticker(CIK, ["OLD"], utc("2012-05-18T00:00:00Z"), "dei"))
     earnings_events.derive(lake, run_id="events", observed_at=LATER)
     sql = "SELECT event_day, ticker FROM earnings_events ORDER BY event_day"
-    shown = {day.year: borne for day, borne in asked(lake, LATER, sql)}
+    shown = {day.year: borne for day, borne in query_as_of(lake, LATER, sql)}
     assert (shown[2012], shown[2024]) == ("OLD", "OLD")
 
 

@@ -1,4 +1,4 @@
-"""A client of the MCP server: in this process, over stdio and over HTTP, by the SDK's own means."""
+"""A client of the MCP server, by the SDK: in this process, over stdio and over HTTP."""
 
 import os
 import socket
@@ -33,7 +33,7 @@ EVERY_TOOL = (
 
 
 def talk(to, *calls):
-    """The results of tool calls made one after the other by one client."""
+    """Return the results of tool calls that one client makes one after the other."""
 
     async def conversation():
         async with Client(to) as client:
@@ -67,7 +67,7 @@ def stdio(lake, *more):
 
 
 def listens(pid, port):
-    """Whether this very process does, and not another that took the port first."""
+    """Return whether this process listens, and not another one that took the port first."""
     try:
         held = psutil.Process(pid).net_connections("tcp")
     except psutil.NoSuchProcess:
@@ -77,7 +77,7 @@ def listens(pid, port):
 
 @contextmanager
 def http(lake, *more):
-    """A server of its own process on a free port; gives its address."""
+    """Start a server in a separate process on a free port, and return its address."""
     while True:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))

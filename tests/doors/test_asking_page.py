@@ -1,4 +1,4 @@
-"""docs/asking.md: what it tells the reader to type works as it stands."""
+"""docs/asking.md: every command and program in it works unchanged."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""The catalogue's pages: the agents' skill is a valid one, and nothing there is to ask about is left out."""
+"""The catalogue's pages: the agents' skill is valid, and no dataset or query is missing."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""run, search, receipts, replay and shell: as a person types them, and as a pipe reads them."""
+"""run, search, receipts, replay and shell: typed by a person, and read by a pipe."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""What a lake holds at an instant, and what became public between two, as every door tells it."""
+"""A lake's contents at an instant, and what became public between two, by every interface."""
 
 import json
 

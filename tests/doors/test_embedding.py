@@ -1,4 +1,4 @@
-"""Texts as vectors: the model that comes along, another one as configured, and a clear refusal when it is not there."""
+"""Texts as vectors: the bundled model, a configured one, and a clear error if it is missing."""
 
 import logging
 import subprocess

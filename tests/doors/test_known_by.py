@@ -1,4 +1,4 @@
-"""known_by: what this lake held at an instant, through every door, told by receipts and never widened."""
+"""known_by: the lake's state at an instant, by every interface; receipts state it, and no call widens it."""
 
 import io
 import json
@@ -42,7 +42,7 @@ COUNT = "SELECT count(*) AS articles FROM news"
 
 
 class Grown:
-    """A lake and copies of it as it stood after each commit, by its commit time."""
+    """A lake, and copies of its state after each commit, by commit time."""
 
     def __init__(self, folder, seed: int, commits: int = 6) -> None:
         self.random = random.Random(seed)
@@ -89,7 +89,7 @@ def middle(grown) -> datetime:
     return sorted(grown.stopped)[2]
 
 
-def told(lake, as_of, **how):
+def answers_of(lake, as_of, **how):
     with connect(as_of, lake=lake, datasets=READ, **how) as session:
         return [session.sql(question).arrow() for question in QUESTIONS]
 
@@ -99,21 +99,21 @@ def test_the_answer_known_by_k_is_the_answer_of_a_lake_that_stopped_at_k(tmp_pat
     grown = Grown(tmp_path, seed)
     answers = 0
     for as_of, known_by, stopped in grown.asks(8):
-        found = told(grown.lake, as_of, known_by=known_by)
-        assert found == told(stopped, as_of), (as_of, known_by)
+        found = answers_of(grown.lake, as_of, known_by=known_by)
+        assert found == answers_of(stopped, as_of), (as_of, known_by)
         answers += any(table.num_rows for table in found[:2])
     assert answers >= 4
 
 
 def test_by_default_the_newest_version_answers(grown):
     newest = max(grown.stopped)
-    assert told(grown.lake, AS_OF) == told(grown.lake, AS_OF, known_by=newest)
-    assert told(grown.lake, AS_OF) != told(grown.lake, AS_OF, known_by=min(grown.stopped))
+    assert answers_of(grown.lake, AS_OF) == answers_of(grown.lake, AS_OF, known_by=newest)
+    assert answers_of(grown.lake, AS_OF) != answers_of(grown.lake, AS_OF, known_by=min(grown.stopped))
 
 
 def test_open_mode_knows_the_second_clock_too(grown, middle):
-    found = told(grown.lake, None, open_mode=True, known_by=middle)
-    assert found == told(grown.stopped[middle], None, open_mode=True)
+    found = answers_of(grown.lake, None, open_mode=True, known_by=middle)
+    assert found == answers_of(grown.stopped[middle], None, open_mode=True)
 
 
 @pytest.mark.parametrize(
@@ -178,9 +178,9 @@ def test_a_receipt_keeps_it_and_gives_the_same_bytes_again(tmp_path):
 def test_a_receipt_from_before_there_was_the_second_clock_is_one(grown, tmp_path):
     with connect(AS_OF, lake=grown.lake) as session:
         receipt = session.sql(COUNT).receipt
-    told = receipt.to_dict()
-    del told["question"]["known_by"]
-    (tmp_path / "old.json").write_text(json.dumps(told))
+    stored_fields = receipt.to_dict()
+    del stored_fields["question"]["known_by"]
+    (tmp_path / "old.json").write_text(json.dumps(stored_fields))
     assert receipts.find(str(tmp_path / "old.json")) == receipt
 
 
@@ -218,7 +218,7 @@ def test_every_command_that_asks_takes_it(grown, middle, pitlake, line):
 def test_the_shell_takes_it(grown, middle, pitlake, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO(f"{COUNT};\n"))
     code, out, _ = pitlake("shell", "--as-of", AS_OF, "--known-by", iso(middle), "--isolation", "in_process")
-    count = told(grown.stopped[middle], AS_OF)[0].num_rows
+    count = answers_of(grown.stopped[middle], AS_OF)[0].num_rows
     assert (code, str(count) in out) == (0, True)
 
 
@@ -257,7 +257,7 @@ def test_the_notebook_takes_it(grown, middle):
     finally:
         magic.close()
     assert (then, now) == tuple(
-        one[0].num_rows for one in (told(grown.stopped[middle], AS_OF), told(grown.lake, AS_OF))
+        one[0].num_rows for one in (answers_of(grown.stopped[middle], AS_OF), answers_of(grown.lake, AS_OF))
     )
 
 
@@ -314,9 +314,9 @@ def test_the_agents_server_is_bound_by_its_surroundings(grown, middle):
     path = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
     started = StdioServerParameters(command="sh", args=[str(ROOT / ".claude/lake-server")], env=bound | path)
     later = TOOLS[1][1] | {"known_by": iso(max(grown.stopped))}
-    told, wider = talk(started, TOOLS[1], (TOOLS[1][0], later))
+    answers_of, wider = talk(started, TOOLS[1], (TOOLS[1][0], later))
     (stopped,) = contents(talk(server(service(grown.stopped[middle].root)), TOOLS[1]))
-    assert told.structured_content["data"] == stopped["data"]
+    assert answers_of.structured_content["data"] == stopped["data"]
     assert wider.is_error
 
 

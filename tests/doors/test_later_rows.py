@@ -1,4 +1,4 @@
-"""What became public after T has no part in what is told as of T: two lakes that differ only later, at every door."""
+"""Rows that became public after T change no answer as of T: two lakes that differ only later, by every interface."""
 
 from pathlib import Path
 
@@ -47,7 +47,7 @@ def twins(tmp_path_factory):
 
 
 def agents(root, *calls):
-    """What an agent is told: the whole results, of a server that keeps receipts."""
+    """Return what an agent reads: the whole results of a server that stores receipts."""
     return [result.model_dump() for result in talk(server(service(root, keep_receipts=True)), *calls)]
 
 

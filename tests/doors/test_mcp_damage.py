@@ -1,4 +1,4 @@
-"""What the MCP server says where files of the lake are missing or damaged: nothing of what came after T."""
+"""The MCP server's answers if files of the lake are missing or damaged: nothing from after T."""
 
 import os
 from functools import partial
@@ -30,7 +30,7 @@ def astray(root, later):
 
 
 def rewritten(path):
-    """Sound Parquet with fewer rows than the lake's version says."""
+    """Valid Parquet with fewer rows than the lake's version states."""
     pq.write_table(pq.read_table(path, partitioning=None).slice(1), path)
 
 

@@ -1,4 +1,4 @@
-"""Which sessions an MCP server keeps for a client's next question, and that nobody sees what another call did."""
+"""The sessions that an MCP server keeps for a client's next question; no call sees what another one did."""
 
 import shutil
 
@@ -32,7 +32,7 @@ def sessions():
 
 
 @pytest.fixture
-def asked(small_lake, sessions):
+def ask_as_client(small_lake, sessions):
     """Asks as a client and returns the process that answered."""
 
     def ask(who="", sql=COUNT, as_of=AS_OF, datasets=("news",), lake=small_lake):
@@ -47,12 +47,12 @@ def asked(small_lake, sessions):
     return ask
 
 
-def test_a_client_s_next_question_at_the_same_instant_goes_to_the_same_session(asked):
-    first = asked()
-    assert asked(sql=ALL_NEWS) == first
-    others = [asked(as_of="2024-04-01T00:00:00Z"), asked(datasets=None), asked("another")]
+def test_a_client_s_next_question_at_the_same_instant_goes_to_the_same_session(ask_as_client):
+    first = ask_as_client()
+    assert ask_as_client(sql=ALL_NEWS) == first
+    others = [ask_as_client(as_of="2024-04-01T00:00:00Z"), ask_as_client(datasets=None), ask_as_client("another")]
     assert first not in others
-    assert asked() == first
+    assert ask_as_client() == first
 
 
 @pytest.mark.parametrize(
@@ -66,11 +66,11 @@ def test_a_client_s_next_question_at_the_same_instant_goes_to_the_same_session(a
         "BEGIN",
     ],
 )
-def test_a_session_that_a_call_has_changed_answers_no_other(asked, sessions, change):
-    changed = asked(sql=change)
+def test_a_session_that_a_call_has_changed_answers_no_other(ask_as_client, sessions, change):
+    changed = ask_as_client(sql=change)
     assert len(sessions) == 0
     wait_for_end([changed])
-    assert asked() != changed
+    assert ask_as_client() != changed
 
 
 def test_nothing_one_call_does_is_seen_by_another(lake):
@@ -100,30 +100,30 @@ def test_a_new_version_of_the_lake_is_asked_in_a_new_session(small_lake, tmp_pat
     serving._sessions.close()
 
 
-def test_an_idle_session_whose_process_died_is_not_asked(asked):
-    dead = asked()
+def test_an_idle_session_whose_process_died_is_not_asked(ask_as_client):
+    dead = ask_as_client()
     dead.kill()
     wait_for_end([dead])
-    assert asked() != dead
+    assert ask_as_client() != dead
 
 
-def test_few_are_kept_of_a_client_and_of_all_and_none_for_long(asked, sessions, monkeypatch):
+def test_few_are_kept_of_a_client_and_of_all_and_none_for_long(ask_as_client, sessions, monkeypatch):
     monkeypatch.setattr(kept, "OF_CLIENT", 2)
     monkeypatch.setattr(kept, "IN_ALL", 3)
     days = [f"2024-04-0{day}T00:00:00Z" for day in (1, 2, 3)]
-    processes = [asked("one", as_of=day) for day in days]
+    processes = [ask_as_client("one", as_of=day) for day in days]
     assert len(sessions) == 2
     wait_for_end(processes[:1])
     for who in ("two", "three"):
-        asked(who)
+        ask_as_client(who)
     assert len(sessions) == 3
-    assert [asked("one", as_of=day) in processes for day in reversed(days)] == [True, False, False]
+    assert [ask_as_client("one", as_of=day) in processes for day in reversed(days)] == [True, False, False]
     monkeypatch.setattr(sessions, "_idle_seconds", -1.0)
-    asked("four")
+    ask_as_client("four")
     assert len(sessions) == 0
 
 
-def test_one_that_takes_much_memory_is_not_kept(asked, sessions, monkeypatch):
+def test_one_that_takes_much_memory_is_not_kept(ask_as_client, sessions, monkeypatch):
     monkeypatch.setattr(kept, "MOST_BYTES", 1 << 20)
-    asked()
+    ask_as_client()
     assert len(sessions) == 0

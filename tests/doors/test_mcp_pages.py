@@ -24,7 +24,7 @@ from tests.doors.mcp_client import (
 
 
 def pages(to, tool, **arguments):
-    """All pages of an answer, asked for one after the other."""
+    """Return all pages of an answer, requested one after the other."""
     found, cursor = [], None
     while True:
         (result,) = talk(to, (tool, arguments | ({"cursor": cursor} if cursor else {})))

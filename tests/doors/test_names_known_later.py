@@ -60,8 +60,8 @@ def twins(tmp_path_factory):
         session_of(root, hindsight).close()
 
 
-def told(root, name, asked, hindsight):
-    """Everything an answer says: columns, rows, notes, marks and parameters, or the error."""
+def answer_text(root, name, asked, hindsight):
+    """Return everything in an answer: columns, rows, notes, marks and parameters, or the error."""
     query = catalogue.get(name)
     values = {one.name: VALUES[one.name] for one in query.parameters if one.required or one.name == "seed_id"}
     values |= {"ticker": asked} if any(one.name == "ticker" for one in query.parameters) else {}
@@ -82,10 +82,10 @@ def session_of(root, hindsight):
 def test_no_named_query_depends_on_names_of_later(twins, name):
     takes = {one.name for one in catalogue.get(name).parameters}
     for asked in TICKERS if takes & {"ticker", "pairs"} else TICKERS[:1]:
-        ends, goes_on = (told(root, name, asked, "omit") for root in twins)
+        ends, goes_on = (answer_text(root, name, asked, "omit") for root in twins)
         assert ends == goes_on, asked
         if asked in (RENAMED, NEW):
-            assert str(ends).replace(asked, NEVER) == str(told(twins[1], name, NEVER, "omit")), asked
+            assert str(ends).replace(asked, NEVER) == str(answer_text(twins[1], name, NEVER, "omit")), asked
 
 
 def test_neither_does_sql_nor_what_an_agent_is_told(twins):
@@ -131,12 +131,12 @@ def test_every_query_says_how_it_read_a_ticker(twins, name):
         (RENAMED, "read as CIK 0000000001, with hindsight"),
         (NEVER, "no company is known by it as of"),
     ):
-        said = told(twins[1], name, asked, "show")
+        said = answer_text(twins[1], name, asked, "show")
         assert isinstance(said, tuple), said
         notes = [note for note in said[1] if words in note]
         assert notes == list(dict.fromkeys(notes)) != []
         assert every(note.startswith(f"{asked}: ") for note in notes)
-    assert not told(twins[0], name, "NOG", "show")[1]
+    assert not answer_text(twins[0], name, "NOG", "show")[1]
 
 
 def test_bars_of_a_reused_ticker_are_one_company_s(twins):

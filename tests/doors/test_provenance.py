@@ -1,4 +1,4 @@
-"""Whatever an agent's SQL says of its rows, only rows of the lake bear proof; any other says that it was computed."""
+"""Whatever an agent's SQL selects, only rows of the lake carry proof; all others are marked as computed."""
 
 import pytest
 
@@ -122,7 +122,7 @@ def rows_of(lake):
 
 
 @pytest.fixture(scope="module")
-def known(lake):
+def newest_instants(lake):
     """The clocks of the lake's articles, and the newest instant of each dataset."""
     with connect(AS_OF, lake=lake) as session:
         clocks = {row[0]: (iso(row[1]), row[2]) for row in session.sql(ROWS).rows()}
@@ -131,8 +131,8 @@ def known(lake):
 
 
 @pytest.mark.parametrize("sql", OWN)
-def test_rows_of_one_dataset_keep_their_clocks(rows_of, known, sql):
-    clocks, _ = known
+def test_rows_of_one_dataset_keep_their_clocks(rows_of, newest_instants, sql):
+    clocks, _ = newest_instants
     rows = [{name.lower(): value for name, value in row.items()} for row in rows_of(sql)]
     assert rows
     for row in rows:
@@ -141,8 +141,8 @@ def test_rows_of_one_dataset_keep_their_clocks(rows_of, known, sql):
 
 
 @pytest.mark.parametrize("sql", FORGED + COMPUTED)
-def test_any_other_row_bears_no_proof_and_says_that_it_was_computed(rows_of, known, sql):
-    _, newest = known
+def test_any_other_row_bears_no_proof_and_says_that_it_was_computed(rows_of, newest_instants, sql):
+    _, newest = newest_instants
     rows = rows_of(sql)
     assert rows
     for row in rows:
@@ -170,8 +170,8 @@ def test_any_other_row_bears_no_proof_and_says_that_it_was_computed(rows_of, kno
         ("SELECT 1; SELECT count(*) AS n FROM reports", None),
     ],
 )
-def test_an_answer_carries_the_newest_instant_of_what_was_read(rows_of, known, sql, read):
-    _, newest = known
+def test_an_answer_carries_the_newest_instant_of_what_was_read(rows_of, newest_instants, sql, read):
+    _, newest = newest_instants
     due = max(at for name, at in newest.items() if read is None or name in read)
     assert {row["newest_input_at"] for row in rows_of(sql)} == {iso(due)}
 
@@ -186,8 +186,8 @@ def test_a_view_that_was_replaced_before_proves_nothing(lake, isolation):
 
 
 @pytest.mark.parametrize("depth", [50, 500])
-def test_a_statement_too_deep_to_be_understood_counts_as_reading_everything(lake, known, depth):
-    _, newest = known
+def test_a_statement_too_deep_to_be_understood_counts_as_reading_everything(lake, newest_instants, depth):
+    _, newest = newest_instants
     deep = (
         "SELECT "
         + "(" * depth

@@ -1,4 +1,4 @@
-"""Truncation invariance of the catalogue: the answer as of T is that of a lake that holds nothing after T."""
+"""Truncation invariance of the catalogue: the answer as of T equals that of a lake without rows after T."""
 
 import random
 from collections import defaultdict
@@ -91,7 +91,7 @@ def question(rng, as_of):
 
 
 def ask(session, query, values):
-    """The answer, or the refusal: neither may depend on the future."""
+    """Return the answer, or the error; neither may depend on the future."""
     try:
         return session.ask(query, values).arrow()
     except QueryFailed as refused:

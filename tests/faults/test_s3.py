@@ -38,7 +38,7 @@ def elsewhere(monkeypatch, tmp_path, url):
     return Lake(url)
 
 
-def shown(lake):
+def rows_of(lake):
     """Every row, brought here first."""
     lake.snapshot().fetch(lake.snapshot().files("toys"))
     return rows(lake)
@@ -64,7 +64,7 @@ def test_an_answer_lost_or_cut_once_costs_nothing_and_is_told_right(
     told = publish(lake, [Toy("b", "x", NOON)], SEEN + timedelta(days=1))
     assert proxy.done == {kind: 1}
     assert (told.total.published, told.version, lake.head()) == (1, 2, 2)
-    assert sorted(row.key for row in shown(lake)) == ["a", "b"]
+    assert sorted(row.key for row in rows_of(lake)) == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_a_store_that_fails_for_good_is_one_error_and_nothing_is_published(
     assert "\x1b" not in str(told.value)
     assert "S3cret" not in str(told.value)
     proxy.fault = lambda _method, _path: None
-    assert [row.key for row in shown(Lake(url))] == ["a"]
+    assert [row.key for row in rows_of(Lake(url))] == ["a"]
     assert publish(lake, [Toy("b", "x", NOON)], SEEN + timedelta(days=1)).total.published == 1
 
 
@@ -91,7 +91,7 @@ def test_a_store_that_fails_for_good_is_one_error_and_nothing_is_published(
 def test_compaction_and_vacuum_survive_lost_and_cut_answers(url, proxy, monkeypatch, tmp_path, kind, method):
     for name in "abc":
         publish(Lake(url), [Toy(name, "x", NOON)], SEEN)
-    before = shown(Lake(url))
+    before = rows_of(Lake(url))
     lake = elsewhere(monkeypatch, tmp_path, url)
     proxy.fault = once(kind, method, {"PUT": "_lake/log", "GET": "parquet", "POST": "delete"}[method])
     compacted = lake.compact(TOY, before="2025-01")
@@ -99,4 +99,4 @@ def test_compaction_and_vacuum_survive_lost_and_cut_answers(url, proxy, monkeypa
     assert proxy.done == {kind: 1}
     assert (compacted.changed, compacted.version, lake.head()) == (True, 4, 4)
     assert len(vacuumed.files) == compacted.files_before == 3
-    assert shown(elsewhere(monkeypatch, tmp_path / "later", url)) == before
+    assert rows_of(elsewhere(monkeypatch, tmp_path / "later", url)) == before

@@ -43,7 +43,7 @@ def imported(memory, tmp_path, text):
     return import_fills(memory, tmp_path / "fills.csv")
 
 
-def held(memory, lake, day=DAYS[1], hour=20, **changed):
+def approved_expression(memory, lake, day=DAYS[1], hour=20, **changed):
     """An Expression that is approved in the evening of the second day, or another time."""
     at(memory, lake, day, hour)
     fs = standing(memory)
@@ -103,7 +103,7 @@ def test_a_bad_line_is_named_and_no_line_of_its_file_is_booked(memory, lake, tmp
 
 
 def test_an_approved_expression_is_executed_at_the_next_open_and_at_its_exit_once(memory, lake):
-    held(memory, lake, target="110", stop="90")
+    approved_expression(memory, lake, target="110", stop="90")
     now = at(memory, lake, DAYS[2])
     for _ in range(2):
         assert advance_account(memory, now, SETTINGS) == []
@@ -124,7 +124,7 @@ def test_an_approved_expression_is_executed_at_the_next_open_and_at_its_exit_onc
 
 
 def test_an_outcome_is_what_the_fills_made_with_costs_and_whole_shares(memory, lake):
-    path = held(memory, lake, target="110", stop="90", notional=9.99)
+    path = approved_expression(memory, lake, target="110", stop="90", notional=9.99)
     now = at(memory, lake, DAYS[5])
     advance_account(memory, now, SETTINGS)
     (outcome,), gaps = close_exits(memory, now, SETTINGS)
@@ -137,7 +137,7 @@ def test_an_outcome_is_what_the_fills_made_with_costs_and_whole_shares(memory, l
 
 
 def test_an_expression_that_bought_no_share_made_nothing(memory, lake):
-    held(memory, lake, target="110", stop="90", notional=0.01)
+    approved_expression(memory, lake, target="110", stop="90", notional=0.01)
     now = at(memory, lake, DAYS[5])
     assert advance_account(memory, now, SETTINGS) == ["E-001 is not executed: its notional buys no whole share"]
     (outcome,), _ = close_exits(memory, now, SETTINGS)
@@ -145,7 +145,7 @@ def test_an_expression_that_bought_no_share_made_nothing(memory, lake):
 
 
 def test_fills_of_the_pms_own_count_and_what_is_still_held_says_so(memory, lake, tmp_path):
-    path = held(memory, lake, target="110", stop="90")
+    path = approved_expression(memory, lake, target="110", stop="90")
     name = path.rpartition("/")[2].removesuffix(".md")
     at(memory, lake, DAYS[3])
     imported(memory, tmp_path, line(DAYS[3], 40, 50).rstrip("\n") + f"{name}\n")
@@ -158,7 +158,7 @@ def test_fills_of_the_pms_own_count_and_what_is_still_held_says_so(memory, lake,
 
 
 def test_shares_held_over_a_split_are_all_sold(memory, lake):
-    held(memory, lake, DAYS[0], 8, target="110", stop="80")
+    approved_expression(memory, lake, DAYS[0], 8, target="110", stop="80")
     now = at(memory, lake, DAYS[6])
     advance_account(memory, now, SETTINGS)
     entry, leave = fills(whole_memory(memory, now.as_of))
@@ -166,14 +166,14 @@ def test_shares_held_over_a_split_are_all_sold(memory, lake):
 
 
 def test_what_no_bar_follows_is_not_executed_and_says_why(memory, lake):
-    held(memory, lake, instrument="TY", target="", stop="")
+    approved_expression(memory, lake, instrument="TY", target="", stop="")
     now = at(memory, lake, DAYS[3])
     assert advance_account(memory, now, SETTINGS) == [f"E-001 is not executed: there is no bar of TY on {DAYS[2]}"]
     assert fills(whole_memory(memory, now.as_of)) == []
 
 
 def test_while_halted_nothing_is_approved_or_executed_until_a_release_by_hand(memory, lake):
-    held(memory, lake, target="120", stop="98")
+    approved_expression(memory, lake, target="120", stop="98")
     switched(memory, "halted", "fire drill")
     now = at(memory, lake, DAYS[3])
     advance_account(memory, now, SETTINGS)
@@ -196,7 +196,7 @@ def test_while_halted_nothing_is_approved_or_executed_until_a_release_by_hand(me
 
 
 def test_what_was_never_opened_is_closed_after_its_last_day_although_trading_is_halted(memory, lake):
-    path = held(memory, lake)
+    path = approved_expression(memory, lake)
     switched(memory, "halted", "fire drill")
     change_held(memory, "E-001", "pm", Guardrails(), {"exit_reason": "thesis"})
     (outcome,), gaps = close_exits(memory, at(memory, lake, DAYS[4]))

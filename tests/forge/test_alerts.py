@@ -27,7 +27,7 @@ from tests.web.browsing import browsing
 __all__ = ["lake", "memory"]
 
 
-def found(memory, now, **settings):
+def alert_texts(memory, now, **settings):
     return alerts(whole_memory(memory, now.as_of), now, Alerts(**settings))
 
 
@@ -40,7 +40,7 @@ def test_a_stop_is_near_by_the_last_close_and_over_a_split(memory, lake, near, a
     """A stop at 95 is one at 47.5 after the split; the close of the fourth day is 50.5, which is 5.94 % above it."""
     held(memory)
     text = f"the close of {DAYS[3]}, 50.5, is 5.94 % from its stop 47.5"
-    listed = of("stop near", found(memory, at(memory, lake, DAYS[3]), stop_near=near))
+    listed = of("stop near", alert_texts(memory, at(memory, lake, DAYS[3]), stop_near=near))
     assert listed == ([("E-001", text)] if alerted else [])
 
 
@@ -48,16 +48,16 @@ def test_a_stop_is_reached_or_cannot_be_followed_and_what_is_closed_has_none(mem
     held(memory, stop="100", target="")
     held(memory, stop="95-16", instrument="NOG")
     now = at(memory, lake, DAYS[3])
-    first, second = of("stop near", found(memory, now))
+    first, second = of("stop near", alert_texts(memory, now))
     assert first == ("E-001", f"its stop 100 was reached on {DAYS[0]}")
     assert second == ("E-002", "its stop 95-16 can't be followed: stop '95-16' is not a price in USD")
     close_exits(memory, now)
-    assert [name for name, _ in of("stop near", found(memory, now))] == ["E-002"]
+    assert [name for name, _ in of("stop near", alert_texts(memory, now))] == ["E-002"]
 
 
 def test_no_stop_of_a_short_trade_is_missed(memory, lake):
     held(memory, direction="short", stop="102", target="80")
-    assert of("stop near", found(memory, at(memory, lake, DAYS[1]), stop_near=1.0)) == [
+    assert of("stop near", alert_texts(memory, at(memory, lake, DAYS[1]), stop_near=1.0)) == [
         ("E-001", f"the close of {DAYS[1]}, 101, is 0.99 % from its stop 102")
     ]
 
@@ -67,12 +67,12 @@ def test_a_view_is_due_from_the_days_before_until_it_is_settled(memory, lake):
     wrote(standing(memory), "/memory/views/new.md", replace(NEW_VIEW, settles=asked), "due")
     wrote(standing(memory), "/memory/views/new.md", replace(NEW_VIEW, settles=asked, status="draft"), "draft")
     early, near = at(memory, lake, DAYS[5] - timedelta(days=3)), at(memory, lake, DAYS[5] - timedelta(days=2))
-    assert of("View due", found(memory, early, view_due_days=2)) == []
-    assert of("View due", found(memory, near, view_due_days=2)) == [("V-002", f"is due on {DAYS[5]}: close > 10")]
+    assert of("View due", alert_texts(memory, early, view_due_days=2)) == []
+    assert of("View due", alert_texts(memory, near, view_due_days=2)) == [("V-002", f"is due on {DAYS[5]}: close > 10")]
     over = at(memory, lake, DAYS[6])
-    assert of("View due", found(memory, over)) == [("V-002", f"was due on {DAYS[5]}, not settled")]
+    assert of("View due", alert_texts(memory, over)) == [("V-002", f"was due on {DAYS[5]}, not settled")]
     settle(memory, over, lambda _decision: [])
-    assert of("View due", found(memory, over)) == []
+    assert of("View due", alert_texts(memory, over)) == []
 
 
 def test_a_view_that_the_lake_cannot_settle_stays_due_and_says_why(memory, lake):
@@ -80,7 +80,7 @@ def test_a_view_that_the_lake_cannot_settle_stays_due_and_says_why(memory, lake)
     wrote(standing(memory), "/memory/views/new.md", replace(NEW_VIEW, settles=asked), "due")
     now = at(memory, lake, DAYS[3])
     settle(memory, now, lambda _decision: [])
-    ((name, text),) = of("View due", found(memory, now))
+    ((name, text),) = of("View due", alert_texts(memory, now))
     assert (name, text.startswith(f"was due on {DAYS[1]}, not settled: ")) == ("V-002", True)
 
 
@@ -94,17 +94,17 @@ def late(tmp_path_factory):
 
 def test_data_is_late_when_a_session_has_no_bar_and_its_wait_is_over(memory, late):
     held(memory, stop="")
-    assert of("data late", found(memory, at(memory, late, DAYS[1]), data_late_hours=4)) == []
+    assert of("data late", alert_texts(memory, at(memory, late, DAYS[1]), data_late_hours=4)) == []
     waited = at(memory, late, DAYS[2], hour=19)  # three hours after the third day's close
-    assert of("data late", found(memory, waited, data_late_hours=4)) == []
-    listed = of("data late", found(memory, at(memory, late, DAYS[2], hour=21), data_late_hours=4))
+    assert of("data late", alert_texts(memory, waited, data_late_hours=4)) == []
+    listed = of("data late", alert_texts(memory, at(memory, late, DAYS[2], hour=21), data_late_hours=4))
     assert listed == [("NOG", f"its newest bar is of {DAYS[1]}; the last session was {DAYS[2]}")]
 
 
 def test_a_dataset_that_an_open_view_needs_is_late_beyond_its_contract(memory, late):
     """The contract of prices allows one day; the View is settled by them."""
-    assert of("data late", found(memory, at(memory, late, DAYS[2]), data_late_hours=0)) == []
-    ((name, text),) = of("data late", found(memory, at(memory, late, DAYS[4]), data_late_hours=0))
+    assert of("data late", alert_texts(memory, at(memory, late, DAYS[2]), data_late_hours=0)) == []
+    ((name, text),) = of("data late", alert_texts(memory, at(memory, late, DAYS[4]), data_late_hours=0))
     assert (name, text.endswith("the contract allows 1 days before the last close")) == ("prices", True)
 
 
@@ -113,7 +113,7 @@ def test_freshness_is_judged_no_later_than_the_end_of_the_lakes_world(memory, tm
     put_rows(ended, "prices", *(bar(day, 100.0) for day in DAYS[:2]))
     now = at(memory, ended, DAYS[1])
     ended.end_at(now.as_of)
-    assert of("data late", found(memory, at(memory, ended, DAYS[9]))) == []
+    assert of("data late", alert_texts(memory, at(memory, ended, DAYS[9]))) == []
 
 
 def test_without_a_lake_what_memory_alone_says_is_still_there(memory, tmp_path):
@@ -121,7 +121,7 @@ def test_without_a_lake_what_memory_alone_says_is_still_there(memory, tmp_path):
     asked = replace(ASKED, by=DAYS[1])
     wrote(standing(memory), "/memory/views/new.md", replace(NEW_VIEW, settles=asked), "due")
     now = at(memory, Lake(tmp_path / "none"), DAYS[2])
-    assert [(alert.kind, alert.subject) for alert in found(memory, now)] == [
+    assert [(alert.kind, alert.subject) for alert in alert_texts(memory, now)] == [
         ("stop near", "E-001"),
         ("View due", "V-002"),
     ]

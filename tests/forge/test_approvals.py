@@ -1,4 +1,6 @@
-"""The PM's door: over all paths an Expression is active only with R1's three, and nothing of a model leads there."""
+"""Approvals: on every path an Expression becomes active only with R1's three conditions, and no tool of a model leads
+there.
+"""
 
 import tempfile
 from dataclasses import replace

@@ -76,7 +76,7 @@ AT = "/memory/expressions/E-001.md"
 
 
 @pytest.fixture
-def held(memory):
+def memory_with_position(memory):
     """A memory with one approved Expression, as it stands."""
     propose(memory, replace(LONG, instrument="NOG", target="40", stop="30"))
     activated(memory)
@@ -99,14 +99,14 @@ def expression_of(memory, name):
         {"status": "applied"},
     ],
 )
-def test_an_agent_cannot_change_a_held_position(memory, held, changed):
+def test_an_agent_cannot_change_a_held_position(memory, memory_with_position, changed):
     with pytest.raises(BadInput):
-        wrote(turn(memory), AT, replace(held, **changed), "change")
-    assert expression_of(memory, "E-001") == held
+        wrote(turn(memory), AT, replace(memory_with_position, **changed), "change")
+    assert expression_of(memory, "E-001") == memory_with_position
 
 
-def test_an_agent_may_ask_for_a_review_of_a_held_position(memory, held):
-    wrote(turn(memory), AT, replace(held, status="review_required"), "flag")
+def test_an_agent_may_ask_for_a_review_of_a_held_position(memory, memory_with_position):
+    wrote(turn(memory), AT, replace(memory_with_position, status="review_required"), "flag")
     assert remembered_book(turn(memory).remembered).gross == 110.0
 
 
@@ -135,14 +135,14 @@ def test_an_agent_writes_no_path_of_a_trade_that_was_not_taken(memory, changed):
         wrote(turn(memory), "/memory/counterfactuals/new.md", record, "path")
 
 
-def test_an_agent_writes_no_outcome(memory, held):
+def test_an_agent_writes_no_outcome(memory, memory_with_position):
     record = Outcome(id="new", view="V-001", expression="E-001", pnl=119.0)
     with pytest.raises(BadInput, match="agents may not write to"):
         wrote(turn(memory), "/memory/outcomes/new.md", record, "outcome")
 
 
-def test_an_adjustment_passes_review_and_approval_like_an_entry(memory, held):
-    change = replace(held, id="new", adjusts="E-001", status="proposed", stop="33", target="45")
+def test_an_adjustment_passes_review_and_approval_like_an_entry(memory, memory_with_position):
+    change = replace(memory_with_position, id="new", adjusts="E-001", status="proposed", stop="33", target="45")
     wrote(turn(memory), "/memory/expressions/new.md", change, "adjust")
     (waiting,) = pending(memory, Guardrails())
     assert waiting.problems == ("no review of exactly this content",)
@@ -157,20 +157,20 @@ def test_an_adjustment_passes_review_and_approval_like_an_entry(memory, held):
 @pytest.mark.parametrize(
     "changed", [{"notional": 90.0}, {"direction": "short", "target": "30", "stop": "40"}, {"instrument": "AAPL"}]
 )
-def test_an_adjustment_keeps_the_trade(memory, held, changed):
-    change = replace(held, id="new", adjusts="E-001", status="proposed", **changed)
+def test_an_adjustment_keeps_the_trade(memory, memory_with_position, changed):
+    change = replace(memory_with_position, id="new", adjusts="E-001", status="proposed", **changed)
     with pytest.raises(BadInput, match="which cannot change"):
         wrote(turn(memory), "/memory/expressions/new.md", change, "adjust")
 
 
-def test_what_is_not_held_is_not_adjusted(memory, held):
-    change = replace(held, id="new", adjusts="E-007", status="proposed")
+def test_what_is_not_held_is_not_adjusted(memory, memory_with_position):
+    change = replace(memory_with_position, id="new", adjusts="E-007", status="proposed")
     with pytest.raises(BadInput, match="E-007 is not held"):
         wrote(turn(memory), "/memory/expressions/new.md", change, "adjust")
 
 
-def test_a_closing_takes_effect_at_the_end_of_a_session_and_code_writes_the_result(memory, held):
-    change = replace(held, id="new", adjusts="E-001", status="proposed", exit_reason="thesis_broken")
+def test_a_closing_takes_effect_at_the_end_of_a_session_and_code_writes_the_result(memory, memory_with_position):
+    change = replace(memory_with_position, id="new", adjusts="E-001", status="proposed", exit_reason="thesis_broken")
     wrote(turn(memory), "/memory/expressions/new.md", change, "close")
     activated(memory, "E-002")
     closing = expression_of(memory, "E-001")

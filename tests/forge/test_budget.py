@@ -1,4 +1,4 @@
-"""Budgets of a run and of a day: told when reached, on the tape and in the session, and the same on a replay."""
+"""Budgets of a run and of a day: reported when reached, on the tape and in the session, and the same in a replay."""
 
 import asyncio
 import sqlite3

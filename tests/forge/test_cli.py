@@ -20,18 +20,18 @@ def place(tmp_path, monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
-def asked(capsys, *arguments):
+def run_forge(capsys, *arguments):
     code = cli.invoke(["forge", *arguments])
     told = capsys.readouterr()
     return code, told.out, told.err
 
 
 def test_asking_without_a_model_says_what_to_set_and_leaves_nothing(capsys, tmp_path):
-    code, out, err = asked(capsys, "ask", "What of growth?")
+    code, out, err = run_forge(capsys, "ask", "What of growth?")
     assert (code, out) == (2, "")
     assert "ANTHROPIC_API_KEY" in err
     assert err.count("\n") == 1
-    assert asked(capsys, "replay", "D-1")[0] == 2
+    assert run_forge(capsys, "replay", "D-1")[0] == 2
 
 
 @pytest.mark.parametrize("arguments", [("read", "/memory/views/"), ("search", "/memory/", "growth")])
@@ -40,15 +40,15 @@ def test_what_was_decided_as_of_an_instant_is_found_in_its_simulated_memory_alon
     fs = ForgeFS(memory, memory.hydrate(T, session="sess_1"))
     fs.write_file("/memory/views/new.md", render(NEW_VIEW), call_id="D-1:1")
     memory.close()
-    assert "V-001" in asked(capsys, *arguments, "--as-of", T, "--simulated")[1]
-    assert "V-001" not in asked(capsys, *arguments, "--as-of", T)[1]
-    assert "V-001" not in asked(capsys, *arguments)[1]
-    code, out, err = asked(capsys, *arguments, "--simulated")
+    assert "V-001" in run_forge(capsys, *arguments, "--as-of", T, "--simulated")[1]
+    assert "V-001" not in run_forge(capsys, *arguments, "--as-of", T)[1]
+    assert "V-001" not in run_forge(capsys, *arguments)[1]
+    code, out, err = run_forge(capsys, *arguments, "--simulated")
     assert (code, out, "--as-of" in err) == (2, "", True)
 
 
 def test_the_doctor_names_what_is_missing(capsys):
-    code, out, _ = asked(capsys, "doctor")
+    code, out, _ = run_forge(capsys, "doctor")
     assert code == 0
     assert "model of agent: set ANTHROPIC_API_KEY" in out
     assert "market lake: there is no lake" in out
@@ -57,10 +57,10 @@ def test_the_doctor_names_what_is_missing(capsys):
 
 def test_an_unknown_decision_is_not_resumed_as_a_new_one(capsys, monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "a-key")
-    code, out, err = asked(capsys, "ask", "--resume", "D-9")
+    code, out, err = run_forge(capsys, "ask", "--resume", "D-9")
     assert (code, out) == (2, "")
     assert "D-9" in err
 
 
 def test_a_question_is_asked_or_a_decision_resumed(capsys):
-    assert [asked(capsys, "ask", *given)[0] for given in ((), ("What?", "--resume", "D-1"))] == [2, 2]
+    assert [run_forge(capsys, "ask", *given)[0] for given in ((), ("What?", "--resume", "D-1"))] == [2, 2]

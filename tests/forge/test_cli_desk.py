@@ -22,7 +22,7 @@ def place(tmp_path, monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
-def asked(capsys, *arguments):
+def run_forge(capsys, *arguments):
     code = cli.invoke(["forge", *arguments])
     told = capsys.readouterr()
     return code, told.out, told.err
@@ -30,28 +30,28 @@ def asked(capsys, *arguments):
 
 def test_from_a_book_to_an_active_expression_and_a_rejected_one(capsys, tmp_path):
     (tmp_path / "positions.csv").write_text("expression,notional,rates\nE-009,40,4\nE-010,-10,-1\n")
-    code, out, _ = asked(capsys, "portfolio", "import", "positions.csv")
+    code, out, _ = run_forge(capsys, "portfolio", "import", "positions.csv")
     assert (code, out) == (0, "2 positions, gross 50 %, net 30 %\n")
     memory = Memory()
     wrote(turn(memory), "/memory/views/new.md", NEW_VIEW, "view")
     fs = turn(memory)
     for name in ("one", "two"):
         wrote(fs, "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="proposed", body=name), name)
-    assert "problem: no review of exactly this content" in asked(capsys, "approvals")[1]
-    code, out, err = asked(capsys, "approve", "E-001")
+    assert "problem: no review of exactly this content" in run_forge(capsys, "approvals")[1]
+    code, out, err = run_forge(capsys, "approve", "E-001")
     assert (code, out, "--hash: is missing" in err) == (2, "", True)
-    sha256 = json.loads(asked(capsys, "approvals", "--format", "json")[1])[0]["sha256"]
-    code, out, err = asked(capsys, "approve", "E-001", "--hash", sha256)
+    sha256 = json.loads(run_forge(capsys, "approvals", "--format", "json")[1])[0]["sha256"]
+    code, out, err = run_forge(capsys, "approve", "E-001", "--hash", sha256)
     assert (code, out, "no review of exactly this content" in err) == (2, "", True)
     reviewed(memory, parse(KINDS["expressions"], turn(memory).read_file("/memory/expressions/E-001.md")))
-    assert asked(capsys, "approve", "E-001", "--hash", "0" * 64)[0] == 2
-    assert asked(capsys, "approve", "E-001", "--hash", sha256)[1] == f"E-001 is approved: {sha256}\n"
-    assert asked(capsys, "reject", "E-002", "--reason", " ")[0] == 2
-    assert asked(capsys, "reject", "E-002", "--reason", "too crowded")[1] == "E-002 is rejected\n"
-    assert asked(capsys, "approvals")[1] == "Nothing is waiting for approval.\n"
-    assert asked(capsys, "approvals", "--format", "json")[1] == "[]\n"
-    assert asked(capsys, "expressions")[1] == "E-001  view:V-001 | active\nE-002  view:V-001 | rejected\n"
-    assert asked(capsys, "views", "confidence>=0.7")[1] == ""
+    assert run_forge(capsys, "approve", "E-001", "--hash", "0" * 64)[0] == 2
+    assert run_forge(capsys, "approve", "E-001", "--hash", sha256)[1] == f"E-001 is approved: {sha256}\n"
+    assert run_forge(capsys, "reject", "E-002", "--reason", " ")[0] == 2
+    assert run_forge(capsys, "reject", "E-002", "--reason", "too crowded")[1] == "E-002 is rejected\n"
+    assert run_forge(capsys, "approvals")[1] == "Nothing is waiting for approval.\n"
+    assert run_forge(capsys, "approvals", "--format", "json")[1] == "[]\n"
+    assert run_forge(capsys, "expressions")[1] == "E-001  view:V-001 | active\nE-002  view:V-001 | rejected\n"
+    assert run_forge(capsys, "views", "confidence>=0.7")[1] == ""
     assert "reason: too crowded" in turn(memory).read_file("/memory/counterfactuals/CF-001.md")
     memory.close()
 
@@ -61,7 +61,7 @@ def test_from_a_book_to_an_active_expression_and_a_rejected_one(capsys, tmp_path
 )
 def test_a_book_that_cannot_be_read_is_refused_and_nothing_is_written(capsys, tmp_path, text, told):
     (tmp_path / "positions.csv").write_text(text)
-    code, out, err = asked(capsys, "portfolio", "import", "positions.csv")
+    code, out, err = run_forge(capsys, "portfolio", "import", "positions.csv")
     assert (code, out, told in err) == (2, "", True)
     memory = Memory()
     assert memory.journal.rows() == []
@@ -72,16 +72,16 @@ def test_an_approval_without_a_hash_shows_the_text_and_asks_for_its_hash(capsys,
     memory = Memory()
     lesson = ProcessKnowledge(id="new", skill=("rv-analysis",), category="process", weight=0.9, claim="Wait a day.")
     wrote(turn(memory), "/memory/pk/new.md", lesson, "lesson")
-    code, _, err = asked(capsys, "approve", "PK-001")
+    code, _, err = run_forge(capsys, "approve", "PK-001")
     assert (code, "read what PK-001 says, then give --hash" in err) == (2, True)
     monkeypatch.setattr("sys.stdin", Terminal("00000000\n"))
-    code, _, err = asked(capsys, "approve", "PK-001")
+    code, _, err = run_forge(capsys, "approve", "PK-001")
     assert (code, "claim: Wait a day." in err, "PK-001 has changed" in err) == (2, True, True)
     (waiting,) = waiting_lessons(memory)
     monkeypatch.setattr("sys.stdin", Terminal(f"{waiting.sha256[:8]}\n"))
-    assert asked(capsys, "approve", "PK-001")[0] == 0
+    assert run_forge(capsys, "approve", "PK-001")[0] == 0
     assert waiting_lessons(memory) == []
-    assert asked(capsys, "approve", "PK-001")[0] == 2
+    assert run_forge(capsys, "approve", "PK-001")[0] == 2
     memory.close()
 
 
@@ -106,13 +106,13 @@ def test_the_pm_adjusts_and_closes_what_is_held(capsys):
     memory = Memory()
     held(memory)
     capsys.readouterr()
-    assert asked(capsys, "adjust", "E-001", "--stop", "33", "--expires", "2199-01-02") == (
+    assert run_forge(capsys, "adjust", "E-001", "--stop", "33", "--expires", "2199-01-02") == (
         0,
         "E-001: stop 33, expires 2199-01-02\n",
         "",
     )
-    assert asked(capsys, "adjust", "E-001")[0] == 2
-    code, out, _ = asked(capsys, "close", "E-001", "--reason", "thesis broken")
+    assert run_forge(capsys, "adjust", "E-001")[0] == 2
+    code, out, _ = run_forge(capsys, "close", "E-001", "--reason", "thesis broken")
     assert (code, out.startswith("E-001 closes at the end of ")) == (0, True)
     expression = parse(KINDS["expressions"], turn(memory).read_file("/memory/expressions/E-001.md"))
     assert (expression.status, expression.stop, expression.exit_reason) == ("active", "33", "thesis broken")
@@ -120,11 +120,11 @@ def test_the_pm_adjusts_and_closes_what_is_held(capsys):
 
 
 def test_constraints_only_tighten_the_settings(capsys):
-    assert asked(capsys, "constrain", "--max-gross", "150")[:2] == (0, "max_gross 150\n")
-    assert asked(capsys, "constrain", "--max-single-risk", "1")[0] == 0
-    code, _, err = asked(capsys, "constrain", "--max-gross", "500")
+    assert run_forge(capsys, "constrain", "--max-gross", "150")[:2] == (0, "max_gross 150\n")
+    assert run_forge(capsys, "constrain", "--max-single-risk", "1")[0] == 0
+    code, _, err = run_forge(capsys, "constrain", "--max-gross", "500")
     assert (code, "--max-gross: 500 is not between 0 and the settings' 200" in err) == (2, True)
-    assert asked(capsys, "constrain")[0] == 2
+    assert run_forge(capsys, "constrain")[0] == 2
     memory = Memory()
     limits = parse(KINDS["constraints"], turn(memory).read_file("/portfolio/constraints.md"))
     assert (limits.max_gross, limits.max_single_risk) == (150.0, 1.0)
@@ -139,10 +139,10 @@ def test_every_memory_is_listed_and_can_be_chosen(capsys, tmp_path):
         memory.journal.clock.move(T0 + timedelta(minutes=1))
         memory.flush()
         memory.close()
-    listed = asked(capsys, "memories")[1]
+    listed = run_forge(capsys, "memories")[1]
     assert [row.split()[0] for row in listed.splitlines()] == ["live", "spring", "spring-run"]
     for run in ("spring", "spring-run"):
-        assert asked(capsys, "--memory", run, "views")[1].startswith(f"V-001  {run} ")
-    assert asked(capsys, "views")[1] == ""
-    code, _, err = asked(capsys, "--memory", "sprin", "views")
+        assert run_forge(capsys, "--memory", run, "views")[1].startswith(f"V-001  {run} ")
+    assert run_forge(capsys, "views")[1] == ""
+    code, _, err = run_forge(capsys, "--memory", "sprin", "views")
     assert (code, "--memory: there is no memory 'sprin'" in err) == (2, True)

@@ -66,15 +66,15 @@ def proposed(memory, own):
     return asyncio.run(propose(agent))
 
 
-def found(memory):
+def claim_texts(memory):
     return [(one.skill, one.lessons) for one in claims(whole_memory(memory, memory.journal.clock.now()))]
 
 
 def test_m1_five_lessons_of_three_weeks_that_agree_make_one_proposal(memory, tmp_path):
     learnt(memory, DAYS[:4])
-    assert found(memory) == []
+    assert claim_texts(memory) == []
     learnt(memory, DAYS[4:], claim=CLAIM.upper())
-    assert found(memory) == [("view-validation", ("PK-001", "PK-002", "PK-003", "PK-004", "PK-005"))]
+    assert claim_texts(memory) == [("view-validation", ("PK-001", "PK-002", "PK-003", "PK-004", "PK-005"))]
     (made,) = proposed(memory, tmp_path / "none")
     assert made.body.endswith(f"## Lessons\n\n- {CLAIM} (PK-001, PK-002, PK-003, PK-004, PK-005)")
     assert (made.id, made.status, made.tested) == ("SEP-001", "pending", "not tested: no model is configured")
@@ -113,9 +113,9 @@ def test_m1_lessons_that_say_one_thing_in_many_wordings_are_one_claim_and_others
         learnt(memory, (day,), claim=claim)
     for day, claim in zip(DAYS, OTHERS, strict=True):
         learnt(memory, (15 + day,), claim=claim)
-    assert found(memory) == [("view-validation", tuple(f"PK-{number:03d}" for number in range(1, 7)))]
+    assert claim_texts(memory) == [("view-validation", tuple(f"PK-{number:03d}" for number in range(1, 7)))]
     learnt(memory, (30,), claim="Ask for a revision before any level.", stance="opposes")
-    assert found(memory) == []
+    assert claim_texts(memory) == []
 
 
 def test_m1_a_proposal_is_rejected_by_its_hash_with_a_reason_and_not_made_again(memory, tmp_path):
@@ -137,7 +137,7 @@ def test_m1_a_proposal_is_rejected_by_its_hash_with_a_reason_and_not_made_again(
 def test_m1_a_lesson_against_stops_it(memory, changed):
     learnt(memory)
     learnt(memory, (15,), **changed)
-    assert found(memory) == []
+    assert claim_texts(memory) == []
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_m1_a_lesson_against_stops_it(memory, changed):
 )
 def test_m1_lessons_that_do_not_count_propose_nothing(memory, days, changed):
     learnt(memory, days, **changed)
-    assert found(memory) == []
+    assert claim_texts(memory) == []
 
 
 def test_m1_only_the_exact_hash_and_a_passed_test_or_a_reason_apply_it(memory, tmp_path):

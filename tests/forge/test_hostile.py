@@ -1,4 +1,4 @@
-"""Text from outside is data: 500 hostile contents through a model that obeys all it reads reach nothing."""
+"""Text from outside is data: 500 hostile texts, read by a model that obeys them all, change nothing."""
 
 import asyncio
 import json

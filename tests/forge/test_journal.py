@@ -1,4 +1,4 @@
-"""The journal: only added to, one rising clock, one chain, each call once. And what is wrong with it is found."""
+"""The journal: append-only, one rising clock, one chain, each call once; and every fault in it is found."""
 
 import random
 import sqlite3

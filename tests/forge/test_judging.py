@@ -1,4 +1,6 @@
-"""How forecasts are judged: scenarios, confidence, repeated and trivial questions, against independent computations."""
+"""The judging of forecasts: scenarios, confidence, repeated and trivial questions, compared with independent
+computations.
+"""
 
 import math
 import random
@@ -35,7 +37,7 @@ def scenarios(shares, whens=LEVELS):
     )
 
 
-def asked(shares, rule, confidence, whens=LEVELS, **settles):
+def view_with(shares, rule, confidence, whens=LEVELS, **settles):
     params = {"series": "GDP", "limit": 1}
     judged = Settles(**{"query": "macro_series", "params": params, "rule": rule, "by": DUE, **settles})
     return replace(NEW_VIEW, settles=judged, confidence=confidence, scenarios=scenarios(shares, whens))
@@ -55,10 +57,10 @@ def asked(shares, rule, confidence, whens=LEVELS, **settles):
 )
 def test_confidence_is_what_the_scenarios_say_and_they_cover_every_value_once(changed, problem):
     fitting = {"shares": (0.2, 0.5, 0.3), "rule": "value < 110", "confidence": 0.7, "whens": LEVELS}
-    view = asked(**fitting)
+    view = view_with(**fitting)
     assert parse(KINDS["views"], render(view)) == view
     with pytest.raises(ValueError, match="scenarios: ") as refused:
-        asked(**fitting | changed)
+        view_with(**fitting | changed)
     assert problem in str(refused.value)
 
 
@@ -104,7 +106,7 @@ def test_settled_scenarios_and_base_rates_are_those_of_a_direct_computation(memo
         shares = [round(part / sum(cut), 3) for part in cut]
         shares[2] = round(1 - shares[0] - shares[1], 3)
         whens = (f"value < {low}", f"value >= {low} and value <= {high}", f"value > {high}")
-        view = asked(shares, f"value < {low}", shares[0], whens, by=DUE + timedelta(days=chance.choice((0, 9, 40))))
+        view = view_with(shares, f"value < {low}", shares[0], whens, by=DUE + timedelta(days=chance.choice((0, 9, 40))))
         views.append((view, low, high))
         written(memory, view)
     found = {settlement.view: settlement for settlement in settled(memory, history)}
@@ -186,7 +188,10 @@ def lead_by_hand(texts, came_true, public):
 def test_lead_time_is_how_long_a_right_view_was_held_before_its_answer(memory, history, seed):
     """40 random Views with several texts: the confidence crosses 0.5, the status and the question change."""
     chance = random.Random(f"lead/{seed}")
-    questions = [asked((0.2, 0.5, 0.3), "value < 110", 0.7, by=DUE), asked((0.2, 0.5, 0.3), "value < 100", 0.2, by=DUE)]
+    questions = [
+        view_with((0.2, 0.5, 0.3), "value < 110", 0.7, by=DUE),
+        view_with((0.2, 0.5, 0.3), "value < 100", 0.2, by=DUE),
+    ]
     rules = [chance.randrange(2) for _ in range(40)]
     for rule in rules:
         written(

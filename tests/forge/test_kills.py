@@ -1,4 +1,4 @@
-"""Resume after kill -9: nothing lost, nothing doubled. `tests.forge.killed` is the campaign."""
+"""Resuming after kill -9: nothing is lost or repeated. `tests.forge.killed` is the campaign."""
 
 from tests.forge.killed import WRITES, killed, outcome
 

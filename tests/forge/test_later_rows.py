@@ -1,4 +1,4 @@
-"""A model is told the same on two market lakes that differ only after its instant, faults of their files included."""
+"""A model reads the same on two market lakes that differ only after its instant, even if their files are damaged."""
 
 import asyncio
 import json
@@ -40,8 +40,8 @@ def twins(tmp_path_factory):
     return build_twins(tmp_path_factory.mktemp("twins"))
 
 
-def told(root, folder, script):
-    """All that the model was told in a turn on this lake: the requests and answers on its tape."""
+def requests_and_answers(root, folder, script):
+    """Return everything that the model read in a turn on this lake: the requests and answers on its tape."""
     memory, tape, scripted = Memory(folder, clock=Simulated("test", AS_OF)), Tape(folder / "tape"), Scripted(script)
     try:
         agent = Agent(memory, tape, lambda role: scripted, root)
@@ -52,7 +52,7 @@ def told(root, folder, script):
 
 
 def test_a_turn_is_told_nothing_of_later_rows(twins, tmp_path):
-    ends, goes_on = (told(root, tmp_path / root.name, SCRIPT) for root in twins)
+    ends, goes_on = (requests_and_answers(root, tmp_path / root.name, SCRIPT) for root in twins)
     assert ends == goes_on
     full = next(step.answer for step in ends if "receipts" in step.answer)
     assert len(json.loads(full[full.index("{") :])["data"]) == 10
@@ -70,8 +70,8 @@ CREW = {
 }
 
 
-def crew_told(root, folder):
-    """All that agent, analyst and reviewer were told in a turn on this lake."""
+def crew_requests_and_answers(root, folder):
+    """Return everything that agent, analyst and reviewer read in a turn on this lake."""
     memory, tape = Memory(folder, clock=Simulated("test", AS_OF)), Tape(folder / "tape")
     try:
         models = {role: Scripted(script, role) for role, script in CREW.items()}
@@ -94,14 +94,16 @@ def test_a_crew_is_told_nothing_of_later_rows_nor_of_faults_in_their_files(twins
     ends, goes_on = twins
     hurt, files = broken(goes_on, tmp_path / "hurt", lambda file: file.lo > instant(AS_OF))
     assert files
-    whole, later, damaged = (crew_told(root, tmp_path / f"of {root.name}") for root in (ends, goes_on, hurt))
+    whole, later, damaged = (
+        crew_requests_and_answers(root, tmp_path / f"of {root.name}") for root in (ends, goes_on, hurt)
+    )
     assert whole == later == damaged
     assert sum("[ctx_001 | news" in step.answer or "[ctx_002 | news" in step.answer for step in whole) >= 2
 
 
 def test_a_crew_is_told_of_a_fault_in_the_same_words_on_both_lakes(twins, tmp_path):
     copies = (broken(root, tmp_path / f"{root.name} hurt", lambda one: one.lo <= instant(AS_OF))[0] for root in twins)
-    ends, goes_on = (crew_told(root, tmp_path / f"of {root.name}") for root in copies)
+    ends, goes_on = (crew_requests_and_answers(root, tmp_path / f"of {root.name}") for root in copies)
     assert ends == goes_on
     assert not any(part in step.answer for step in ends for part in (str(tmp_path), "parquet", "LakeFault"))
 
@@ -135,7 +137,7 @@ def test_a_fault_of_the_lake_is_told_in_the_same_words_whatever_it_is(twins, tmp
         for file in Lake(broken).snapshot().tables["news"].files:
             if file.lo <= instant(AS_OF):
                 (broken / file.path).unlink()
-        steps = told(broken, tmp_path / root.name, [say("", NEWS), say("Missing.")])
+        steps = requests_and_answers(broken, tmp_path / root.name, [say("", NEWS), say("Missing.")])
         texts |= {step.answer for step in steps if step.kind == "tool"}
     (text,) = texts
     assert text.startswith("[FETCH FAILED | news] ")

@@ -1,4 +1,4 @@
-"""The ledger against one in decimals that sums cash flows instead of keeping positions.
+"""The ledger, compared with one in decimals that sums cash flows instead of tracking positions.
 
 `python -m tests.forge.test_ledger 500` compares so many portfolios.
 """
@@ -31,7 +31,7 @@ def fill(number, day, ticker="NOG", quantity=100, price=10.0, fees=0.0, expressi
     )  # fmt: skip
 
 
-def kept(fills, prices, until=SESSIONS[9], rate=0.0, capital=100_000.0):
+def ledger_of(fills, prices, until=SESSIONS[9], rate=0.0, capital=100_000.0):
     return keep(capital, fills, prices, SESSIONS, until, rate)
 
 
@@ -46,7 +46,7 @@ def test_average_cost_a_partial_sale_and_a_flip():
         fill(3, SESSIONS[2], quantity=-50, price=15.0),
         fill(4, SESSIONS[3], quantity=-250, price=11.0),
     ]
-    account = kept(fills, {"NOG": Prices(flat(11.0))})
+    account = ledger_of(fills, {"NOG": Prices(flat(11.0))})
     (position,) = account.positions
     assert (position.quantity, position.cost, position.closed, position.open) == (-100, 11.0, 150 - 150, 0.0)
     assert account.nav == 100_000 - 1.0
@@ -57,24 +57,24 @@ def test_a_split_and_a_dividend_reach_what_was_held_the_evening_before():
         flat(10.0, SESSIONS[:2]) | flat(5.0, SESSIONS[2:]), {SESSIONS[2]: 2.0}, {SESSIONS[2]: 0.1, SESSIONS[0]: 9.0}
     )
     fills = [fill(1, SESSIONS[0]), fill(2, SESSIONS[2], quantity=10, price=5.0)]
-    account = kept(fills, {"NOG": prices})
+    account = ledger_of(fills, {"NOG": prices})
     (position,) = account.positions
     assert (position.quantity, position.income, account.nav) == (210, pytest.approx(20.0), pytest.approx(100_020.0))
 
 
 def test_borrowed_cash_pays_for_every_night_and_own_cash_for_none():
     (day, next_day) = SESSIONS[0], SESSIONS[0] + timedelta(days=1)
-    lent = kept([fill(1, day, quantity=20_000)], {"NOG": Prices(flat(10.0))}, until=next_day, rate=3.65)
+    lent = ledger_of([fill(1, day, quantity=20_000)], {"NOG": Prices(flat(10.0))}, until=next_day, rate=3.65)
     assert lent.financing == pytest.approx(-10.0)
-    assert kept([fill(1, day)], {"NOG": Prices(flat(10.0))}, until=next_day, rate=3.65).financing == 0.0
+    assert ledger_of([fill(1, day)], {"NOG": Prices(flat(10.0))}, until=next_day, rate=3.65).financing == 0.0
 
 
 def test_a_missing_price_is_told_and_the_last_one_counts():
     prices = Prices(flat(12.0, SESSIONS[:3]))
-    account = kept([fill(1, SESSIONS[0])], {"NOG": prices}, until=SESSIONS[5])
+    account = ledger_of([fill(1, SESSIONS[0])], {"NOG": prices}, until=SESSIONS[5])
     assert account.missing == {"NOG": tuple(SESSIONS[3:6])}
     assert account.nav == 100_000 + 200
-    alone = kept([fill(1, SESSIONS[0], price=11.0)], {}, until=SESSIONS[0])
+    alone = ledger_of([fill(1, SESSIONS[0], price=11.0)], {}, until=SESSIONS[0])
     assert (alone.nav, alone.missing) == (100_000, {"NOG": (SESSIONS[0],)})
 
 
@@ -201,7 +201,10 @@ def differences(seed):
     fills, prices, until, rate, seen = portfolio(seed)
     if min(day_of(one) for one in fills) > until:
         return [], seen
-    account, (curve, closed, income, interest) = kept(fills, prices, until, rate), oracle(fills, prices, until, rate)
+    account, (curve, closed, income, interest) = (
+        ledger_of(fills, prices, until, rate),
+        oracle(fills, prices, until, rate),
+    )
     pairs = [(str(day), exact(nav), curve[day]) for day, nav in account.curve]
     pairs.append(("closed", exact(sum(one.closed for one in account.holdings)), closed))
     pairs.append(("income", exact(sum(one.income for one in account.holdings)), income))

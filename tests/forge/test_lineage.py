@@ -1,4 +1,4 @@
-"""Why a decision came out as it did: edges from evidence over what was written to what followed."""
+"""The lineage of a decision: edges from evidence to its writes and their consequences."""
 
 import asyncio
 from dataclasses import replace

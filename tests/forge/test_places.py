@@ -24,7 +24,7 @@ def place(tmp_path, monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
-def asked(capsys, *arguments):
+def run_forge(capsys, *arguments):
     code = cli.invoke(["forge", *arguments])
     told = capsys.readouterr()
     return code, told.out, told.err
@@ -43,25 +43,25 @@ def test_the_settings_limits_hold_at_the_pms_door(capsys, tmp_path):
     wrote(fs, "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="proposed"), "expression")
     reviewed(memory, parse(KINDS["expressions"], turn(memory).read_file("/memory/expressions/E-001.md")))
     memory.close()
-    assert "ready to approve" in asked(capsys, "approvals")[1]
-    sha256 = json.loads(asked(capsys, "approvals", "--format", "json")[1])[0]["sha256"]
+    assert "ready to approve" in run_forge(capsys, "approvals")[1]
+    sha256 = json.loads(run_forge(capsys, "approvals", "--format", "json")[1])[0]["sha256"]
     settings(tmp_path, "[guardrails]\nmax_single_risk = 0.5\n")
-    assert "problem: guardrail [hard] max_single_risk: 1 (limit: 0.5)" in asked(capsys, "approvals")[1]
-    code, out, err = asked(capsys, "approve", "E-001", "--hash", sha256)
+    assert "problem: guardrail [hard] max_single_risk: 1 (limit: 0.5)" in run_forge(capsys, "approvals")[1]
+    code, out, err = run_forge(capsys, "approve", "E-001", "--hash", sha256)
     assert (code, out, "max_single_risk: 1 (limit: 0.5)" in err) == (2, "", True)
 
 
 def test_the_settings_name_models_and_a_wrong_key_is_refused_by_every_door(capsys, tmp_path, monkeypatch):
     settings(tmp_path, '[models]\nreview = "openai:our-own@http://127.0.0.1:1/v1"\n')
-    code, out, _ = asked(capsys, "doctor")
+    code, out, _ = run_forge(capsys, "doctor")
     assert (code, "model of review: openai:our-own@http://127.0.0.1:1/v1" in out) == (0, True)
     assert f"settings: {tmp_path / '.pitlake' / 'forge.toml'}\n" in out
     settings(tmp_path, "[guardrails]\nmax_risk = 0.5\n")
     for door in (["approvals"], ["views"], ["read", "/memory/views/"], ["doctor"], ["ask", "What?"]):
-        code, out, err = asked(capsys, *door)
+        code, out, err = run_forge(capsys, *door)
         assert (code, out, "guardrails.max_risk" in err, "max_single_risk" in err) == (2, "", True, True)
     monkeypatch.setenv("FORGE_CONFIG", "nowhere.toml")
-    assert "nowhere.toml" in asked(capsys, "views")[2]
+    assert "nowhere.toml" in run_forge(capsys, "views")[2]
 
 
 def test_a_pms_own_skill_overrides_ours_by_name_with_its_hash_in_the_receipt(capsys, tmp_path, monkeypatch):
@@ -74,15 +74,15 @@ def test_a_pms_own_skill_overrides_ours_by_name_with_its_hash_in_the_receipt(cap
         return made
 
     assert receipt().skills == SkillLoader().sha256()
-    assert "The way we do it here." not in asked(capsys, "read", "/skills/")[1]
+    assert "The way we do it here." not in run_forge(capsys, "read", "/skills/")[1]
     folder = tmp_path / ".pitlake" / "forge-skills"
     (folder / "rv-analysis").mkdir(parents=True)
     (folder / "rv-analysis" / "SKILL.md").write_text(OWN)
-    assert "The way we do it here." in asked(capsys, "read", "/skills/")[1]
+    assert "The way we do it here." in run_forge(capsys, "read", "/skills/")[1]
     first = receipt().skills
     assert first == SkillLoader(folder).sha256() != SkillLoader().sha256()
     (folder / "rv-analysis" / "SKILL.md").write_text(f"{OWN}\nMore.\n")
     assert receipt().skills != first
     monkeypatch.setenv("FORGE_SKILLS", "nowhere")
-    code, out, err = asked(capsys, "doctor")
+    code, out, err = run_forge(capsys, "doctor")
     assert (code, out, "FORGE_SKILLS" in err) == (2, "", True)

@@ -37,7 +37,7 @@ def place(tmp_path_factory):
     return own, then, decision
 
 
-def told(place, at, settings, *calls):
+def names_and_results(place, at, settings, *calls):
     async def conversation(to):
         async with Client(to) as client:
             names = [tool.name for tool in (await client.list_tools()).tools]
@@ -50,13 +50,13 @@ def told(place, at, settings, *calls):
 
 
 def test_only_what_the_settings_name_is_there(place):
-    assert told(place, now(), ALL)[0] == ["read", "search", "decisions"]
-    names, ((wrong, text),) = told(
+    assert names_and_results(place, now(), ALL)[0] == ["read", "search", "decisions"]
+    names, ((wrong, text),) = names_and_results(
         place, now(), {"mcp": {"tools": ["decisions"]}}, ("read", {"path": "/memory/views/"})
     )
     assert (names, wrong, "V-001" in text) == (["decisions"], True, False)
     with pytest.raises(BadInput, match="nothing is shared"):
-        told(place, now(), {})
+        names_and_results(place, now(), {})
     for settings in ({"mcp": {"tools": ["write"]}}, {"mcp": {"tools": "read"}}):
         with pytest.raises(BadInput, match="mcp"):
             from_mapping(settings)
@@ -64,20 +64,20 @@ def test_only_what_the_settings_name_is_there(place):
 
 def test_what_came_later_is_not_there(place):
     calls = (("read", {"path": "/memory/views/"}), ("search", {"query": "growth"}), ("decisions", {}))
-    _, before = told(place, place[1], ALL, *calls)
-    _, after = told(place, now(), ALL, *calls)
+    _, before = names_and_results(place, place[1], ALL, *calls)
+    _, after = names_and_results(place, now(), ALL, *calls)
     assert not any(wrong for wrong, _ in (*before, *after))
     assert ["V-002" in text or place[2] in text for _, text in before] == [False, False, False]
     assert ["V-002" in text or place[2] in text for _, text in after] == [True, True, True]
-    (refused,) = told(place, place[1], ALL, ("decisions", {"name": place[2]}))[1]
-    (shown,) = told(place, now(), ALL, ("decisions", {"name": place[2]}))[1]
+    (refused,) = names_and_results(place, place[1], ALL, ("decisions", {"name": place[2]}))[1]
+    (shown,) = names_and_results(place, now(), ALL, ("decisions", {"name": place[2]}))[1]
     assert (refused[0], shown[0], f"{place[2]} → V-002 (wrote)" in shown[1]) == (True, False, True)
 
 
 @pytest.mark.parametrize("path", ["/portfolio/state.md", "/session/", "/skills/", "/", "/memory/../portfolio/state.md"])
 def test_book_sessions_and_skills_are_not_shared(place, path):
     for call in (("read", {"path": path, "depth": "full"}), ("search", {"query": "growth", "scope": path})):
-        ((wrong, text),) = told(place, now(), ALL, call)[1]
+        ((wrong, text),) = names_and_results(place, now(), ALL, call)[1]
         assert (wrong, "gross" in text) == (True, False)
 
 

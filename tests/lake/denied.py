@@ -44,7 +44,7 @@ def doors(root: Path):
     yield "versions", lambda: list(Lake(root).versions())
     yield "conventions", lambda: str((Lake(root).filings_count_from, Lake(root).judged_at(LATER)))
     yield "snapshot", lambda: [state.files for state in Lake(root).snapshot().tables.values()]
-    yield "session", lambda: asked(root)
+    yield "session", lambda: open_session(root)
     yield "doctor", lambda: lake_there(str(root))
     yield "check_reports", lambda: list(Lake(root).check_reports("toys"))
     yield "incidents", lambda: list(Lake(root).incidents())
@@ -55,7 +55,7 @@ def doors(root: Path):
     yield "receipt", lambda: Lake(root).keep_receipt(b'{"question": {"version": 1}}', 1)
 
 
-def asked(root: Path) -> None:
+def open_session(root: Path) -> None:
     catalogue = Catalogue({"toys": TOY}, {"toys": view_of(TOY)})
     with open_at(Lake(root).snapshot(), LATER, isolation="in_process", catalogue=catalogue) as session:
         session.sql("SELECT count(*) FROM toys").rows()

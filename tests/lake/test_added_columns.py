@@ -41,14 +41,14 @@ def publish(lake, toys, observed_at, dataset=WIDER, colour=None):
         return lake.publish(stage, observed_at)
 
 
-def asked(lake, as_of=None, version=None, **options):
+def session_of(lake, as_of=None, version=None, **options):
     return open_at(lake.snapshot(version), as_of, open_mode=as_of is None, catalogue=CATALOGUE, **options)
 
 
 def colours(lake, as_of=None, version=None):
     answers = []
     for isolation in ("process", "in_process"):
-        with asked(lake, as_of, version, isolation=isolation) as session:
+        with session_of(lake, as_of, version, isolation=isolation) as session:
             answers.append(session.sql("SELECT key, colour FROM toys ORDER BY key").arrow().to_pylist())
     assert answers[0] == answers[1]
     return answers[0]
@@ -120,7 +120,7 @@ def test_expectations_the_report_and_exports_read_old_rows_too(wider, tmp_path, 
     measures = measure(wider, WIDER, wider.snapshot(), wider.snapshot(1), seen)
     assert [example.row.get("colour") for example in measures.examples["a check"]] == [None, "red"]
     monkeypatch.setattr("pitlake.datasets.all_datasets", lambda: {"toys": WIDER})
-    with asked(wider, NOON + 50 * DAY) as session:
+    with session_of(wider, NOON + 50 * DAY) as session:
         export(session, tmp_path / "copy")
     copied = DeltaTable(str(tmp_path / "copy" / "toys")).to_pyarrow_table().sort_by("key")
     assert copied["colour"].to_pylist() == [None, "red"]

@@ -31,7 +31,7 @@ WAYS = {
 }
 
 
-def made(rng):
+def random_table(rng):
     return [
         {
             "name": rng.choice(("a", "bb", None)),
@@ -48,7 +48,7 @@ def made(rng):
 @pytest.mark.parametrize("seed", range(3))
 def test_what_is_read_is_every_row_between_two_instants_and_no_other(tmp_path, seed, way):
     rng, path = random.Random(seed), tmp_path / "rows.parquet"
-    rows = sorted(made(rng), key=lambda one: one["available_at"]) if seed else made(rng)
+    rows = sorted(random_table(rng), key=lambda one: one["available_at"]) if seed else random_table(rng)
     pq.write_table(pa.Table.from_pylist(rows, schema=STORED), path, row_group_size=60, **WAYS[way])
     whole = [(None, None), (0, LAST), (None, LAST), (LAST, None), (0, -1)]
     for since, until in (*whole, *((rng.randrange(LAST), rng.randrange(LAST)) for _ in range(20))):
@@ -66,7 +66,7 @@ def test_what_is_read_is_every_row_between_two_instants_and_no_other(tmp_path, s
 
 def test_texts_that_repeat_are_not_made_one_by_one_to_be_left_out(tmp_path):
     path = tmp_path / "rows.parquet"
-    pq.write_table(pa.Table.from_pylist(made(random.Random(0)), schema=STORED), path, use_dictionary=["name"])
+    pq.write_table(pa.Table.from_pylist(random_table(random.Random(0)), schema=STORED), path, use_dictionary=["name"])
     with path.open("rb") as source:
         found = compacted.read(source, STORED.names, 10, 20)
     assert pa.types.is_dictionary(found.schema.field("name").type)

@@ -48,7 +48,7 @@ def compaction(lake):
     lake.compact(TOY, before="2025-01")
 
 
-def shown(lake):
+def rows_by_version(lake):
     return rows(lake), sorted(map(str, gaps(lake)))
 
 
@@ -57,17 +57,17 @@ def undisturbed(tmp_path_factory):
     lake = Lake(tmp_path_factory.mktemp("undisturbed"))
     first_run(lake)
     second_run(lake)
-    return shown(lake)
+    return rows_by_version(lake)
 
 
 @pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
 def test_a_killed_run_leaves_the_old_version_and_a_rerun_converges(lake, undisturbed, step):
     first_run(lake)
-    before = shown(lake)
+    before = rows_by_version(lake)
     kill(step, second_run, lake.root)
-    assert (Lake(lake.root).head(), shown(lake)) == (1, before)
+    assert (Lake(lake.root).head(), rows_by_version(lake)) == (1, before)
     second_run(lake)
-    assert (lake.head(), shown(lake)) == (2, undisturbed)
+    assert (lake.head(), rows_by_version(lake)) == (2, undisturbed)
     assert list((lake.root / STAGING).iterdir()) == []
     second_run(lake)
     assert lake.head() == 2
@@ -76,7 +76,7 @@ def test_a_killed_run_leaves_the_old_version_and_a_rerun_converges(lake, undistu
 def test_a_run_killed_right_after_its_log_entry_is_published(lake, undisturbed):
     first_run(lake)
     kill(("pitlake.lake.storage.log:LakeLog", "append", 1, "after"), second_run, lake.root)
-    assert (lake.head(), shown(lake)) == (2, undisturbed)
+    assert (lake.head(), rows_by_version(lake)) == (2, undisturbed)
     second_run(lake)
     assert lake.head() == 2
 
@@ -106,11 +106,11 @@ def test_a_killed_compaction_changes_nothing_and_can_be_repeated(lake, undisturb
     first_run(lake)
     second_run(lake)
     kill(step, compaction, lake.root)
-    assert (lake.head(), shown(lake)) == (2, undisturbed)
+    assert (lake.head(), rows_by_version(lake)) == (2, undisturbed)
     second_run(lake)
     assert lake.head() == 2
     compaction(lake)
-    assert (lake.head(), shown(lake)) == (3, undisturbed)
+    assert (lake.head(), rows_by_version(lake)) == (3, undisturbed)
 
 
 def test_what_a_killed_run_left_behind_is_vacuumed_and_nothing_else(lake, undisturbed):
@@ -125,4 +125,4 @@ def test_what_a_killed_run_left_behind_is_vacuumed_and_nothing_else(lake, undist
     report = lake.vacuum(timedelta(days=1), grace=timedelta(0), dry_run=False)
     assert len(report.leftovers) == len(left) - 2 > 0
     assert {str(path) for path in data_files(lake)} == needed
-    assert shown(lake) == undisturbed
+    assert rows_by_version(lake) == undisturbed

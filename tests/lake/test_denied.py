@@ -53,7 +53,7 @@ def build(root):
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory):
+def attempts(tmp_path_factory):
     folder = tmp_path_factory.mktemp("denied")
     build(folder / "lake")
     command = [*ORDINARY, sys.executable, "-m", "tests.lake.denied", str(folder / "lake"), str(folder / "copies")]
@@ -61,15 +61,15 @@ def found(tmp_path_factory):
     return json.loads(done.stdout)
 
 
-def test_every_kind_of_place_and_every_door_is_tried(found, tmp_path):
+def test_every_kind_of_place_and_every_door_is_tried(attempts, tmp_path):
     assert {*denied.READERS, *denied.WRITERS} == {name for name, _ in denied.doors(tmp_path)}
-    missing = [place for place in PLACES if f"0 {place}" not in found]
+    missing = [place for place in PLACES if f"0 {place}" not in attempts]
     assert missing == []
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_closed_path_is_named_at_every_door_that_needs_it(found, place):
-    told = {door: seen for door, seen in found[f"0 {place}"].items() if seen is not None}
+def test_a_closed_path_is_named_at_every_door_that_needs_it(attempts, place):
+    told = {door: seen for door, seen in attempts[f"0 {place}"].items() if seen is not None}
     wrong = {door: seen for door, seen in told.items() if door not in ("doctor", "command")
              and seen[:4] != ["LakeFault", "permission", "PLACE", 2]}  # fmt: skip
     assert wrong == {}
@@ -82,16 +82,16 @@ def test_a_closed_path_is_named_at_every_door_that_needs_it(found, place):
 
 
 @pytest.mark.parametrize("place", [place for place in PLACES if "*" not in place and place not in CONVENTIONS])
-def test_a_folder_that_may_not_be_written_to_is_named_by_whoever_writes(found, place):
-    told = {door: seen for door, seen in found[f"500 {place}"].items() if seen is not None}
+def test_a_folder_that_may_not_be_written_to_is_named_by_whoever_writes(attempts, place):
+    told = {door: seen for door, seen in attempts[f"500 {place}"].items() if seen is not None}
     wrong = {door: seen for door, seen in told.items() if seen[:4] != ["LakeFault", "permission", "PLACE", 2]}
     assert wrong == {}
     assert not told.keys() & set(denied.READERS)
 
 
 @pytest.mark.parametrize("place", ["_lake/log", "tables/toys/_delta_log"])
-def test_publishing_needs_to_write(found, place):
-    assert found[f"500 {place}"]["publish"] is not None
+def test_publishing_needs_to_write(attempts, place):
+    assert attempts[f"500 {place}"]["publish"] is not None
 
 
 LOST = {

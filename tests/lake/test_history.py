@@ -100,7 +100,7 @@ def told_by_lake(lake, version):
     return {file.path: (file.rows, file.size, file.lo, file.hi) for file in lake.snapshot(version).files("toys")}
 
 
-def shown(lake):
+def rows_by_version(lake):
     """Return the rows of each version that still has all of its files."""
     found = {}
     for version in range(lake.head() + 1):
@@ -121,10 +121,10 @@ def test_every_version_s_files_are_those_that_delta_says(lake, grown):
 def test_blocks_tell_what_the_commits_say(lake, grown):
     grown(14)
     assert len(blocks(lake)) == (lake.entry().tables["toys"] + 1) // 4 == 4
-    told = shown(Lake(lake.root))
+    told = rows_by_version(Lake(lake.root))
     for block in blocks(lake):
         block.unlink()
-    assert shown(Lake(lake.root)) == told
+    assert rows_by_version(Lake(lake.root)) == told
 
 
 def test_an_old_version_is_told_by_blocks_and_not_by_its_commits(lake, grown, monkeypatch):
@@ -199,7 +199,7 @@ def test_a_lost_checkpoint_stops_nobody(lake, grown, harm):
     if harm == "gone":
         day(fresh, 40)
         assert len(rows(fresh)) == len(told) + 2
-        assert shown(Lake(lake.root)).keys() == set(range(fresh.head() + 1))
+        assert rows_by_version(Lake(lake.root)).keys() == set(range(fresh.head() + 1))
 
 
 def test_a_writer_that_may_not_remove_publishes(lake, monkeypatch):
@@ -231,24 +231,24 @@ def of_before(lake, made):
 
 def test_a_lake_of_before_reads_as_it_did_and_a_vacuum_tidies_its_log(of_before):
     lake = of_before
-    told = shown(Lake(lake.root))
+    told = rows_by_version(Lake(lake.root))
     assert told.keys() == set(range(lake.head() + 1))
     lake.vacuum(timedelta(days=1))
     assert (len(points(lake)), blocks(lake)) == (5, [])
     lake.vacuum(timedelta(days=1), dry_run=False)
     assert (points(lake), len(blocks(lake))) == ([8, 11, 14], 4)
-    assert shown(Lake(lake.root)) == told
+    assert rows_by_version(Lake(lake.root)) == told
     day(lake, 40)
-    assert shown(Lake(lake.root)).items() >= told.items()
+    assert rows_by_version(Lake(lake.root)).items() >= told.items()
 
 
 def test_a_publish_into_a_lake_of_before_writes_the_blocks_that_are_due(of_before):
     lake = of_before
-    told = shown(lake)
+    told = rows_by_version(lake)
     for number in range(40, 44):
         day(lake, number)
     assert len(blocks(lake)) == (lake.entry().tables["toys"] + 1) // 4 == 5
-    assert shown(Lake(lake.root)).items() >= told.items()
+    assert rows_by_version(Lake(lake.root)).items() >= told.items()
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(3, 20))])
@@ -257,7 +257,7 @@ def test_whatever_is_done_each_version_shows_what_it_showed_or_is_vacuumed(lake,
     chance, kept, due = random.Random(seed), {0}, {}
     for number in range(30):
         step = chance.choice(("day", "day", "day", "day", "compact", "vacuum", "receipt", "crashed"))
-        assert step != "vacuum" or not due or shown(lake).items() >= due.items()
+        assert step != "vacuum" or not due or rows_by_version(lake).items() >= due.items()
         if step == "day" or not due:
             day(lake, number)
         elif step == "compact":
@@ -275,7 +275,7 @@ def test_whatever_is_done_each_version_shows_what_it_showed_or_is_vacuumed(lake,
         due[lake.head()] = rows(lake)
         if chance.random() < 0.3:
             lake = Lake(lake.root)
-    assert shown(lake).items() >= due.items()
+    assert rows_by_version(lake).items() >= due.items()
     assert every(told_by_lake(lake, version) == told_by_delta(lake, version) for version in due if version)
 
 
@@ -340,11 +340,11 @@ def test_a_publish_killed_while_it_tends_the_log_leaves_every_version(lake, grow
     grown(9)
     if step[1] == "put":
         crashed(lake)  # whose removal is a tombstone in the next checkpoint
-    told = shown(lake)
+    told = rows_by_version(lake)
     kill((*step, when), publishing, lake.root)
-    assert shown(Lake(lake.root)).items() >= told.items()
+    assert rows_by_version(Lake(lake.root)).items() >= told.items()
     publishing(Lake(lake.root))
-    found = shown(Lake(lake.root))
+    found = rows_by_version(Lake(lake.root))
     assert found.items() >= told.items()
     assert every(told_by_lake(Lake(lake.root), version) == told_by_delta(lake, version) for version in found if version)
 
@@ -354,9 +354,9 @@ def test_a_publish_killed_while_it_tends_the_log_leaves_every_version(lake, grow
 def test_a_killed_vacuum_leaves_kept_versions_and_one_more_finishes_it(of_before, step, when):
     lake = of_before
     lake.keep_receipt(b'{"question": {"version": 5}}', 5)
-    told = shown(lake)
+    told = rows_by_version(lake)
     kill((*step, when), unlinking if step[1] == "unlink" else vacuuming, lake.root)
-    after = shown(Lake(lake.root))
+    after = rows_by_version(Lake(lake.root))
     assert every(after[version] == told[version] for version in after if version in told)
     assert after[5] == told[5]
     assert after[max(after)] == told[max(told)]

@@ -30,7 +30,7 @@ SMALL_WORLDS = [(life, life) for life in LIVES]
 LIVED = {kind: pytest.param(kind, marks=pytest.mark.xdist_group(f"every world {kind}")) for kind in KINDS}
 
 
-def shown(kind, worlds, observed):
+def source_at(kind, worlds, observed):
     """Return what the source shows at an instant: the current record of a key, or every vintage if it keeps its
     history.
     """
@@ -47,7 +47,7 @@ def shown(kind, worlds, observed):
 
 def observe(lake, oracle, worlds, observed, order):
     """One observation, publishing its partitions in the given order, or all at once (order None)."""
-    toys = list(shown(oracle.kind, worlds, observed))
+    toys = list(source_at(oracle.kind, worlds, observed))
     days = sorted(by_day(toys).items())
     runs = [toys] if order is None else [days[place][1] for place in order if place < len(days)]
     for run in runs:
@@ -93,7 +93,7 @@ def test_every_world_ends_as_the_oracle_says_at_once(lived):
 def nothing_new(lake, kind):
     """The last look, taken again, changes nothing."""
     version = lake.head()
-    again = publish(lake, shown(kind, WORLDS, 3), INSTANTS[3], dataset=KINDS[kind])
+    again = publish(lake, source_at(kind, WORLDS, 3), INSTANTS[3], dataset=KINDS[kind])
     assert (again.changed, again.total.published, lake.head()) == (False, 0, version)
 
 
@@ -123,7 +123,7 @@ def test_every_order_of_partitions_gives_the_same_rows(tmp_path, looks):
 def test_as_of_each_observation_the_lake_answers_what_the_source_showed(lived):
     *_, found = lived[2]
     for observed, instant in enumerate(INSTANTS):
-        told = {toy.key: toy.text for toy in shown("observed", WORLDS, observed)}
+        told = {toy.key: toy.text for toy in source_at("observed", WORLDS, observed)}
         answered = answers(found, instant)
         assert {key: answered[key].text for key in told} == told
 
@@ -135,7 +135,7 @@ def test_a_history_answers_its_newest_vintage_at_any_instant(lake):
     found = rows(lake)
     for place, instant in enumerate(INSTANTS):
         told = {}
-        for toy in sorted(shown("history", worlds, 3), key=lambda toy: toy.available_at):
+        for toy in sorted(source_at("history", worlds, 3), key=lambda toy: toy.available_at):
             if toy.available_at <= INSTANTS[place]:
                 told[toy.key] = toy.text
         assert {key: row.text for key, row in answers(found, instant).items()} == told
@@ -152,7 +152,7 @@ def test_nothing_is_shown_before_it_was_available_or_seen(lived):
     _, oracle, (*_, found) = lived
     earliest = {}
     for observed in range(4):
-        for toy in shown(oracle.kind, WORLDS, observed):
+        for toy in source_at(oracle.kind, WORLDS, observed):
             earliest.setdefault(toy.content, set()).add(toy.available_at)
             earliest[toy.content].add(INSTANTS[observed])
     for row in found:

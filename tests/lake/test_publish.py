@@ -27,7 +27,7 @@ LATER = utc("2024-04-02T12:00:00-04:00")
 A, B = Toy("a", "x", NOON), Toy("b", "x", NOON + timedelta(hours=1))
 
 
-def told(lake, dataset=TOY):
+def dated_rows(lake, dataset=TOY):
     return [(row.key, row.text, row.available_at) for row in rows(lake, dataset=dataset)]
 
 
@@ -39,7 +39,7 @@ def test_opening_a_lake_touches_nothing(tmp_path):
 
 def test_what_is_new_is_published_as_dated_by_the_source(lake):
     result = publish(lake, [A, B], SEEN, {DAY: [StagedGap("no_data", "no text", "Toy:c")]})
-    assert told(lake) == [("a", "x", NOON), ("b", "x", B.available_at)]
+    assert dated_rows(lake) == [("a", "x", NOON), ("b", "x", B.available_at)]
     assert (result.version, result.changed, result.revisions) == (1, True, 0)
     assert result.per_day == {"2024-03-05": DayCount(extracted=3, published=2, unchanged=0, gaps=1)}
     assert (result.gaps, result.new_gaps, result.files) == ({"no_data": 1}, 1, 2)
@@ -85,13 +85,13 @@ def test_what_was_a_gap_by_its_kind_s_name_is_available_when_observed(lake, name
     dataset = replace(TOY, gap_names=("Gap of {key}",))
     publish(lake, [], SEEN, {DAY: [StagedGap("no_data", "no text", f"Gap of {name}", NOON)]}, dataset)
     publish(lake, [A], LATER, dataset=dataset)
-    assert told(lake) == [("a", "x", LATER if name == "a" else NOON)]
+    assert dated_rows(lake) == [("a", "x", LATER if name == "a" else NOON)]
 
 
 def test_changed_content_is_a_revision_available_when_observed(lake):
     publish(lake, [A, B], SEEN)
     result = publish(lake, [A._replace(text="y"), B], LATER)
-    assert told(lake) == [("a", "x", NOON), ("a", "y", LATER), ("b", "x", B.available_at)]
+    assert dated_rows(lake) == [("a", "x", NOON), ("a", "y", LATER), ("b", "x", B.available_at)]
     assert result.per_day == {"2024-03-05": DayCount(extracted=2, published=1, unchanged=1, gaps=0)}
     assert result.revisions == 1
 
@@ -109,14 +109,14 @@ def test_an_instant_that_is_proven_otherwise_is_no_revision(lake, revised_at):
 def test_a_content_that_comes_back_is_a_revision_too(lake):
     for text, seen in (("x", SEEN), ("y", LATER), ("x", LATER + timedelta(days=1))):
         publish(lake, [A._replace(text=text)], seen)
-    assert [row[1] for row in sorted(told(lake), key=lambda row: row[2])] == ["x", "y", "x"]
+    assert [row[1] for row in sorted(dated_rows(lake), key=lambda row: row[2])] == ["x", "y", "x"]
     assert not publish(lake, [A], LATER + timedelta(days=2)).changed
 
 
 def test_contents_that_alternate_within_one_instant_are_kept_once_each(lake):
     for text in "xyxyxy":
         publish(lake, [A._replace(text=text)], SEEN)
-    assert sorted(told(lake)) == [("a", "x", NOON), ("a", "x", SEEN), ("a", "y", SEEN)]
+    assert sorted(dated_rows(lake)) == [("a", "x", NOON), ("a", "x", SEEN), ("a", "y", SEEN)]
 
 
 @pytest.mark.parametrize(
@@ -134,36 +134,36 @@ def test_contents_that_alternate_within_one_instant_are_kept_once_each(lake):
 def test_a_change_the_source_dates_is_available_then_if_that_is_credible(lake, revised, available):
     publish(lake, [A], SEEN, dataset=BY_COLUMN)
     publish(lake, [A._replace(text="y", revised=revised)], LATER, dataset=BY_COLUMN)
-    assert ("a", "y", available) in told(lake)
+    assert ("a", "y", available) in dated_rows(lake)
 
 
 def test_a_dated_change_is_never_available_before_its_record(lake):
     publish(lake, [A], SEEN, dataset=BY_COLUMN)
     moved = Toy("a", "y", LATER - timedelta(days=1), revised=SEEN + timedelta(hours=1))
     publish(lake, [moved], LATER, dataset=BY_COLUMN)
-    assert ("a", "y", moved.available_at) in told(lake)
+    assert ("a", "y", moved.available_at) in dated_rows(lake)
 
 
 def test_a_history_keeps_each_statement_at_its_own_instant_whenever_it_is_found(lake):
     newer = Toy("a", "y", SEEN)
     publish(lake, [newer], LATER, dataset=HISTORY)
     publish(lake, [A, newer], LATER, dataset=HISTORY)
-    assert told(lake) == [("a", "x", NOON), ("a", "y", SEEN)]
+    assert dated_rows(lake) == [("a", "x", NOON), ("a", "y", SEEN)]
     assert not publish(lake, [A, newer], LATER + timedelta(days=1), dataset=HISTORY).changed
 
 
 def test_a_replaced_statement_of_a_history_is_a_revision_when_observed(lake):
     publish(lake, [A], SEEN, dataset=HISTORY)
     publish(lake, [A._replace(text="y")], LATER, dataset=HISTORY)
-    assert told(lake) == [("a", "x", NOON), ("a", "y", LATER)]
+    assert dated_rows(lake) == [("a", "x", NOON), ("a", "y", LATER)]
     assert not publish(lake, [A._replace(text="y")], LATER + timedelta(days=1), dataset=HISTORY).changed
 
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_correction_dated_as_a_statement_of_the_same_content_is_no_second_one(lake, order):
     publish(lake, [A], SEEN, dataset=HISTORY)
-    told = [A._replace(text="y"), A._replace(text="y", available_at=LATER)]
-    done = publish(lake, told[::order], LATER, dataset=HISTORY)
+    corrections = [A._replace(text="y"), A._replace(text="y", available_at=LATER)]
+    done = publish(lake, corrections[::order], LATER, dataset=HISTORY)
     assert (done.total.published, done.total.unchanged, done.revisions) == (1, 1, 0)
     assert [(row.text, row.available_at) for row in rows(lake, dataset=HISTORY)] == [("x", NOON), ("y", LATER)]
 
@@ -173,8 +173,8 @@ def test_a_correction_stays_where_only_another_of_the_same_content_is_overruled(
     days = [NOON + timedelta(days=number) for number in range(4)]
     publish(lake, [B, Toy("c", "z", days[3])], days[3], dataset=HISTORY)
     publish(lake, [A, Toy("c", "x", days[1])], days[1], dataset=HISTORY)
-    told = [A._replace(text="y"), A._replace(text="y", available_at=days[1])]
-    publish(lake, told, days[2], dataset=HISTORY)
+    corrections = [A._replace(text="y"), A._replace(text="y", available_at=days[1])]
+    publish(lake, corrections, days[2], dataset=HISTORY)
     assert ("y", days[2]) in [(row.text, row.available_at) for row in rows(lake, dataset=HISTORY)]
 
 
@@ -182,7 +182,7 @@ def test_statements_replaced_by_one_content_become_one_revision(lake):
     publish(lake, [A, Toy("a", "y", SEEN)], SEEN, dataset=HISTORY)
     total = publish(lake, [A._replace(text="z"), Toy("a", "z", SEEN)], LATER, dataset=HISTORY).total
     assert (total.published, total.unchanged) == (1, 1)
-    assert told(lake) == [("a", "x", NOON), ("a", "y", SEEN), ("a", "z", LATER)]
+    assert dated_rows(lake) == [("a", "x", NOON), ("a", "y", SEEN), ("a", "z", LATER)]
 
 
 def test_two_statements_of_one_content_that_one_observation_dates_are_one_revision(lake):
@@ -198,7 +198,7 @@ def test_an_older_observation_replayed_is_judged_by_what_was_known_then(lake):
     publish(lake, [A._replace(text="y")], LATER)
     assert not publish(lake, [A], SEEN).changed
     publish(lake, [A._replace(text="between")], SEEN + timedelta(days=1))
-    assert ("a", "between", SEEN + timedelta(days=1)) in told(lake)
+    assert ("a", "between", SEEN + timedelta(days=1)) in dated_rows(lake)
 
 
 def test_null_is_a_content_and_a_key_part_like_any_other(lake):

@@ -20,7 +20,7 @@ TELLS = (None, *product("xy", (0, 1)))
 STORIES = list(product(TELLS, repeat=3))
 
 
-def told(look, kind):
+def statements_of_look(look, kind):
     """Every story's toys at one look: all at one date, but a source that keeps its history tells every date's last."""
     for number, story in enumerate(STORIES):
         statements = {}
@@ -45,14 +45,14 @@ def test_no_replay_changes_what_was_answered_since_a_later_look(lake, kind, orde
     lake.start()
     for look in order:
         before = rows(lake)
-        publish(lake, told(look, kind), LOOKS[look], dataset=KINDS[kind])
-        oracle.publish(told(look, kind), LOOKS[look])
+        publish(lake, statements_of_look(look, kind), LOOKS[look], dataset=KINDS[kind])
+        oracle.publish(statements_of_look(look, kind), LOOKS[look])
         after = rows(lake)
         assert after == oracle.rows
         for at in MOMENTS:
             last = max((one for one in looked if LOOKS[one] <= at), default=None)
             if last is not None and LOOKS[look] < LOOKS[last]:
-                seen = {toy.key for toy in told(last, kind)}
+                seen = {toy.key for toy in statements_of_look(last, kind)}
                 then, now = (answers(found, at) for found in (before, after))
                 wrong = {key: (then[key], now[key]) for key in seen & then.keys() if then[key][:2] != now[key][:2]}
                 assert not wrong, (at, wrong)
@@ -62,7 +62,7 @@ def test_no_replay_changes_what_was_answered_since_a_later_look(lake, kind, orde
 @pytest.mark.parametrize("kind", ["observed", "column"])
 def test_after_all_looks_the_newest_of_them_tells(lake, kind, order):
     for look in order:
-        publish(lake, told(look, kind), LOOKS[look], dataset=KINDS[kind])
+        publish(lake, statements_of_look(look, kind), LOOKS[look], dataset=KINDS[kind])
     now = answers(rows(lake), MOMENTS[-1])
     for number, story in enumerate(STORIES):
         if story[-1] is not None:
@@ -72,8 +72,8 @@ def test_after_all_looks_the_newest_of_them_tells(lake, kind, order):
 @pytest.mark.parametrize("kind", ["observed", "column"])
 def test_in_their_own_order_looks_tell_at_each_of_them_what_they_saw(lake, kind):
     for look, at in enumerate(LOOKS):
-        publish(lake, told(look, kind), at, dataset=KINDS[kind])
+        publish(lake, statements_of_look(look, kind), at, dataset=KINDS[kind])
     found = rows(lake)
     for look, at in enumerate(LOOKS):
         now = answers(found, at)
-        assert every(now[toy.key].text == toy.text for toy in told(look, kind))
+        assert every(now[toy.key].text == toy.text for toy in statements_of_look(look, kind))

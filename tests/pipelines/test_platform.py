@@ -12,12 +12,12 @@ from tests.partitions import run_partitions
 from tests.toys import OBSERVED, TOY, between
 
 
-def told(**data):
+def graphql_answer(**data):
     return Answer({"data": data})
 
 
 def state(status, *runs):
-    return told(partitionBackfillOrError={"status": status, "runs": list(runs)})
+    return graphql_answer(partitionBackfillOrError={"status": status, "runs": list(runs)})
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_a_backfill_is_waited_for_and_timed_from_when_it_was_asked_for(server):
     now = time.time()
     run = {"status": "SUCCESS", "creationTime": now + 1000, "startTime": now + 1200, "endTime": now + 3000}
     server.script["/graphql"] = [
-        told(launchPartitionBackfill={"__typename": "LaunchBackfillSuccess", "backfillId": "one"}),
+        graphql_answer(launchPartitionBackfill={"__typename": "LaunchBackfillSuccess", "backfillId": "one"}),
         state("REQUESTED"),
         state("COMPLETED_SUCCESS", run, run | {"creationTime": now + 1100, "endTime": now + 4000}),
     ]
@@ -45,13 +45,22 @@ def test_a_backfill_is_waited_for_and_timed_from_when_it_was_asked_for(server):
 @pytest.mark.parametrize(
     ("answers", "said"),
     [
-        ([told(launchPartitionBackfill={"__typename": "PythonError", "message": "no such asset"})], "no such asset"),
+        (
+            [graphql_answer(launchPartitionBackfill={"__typename": "PythonError", "message": "no such asset"})],
+            "no such asset",
+        ),
         ([Answer({"errors": [{"message": "no such field"}]})], "no such field"),
         (
-            [told(launchPartitionBackfill={"backfillId": "one"}), state("COMPLETED_FAILED", {"status": "FAILURE"})],
+            [
+                graphql_answer(launchPartitionBackfill={"backfillId": "one"}),
+                state("COMPLETED_FAILED", {"status": "FAILURE"}),
+            ],
             "FAIL",
         ),
-        ([told(launchPartitionBackfill={"backfillId": "one"}), state("COMPLETED_SUCCESS")], "COMPLETED_SUCCESS"),
+        (
+            [graphql_answer(launchPartitionBackfill={"backfillId": "one"}), state("COMPLETED_SUCCESS")],
+            "COMPLETED_SUCCESS",
+        ),
     ],
     ids=["refused", "not understood", "failed", "without a run"],
 )

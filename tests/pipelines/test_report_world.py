@@ -19,7 +19,7 @@ DAY = "(available_at AT TIME ZONE 'America/New_York')::DATE::VARCHAR"
 
 
 @pytest.fixture(scope="session")
-def told(story, tmp_path_factory):
+def report_numbers(story, tmp_path_factory):
     at = clock.instant(story.third_began, "at") + timedelta(days=1)
     return site.numbers(site.read(story.lake, at=at))
 
@@ -30,9 +30,9 @@ def ask(story):
         yield lambda query: session.sql(query).rows()
 
 
-def test_every_number_of_the_sample_lake_is_that_of_sql(told, ask):
+def test_every_number_of_the_sample_lake_is_that_of_sql(report_numbers, ask):
     compared = 0
-    for name, facts in told["datasets"].items():
+    for name, facts in report_numbers["datasets"].items():
         rows, keys = f"{name}_revisions", ", ".join(get(name).key)
         assert facts["rows"] == ask(f"SELECT count(*) FROM {rows}")[0][0], name
         counted = f"SELECT count(*) AS n FROM {rows} GROUP BY {keys}"

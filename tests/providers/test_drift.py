@@ -49,7 +49,7 @@ def again(lake) -> dict[str, FieldDrift]:
         return {one.field: one for one in measure(all_feeds()[NAME], SCOPES[NAME], client, lake)}
 
 
-def shown(lake, as_of) -> list[tuple]:
+def rows_as_of(lake, as_of) -> list[tuple]:
     with connect(as_of, lake=lake, datasets=[NAME]) as session:
         return session.sql(f"SELECT ticker, fiscal_date_ending, estimated_eps FROM {NAME} ORDER BY ALL").rows()
 
@@ -71,13 +71,13 @@ def test_what_is_rewritten_or_gone_is_counted(lake, server):
 
 def test_first_seen_values_stay_what_the_past_shows(lake, server):
     at = clock.now()
-    before = shown(lake, at)
+    before = rows_as_of(lake, at)
     server.behave(rewrite)
     again(lake)
-    assert shown(lake, clock.now()) == before, "measuring publishes nothing of what it heard"
+    assert rows_as_of(lake, clock.now()) == before, "measuring publishes nothing of what it heard"
     fill(lake, "second", "refresh")
-    assert shown(lake, at) == before
-    assert shown(lake, clock.now()) != before
+    assert rows_as_of(lake, at) == before
+    assert rows_as_of(lake, clock.now()) != before
 
 
 def test_the_lake_keeps_what_was_measured(lake, server):

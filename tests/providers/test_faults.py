@@ -26,7 +26,7 @@ MATRIX = [
 ]
 
 
-def told(found: list[Row | Gap]) -> list[tuple]:
+def comparable(found: list[Row | Gap]) -> list[tuple]:
     """What was found, without what depends on the moment it was fetched at."""
     return sorted(
         ("row", repr(sorted(one.values.items()))) if isinstance(one, Row) else ("gap", one.type, one.reason)
@@ -41,7 +41,7 @@ def undisturbed(loopback, tmp_path_factory) -> Callable[[str], list[tuple]]:
     @cache
     def find(name: str) -> list[tuple]:
         loopback.behave()
-        return told(Asker(all_feeds()[name], tmp_path_factory.mktemp(name), SCOPES[name]).ask())
+        return comparable(Asker(all_feeds()[name], tmp_path_factory.mktemp(name), SCOPES[name]).ask())
 
     return find
 
@@ -73,10 +73,10 @@ def test_a_fault_ends_with_data_or_a_typed_gap(baseline, server, asker, name, ca
     again = asking.ask()
     is_sound(asking.feed, again)
     if case.recovers(name):
-        assert told(again) == baseline
+        assert comparable(again) == baseline
     if case.name != "past the end":  # what lies behind the end is never answered, so it is asked for again
         server.behave()
-        assert told(asking.ask()) == told(again)
+        assert comparable(asking.ask()) == comparable(again)
         assert server.asked == []
 
 
@@ -84,7 +84,7 @@ def test_a_fault_ends_with_data_or_a_typed_gap(baseline, server, asker, name, ca
 def test_a_fault_that_passes_costs_one_more_question_and_no_data(baseline, server, asker, name):
     asking = asker(name)
     server.behave(at_first(TOO_MANY))
-    assert told(asking.ask()) == baseline
+    assert comparable(asking.ask()) == baseline
     assert {sum(ask.what == what for ask in server.asked) for what in {ask.what for ask in server.asked}} <= {1, 2}
     assert min(asking.waited) >= ASKED_TO_WAIT
 
@@ -93,5 +93,5 @@ def test_a_fault_that_passes_costs_one_more_question_and_no_data(baseline, serve
 def test_an_empty_answer_that_is_false_is_asked_for_again(baseline, server, asker, name):
     asking = asker(name)
     server.behave(at_first(FALSE_EMPTY))
-    assert told(asking.ask()) == baseline
+    assert comparable(asking.ask()) == baseline
     assert asking.waited

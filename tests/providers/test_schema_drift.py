@@ -88,7 +88,9 @@ def written(lines: list[list[str]]) -> bytes:
     return text.getvalue().encode()
 
 
-def asked(name: str, which: int = -1, change: Change | None = None) -> tuple[list[Row | Gap], list[Capture]]:
+def outcomes_with_change(
+    name: str, which: int = -1, change: Change | None = None
+) -> tuple[list[Row | Gap], list[Capture]]:
     """What a feed makes of its bundled answers, one of them changed."""
     feed, came, found = all_feeds()[name], [], []
 
@@ -113,12 +115,12 @@ def asked(name: str, which: int = -1, change: Change | None = None) -> tuple[lis
 @pytest.mark.parametrize("name", all_feeds())
 def test_a_field_that_changes_makes_rows_or_typed_gaps(name):
     feed = all_feeds()[name]
-    usual, captures = asked(name)
+    usual, captures = outcomes_with_change(name)
     is_sound(feed, usual)
     tried = 0
     for which, capture in enumerate(captures):
         for what, change in changes(capture.body):
-            found, _ = asked(name, which, change)
+            found, _ = outcomes_with_change(name, which, change)
             is_sound(feed, found)
             whole = [one for one in found if isinstance(one, Gap) and one.type == "upstream_error"]
             assert whole or len(found) >= min(len(usual), 1), what
@@ -137,9 +139,9 @@ def test_a_field_that_changes_makes_rows_or_typed_gaps(name):
     ],
 )
 def test_a_dating_field_that_is_gone_leaves_no_row(name, field, reason):
-    _, captures = asked(name)
+    _, captures = outcomes_with_change(name)
     content = json.loads(captures[0].body)
-    found, _ = asked(name, 0, lambda _: json.dumps(changed(content, field, "gone")).encode())
+    found, _ = outcomes_with_change(name, 0, lambda _: json.dumps(changed(content, field, "gone")).encode())
     assert reason in {one.reason for one in found if isinstance(one, Gap)}
     first = {one.evidence.split("&item")[0] for one in found if isinstance(one, Row)}
     assert not any(evidence.endswith(sha256(captures[0].body).hexdigest()) for evidence in first)

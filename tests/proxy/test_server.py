@@ -81,12 +81,12 @@ def talk(world, tape_file, *calls, policy=POLICY):
 
     async def conversation():
         async with proxied(world.server, parse(policy), tape_file) as (client, reader):
-            return [shown(await ask(client, reader, "search", arguments)) for arguments in calls]
+            return [envelope_of(await ask(client, reader, "search", arguments)) for arguments in calls]
 
     return anyio.run(conversation)
 
 
-def shown(answer):
+def envelope_of(answer):
     assert answer is not None
     if answer.is_error:
         return answer.content[0].text
@@ -144,9 +144,9 @@ def test_pages_are_followed_without_showing_what_leads_to_them(world, tape_file)
 
     async def paged():
         async with proxied(world.server, parse(POLICY), tape_file) as (client, reader):
-            first = shown(await ask(client, reader, "search", {"query": "oil"}))
-            second = shown(await ask(client, reader, "search", {"query": "oil", "cursor": first["next_cursor"]}))
-            wrong = shown(await ask(client, reader, "search", {"query": "gas", "cursor": first["next_cursor"]}))
+            first = envelope_of(await ask(client, reader, "search", {"query": "oil"}))
+            second = envelope_of(await ask(client, reader, "search", {"query": "oil", "cursor": first["next_cursor"]}))
+            wrong = envelope_of(await ask(client, reader, "search", {"query": "gas", "cursor": first["next_cursor"]}))
             return first, second, wrong, reader.texts
 
     first, second, wrong, texts = anyio.run(paged)
@@ -166,7 +166,7 @@ def test_a_run_is_given_again_when_the_world_has_changed(world, tape_file):
 
     async def again():
         async with replayed(tape_file) as client:
-            return [shown(await client.call_tool("search", call)) for call in [*calls, {"query": "new"}]]
+            return [envelope_of(await client.call_tool("search", call)) for call in [*calls, {"query": "new"}]]
 
     *same, missing = anyio.run(again)
     assert same == recorded
@@ -196,9 +196,9 @@ def test_a_failure_is_a_fixed_gap_and_may_be_tried_again(world, tape_file):
 
     async def tried():
         async with proxied(world.server, parse(POLICY), tape_file) as (client, reader):
-            failed = shown(await ask(client, reader, "search", {"query": "oil"}))
+            failed = envelope_of(await ask(client, reader, "search", {"query": "oil"}))
             world.fails = False
-            return failed, shown(await ask(client, reader, "search", {"query": "oil"})), reader.texts
+            return failed, envelope_of(await ask(client, reader, "search", {"query": "oil"})), reader.texts
 
     failed, answered, texts = anyio.run(tried)
     assert (failed["gaps"][0]["type"], len(answered["data"])) == ("upstream_error", 1)
@@ -206,7 +206,7 @@ def test_a_failure_is_a_fixed_gap_and_may_be_tried_again(world, tape_file):
 
     async def again():
         async with replayed(tape_file) as client:
-            return [shown(await client.call_tool("search", {"query": "oil"})) for _ in range(3)]
+            return [envelope_of(await client.call_tool("search", {"query": "oil"})) for _ in range(3)]
 
     assert anyio.run(again) == [failed, answered, answered]
 
@@ -270,7 +270,7 @@ def test_secrets_are_kept_out_of_answers_and_tape(tmp_path):
 def test_a_server_over_http_is_cut_off_alike(world, tape_file):
     async def asked(address):
         async with proxied(address, parse(POLICY), tape_file) as (client, reader):
-            return shown(await ask(client, reader, "search", {"query": "oil"}))
+            return envelope_of(await ask(client, reader, "search", {"query": "oil"}))
 
     with served(world.server.streamable_http_app(stateless_http=True)) as address:
         answer = anyio.run(asked, address)
@@ -288,9 +288,9 @@ def test_a_server_that_dies_is_started_again(tmp_path, monkeypatch):
             for pid in _children():
                 os.kill(pid, signal.SIGKILL)
             await anyio.sleep(0.2)
-            lost = shown(await ask(client, reader, "get_recent_filings", filing | {"limit": 1}))
+            lost = envelope_of(await ask(client, reader, "get_recent_filings", filing | {"limit": 1}))
             await anyio.sleep(0.3)
-            return lost, shown(await ask(client, reader, "get_recent_filings", filing | {"limit": 2}))
+            return lost, envelope_of(await ask(client, reader, "get_recent_filings", filing | {"limit": 2}))
 
     lost, after = anyio.run(killed)
     assert lost["gaps"][0]["reason"] == "the tool gave no answer in time, or has ended"

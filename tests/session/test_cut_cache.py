@@ -33,11 +33,11 @@ def home(tmp_path):
     return tmp_path / "cache" / "boundary"
 
 
-def kept(home):
+def cached_files(home):
     return {path.name: sha256(path.read_bytes()).hexdigest() for path in home.glob("*.parquet")}
 
 
-def shown(session):
+def rows_of(session):
     return sorted(session.sql("SELECT track FROM charts").rows())
 
 
@@ -51,7 +51,7 @@ def test_a_cut_is_a_function_of_the_rows_it_keeps(lake, ask_of, tmp_path):
     for number, each in enumerate((lake, other)):
         home = tmp_path / f"cuts{number}"
         ask_of(each, cut_cache=CutCache(home), datasets=["charts"]).close()
-        cuts.append(sorted(kept(home).values()))
+        cuts.append(sorted(cached_files(home).values()))
     assert cuts[0] == cuts[1]
 
 
@@ -97,9 +97,9 @@ def test_what_would_hold_something_else_is_not_opened_again_in_its_place(lake, h
 
 def test_an_instant_that_was_asked_of_before_reads_no_file_of_the_lake_that_is_as_it_was(lake, ask, home, monkeypatch):
     lake.add("charts", [row(f"t{number}", T - number * 9 * HOUR) for number in range(20)])
-    right = shown(ask(cut_cache=CutCache(home, few=2)))
+    right = rows_of(ask(cut_cache=CutCache(home, few=2)))
     monkeypatch.setattr(cut_cache, "Sources", None)
-    assert shown(ask(cut_cache=CutCache(home, few=2))) == right
+    assert rows_of(ask(cut_cache=CutCache(home, few=2))) == right
     with pytest.raises(TypeError):
         ask(T - HOUR, cut_cache=CutCache(home, few=2))
     (file,) = lake.root.rglob("*.parquet")
@@ -159,14 +159,14 @@ def swapped(path):
 def test_a_kept_file_that_was_changed_by_hand_is_not_believed(lake, ask, home, few, harm):
     lake.add("charts", [row(f"t{number}", T - number * 9 * HOUR) for number in range(20)])
     ask(T - 30 * HOUR, cut_cache=CutCache(home, few=few)).close()
-    right = shown(ask(cut_cache=CutCache(home, few=few)))
-    good = kept(home)
+    right = rows_of(ask(cut_cache=CutCache(home, few=few)))
+    good = cached_files(home)
     for path in home.glob("*.parquet"):
         harm(path)
-    assert kept(home) != good
+    assert cached_files(home) != good
     ask(T - 30 * HOUR, cut_cache=CutCache(home, few=few)).close()
-    assert shown(ask(cut_cache=CutCache(home, few=few))) == right
-    assert kept(home) == good
+    assert rows_of(ask(cut_cache=CutCache(home, few=few))) == right
+    assert cached_files(home) == good
 
 
 def test_a_copied_directory_is_proven_by_its_bytes(lake, ask, home, tmp_path):
@@ -175,24 +175,24 @@ def test_a_copied_directory_is_proven_by_its_bytes(lake, ask, home, tmp_path):
     shutil.copytree(home, tmp_path / "copy")
     (tmp_path / "copy").chmod(0o700)
     before = {path.name: path.stat().st_ino for path in (tmp_path / "copy").glob("*.parquet")}
-    assert shown(ask(cut_cache=CutCache(tmp_path / "copy"))) == [("a",)]
+    assert rows_of(ask(cut_cache=CutCache(tmp_path / "copy"))) == [("a",)]
     assert {path.name: path.stat().st_ino for path in (tmp_path / "copy").glob("*.parquet")} == before
 
 
 def test_cuts_of_different_instants_are_different_files(lake, ask, home):
     lake.add("charts", [row("a", T), row("b", T + HOUR), row("c", T + 2 * HOUR)])
-    assert shown(ask(T, cut_cache=CutCache(home))) == [("a",)]
-    assert shown(ask(T + HOUR, cut_cache=CutCache(home))) == [("a",), ("b",)]
+    assert rows_of(ask(T, cut_cache=CutCache(home))) == [("a",)]
+    assert rows_of(ask(T + HOUR, cut_cache=CutCache(home))) == [("a",), ("b",)]
 
 
 def test_a_growing_lake_is_cut_anew_only_after_a_publish(lake, ask, home):
     lake.add("charts", [row("a", T - HOUR)])
     ask(T, cut_cache=CutCache(home))
-    before = set(kept(home))
+    before = set(cached_files(home))
     ask(T + HOUR, cut_cache=CutCache(home))
-    assert set(kept(home)) == before
+    assert set(cached_files(home)) == before
     lake.add("charts", [row("b", T)])
-    assert shown(ask(T, cut_cache=CutCache(home))) == [("a",), ("b",)]
+    assert rows_of(ask(T, cut_cache=CutCache(home))) == [("a",), ("b",)]
 
 
 def test_the_directory_is_private(lake, ask, home):
@@ -211,11 +211,11 @@ def test_a_cut_does_not_tell_when_it_was_made(lake, ask, home):
 def test_a_damaged_cut_is_made_again(lake, ask, home):
     lake.add("charts", [row("a", T), row("b", T + HOUR)])
     ask(cut_cache=CutCache(home)).close()
-    good = kept(home)
+    good = cached_files(home)
     for path in home.iterdir():
         path.write_bytes(b"PAR1")
-    assert shown(ask(cut_cache=CutCache(home))) == [("a",)]
-    assert kept(home) == good
+    assert rows_of(ask(cut_cache=CutCache(home))) == [("a",)]
+    assert cached_files(home) == good
 
 
 def test_a_cut_with_later_rows_put_in_its_place_is_not_used(lake, ask, home):
@@ -223,7 +223,7 @@ def test_a_cut_with_later_rows_put_in_its_place_is_not_used(lake, ask, home):
     ask(cut_cache=CutCache(home)).close()
     for path in home.iterdir():
         path.write_bytes(Path(file.path).read_bytes())
-    assert shown(ask(cut_cache=CutCache(home))) == [("a",)]
+    assert rows_of(ask(cut_cache=CutCache(home))) == [("a",)]
 
 
 def test_the_least_recently_used_cuts_go_first(lake, ask, home):
@@ -231,8 +231,8 @@ def test_the_least_recently_used_cuts_go_first(lake, ask, home):
     for number in range(6):
         ask(T + number * HOUR, datasets=["charts"], cut_cache=CutCache(home, most=9_000)).close()
     assert sum(path.stat().st_size for path in home.glob("*.parquet")) <= 9_000
-    assert {path.name for path in home.glob("*.sum")} == {f"{name}.sum" for name in kept(home)}
-    assert shown(ask(T, cut_cache=CutCache(home, most=9_000))) == [("t0",)]
+    assert {path.name for path in home.glob("*.sum")} == {f"{name}.sum" for name in cached_files(home)}
+    assert rows_of(ask(T, cut_cache=CutCache(home, most=9_000))) == [("t0",)]
 
 
 def test_a_cut_used_again_counts_as_newly_used(lake, ask, home):
@@ -243,7 +243,7 @@ def test_a_cut_used_again_counts_as_newly_used(lake, ask, home):
         os.utime(path, (1e9, 1e9))
     ask(T, datasets=["charts"], cut_cache=CutCache(home)).close()
     used = [path for path in home.glob("*.sum") if path.stat().st_mtime > 1e9]
-    assert 0 < len(used) < len(kept(home))
+    assert 0 < len(used) < len(cached_files(home))
 
 
 def test_the_footers_of_unchanged_cuts_are_not_read_again(lake, ask, home, monkeypatch):
@@ -251,7 +251,7 @@ def test_the_footers_of_unchanged_cuts_are_not_read_again(lake, ask, home, monke
     for _ in range(2):  # the first to use what was just made notes so, which changes the file's facts
         ask(cut_cache=CutCache(home)).close()
     monkeypatch.setattr(footer, "_read", lambda descriptor: pytest.fail("a footer was read again"))
-    assert shown(ask(cut_cache=CutCache(home))) == [("a",)]
+    assert rows_of(ask(cut_cache=CutCache(home))) == [("a",)]
 
 
 WRITER = """
@@ -290,7 +290,7 @@ def test_what_a_killed_process_left_is_removed(lake, ask, home):
 def test_a_directory_others_may_enter_is_not_trusted(lake, ask, home):
     home.mkdir(mode=0o755, parents=True)
     lake.add("charts", [row("a", T), row("b", T + HOUR)])
-    assert shown(ask(cut_cache=CutCache(home))) == [("a",)]
+    assert rows_of(ask(cut_cache=CutCache(home))) == [("a",)]
     assert list(home.iterdir()) == []
 
 
@@ -299,7 +299,7 @@ def test_sessions_outlive_the_eviction_of_their_cuts(lake, ask, home):
     session = ask(cut_cache=CutCache(home))
     for path in home.iterdir():
         path.unlink()
-    assert shown(session) == [("a",)]
+    assert rows_of(session) == [("a",)]
 
 
 def test_how_much_is_kept_can_be_set(home, monkeypatch):

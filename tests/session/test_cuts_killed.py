@@ -32,7 +32,7 @@ def search(lake, home):
         return asked.run("news_full_text", query=QUERY, limit=MANY).arrow()
 
 
-def kept(home):
+def cached_files(home):
     return {path.name: path.read_bytes() for path in home.glob("*.parquet")}
 
 
@@ -47,13 +47,13 @@ def undisturbed(lake, tmp_path_factory):
     found = search(lake, home)
     indexes = [path for path in home.glob("*.parquet") if pq.read_schema(path).equals(words.SCHEMA)]
     assert len(indexes) > 3
-    return found, kept(home)
+    return found, cached_files(home)
 
 
 @pytest.mark.parametrize("step", [*STEPS, *(pytest.param(step, marks=pytest.mark.long) for step in MORE)], ids=str)
 def test_what_a_killed_search_left_is_whole_or_is_made_again(lake, undisturbed, tmp_path, step):
     kill(step, search, lake.root, tmp_path / "cuts")
     found, files = undisturbed
-    assert len(kept(tmp_path / "cuts")) < len(files)
+    assert len(cached_files(tmp_path / "cuts")) < len(files)
     assert search(lake, tmp_path / "cuts").equals(found)
-    assert kept(tmp_path / "cuts") == files
+    assert cached_files(tmp_path / "cuts") == files

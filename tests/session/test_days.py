@@ -33,7 +33,7 @@ def days_before(moment, count, a_day=2):
     ]
 
 
-def shown(session):
+def rows_of(session):
     return sorted(track for (track,) in session.sql("SELECT track FROM charts_revisions").rows())
 
 
@@ -55,7 +55,7 @@ def home(tmp_path):
 
 
 @pytest.fixture
-def kept(home):
+def cached_inodes(home):
     """Return the inodes of the cached files, by name."""
     return lambda: {path.name: path.stat().st_ino for path in home.glob("*.parquet")}
 
@@ -75,7 +75,7 @@ def test_how_rows_lie_in_files_is_a_function_of_the_rows_up_to_t(ask_of, tmp_pat
         cuts = CutCache(tmp_path / f"cuts of {lake.root.name}", few=FEW)
         session = ask_of(lake, as_of, datasets=["charts"], cut_cache=cuts)
         found.append(bytes_of_files(session))
-        assert shown(session) == sorted(each["track"] for each in past)
+        assert rows_of(session) == sorted(each["track"] for each in past)
     assert found[0] == found[1] == found[2]
     today = new_york_day(as_of).day
     days = [new_york_day(each["available_at"]).day for each in past]
@@ -112,7 +112,7 @@ def test_how_the_past_lies_in_files_tells_neither_landings_nor_compaction(ask_of
         cuts = CutCache(tmp_path / f"cuts of {lake.root.name}", few=FEW)
         session = ask_of(lake, as_of, datasets=["charts"], cut_cache=cuts)
         found.append(bytes_of_files(session))
-        assert shown(session) == sorted(each["track"] for each in past)
+        assert rows_of(session) == sorted(each["track"] for each in past)
         with pytest.raises(QueryFailed, match="observed_at"):
             session.sql("SELECT observed_at FROM read_parquet('/proc/self/fd/300')")
     assert found[0] == found[1] == found[2]
@@ -147,14 +147,14 @@ def test_what_is_past_is_made_once_for_every_later_instant(lake, ask, home):
     assert len(new) <= 4  # the months between, and what T's own month holds
 
 
-def test_another_instant_of_the_day_cuts_it_alone(lake, ask, home, kept):
+def test_another_instant_of_the_day_cuts_it_alone(lake, ask, home, cached_inodes):
     lake.add("charts", days_before(T + 5 * DAY, 12))
     ask(T + 3 * DAY, cut_cache=CutCache(home, few=FEW), datasets=["charts"])
-    before = kept()
+    before = cached_inodes()
     earlier = ask(T + 2.9 * DAY, cut_cache=CutCache(home, few=FEW), datasets=["charts"])
-    assert before.items() <= kept().items()
-    assert len(kept()) - len(before) == 1
-    assert shown(earlier) == sorted(f"t{number}-{each}" for number in range(3, 12) for each in range(2))
+    assert before.items() <= cached_inodes().items()
+    assert len(cached_inodes()) - len(before) == 1
+    assert rows_of(earlier) == sorted(f"t{number}-{each}" for number in range(3, 12) for each in range(2))
 
 
 def test_days_that_are_over_are_files_of_eight_four_two_and_one_in_the_order_of_their_days(ask_of, tmp_path):
@@ -247,27 +247,29 @@ def test_of_a_file_no_more_is_read_than_what_the_days_not_made_yet_are_made_of(l
     monkeypatch.setattr(cuts.compacted, "read", noted)
     session = ask(T + DAY, cut_cache=CutCache(home, few=FEW), datasets=["charts"])
     assert asked == [(micros(start_of_new_york_day(T.date())), micros(T + DAY))]  # T's own day, then, is over
-    assert shown(session) == sorted(f"t{number}-{each}" for number in range(4, 25) for each in range(2))
+    assert rows_of(session) == sorted(f"t{number}-{each}" for number in range(4, 25) for each in range(2))
 
 
 @pytest.mark.parametrize(("day", "files"), [(2, 1), (4, 3)])
-def test_days_that_are_over_are_no_files_of_their_own_where_they_have_few_rows(lake, ask, home, kept, day, files):
+def test_days_that_are_over_are_no_files_of_their_own_where_they_have_few_rows(
+    lake, ask, home, cached_inodes, day, files
+):
     start = start_of_new_york_day(T.date().replace(day=1))
     lake.add(
         "charts",
         [row(f"t{number}-{each}", start + number * DAY + each * US) for number in range(9) for each in range(2)],
     )
     session = ask(start + day * DAY - US, cut_cache=CutCache(home, few=FEW), datasets=["charts"])
-    assert len(kept()) == files
-    assert shown(session) == sorted(f"t{number}-{each}" for number in range(day) for each in range(2))
+    assert len(cached_inodes()) == files
+    assert rows_of(session) == sorted(f"t{number}-{each}" for number in range(day) for each in range(2))
 
 
 @pytest.mark.parametrize("harm", ["truncated", "gone", "later"])
-def test_days_that_are_not_as_they_were_made_are_not_used(lake, ask, home, kept, harm):
+def test_days_that_are_not_as_they_were_made_are_not_used(lake, ask, home, cached_inodes, harm):
     later = [row(f"later{number}", T + US) for number in range(2)]
     lake.add("charts", [*days_before(T, 6), *later])
     ask(cut_cache=CutCache(home, few=FEW), datasets=["charts"]).close()
-    count = len(kept())
+    count = len(cached_inodes())
     for path in home.glob("*.parquet"):
         columns = pq.ParquetFile(path).schema_arrow.names
         if "track" not in columns:
@@ -278,27 +280,29 @@ def test_days_that_are_not_as_they_were_made_are_not_used(lake, ask, home, kept,
         elif harm == "later":
             pq.write_table(pa.Table.from_pylist(later, schema=CHARTS.arrow_schema).select(columns), path)
     for _ in range(2):
-        found = shown(ask(cut_cache=CutCache(home, few=FEW), datasets=["charts"]))
+        found = rows_of(ask(cut_cache=CutCache(home, few=FEW), datasets=["charts"]))
         assert found == sorted(f"t{number}-{each}" for number in range(6) for each in range(2))
-    assert len(kept()) == count
+    assert len(cached_inodes()) == count
 
 
 def test_days_in_a_directory_others_may_enter_are_not_kept(lake, ask, home):
     home.mkdir(mode=0o755, parents=True)
     lake.add("charts", [*days_before(T, 6), row("later", T + US)])
-    assert len(shown(ask(cut_cache=CutCache(home, few=FEW)))) == 12
+    assert len(rows_of(ask(cut_cache=CutCache(home, few=FEW)))) == 12
     assert list(home.iterdir()) == []
 
 
-def test_days_go_when_there_is_no_room_and_come_back(lake, ask, home, kept):
+def test_days_go_when_there_is_no_room_and_come_back(lake, ask, home, cached_inodes):
     lake.add("charts", [*days_before(T, 6), row("later", T + US)])
     small = CutCache(home, most=1, few=FEW)
     ask(cut_cache=small, datasets=["charts"])
-    assert kept() == {}
-    assert len(shown(ask(cut_cache=small, datasets=["charts"]))) == 12
+    assert cached_inodes() == {}
+    assert len(rows_of(ask(cut_cache=small, datasets=["charts"]))) == 12
 
 
-def test_days_that_go_before_their_record_is_written_are_given_all_the_same(lake, ask, home, kept, monkeypatch):
+def test_days_that_go_before_their_record_is_written_are_given_all_the_same(
+    lake, ask, home, cached_inodes, monkeypatch
+):
     lake.add("charts", [*days_before(T, 6), row("later", T + US)])
     sign = signed_cache.sign
 
@@ -307,8 +311,8 @@ def test_days_that_go_before_their_record_is_written_are_given_all_the_same(lake
         sign(path)
 
     monkeypatch.setattr(signed_cache, "sign", evicted_first)
-    assert len(shown(ask(cut_cache=CutCache(home, few=FEW), datasets=["charts"]))) == 12
-    assert kept() == {}
+    assert len(rows_of(ask(cut_cache=CutCache(home, few=FEW), datasets=["charts"]))) == 12
+    assert cached_inodes() == {}
 
 
 def test_days_that_are_being_written_are_left_alone_when_another_makes_room(lake, ask, home, monkeypatch):
@@ -321,7 +325,7 @@ def test_days_that_are_being_written_are_left_alone_when_another_makes_room(lake
         return moved(path, target)
 
     monkeypatch.setattr(Path, "replace", swept_first)
-    assert len(shown(ask(cut_cache=CutCache(home, few=FEW), datasets=["charts"]))) == 12
+    assert len(rows_of(ask(cut_cache=CutCache(home, few=FEW), datasets=["charts"]))) == 12
 
 
 def test_days_whose_record_goes_are_made_again_and_leave_no_descriptor(lake, home, leftovers):
@@ -332,7 +336,7 @@ def test_days_whose_record_goes_are_made_again_and_leave_no_descriptor(lake, hom
     for record in home.glob(f"*{signed_cache.SUFFIX}"):
         record.unlink()
     with open_at(lake.snapshot, T, **settings) as session:
-        assert len(shown(session)) == 12
+        assert len(rows_of(session)) == 12
     assert leftovers()[1] <= before
 
 
@@ -341,7 +345,7 @@ def test_a_session_outlives_the_eviction_of_its_days(lake, ask, home):
     session = ask(cut_cache=CutCache(home, few=FEW))
     for path in home.iterdir():
         path.unlink()
-    assert len(shown(session)) == 12
+    assert len(rows_of(session)) == 12
 
 
 def test_a_file_that_lies_is_refused_and_leaves_no_descriptor(lake, ask, home, leftovers):

@@ -32,7 +32,7 @@ def vector(chance):
     return [1.0, chance.choice((0.1, 0.6, 1.0)) + chance.random() / 10, chance.random()]
 
 
-def stated(name, moment, **facts):
+def statement(name, moment, **facts):
     dated = {"available_at": moment, "available_at_source": "neo4j_created", "evidence": f"neo4j:{name}:{facts}"}
     return name, dated | facts
 
@@ -47,14 +47,14 @@ def texts(seed):
         for moment in (created, *sorted(set(later))):
             article = {"id": f"bzNews_{number}", "ticker": ticker, "title": f"text {number}", "created": created}
             said = {"tickers": [ticker] if ticker else [], "updated": moment if moment != created else None}
-            yield stated("news", moment, **article, **said)
+            yield statement("news", moment, **article, **said)
             near = {"kind": "news", "id": f"bzNews_{number}", "ticker": ticker}
-            yield stated("embeddings", moment, **near, vector=vector(chance))
-            yield stated("text_vectors", moment, **near, model="m", vector=vector(chance))
+            yield statement("embeddings", moment, **near, vector=vector(chance))
+            yield statement("text_vectors", moment, **near, model="m", vector=vector(chance))
         call = {"transcript_id": f"call_{number}", "ticker": ticker or "CVX", "sequence": 1, "questioner": "Analyst"}
-        yield stated("qa_exchanges", created, **call, exchanges="[]", conference_datetime=created)
+        yield statement("qa_exchanges", created, **call, exchanges="[]", conference_datetime=created)
         near = {"kind": "qa_exchange", "id": f"call_{number}_qa__1", "ticker": ticker or "CVX"}
-        yield stated("embeddings", created, **near, vector=vector(chance))
+        yield statement("embeddings", created, **near, vector=vector(chance))
 
 
 def lake_of(root, rows):

@@ -147,7 +147,7 @@ def test_few_rows_of_earlier_years_are_read_beside_an_index_of_later_ones(tmp_pa
         assert found[0].equals(found[1])
 
 
-def made(home):
+def index_files(home):
     """The index files that are kept, by name, and their bytes' sums."""
     return {
         path.name: sha256(path.read_bytes()).hexdigest()
@@ -166,7 +166,7 @@ def test_an_index_is_a_function_of_rows_up_to_t_and_kept_for_every_later_one(tmp
             answer = session.run("news_full_text", query="oil margin")
         for path in home.glob("*.parquet"):
             assert pq.read_table(path)["available_at"].to_pylist() <= [as_of] * pq.read_metadata(path).num_rows
-        found.append((sorted(made(home).values()), answer.arrow()))
+        found.append((sorted(index_files(home).values()), answer.arrow()))
     assert found[0][0] == found[1][0] != []
     assert found[0][1].equals(found[1][1])
     home = tmp_path / "cuts of all"
@@ -176,7 +176,7 @@ def test_an_index_is_a_function_of_rows_up_to_t_and_kept_for_every_later_one(tmp
     ) as session:
         session.run("news_full_text", query="oil")
     assert before.items() <= inodes(home).items()
-    assert made(home).keys() <= before.keys()
+    assert index_files(home).keys() <= before.keys()
 
 
 def inodes(home):
@@ -191,7 +191,7 @@ def test_a_damaged_index_is_not_believed(lake, tmp_path):
             return session.run("news_full_text", query="oil margin", limit=MANY).arrow()
 
     right = ask()
-    for name in made(home):
+    for name in index_files(home):
         other = pq.read_table(home / name)
         times = pa.array([9] * other.num_rows, pa.int32())
         pq.write_table(other.set_column(other.column_names.index("times"), "times", times), home / name)

@@ -122,7 +122,7 @@ def compared(cluster: Any, lake: Lake, name: str, versions: list[int | None]) ->
 
 
 @pytest.fixture(scope="module")
-def made(cluster, tmp_path_factory):
+def spark_frames(cluster, tmp_path_factory):
     return lakes.build(tmp_path_factory.mktemp("spark") / "lake")
 
 
@@ -134,8 +134,8 @@ def story(cluster, tmp_path_factory):
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", SHOWN)
-def test_every_dataset_is_a_session_s_at_twenty_instants(cluster, made, name):
-    lake, (before, full, compacted, _undated) = made
+def test_every_dataset_is_a_session_s_at_twenty_instants(cluster, spark_frames, name):
+    lake, (before, full, compacted, _undated) = spark_frames
     rows = compared(cluster, lake, name, [full, None, before, compacted])
     assert (rows > 0) == (name != "splits")
 
@@ -147,8 +147,8 @@ def test_every_dataset_of_the_sample_world_is_a_session_s_at_twenty_instants(clu
 
 
 @pytest.mark.long
-def test_months_and_files_that_came_later_are_not_opened(cluster, made):
-    lake, (_, full, *_) = made
+def test_months_and_files_that_came_later_are_not_opened(cluster, spark_frames):
+    lake, (_, full, *_) = spark_frames
     asked = {"lake": str(lake.root), "version": full, "as_of": "2024-05-31T20:00:00-04:00"}
     said = cluster.ask("plan", dataset="news", **asked)["plan"][0].as_py()
     assert said.count("FileScan") == 2

@@ -63,13 +63,13 @@ WAYS = {
 }
 
 
-def found(way, tmp_path):
+def mistakes_of(way, tmp_path):
     return judge.judged(WAYS[way], tmp_path / "lake", NEVER).mismatches
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_what_was_seen_otherwise_stays_as_it_was(tmp_path, way):
-    assert found(way, tmp_path) == []
+    assert mistakes_of(way, tmp_path) == []
 
 
 def claims_count_after_the_last_revision(patch):
@@ -125,7 +125,7 @@ MUTANTS = {
 )
 def test_a_weaker_rule_is_caught(tmp_path, monkeypatch, mutant, way):
     mutant(monkeypatch)
-    assert found(way, tmp_path) != []
+    assert mistakes_of(way, tmp_path) != []
 
 
 def test_answers_never_depend_on_later_looks(tmp_path):

@@ -26,7 +26,7 @@ def capture(content=b'{"a": 1}', **told):
     return captured(TOY, ASK, content, **told)
 
 
-def found(store):
+def stored_files(store):
     return store.newest_first("toy", ASK.key("toy"))
 
 
@@ -87,7 +87,7 @@ def test_all_that_was_written_is_forced_to_the_disk_with_its_folders(store, monk
     assert forced == set()
 
 
-@pytest.mark.parametrize("use", [lambda store, kept: store.put(kept), lambda store, kept: next(found(store))])
+@pytest.mark.parametrize("use", [lambda store, kept: store.put(kept), lambda store, kept: next(stored_files(store))])
 def test_what_a_run_that_died_left_is_forced_to_the_disk_before_it_is_cited(store, monkeypatch, use):
     forced = set()
     kept = store.put(capture())
@@ -143,7 +143,9 @@ ECHOES = {
     "as it is": lambda key: key,
     "quoted": lambda key: quote(key, safe=""),
     "quoted, slashes left": quote,
-    "quoted in lower case": lambda key: re.sub("%..", lambda found: found[0].lower(), quote(key, safe="")),
+    "quoted in lower case": lambda key: re.sub(
+        "%..", lambda stored_files: stored_files[0].lower(), quote(key, safe="")
+    ),
     "JSON": lambda key: json.dumps({"said": key}),
     "JSON in UTF-8": lambda key: json.dumps({"said": key}, ensure_ascii=False),
     "JSON with escaped slashes": lambda key: json.dumps({"said": key}).replace("/", "\\/"),
@@ -190,10 +192,10 @@ def test_a_run_that_cannot_be_read_is_not_known_here(store, harm):
 
 @pytest.mark.parametrize("content", [b'a,b\n1,"2\n3,4\n', b'a,b\n1,"2\r"\n', b'a,b\n"1"x"2,3\n' + b"x" * 140_000])
 def test_lines_that_are_none_are_refused_and_those_before_are_handed_out(content):
-    found = cells(capture(content))
-    assert next(found) == ["a", "b"]
+    lines_of_cells = cells(capture(content))
+    assert next(lines_of_cells) == ["a", "b"]
     with pytest.raises(Unparsable):
-        list(found)
+        list(lines_of_cells)
 
 
 def test_half_a_surrogate_pair_in_an_answer_is_replaced():
