@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -25,7 +26,7 @@ from forge.model import Answer, Call, ModelFailed
 from forge.model.scripted import Scripted
 from forge.records import Calibration, ProcessKnowledge, content_hash, parse, render
 from forge.records.kinds import KINDS
-from pitlake.clock import instant
+from pitlake.clock import instant, iso
 from pitlake.errors import BadInput
 from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, turn, wrote
 
@@ -284,6 +285,28 @@ def test_t6_a_reviewer_is_given_the_marks_of_the_category_and_the_lessons_of_the
         "OUTPUT TO REVIEW:", "# E-001", "REVIEW FOCUS:", "# V-001", "PORTFOLIO:", "CALIBRATION:", "# macro_regime",
         "PROCESS KNOWLEDGE:", "rates_growth x", "PK-001 (weight 0.5, supports, written by agent): Look.",
     ]  # fmt: skip
+
+
+def test_t6_a_reviewer_sees_the_instant_the_view_each_limit_and_what_was_fetched(desk):
+    wrote(turn(desk.memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
+    fs = standing(desk, "first")
+    wrote(fs, "/memory/views/new.md", NEW_VIEW, "view")
+    wrote(fs, "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="proposed"), "expression")
+    kelly = {"op": "kelly", "probability": 0.6, "win": 2.0, "loss": 1.0}
+    script = [
+        say("", ("fetch", {"source": "analytics", "params": kelly})),
+        say("", ("review", {"output": "E-001", "focus": "size"})),
+        say("done"),
+    ]
+    desk.ask(agent=script, review=[say("VERDICT: approve")])
+    message = desk.models["review"].asked[0].messages[0]
+    blocks = [block.strip("\n") for block in message.split("\n\n")]
+    parts = dict(block.split("\n", 1) for block in blocks if re.match(r"[A-Z]+[^\n]*:\n", block))
+    assert blocks[0].startswith(f"AS OF {iso(instant(T))} ")
+    assert parts["VIEW:"].startswith("# V-001\nscope: us_growth")
+    measures = Guardrails().measure(NEW_EXPRESSION, BOOK, None)
+    assert parts["GUARDRAILS:"].splitlines() == [f"{one.rule}: {one.actual:g} of {one.limit:g}" for one in measures]
+    assert [text for name, text in parts.items() if name.startswith("FETCHED")] == ["ctx_001.md"]
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,9 @@ def test_the_page_shows_the_account_the_benchmark_and_each_decision_with_its_rep
     assert figures["Deepest drawdown"] == f"{worst:.3f} %"
     assert figures["Benchmark (SPY, without dividends)"] == "not in the lake"
     assert text.count("<svg") == 2
+    open_table = text.split("Open position</th>")[1].split("</table>")[0] if valued.positions else ""
+    assert re.findall(r'row">([^<]+)</th>', open_table) == [holding.instrument for holding in valued.positions]
+    assert ("No position is open at the end." in text) == (not valued.positions)
     assert "pitlake forge replay D-end_of_day-20140508T203000Z --run days" in text
     assert "Morning review — 2014-05-07." in text
     assert "Done after 3 steps" in text
