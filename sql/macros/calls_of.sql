@@ -3,9 +3,21 @@
 CREATE MACRO call_id(exchange, ticker, fiscal_year, fiscal_quarter) AS
     format('{}:{} {}Q{}', exchange, ticker, fiscal_year, fiscal_quarter);
 
--- The earnings calls of a company from every source, each once. A call of earningscall.biz is used unless the graph has
--- one that started within 12 hours of it. `source` names the dataset. began: the start of the call, or when the text
--- became public if no start is stated.
+-- Whether a call of the graph and a company's call of earningscall.biz are the same. The start decides, because the
+-- graph's fiscal quarters are unreliable: the company may hold another event on the day of its earnings call. Starts of
+-- one fiscal quarter may differ by 3 hours, which is the difference between American time zones, other starts by half
+-- an hour. If earningscall.biz states no start, the fiscal quarter decides.
+CREATE MACRO is_same_call(graph_start, graph_year, graph_quarter, call_start, call_year, call_quarter) AS
+    coalesce(
+        abs(epoch(graph_start) - epoch(call_start)) <= CASE
+            WHEN graph_year = call_year AND graph_quarter = call_quarter THEN 10800 ELSE 1800
+        END,
+        graph_year = call_year AND graph_quarter = call_quarter,
+        false
+    );
+
+-- The calls of a company from every source, each once. A call of earningscall.biz is used unless the graph has the same.
+-- `source` names the dataset. began: the start of the call, or when the text became public if no start is stated.
 CREATE MACRO calls_of(wanted) AS TABLE
 WITH
     graph AS MATERIALIZED (FROM transcripts WHERE is_about(wanted, NULL, [ticker], available_at))
@@ -21,5 +33,8 @@ FROM call_transcripts AS call
 WHERE is_about(wanted, NULL, [ticker], available_at)
     AND NOT EXISTS (
         FROM graph
-        WHERE abs(epoch(conference_datetime) - epoch(coalesce(call.call_start, call.available_at))) <= 43200
+        WHERE is_same_call(
+            graph.conference_datetime, graph.fiscal_year, graph.fiscal_quarter,
+            call.call_start, call.fiscal_year, call.fiscal_quarter
+        )
     );

@@ -83,6 +83,32 @@ def test_a_call_is_shown_once_as_the_graph_has_it_or_else_earningscall():
         assert newest == answers[0]
 
 
+@pytest.mark.parametrize(
+    ("hours", "quarter", "is_same"),
+    [(0, None, True), (0.5, 3, True), (-3, 1, True), (-3, 3, False), (0.6, None, False), (4, 1, False), (4, None, False)],
+)
+def test_two_calls_of_a_day_are_both_shown(hours, quarter, is_same):
+    """An earnings call is the graph's call that starts with it; another event of that day is another call."""
+    source, stated = call("call_transcripts", 0, 0)
+    other = call("transcripts", 0, 0)[1] | {"fiscal_quarter": quarter}
+    other["conference_datetime"] = (CALL + timedelta(hours=hours)).isoformat()
+    answers = World("2026-01-01T00:00:00Z", {source: [stated], "transcripts": [other]}).run(
+        "transcript_range", ticker=COMPANY, start_date="2024-01-01"
+    )
+    assert {row["source"] for row in answers} == {"transcripts"} | (set() if is_same else {source})
+
+
+@pytest.mark.parametrize(("quarter", "sources"), [(1, 1), (2, 2), (None, 2)])
+def test_a_call_without_a_start_is_the_graphs_of_its_quarter(quarter, sources):
+    source, stated = call("call_transcripts", 0, 0)
+    del stated["call_start"]
+    other = call("transcripts", 0, 0)[1] | {"fiscal_quarter": quarter}
+    answers = World("2026-01-01T00:00:00Z", {source: [stated], "transcripts": [other]}).run(
+        "transcript_range", ticker=COMPANY, start_date="2024-01-01"
+    )
+    assert len(answers) == sources
+
+
 def test_a_call_without_a_start_is_placed_by_when_its_text_became_public():
     rows = [call("call_transcripts", number, 0) for number in range(3)]
     del rows[2][1]["call_start"]

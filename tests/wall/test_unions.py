@@ -45,7 +45,10 @@ MUTANTS = {
         "\n    AND NOT EXISTS (FROM news WHERE news.id = 'bzNews_' || article.id)", "", "news_date_range",
     ),
     "a call is shown by both of its sources": (
-        "<= 43200", "< -1", "transcript_range",
+        "WHERE is_same_call(", "WHERE false AND is_same_call(", "transcript_range",
+    ),
+    "another call of the day hides a call": (
+        "THEN 10800 ELSE 1800", "THEN 43200 ELSE 43200", "transcript_range",
     ),
 }  # fmt: skip
 

@@ -18,7 +18,8 @@ from tests.wall.unions.sources import FAMILIES, Row, cik, ticker
 Rows = Mapping[str, list[Row]]  # every revision of each dataset
 Shown = list[tuple[Any, ...]]
 BARS = tuple(FAMILIES["bars"][0])
-TWELVE_HOURS, WEEK, MONTH = timedelta(hours=12), timedelta(days=7), timedelta(days=30)
+HALF_AN_HOUR, THREE_HOURS = timedelta(minutes=30), timedelta(hours=3)
+WEEK, MONTH = timedelta(days=7), timedelta(days=30)
 
 
 class Public:
@@ -148,12 +149,12 @@ def articles_of_last_month(public: Public) -> int:
 
 
 def calls(public: Public) -> Shown:
-    """The graph's calls, and those of earningscall.biz that began at no time near one of these."""
+    """The graph's calls, and those of earningscall.biz that are none of these."""
     graph = public.of("transcripts")
     told = [
         row
         for row in public.of("call_transcripts")
-        if not any(abs(one["conference_datetime"] - _began(row)) <= TWELVE_HOURS for one in graph)
+        if not any(_is_same_call(one, row) for one in graph)
     ]
     return [
         *(("transcripts", row["fiscal_quarter"], row[AVAILABLE_AT], row["evidence"]) for row in graph),
@@ -161,9 +162,13 @@ def calls(public: Public) -> Shown:
     ]
 
 
-def _began(row: Row) -> datetime:
-    began: datetime = row["call_start"] or row[AVAILABLE_AT]
-    return began
+def _is_same_call(graph: Row, told: Row) -> bool:
+    """Whether two calls of a company are one: by the start, by the quarter if one has no start."""
+    is_of_quarter = all(graph[name] == told[name] for name in ("fiscal_year", "fiscal_quarter"))
+    if told["call_start"] is None:
+        return is_of_quarter
+    apart = abs(graph["conference_datetime"] - told["call_start"])
+    return bool(apart <= (THREE_HOURS if is_of_quarter else HALF_AN_HOUR))
 
 
 def dividends(public: Public) -> Shown:

@@ -165,7 +165,7 @@ def _call(company: int, number: int, said: Said) -> Row:
         "company_name": f"Company {said.value}",
         "conference_datetime": start,
         "fiscal_year": 2024,
-        "fiscal_quarter": number + 1,
+        "fiscal_quarter": None if company % 4 == 0 else number + 1,
     }
 
 
@@ -175,7 +175,7 @@ def _told_call(company: int, number: int, said: Said) -> Row:
         "ticker": ticker(company),
         "fiscal_year": 2024,
         "fiscal_quarter": number + 1,
-        "call_start": None if said.astray else happened(number) + timedelta(hours=said.value % 3),
+        "call_start": None if said.astray else happened(number) + timedelta(hours=said.value % 5),
         "text": f"said {said.value}",
         "turn_count": 0,
     }
