@@ -160,7 +160,8 @@ FROM (
     ]),
     ('short_term_investments', 'balance', [
         'us-gaap:MarketableSecuritiesCurrent', 'us-gaap:ShortTermInvestments', 'us-gaap:AvailableForSaleSecuritiesCurrent',
-        'us-gaap:AvailableForSaleSecuritiesDebtSecuritiesCurrent', 'ifrs-full:ShorttermInvestments'
+        'us-gaap:AvailableForSaleSecuritiesDebtSecuritiesCurrent', 'us-gaap:DebtSecuritiesCurrent',
+        'ifrs-full:ShorttermInvestments'
     ]),
     ('receivables', 'balance', [
         'us-gaap:AccountsReceivableNetCurrent', 'us-gaap:ReceivablesNetCurrent',
