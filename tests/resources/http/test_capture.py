@@ -1,6 +1,7 @@
 """Captures: kept whole, by content and without secrets, found again, and refused when they were changed."""
 
 import base64
+import gzip
 import html
 import json
 import os
@@ -40,6 +41,15 @@ def test_a_capture_comes_back_as_it_was_kept(store):
     assert kept.headers == {"content-type": "application/json"}
 
 
+def test_a_body_is_stored_compressed(store):
+    content = json.dumps([{"val": number, "form": "10-K", "filed": "2015-10-28"} for number in range(9_999)]).encode()
+    kept = store.put(capture(content))
+    (body,) = bodies(store)
+    assert body.name == f"{kept.sha256}.gz"
+    assert gzip.decompress(body.read_bytes()) == content
+    assert body.stat().st_size < len(content) / 10
+
+
 def test_evidence_is_the_address_and_the_hash_of_the_body(store):
     kept = capture()
     assert kept.evidence == f"https://toy.example/notes?q=a+b#sha256={kept.sha256}"
@@ -61,7 +71,16 @@ def test_putting_the_same_capture_again_changes_nothing(store):
     assert [*store.every()] == [kept]
 
 
-@pytest.mark.parametrize("harm", [lambda path: path.write_bytes(b'{"a": 2}'), lambda path: path.unlink()])
+@pytest.mark.parametrize(
+    "harm",
+    [
+        lambda path: path.write_bytes(b'{"a": 2}'),
+        lambda path: path.write_bytes(gzip.compress(b'{"a": 2}')),
+        lambda path: path.write_bytes(path.read_bytes()[:-9]),
+        lambda path: path.write_bytes(path.read_bytes()[:12] + bytes(9)),
+        lambda path: path.unlink(),
+    ],
+)
 def test_a_changed_or_missing_body_is_refused_and_fetching_repairs_it(store, harm):
     kept = store.put(capture())
     harm(bodies(store)[0])
