@@ -91,6 +91,7 @@ def dataset_asset(dataset: Dataset, *kinds: str, **more: Any) -> AssetDecorator:
         tags={"lane": str(dataset.lane), "mode": "open" if dataset.open_only else "as_of"},
         metadata={"dagster/column_schema": column_schema(dataset)},
         check_specs=check_specs(dataset),
+        freshness_policy=dg.FreshnessPolicy.time_window(dataset.freshness) if dataset.freshness else None,
         **more,
     )
     return decorator

@@ -1,11 +1,28 @@
 """The jobs: the graph's datasets by day, its snapshots without a day, the outside feeds, the releases."""
 
+from collections.abc import Iterable
+from typing import Any
+
 import dagster as dg
 
+from assets.external import all_feeds
+from assets.feeds.feed import Scope
 from pitlake.datasets import all_datasets
 
 GROUP = "graph"
+BLANK: dict[type, Any] = {tuple: [], dict: {}, str: ""}
 SNAPSHOTS = [name for name, dataset in all_datasets().items() if dataset.group == GROUP and not dataset.partitioned]
+
+
+def blank(names: Iterable[str]) -> dict[str, Any]:
+    """Return the run config of feeds with the fields that each of them needs, blank, for the launchpad to show."""
+    return {"ops": {name: {"config": {"mode": "live"} | _needed(all_feeds()[name].example)} for name in names}}
+
+
+def _needed(example: Scope) -> dict[str, Any]:
+    """Return the fields that a feed's example sets, blank."""
+    return {name: BLANK[type(value)] for name, value in example.as_json().items() if value and type(value) in BLANK}
+
 
 graph_days = dg.define_asset_job(
     "graph_days",
@@ -22,12 +39,14 @@ graph_snapshots = dg.define_asset_job(
 edgar_watch = dg.define_asset_job(
     "edgar_watch",
     selection=dg.AssetSelection.assets("sec_filings"),
+    config=blank(["sec_filings"]),
     description="New filings of the companies in the run's config.",
 )
 
 macro_watch = dg.define_asset_job(
     "macro_watch",
     selection=dg.AssetSelection.assets("macro_observations"),
+    config=blank(["macro_observations"]),
     description="New vintages of the series in the run's config.",
 )
 
@@ -40,6 +59,7 @@ earnings_releases = dg.define_asset_job(
 external_feeds = dg.define_asset_job(
     "external_feeds",
     selection=dg.AssetSelection.groups("external"),
+    config=blank(all_feeds()),
     description="Feeds of outside sources. The run config sets the scope of each, and whether it may use the network.",
 )
 

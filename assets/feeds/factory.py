@@ -28,15 +28,19 @@ class FeedConfig(dg.Config):
         default="replay",
         description="replay: use only captures; live: request what is not captured; refresh: request everything again.",
     )
-    tickers: list[str] = Field(default_factory=list)
-    ciks: list[str] = Field(default_factory=list)
-    series: list[str] = Field(default_factory=list)
-    queries: list[str] = Field(default_factory=list)
+    tickers: list[str] = Field(
+        default_factory=list, description="Tickers, such as AAPL; calls also need the exchange, as in NASDAQ:AAPL."
+    )
+    ciks: list[str] = Field(default_factory=list, description="EDGAR's numbers of companies, such as 0000320193.")
+    series: list[str] = Field(default_factory=list, description="Macro series, such as GDP.")
+    queries: list[str] = Field(default_factory=list, description="Words, questions or addresses, as the feed takes.")
     date_from: str = Field(default="", description="First New York day, YYYY-MM-DD.")
     date_to: str = Field(default="", description="Last New York day, YYYY-MM-DD.")
     updated_since: str = Field(default="", description="An instant with offset.")
-    max_pages: int = 10
-    options: dict[str, str] = Field(default_factory=dict)
+    max_pages: int = Field(default=10, description="Most pages of one list to request.")
+    options: dict[str, str] = Field(
+        default_factory=dict, description="Options of one feed, such as quarters: 2024Q1 for call_transcripts."
+    )
 
     @property
     def asks_nothing(self) -> bool:

@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 import dagster as dg
 import pytest
 
+from assets.feeds.factory import FeedConfig
 from checks.audit import BLOCKING, WARNINGS
 from checks.expectations import BLOCKING as EXPECTED
 from checks.expectations import WARNING as WARNED
@@ -44,6 +45,29 @@ def test_an_asset_says_what_its_contract_says(specs, name):
     assert every(column.description for column in schema.columns)
     assert (spec.group_name, spec.owners, spec.kinds) == ("graph", [f"team:{dataset.owner}"], {"neo4j", "deltalake"})
     assert (spec.partitions_def == DAYS) is dataset.partitioned
+
+
+def test_an_asset_is_due_as_often_as_its_contract_says(specs):
+    limits = {name: dataset.freshness for name, dataset in all_datasets().items() if name in specs}
+    due = {name: specs[name].freshness_policy for name in limits}
+    assert {name: policy and policy.fail_window.to_timedelta() for name, policy in due.items()} == limits
+    assert every(limits[name] for name in ("news", "transcripts"))
+
+
+@pytest.mark.parametrize(
+    ("job", "feed", "fields"),
+    [
+        ("edgar_watch", "sec_filings", {"ciks"}),
+        ("macro_watch", "macro_observations", {"series"}),
+        ("external_feeds", "call_transcripts", {"tickers", "options"}),
+    ],
+)
+def test_the_launchpad_shows_the_fields_of_a_feed_blank(definitions, job, feed, fields):
+    shown = definitions.resolve_job_def(job).run_config
+    assert dg.validate_run_config(definitions.resolve_job_def(job), shown)
+    config = shown["ops"][feed]["config"]
+    assert fields <= config.keys()
+    assert FeedConfig(**config).asks_nothing
 
 
 @pytest.mark.parametrize("name", DATASETS)
