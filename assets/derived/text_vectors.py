@@ -5,7 +5,7 @@ Pure over one lake version. pitlake.questions.embedding selects the model.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -21,19 +21,40 @@ from pitlake.lake.tables.query import calculator, reading
 from pitlake.questions.embedding import MODEL, own
 
 BATCH, CHARACTERS = 2000, 4000
-# The texts to embed, by kind: the dataset, the name of its rows, and the text, as SQL. Articles are embedded by
-# headline and teaser, because the words of the body would outweigh those of the headline.
+
+
+class Texts(NamedTuple):
+    """The texts of a kind, as SQL: their dataset, id, ticker and text. rows: one row per text, from the stored rows."""
+
+    dataset: str
+    id: str
+    ticker: str
+    text: str
+    rows: str = "{rows}"
+
+
+# Articles are embedded by headline and teaser, because the words of the body would outweigh those of the headline.
+_ARTICLE = "coalesce(nullif(concat_ws('. ', title, teaser), ''), body)"
 TEXTS = {
-    "news": ("news", "id", "ticker", "coalesce(nullif(concat_ws('. ', title, teaser), ''), body)"),
-    "qa_exchange": (
+    "news": Texts("news", "id", "ticker", _ARTICLE),
+    "benzinga_news": Texts("benzinga_news", "id", "ticker", _ARTICLE),
+    "qa_exchange": Texts(
         "qa_exchanges",
         "transcript_id || '_qa__' || sequence",
         "ticker",
         "array_to_string(json_extract_string(exchanges, '$[*].text'), ' ')",
     ),
-    "research_note": ("research_notes", "note", "NULL", "concat_ws('. ', title, text)"),
+    "call_transcripts": Texts(
+        "call_transcripts",
+        "exchange || ':' || ticker || ' ' || fiscal_year || 'Q' || fiscal_quarter || '_qa__' || sequence",
+        "ticker",
+        "part",
+        "(SELECT *, unnest(parts) AS part, generate_subscripts(parts, 1) - 1 AS sequence FROM (SELECT *, CASE "
+        "WHEN turn_count > 0 THEN json_extract_string(turns, '$[*].text') ELSE [text] END AS parts FROM {rows}))",
+    ),
+    "research_note": Texts("research_notes", "note", "NULL", "concat_ws('. ', title, text)"),
 }
-READS = tuple(dataset for dataset, *_ in TEXTS.values())
+READS = tuple(texts.dataset for texts in TEXTS.values())
 NEW = """
 SELECT id, ticker, available_at, available_at_source, evidence, text
 FROM (
@@ -83,13 +104,16 @@ def derive(
 
 def missing(snapshot: Snapshot, kind: str, model: str, until: datetime) -> Iterator[list[Mapping[str, Any]]]:
     """Yield batches of text revisions, public by an instant, that have no vector of a model yet."""
-    dataset, id_, ticker, text = TEXTS[kind]
-    files, had = snapshot.files(dataset), snapshot.files(DATASET.name)
+    texts = TEXTS[kind]
+    files, had = snapshot.files(texts.dataset), snapshot.files(DATASET.name)
     if not files:
         return
     snapshot.fetch([*files, *had])
     existing = KNOWN.format(rows=reading(had), kind=kind, model=model) if had else NONE
-    query = NEW.format(name=id_, ticker=ticker, text=text, rows=reading(files), known=existing, characters=CHARACTERS)
+    rows = texts.rows.format(rows=reading(files))
+    query = NEW.format(
+        name=texts.id, ticker=texts.ticker, text=texts.text, rows=rows, known=existing, characters=CHARACTERS
+    )
     with calculator() as sql:
         new_texts = sql.sql(query, params={"observed": until}).to_arrow_table()
     for batch in new_texts.to_batches(max_chunksize=BATCH):

@@ -73,7 +73,10 @@ def command(  # noqa: PLR0913 - its options
 
 def _nothing(session: "Session", query: "Query", ticker: str | None, by: str) -> str:
     """Say how many texts were searched without a match, and what to try."""
-    counted = {name: session.sql(f"SELECT count(*) FROM {name}").rows()[0][0] for name in query.searches or query.reads}
+    counted = {
+        name: session.sql(f"SELECT count(*) FROM {name}").rows()[0][0]
+        for name in (query.reads if by == "words" else query.searches)
+    }
     of = f"{sum(counted.values()):,} texts of {' and '.join(counted)}"
     if not any(counted.values()):
         return f"there was nothing to search, {of}; `pitlake datasets --as-of T` lists the contents"

@@ -3,15 +3,15 @@
 from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _shared as shared
 
-KINDS = ("news", "qa_exchange", "research_note")
+KINDS = ("news", "benzinga_news", "qa_exchange", "call_transcripts", "research_note")
 NO_WORDS = GapRule(type="no_data", reason="no words", when="the text has no word that the model knows")
 
 DATASET = Dataset(
     name="text_vectors",
     title="Vectors of texts",
     summary=(
-        "Vectors of texts by the lake's own model, one row per revision of an article, an exchange in a call or a "
-        "research note. They allow nearest-neighbour search in addition to the graph's `embeddings`."
+        "Vectors of texts by the lake's own model, one row per revision of an article, an exchange or a speaker's turn "
+        "in a call, or a research note. They allow nearest-neighbour search in addition to the graph's `embeddings`."
     ),
     availability=(
         "The instant and source of the text's revision from which the vector was made, never earlier. The model was "
@@ -24,7 +24,10 @@ DATASET = Dataset(
             name="id",
             type="string",
             required=True,
-            meaning="`news.id`; `qa_exchanges.transcript_id`, `_qa__` and `sequence`; or `research_notes.note`.",
+            meaning=(
+                "`news.id` or `benzinga_news.id`; the id of a call, `_qa__` and the position in it; or "
+                "`research_notes.note`."
+            ),
         ),
         Column(name="ticker", type="string", meaning="Ticker of the company, as in the text's dataset."),
         Column(

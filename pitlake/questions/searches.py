@@ -22,7 +22,9 @@ BY_WORDS = {
     "concepts": "xbrl_concept_search",
 }
 TEXTS_OF = {
+    "benzinga_news": "news",
     "transcripts": "calls",
+    "call_transcripts": "calls",
     "qa_exchanges": "calls",
     "reports": "sections",
     "report_sections": "sections",

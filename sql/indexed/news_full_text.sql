@@ -26,10 +26,12 @@ CREATE OR REPLACE TEMP TABLE counted AS
 WITH
     corpus AS (
         SELECT
-            struct_pack(available_at, available_at_source, id, title, teaser, created, evidence) AS doc,
+            struct_pack(available_at, available_at_source, id, title, teaser, created, source := 'news', evidence) AS doc,
             concat_ws(chr(10), title, teaser, body) AS text
         FROM lake.news_unindexed
-        WHERE $company::VARCHAR IS NULL
+        UNION ALL
+        SELECT struct_pack(available_at, available_at_source, id, title, teaser, created, source, evidence), text
+        FROM benzinga_of($company)
     )
 FROM search_counted('corpus', 'asked');
 CREATE OR REPLACE TEMP TABLE weights AS
@@ -101,7 +103,7 @@ SET VARIABLE checking = (SELECT CASE WHEN count(*) = 0 THEN 'FROM scores' ELSE g
 INSERT INTO found FROM query(getvariable('checking'));
 CREATE OR REPLACE TEMP TABLE shown AS FROM found QUALIFY rank() OVER (ORDER BY score DESC) <= $limit;
 SET VARIABLE fetching = coalesce(
-    search_news_reading('shown', 'shown', 'available_at, available_at_source, id, title, teaser, created, evidence'),
+    search_news_reading('shown', 'shown', 'available_at, available_at_source, id, title, teaser, created, ''news'' AS source, evidence'),
     'SELECT unnest(doc), score FROM read WHERE false'
 );
 CREATE OR REPLACE TEMP TABLE fetched AS FROM query(getvariable('fetching'));

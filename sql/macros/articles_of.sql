@@ -1,11 +1,22 @@
 -- reads: news, benzinga_news
+-- Benzinga's articles about a company, or about all companies if it is null, that the graph does not hold. text: what
+-- searches read, without HTML tags.
+CREATE MACRO benzinga_of(wanted) AS TABLE
+SELECT
+    available_at, available_at_source, id, ticker, tickers, title, teaser, channels, created,
+    'benzinga_news' AS source, evidence,
+    concat_ws(chr(10), title, teaser, regexp_replace(body, '<[^>]*>', ' ', 'g')) AS text
+FROM benzinga_news AS article
+WHERE is_about(wanted, NULL, tickers, available_at)
+    AND NOT EXISTS (FROM lake.news AS held WHERE held.id = 'bzNews_' || article.id);
+
 -- The articles about a company, or about all companies if it is null, from every source. Each article is returned once:
 -- as the graph holds it, otherwise as Benzinga serves it. `source` names the dataset.
 CREATE MACRO articles_of(wanted) AS TABLE
-SELECT available_at, available_at_source, id, tickers, title, teaser, channels, created, 'news' AS source, evidence
+SELECT
+    available_at, available_at_source, id, ticker, tickers, title, teaser, channels, created,
+    'news' AS source, evidence,
+    concat_ws(chr(10), title, teaser, body) AS text
 FROM news_of(wanted)
 UNION ALL
-SELECT available_at, available_at_source, id, tickers, title, teaser, channels, created, 'benzinga_news', evidence
-FROM benzinga_news AS article
-WHERE is_about(wanted, NULL, tickers, available_at)
-    AND NOT EXISTS (FROM news WHERE news.id = 'bzNews_' || article.id);
+FROM benzinga_of(wanted);

@@ -1,23 +1,23 @@
--- reads: qa_exchanges, embeddings, text_vectors
+-- reads: transcripts, qa_exchanges, call_transcripts, embeddings, text_vectors
 -- The exchanges nearest to a vector or a seed, of one company or all. Rows are filtered by company first, then ranked.
 -- Vectors are scored as they are read, because a join would carry 12 kilobytes per row along.
 CREATE MACRO nearest_qa(embedding, seed, wanted, k, model_wanted) AS TABLE
 WITH
     asked AS MATERIALIZED (SELECT search_vector(embedding, seed, model_wanted) AS vector),
-    spoken AS (SELECT *, transcript_id || '_qa__' || sequence AS id FROM qa_exchanges_of(wanted)),
+    spoken AS (FROM exchanges_of(wanted)),
     scores AS MATERIALIZED (
-        SELECT id, available_at, evidence, content_hash, search_similarity(vector, (FROM asked)) AS vector_score
-        FROM stored_vectors('qa_exchange', model_wanted)
+        SELECT kind, id, available_at, evidence, content_hash, search_similarity(vector, (FROM asked)) AS vector_score
+        FROM stored_vectors(['qa_exchange', 'call_transcripts'], model_wanted)
         WHERE wanted::VARCHAR IS NULL
         UNION ALL
-        SELECT id, available_at, evidence, content_hash, search_similarity(vector, (FROM asked))
-        FROM stored_vectors('qa_exchange', model_wanted)
+        SELECT kind, id, available_at, evidence, content_hash, search_similarity(vector, (FROM asked))
+        FROM stored_vectors(['qa_exchange', 'call_transcripts'], model_wanted)
         WHERE ticker IN (SELECT unnest(company_labels(wanted)))
     ),
     scored AS MATERIALIZED (
-        SELECT id, greatest(spoken.available_at, newest.available_at) AS available_at, vector_score
+        SELECT kind, id, greatest(spoken.available_at, newest.available_at) AS available_at, vector_score
         FROM newest_scores('scores', model_wanted) AS newest
-        JOIN (SELECT id, available_at FROM spoken) AS spoken USING (id)
+        JOIN (SELECT kind, id, available_at FROM spoken) AS spoken USING (kind, id)
         WHERE id IS DISTINCT FROM seed
     ),
     best AS (FROM nearest_scores('scored', k, model_wanted))
@@ -32,5 +32,6 @@ SELECT
     ticker,
     conference_datetime,
     vector_score,
+    source,
     evidence
-FROM best JOIN spoken USING (id);
+FROM best JOIN spoken USING (kind, id);

@@ -13,15 +13,15 @@ CREATE MACRO search_vector(embedding, seed, model_wanted) AS
         error('seed_id: no text of that id has an embedding as of this instant')::FLOAT[]
     );
 
--- Every stored vector of a kind, from the graph or from a model.
-CREATE MACRO stored_vectors(kind_wanted, model_wanted) AS TABLE
-SELECT id, ticker, available_at, evidence, content_hash, vector
+-- Every stored vector of these kinds, from the graph or from a model.
+CREATE MACRO stored_vectors(kinds, model_wanted) AS TABLE
+SELECT kind, id, ticker, available_at, evidence, content_hash, vector
 FROM lake.embeddings
-WHERE kind = kind_wanted AND model_wanted::VARCHAR IS NULL
+WHERE kind IN kinds AND model_wanted::VARCHAR IS NULL
 UNION ALL
-SELECT id, ticker, available_at, evidence, content_hash, vector
+SELECT kind, id, ticker, available_at, evidence, content_hash, vector
 FROM lake.text_vectors
-WHERE kind = kind_wanted AND model = model_wanted;
+WHERE kind IN kinds AND model = model_wanted;
 
 -- Cosine similarity; null for vectors of different lengths, which come from different models.
 CREATE MACRO search_similarity(one, other) AS
@@ -44,9 +44,9 @@ CREATE MACRO search_near(score, best, model_wanted) AS
 -- kept, so that `search_near` can report it.
 CREATE MACRO newest_scores(scores, model_wanted) AS TABLE
 FROM query_table(scores)
-WHERE id IN (SELECT id FROM query_table(scores) WHERE vector_score >= search_floor(model_wanted))
+WHERE (kind, id) IN (SELECT (kind, id) FROM query_table(scores) WHERE vector_score >= search_floor(model_wanted))
     OR (SELECT max(vector_score) FROM query_table(scores)) IS NULL
-QUALIFY row_number() OVER (PARTITION BY id ORDER BY available_at DESC, evidence DESC, content_hash DESC) = 1;
+QUALIFY row_number() OVER (PARTITION BY kind, id ORDER BY available_at DESC, evidence DESC, content_hash DESC) = 1;
 
 -- The k best of the scores that count.
 CREATE MACRO nearest_scores(scored, k, model_wanted) AS TABLE

@@ -1,6 +1,6 @@
 -- summary: Articles about a company that match a full-text query, best match first.
 -- agent: news
--- reads: news
+-- reads: news, benzinga_news
 -- searches: news
 -- ids: id
 -- param ticker ticker optional | Ticker of the company; default: every company.
@@ -10,6 +10,7 @@
 -- column title | Headline.
 -- column teaser | Short text under the headline.
 -- column created | When the article first appeared.
+-- column source | Dataset of the article: news, or benzinga_news if the former does not have it.
 -- column evidence | Source record of the row.
 -- column ft_score [score] | BM25 score within the articles searched; compare it only within one answer.
 SELECT unnest(doc), score AS ft_score

@@ -1,24 +1,19 @@
--- summary: The questions and answers of a company's newest earnings call, in order.
+-- summary: The questions and answers, or the speakers' turns, of a company's newest earnings call, in order.
 -- agent: transcript
--- reads: transcripts, qa_exchanges
+-- reads: transcripts, qa_exchanges, call_transcripts
 -- ids: transcript_id, sequence
 -- hindsight: transcript_id, evidence
 -- param ticker ticker required | Ticker of the company.
 -- column sequence [place] | Position in the call, from 0.
--- column questioner | Who asked.
--- column responders | Who answered, joined by commas.
--- column exchanges | Questions and answers in order, as a JSON array.
+-- column questioner | Who asked; null for a turn, whose speaker is in exchanges.
+-- column responders | Who answered, joined by commas; null for a turn.
+-- column exchanges | Questions and answers in order, or one speaker's turn, as a JSON array.
 -- column conference_datetime | Start of the call.
 -- column transcript_id | Id of the call.
+-- column source | Dataset of the text: qa_exchanges, or call_transcripts (turns) if the former does not have the call.
 -- column evidence | Source record of the row.
 WITH
-    newest AS (
-        SELECT transcript_id
-        FROM transcripts
-        WHERE is_about($company, NULL, [ticker], available_at)
-        ORDER BY conference_datetime DESC, transcript_id
-        LIMIT 1
-    )
+    newest AS (SELECT transcript_id FROM calls_of($company) ORDER BY began DESC, transcript_id LIMIT 1)
 SELECT
     available_at,
     available_at_source,
@@ -28,7 +23,8 @@ SELECT
     exchanges,
     conference_datetime,
     transcript_id,
+    source,
     evidence
-FROM qa_exchanges_of($company)
+FROM exchanges_of($company)
 WHERE transcript_id IN (FROM newest)
 ORDER BY sequence

@@ -1,17 +1,18 @@
--- summary: Questions and answers of a company's earnings calls that match a full-text query, best match first.
+-- summary: Questions, answers and speakers' turns of earnings calls that match a full-text query, best match first.
 -- agent: transcript
--- reads: qa_exchanges
+-- reads: transcripts, qa_exchanges, call_transcripts
 -- ids: transcript_id, sequence
 -- hindsight: transcript_id, evidence
 -- param ticker ticker optional | Ticker of the company; default: every company.
 -- param query text required | Words (any may match), "quoted phrases", AND to require both sides.
 -- param limit int = 20 | Maximum number of rows.
 -- column sequence [place] | Position in the call, from 0.
--- column questioner | Who asked.
--- column responders | Who answered, joined by commas.
--- column exchanges | Questions and answers in order, as a JSON array.
+-- column questioner | Who asked; null for a turn, whose speaker is in exchanges.
+-- column responders | Who answered, joined by commas; null for a turn.
+-- column exchanges | Questions and answers in order, or one speaker's turn, as a JSON array.
 -- column conference_datetime | Start of the call.
 -- column transcript_id | Id of the call.
+-- column source | Dataset of the text: qa_exchanges, or call_transcripts (turns) if the former does not have the call.
 -- column evidence | Source record of the row.
 -- column ft_score [score] | BM25 score within the exchanges searched; compare it only within one answer.
 WITH
@@ -26,10 +27,11 @@ WITH
                 exchanges,
                 conference_datetime,
                 transcript_id,
+                source,
                 evidence
             ) AS doc,
-            array_to_string(exchanges ->> '$[*].text', chr(10)) AS text
-        FROM qa_exchanges_of($company)
+            text
+        FROM exchanges_of($company)
     )
 SELECT unnest(doc), score AS ft_score
 FROM bm25('corpus', $query)

@@ -1,6 +1,6 @@
 -- summary: The articles and the exchanges of calls nearest in meaning to an embedding or to another text.
 -- agent: vector
--- reads: news, qa_exchanges, embeddings, text_vectors
+-- reads: news, benzinga_news, transcripts, qa_exchanges, call_transcripts, embeddings, text_vectors
 -- searches: embeddings, text_vectors
 -- ids: id
 -- hindsight: *
@@ -14,13 +14,14 @@
 -- column id | Article id; or the call's id, `_qa__` and the position in the call.
 -- column title | Headline of an article.
 -- column channels | Editorial channels of an article.
--- column questioner | Who asked.
+-- column questioner | Who asked; null for a turn, whose speaker is in exchanges.
 -- column questioner_title | Employer of the questioner.
--- column responders | Who answered, joined by commas.
--- column exchanges | Questions and answers in order, as a JSON array.
+-- column responders | Who answered, joined by commas; null for a turn.
+-- column exchanges | Questions and answers in order, or one speaker's turn, as a JSON array.
 -- column ticker | Ticker of the company.
 -- column conference_datetime | Start of the call.
 -- column vector_score [similarity] | Cosine similarity: 0.80 or more; 0.70 or more if nothing reaches 0.80; 0.20 or more for a model's vectors.
+-- column source | Dataset of the text: news, benzinga_news, qa_exchanges or call_transcripts (turns).
 -- column evidence | Source record of the row.
 SELECT
     available_at,
@@ -36,6 +37,7 @@ SELECT
     ticker,
     NULL AS conference_datetime,
     vector_score,
+    source,
     evidence
 FROM nearest_news($embedding, $seed_id, $company, $k, $model)
 UNION ALL
@@ -53,6 +55,7 @@ SELECT
     ticker,
     conference_datetime,
     vector_score,
+    source,
     evidence
 FROM nearest_qa($embedding, $seed_id, $company, $k, $model)
 ORDER BY vector_score DESC, result_type, id

@@ -1,6 +1,6 @@
 -- summary: The articles nearest in meaning to an embedding or to another article.
 -- agent: vector
--- reads: news, embeddings, text_vectors
+-- reads: news, benzinga_news, embeddings, text_vectors
 -- searches: embeddings, text_vectors
 -- ids: id
 -- hindsight: *
@@ -15,7 +15,8 @@
 -- column channels | Editorial channels.
 -- column ticker | First ticker the article is about.
 -- column vector_score [similarity] | Cosine similarity: 0.80 or more; 0.70 or more if nothing reaches 0.80; 0.20 or more for a model's vectors.
+-- column source | Dataset of the article: news, or benzinga_news if the former does not have it.
 -- column evidence | Source record of the row.
-SELECT available_at, available_at_source, id, title, channels, ticker, vector_score, evidence
+SELECT available_at, available_at_source, id, title, channels, ticker, vector_score, source, evidence
 FROM nearest_news($embedding, $seed_id, $company, $k, $model)
 ORDER BY vector_score DESC, id

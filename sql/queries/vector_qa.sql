@@ -1,6 +1,6 @@
--- summary: The questions and answers of earnings calls nearest in meaning to an embedding or to another exchange.
+-- summary: The questions, answers and speakers' turns of earnings calls nearest in meaning to an embedding or to another exchange.
 -- agent: vector
--- reads: qa_exchanges, embeddings, text_vectors
+-- reads: transcripts, qa_exchanges, call_transcripts, embeddings, text_vectors
 -- searches: embeddings, text_vectors
 -- ids: id
 -- hindsight: *
@@ -11,13 +11,14 @@
 -- param model text optional | Model of the vectors, as in text_vectors.model; default: the graph's own.
 -- one of: embedding, seed_id
 -- column id | The call's id, `_qa__` and the position in the call.
--- column questioner | Who asked.
+-- column questioner | Who asked; null for a turn, whose speaker is in exchanges.
 -- column questioner_title | Employer of the questioner.
--- column responders | Who answered, joined by commas.
--- column exchanges | Questions and answers in order, as a JSON array.
+-- column responders | Who answered, joined by commas; null for a turn.
+-- column exchanges | Questions and answers in order, or one speaker's turn, as a JSON array.
 -- column ticker | Ticker of the company.
 -- column conference_datetime | Start of the call.
 -- column vector_score [similarity] | Cosine similarity: 0.80 or more; 0.70 or more if nothing reaches 0.80; 0.20 or more for a model's vectors.
+-- column source | Dataset of the text: qa_exchanges, or call_transcripts (turns) if the former does not have the call.
 -- column evidence | Source record of the row.
 SELECT
     available_at,
@@ -30,6 +31,7 @@ SELECT
     ticker,
     conference_datetime,
     vector_score,
+    source,
     evidence
 FROM nearest_qa($embedding, $seed_id, $company, $k, $model)
 ORDER BY vector_score DESC, id

@@ -85,7 +85,15 @@ def test_a_call_is_shown_once_as_the_graph_has_it_or_else_earningscall():
 
 @pytest.mark.parametrize(
     ("hours", "quarter", "is_same"),
-    [(0, None, True), (0.5, 3, True), (-3, 1, True), (-3, 3, False), (0.6, None, False), (4, 1, False), (4, None, False)],
+    [
+        (0, None, True),
+        (0.5, 3, True),
+        (-3, 1, True),
+        (-3, 3, False),
+        (0.6, None, False),
+        (4, 1, False),
+        (4, None, False),
+    ],
 )
 def test_two_calls_of_a_day_are_both_shown(hours, quarter, is_same):
     """An earnings call is the graph's call that starts with it; another event of that day is another call."""

@@ -69,6 +69,25 @@ def test_every_revision_of_a_text_has_a_vector_dated_as_it(lake, put):
     assert spoken_as == pytest.approx(own("What about margins? Yes."), abs=1e-6)
 
 
+def test_texts_of_every_source_have_vectors(lake, put):
+    turns = [{"speaker": "spk0", "name": "A", "title": None, "text": text} for text in ("Oil falls", "Gold climbs")]
+    call = {"exchange": "NYSE", "ticker": "NOG", "fiscal_year": 2024, "available_at": EARLY, "text": "Oil rises"}
+    put("benzinga_news", article(1, "Oil falls", LATE) | {"id": "1", "channels": [], "tags": []})
+    put(
+        "call_transcripts",
+        call | {"fiscal_quarter": 1, "turn_count": 2, "turns": json.dumps(turns)},
+        call | {"fiscal_quarter": 2, "turn_count": 0},
+    )
+    derive(lake)
+    found = ask(lake, "SELECT kind, id, available_at, vector FROM text_vectors ORDER BY id")
+    said = {"1": "Oil falls", "NYSE:NOG 2024Q1_qa__0": "Oil falls", "NYSE:NOG 2024Q1_qa__1": "Gold climbs"}
+    said["NYSE:NOG 2024Q2_qa__0"] = "Oil rises"
+    assert [(kind, at) for kind, _, at, _ in found] == [("benzinga_news", LATE), *[("call_transcripts", EARLY)] * 3]
+    assert {name: vector for _, name, _, vector in found} == {
+        name: pytest.approx(own(text), abs=1e-6) for name, text in said.items()
+    }
+
+
 def test_no_vector_is_visible_before_its_text(lake, put):
     put("news", article(1, "Oil falls", LATE))
     derive(lake)

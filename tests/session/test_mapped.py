@@ -24,6 +24,7 @@ TEXTS = 60
 FEW = 3
 INSTANTS = tuple(START + timedelta(days=days, minutes=minutes) for days, minutes in ((40, 3), (75, 300), (119, 1)))
 DATASETS = ("news", "qa_exchanges", "embeddings", "text_vectors")
+READS = (*DATASETS, "benzinga_news", "transcripts", "call_transcripts")
 
 
 def vector(chance):
@@ -88,8 +89,8 @@ def answers(session):
 @pytest.mark.parametrize("as_of", INSTANTS)
 def test_mapped_vectors_are_ranked_as_those_that_are_read(lake, cuts, as_of):
     with (
-        open_at(lake.snapshot(), as_of, datasets=DATASETS, cut_cache=cuts) as searching,
-        open_at(lake.snapshot(), as_of, datasets=DATASETS, isolation="in_process", cut_cache=cuts) as reading,
+        open_at(lake.snapshot(), as_of, datasets=READS, cut_cache=cuts) as searching,
+        open_at(lake.snapshot(), as_of, datasets=READS, isolation="in_process", cut_cache=cuts) as reading,
     ):
         found = list(answers(searching))
         assert found == list(answers(reading))
@@ -103,7 +104,7 @@ def test_later_rows_change_no_answer_of_mapped_vectors(tmp_path):
     for name, rows in (("every", said), ("ended", [one for one in said if one[1]["available_at"] <= as_of])):
         home = CutCache(tmp_path / f"cuts of {name}", few=FEW)
         lake = lake_of(tmp_path / name, rows)
-        with open_at(lake.snapshot(), as_of, datasets=DATASETS, cut_cache=home) as session:
+        with open_at(lake.snapshot(), as_of, datasets=READS, cut_cache=home) as session:
             told.append(list(answers(session)))
             assert len(session._index.processes) == 3
     assert told[0] == told[1]
@@ -114,7 +115,7 @@ def test_files_of_compaction_are_mapped_as_others(tmp_path):
     told = []
     for name in ("before", "after"):
         with open_at(
-            lake.snapshot(), INSTANTS[-1], datasets=DATASETS, cut_cache=CutCache(tmp_path / name, few=FEW)
+            lake.snapshot(), INSTANTS[-1], datasets=READS, cut_cache=CutCache(tmp_path / name, few=FEW)
         ) as session:
             told.append(list(answers(session)))
             assert len(session._index.processes) == 3
@@ -125,7 +126,7 @@ def test_files_of_compaction_are_mapped_as_others(tmp_path):
 
 @pytest.mark.parametrize("as_of", INSTANTS)
 def test_no_file_that_is_mapped_holds_a_later_row(lake, tmp_path, as_of):
-    with open_at(lake.snapshot(), as_of, datasets=DATASETS, cut_cache=CutCache(tmp_path, few=FEW)) as session:
+    with open_at(lake.snapshot(), as_of, datasets=READS, cut_cache=CutCache(tmp_path, few=FEW)) as session:
         session.run("vector_news", embedding=[1.0, 0.5, 0.5])
         held = [pa.ipc.open_file(path).read_all() for path in tmp_path.glob("*.arrow")]
         assert every(moment <= as_of for table in held for moment in table["available_at"].to_pylist())
@@ -139,7 +140,7 @@ def test_a_file_is_the_same_bytes_whichever_t_it_is_made_for(lake, tmp_path):
     def made(name, *instants):
         home = tmp_path / name
         for as_of in instants:
-            with open_at(lake.snapshot(), as_of, datasets=DATASETS, cut_cache=CutCache(home, few=FEW)) as session:
+            with open_at(lake.snapshot(), as_of, datasets=READS, cut_cache=CutCache(home, few=FEW)) as session:
                 session.run("vector_news", embedding=[1.0, 0.5, 0.5])
         return {path.name: path.read_bytes() for path in home.glob("*.arrow")}
 
@@ -200,7 +201,7 @@ def refusal(home, rows, end=None):
 
 def test_mapped_files_go_when_there_is_no_room(lake, tmp_path):
     with open_at(
-        lake.snapshot(), INSTANTS[-1], datasets=DATASETS, cut_cache=CutCache(tmp_path, most=9_000, few=FEW)
+        lake.snapshot(), INSTANTS[-1], datasets=READS, cut_cache=CutCache(tmp_path, most=9_000, few=FEW)
     ) as session:
         assert len(session.run("vector_news", embedding=[1.0, 0.5, 0.5])) == 5
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 9_000 + 4_096

@@ -24,6 +24,7 @@ START = datetime(2022, 11, 3, 14, 0, tzinfo=timezone.utc)
 DAYS = 200
 ARTICLES = 150
 FEW = 3
+BOTH = ("news", "benzinga_news")
 MANY = 1_000
 ROWS = Caps(rows=MANY, bytes=1 << 20, truncate=False)
 VOCABULARY = (
@@ -106,7 +107,7 @@ def cuts(tmp_path_factory):
 def test_an_index_finds_what_reading_every_text_finds(lake, cuts, as_of):
     with (
         open_at(lake.snapshot(), as_of, cut_cache=cuts) as indexed,
-        open_at(lake.snapshot(), as_of, isolation="in_process", datasets=["news"]) as reading,
+        open_at(lake.snapshot(), as_of, isolation="in_process", datasets=BOTH) as reading,
     ):
         news = indexed.sql("SELECT id, tickers, concat_ws(chr(10), title, teaser, body) AS text FROM news").rows()
         for query in QUERIES:
@@ -139,7 +140,7 @@ def test_few_rows_of_earlier_years_are_read_beside_an_index_of_later_ones(tmp_pa
     lake = lake_of(tmp_path / "lake", [*earlier, *(row for row in rows if row["available_at"] >= new_year)])
     with (
         open_at(lake.snapshot(), INSTANTS[-1], cut_cache=CutCache(tmp_path / "cuts", few=FEW)) as indexed,
-        open_at(lake.snapshot(), INSTANTS[-1], isolation="in_process", datasets=["news"]) as reading,
+        open_at(lake.snapshot(), INSTANTS[-1], isolation="in_process", datasets=BOTH) as reading,
     ):
         found = [each.run("news_full_text", query="oil margin", limit=MANY).arrow() for each in (indexed, reading)]
         assert indexed._index.processes
@@ -199,14 +200,14 @@ def test_a_damaged_index_is_not_believed(lake, tmp_path):
 
 
 def test_a_changed_session_is_searched_as_it_is(lake, cuts):
-    with open_at(lake.snapshot(), INSTANTS[-1], datasets=["news"], cut_cache=cuts) as session:
+    with open_at(lake.snapshot(), INSTANTS[-1], datasets=BOTH, cut_cache=cuts) as session:
         session.sql("CREATE TEMP TABLE mine AS SELECT 1 AS one")
         assert len(session.run("news_full_text", query="oil")) == 20
         assert session._index.processes == {}
 
 
 def test_a_script_s_statements_take_the_values_they_name(lake, cuts):
-    with open_at(lake.snapshot(), INSTANTS[-1], datasets=["news"], cut_cache=cuts) as session:
+    with open_at(lake.snapshot(), INSTANTS[-1], datasets=BOTH, cut_cache=cuts) as session:
         script = "CREATE OR REPLACE TEMP TABLE given AS SELECT $a AS a; SELECT a + $b AS sum FROM given"
         assert session.sql(script, {"a": 1, "b": 2}).rows() == [(3,)]
         with pytest.raises(QueryFailed, match=r"\bc\b"):
@@ -220,7 +221,7 @@ def test_few_texts_have_no_index(lake, tmp_path):
 
 
 def test_one_company_s_texts_are_read(lake, cuts):
-    with open_at(lake.snapshot(), INSTANTS[-1], datasets=["news"], cut_cache=cuts) as session:
+    with open_at(lake.snapshot(), INSTANTS[-1], datasets=BOTH, cut_cache=cuts) as session:
         assert len(session.run("news_full_text", query="oil", ticker="NOG"))
         assert session._index.processes == {}
         session.run("news_full_text", query="oil")
@@ -229,12 +230,33 @@ def test_one_company_s_texts_are_read(lake, cuts):
         assert session.run("news_full_text", query="oil").receipt.question.prelude == ()
 
 
+def test_articles_that_only_benzinga_has_are_searched_beside_an_index(tmp_path):
+    said = {"news": list(articles(2)), "benzinga_news": []}
+    for row in articles(8):
+        number = int(row["id"].removeprefix("bzNews_"))
+        own = {"id": str(number + 100 * (number % 3)), "channels": [], "tags": [], "evidence": "benzinga"}
+        said["benzinga_news"].append(row | own | {"available_at_source": "provider_metadata"})
+    lake = looks.lake_of(tmp_path / "lake", said, [START + timedelta(days=days) for days in range(0, DAYS + 120, 30)])
+    for as_of in INSTANTS:
+        with (
+            open_at(lake.snapshot(), as_of, cut_cache=CutCache(tmp_path / "cuts", few=FEW)) as indexed,
+            open_at(lake.snapshot(), as_of, isolation="in_process", datasets=BOTH) as reading,
+        ):
+            for asked in ({"query": query, "limit": limit} for query in QUERIES for limit in (3, MANY)):
+                found = indexed.run("news_full_text", **asked).arrow()
+                assert found.equals(reading.run("news_full_text", **asked).arrow()), asked
+            assert set(found["source"].to_pylist()) <= set(BOTH)
+            every = indexed.run("news_full_text", query="oil gas margin", limit=MANY).arrow()
+            assert set(every["source"].to_pylist()) == set(BOTH)
+            assert indexed._index.processes
+
+
 def test_few_of_many_are_scored(tmp_path):
     texts = [row | {"id": f"bzNews_9{number}{row['id'][7:]}"} for number in range(6) for row in articles(2)]
     many = lake_of(tmp_path / "lake", texts)
     with (
         open_at(many.snapshot(), INSTANTS[-1], cut_cache=CutCache(tmp_path / "cuts", few=FEW)) as indexed,
-        open_at(many.snapshot(), INSTANTS[-1], isolation="in_process", datasets=["news"]) as reading,
+        open_at(many.snapshot(), INSTANTS[-1], isolation="in_process", datasets=BOTH) as reading,
     ):
         left_out = 0
         for query in (*QUERIES, "oil gas cut", "margin AND gas cut"):
@@ -253,7 +275,7 @@ def test_of_texts_that_score_alike_the_newest_are_shown_whatever_is_scored_first
     lake = lake_of(tmp_path / "lake", texts)
     with (
         open_at(lake.snapshot(), INSTANTS[-1], cut_cache=CutCache(tmp_path / "cuts", few=FEW)) as indexed,
-        open_at(lake.snapshot(), INSTANTS[-1], isolation="in_process", datasets=["news"]) as reading,
+        open_at(lake.snapshot(), INSTANTS[-1], isolation="in_process", datasets=BOTH) as reading,
     ):
         for limit in (1, 2, 20):
             found = indexed.run("news_full_text", query="oil", limit=limit).arrow()
@@ -269,7 +291,7 @@ def test_a_phrase_is_found_below_texts_that_have_its_words_alone(tmp_path):
     lake = lake_of(tmp_path / "lake", texts)
     with (
         open_at(lake.snapshot(), INSTANTS[-1], cut_cache=CutCache(tmp_path / "cuts", few=FEW)) as indexed,
-        open_at(lake.snapshot(), INSTANTS[-1], isolation="in_process", datasets=["news"]) as reading,
+        open_at(lake.snapshot(), INSTANTS[-1], isolation="in_process", datasets=BOTH) as reading,
     ):
         for limit in (1, 7):
             asked = {"query": '"gross margin"', "limit": limit}
@@ -317,7 +339,7 @@ def act_while_indexed(lake, cuts, monkeypatch):
     """A session in whose first search something happens while its index is opened."""
 
     def act(what):
-        with open_at(lake.snapshot(), INSTANTS[-1], datasets=["news"], cut_cache=cuts) as session:
+        with open_at(lake.snapshot(), INSTANTS[-1], datasets=BOTH, cut_cache=cuts) as session:
             start, started = session._index.start, []
 
             def open_then_act(names, searched):

@@ -4,6 +4,7 @@ Of each thing the most preferred source that was public counts, as it had last s
 the SQL but the order of a key's revisions.
 """
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
@@ -12,7 +13,8 @@ from typing import Any
 from pitlake.clock import AVAILABLE_AT, NEW_YORK
 from pitlake.datasets import get
 from pitlake.tombstones import newest_first
-from tests.wall.unions.questions import Question
+from tests.catalogue.test_full_text import slow_bm25
+from tests.wall.unions.questions import SEARCHED, Question
 from tests.wall.unions.sources import FAMILIES, Row, cik, ticker
 
 Rows = Mapping[str, list[Row]]  # every revision of each dataset
@@ -132,10 +134,14 @@ def filings(public: Public) -> Shown:
 
 def articles(public: Public) -> Shown:
     """Each article as the graph holds it, otherwise as Benzinga serves it."""
+    return [(name, source, row["title"], row[AVAILABLE_AT], row["evidence"]) for name, source, row in _articles(public)]
+
+
+def _articles(public: Public) -> list[tuple[str, str, Row]]:
     held = {row["id"] for row in public.newest("news")}
     found = [("news", row) for row in public.of("news")]
     found += [("benzinga_news", row) for row in public.of("benzinga_news") if f"bzNews_{row['id']}" not in held]
-    return [(row["id"], source, row["title"], row[AVAILABLE_AT], row["evidence"]) for source, row in found]
+    return [(row["id"], source, row) for source, row in found]
 
 
 def articles_of_last_month(public: Public) -> int:
@@ -151,11 +157,7 @@ def articles_of_last_month(public: Public) -> int:
 def calls(public: Public) -> Shown:
     """The graph's calls, and those of earningscall.biz that are none of these."""
     graph = public.of("transcripts")
-    told = [
-        row
-        for row in public.of("call_transcripts")
-        if not any(_is_same_call(one, row) for one in graph)
-    ]
+    told = [row for row in public.of("call_transcripts") if not any(_is_same_call(one, row) for one in graph)]
     return [
         *(("transcripts", row["fiscal_quarter"], row[AVAILABLE_AT], row["evidence"]) for row in graph),
         *(("call_transcripts", row["fiscal_quarter"], row[AVAILABLE_AT], row["evidence"]) for row in told),
@@ -169,6 +171,39 @@ def _is_same_call(graph: Row, told: Row) -> bool:
         return is_of_quarter
     apart = abs(graph["conference_datetime"] - told["call_start"])
     return bool(apart <= (THREE_HOURS if is_of_quarter else HALF_AN_HOUR))
+
+
+def found_articles(public: Public) -> Shown:
+    """Every article's score in a search, by a slow reading of all of them."""
+    texts = [(source, row["title"], row["evidence"]) for _, source, row in _articles(public)]
+    return _found("news_full_text", texts)
+
+
+def found_exchanges(public: Public) -> Shown:
+    """Likewise what was said in each call: the graph's exchanges, and of other calls their turns or whole text."""
+    stated = {row["transcript_id"]: row for row in public.newest("transcripts")}
+    graph = public.of("qa_exchanges")
+    periods = ({"fiscal_year": None, "fiscal_quarter": None} | stated.get(row["transcript_id"], {}) for row in graph)
+    held = [
+        period | {"conference_datetime": row["conference_datetime"]} for row, period in zip(graph, periods, strict=True)
+    ]
+    told = [row for row in public.of("call_transcripts") if not any(_is_same_call(one, row) for one in held)]
+    texts = [("qa_exchanges", text, row["evidence"]) for row in graph for text in _texts(row["exchanges"])]
+    texts += [
+        ("call_transcripts", text, row["evidence"])
+        for row in told
+        for text in (_texts(row["turns"]) if row["turns"] else [row["text"]])
+    ]
+    return _found("transcript_search_qa", texts)
+
+
+def _texts(spoken: str) -> list[str]:
+    return [part["text"] for part in json.loads(spoken)]
+
+
+def _found(query: str, texts: list[tuple[str, str, str]]) -> Shown:
+    scores = slow_bm25([text for _, text, _ in texts], SEARCHED[query]) if texts else {}
+    return [(texts[number][0], round(score, 6), texts[number][2]) for number, score in scores.items()]
 
 
 def dividends(public: Public) -> Shown:
@@ -225,6 +260,8 @@ SERIES: dict[str, tuple[Due, tuple[str, ...]]] = {
     ),
     "news_date_range": (articles, ("id", "source", "title", "available_at", "evidence")),
     "page news": (articles, ("id", "dataset", "title", "available_at", "evidence")),
+    "news_full_text": (found_articles, ("source", "ft_score", "evidence")),
+    "transcript_search_qa": (found_exchanges, ("source", "ft_score", "evidence")),
     "transcript_range": (calls, ("source", "fiscal_quarter", "available_at", "evidence")),
     "page calls": (calls, ("dataset", "fiscal_quarter", "available_at", "evidence")),
     "entity_dividends": (dividends, ("ex_dividend_date", "source", "cash_amount", "available_at", "evidence")),

@@ -5,6 +5,7 @@ Every source of a family writes the same thing under the key by which the union 
 since when, is its own.
 """
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -169,7 +170,18 @@ def _call(company: int, number: int, said: Said) -> Row:
     }
 
 
+def _exchange(company: int, number: int, said: Said) -> Row:
+    return {
+        "transcript_id": f"{ticker(company)}_{number}",
+        "ticker": ticker(company),
+        "sequence": 0,
+        "exchanges": json.dumps([{"role": "question", "text": f"said {said.value}"}]),
+        "conference_datetime": happened(number) + timedelta(days=2 if said.astray else 0),
+    }
+
+
 def _told_call(company: int, number: int, said: Said) -> Row:
+    turns = [{"speaker": "spk0", "text": f"said {said.value}"}, {"speaker": "spk1", "text": "said"}]
     return {
         "exchange": "NYSE",
         "ticker": ticker(company),
@@ -177,7 +189,8 @@ def _told_call(company: int, number: int, said: Said) -> Row:
         "fiscal_quarter": number + 1,
         "call_start": None if said.astray else happened(number) + timedelta(hours=said.value % 5),
         "text": f"said {said.value}",
-        "turn_count": 0,
+        "turns": json.dumps(turns) if company % 2 else None,
+        "turn_count": len(turns) * (company % 2),
     }
 
 
@@ -244,6 +257,7 @@ FAMILIES: dict[str, tuple[dict[str, Write], int]] = {
     "dividends": ({"dividends": _graph_dividend, "polygon_dividends": _polygon_dividend}, 2),
     "splits": ({"splits": _graph_split, "polygon_splits": _polygon_split}, 1),
     "quarters": ({"av_earnings": _quarter}, 2),
+    "exchanges": ({"qa_exchanges": _exchange}, 2),
 }
 SOURCES = tuple(dataset for writers, _ in FAMILIES.values() for dataset in writers)
 DERIVED = "earnings_events"  # of reports, sec_filings, av_earnings and call_transcripts
