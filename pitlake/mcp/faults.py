@@ -39,6 +39,8 @@ class PlainTool(Tool):
         if "enum" in properties[field]:
             allowed = ", ".join(properties[field]["enum"])
             return BadInput(field, f"{fault['input']!r} is not a valid value", f"give one of {allowed}")
+        if not fault["type"].endswith(("_type", "_parsing", "_from_float")):
+            return BadInput(field, f"{fault['input']!r} is not a valid value", properties[field]["description"])
         taken = [
             schema["type"] for schema in properties[field].get("anyOf", [properties[field]]) if schema["type"] != "null"
         ]

@@ -15,6 +15,7 @@ from mcp import Client, StdioServerParameters
 from pitlake.clock import instant
 from pitlake.mcp.query_service import QueryService
 from pitlake.mcp.server import server
+from pitlake.mcp.tools import UNGATED
 from pitlake.session import Viewpoint
 from tests.doors.conftest import AS_OF
 
@@ -30,6 +31,9 @@ EVERY_TOOL = (
     ("gaps", {"dataset": "news"}),
     ("describe", {}),
 )
+"""Every tool, with a call that the tests' lake answers."""
+
+GATED_TOOLS = tuple(call for call in EVERY_TOOL if call[0] not in UNGATED)
 
 
 def talk(to, *calls):

@@ -6,12 +6,15 @@ import shutil
 import subprocess
 from datetime import timedelta
 from pathlib import Path
+from typing import Annotated
 
 import anyio
 import httpx2
 import pytest
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
+from mcp_types import CallToolResult
+from pydantic import Field
 
 from pitlake import clock, datasets
 from pitlake.aliases import ALIASES
@@ -20,9 +23,10 @@ from pitlake.errors import GONE, BadInput, QueryFailed
 from pitlake.lake.lake import Lake
 from pitlake.mcp.server import server
 from pitlake.mcp.token import token
+from pitlake.mcp.tools import strict_tool
 from pitlake.session import connect
 from tests.doors.conftest import AS_OF
-from tests.doors.mcp_client import COMMAND, SETTINGS, ask, http, refusal, service, talk
+from tests.doors.mcp_client import COMMAND, EVERY_TOOL, SETTINGS, ask, http, refusal, service, talk
 from tests.every import every
 
 INSPECTOR = Path(__file__).resolve().parents[2] / ".pitlake" / "inspector" / "node_modules" / ".bin" / "mcp-inspector"
@@ -108,6 +112,25 @@ def test_wrong_arguments_are_told_by_field_and_next_step(lake, tool, arguments, 
     assert "\n" not in said
 
 
+@pytest.mark.parametrize(
+    ("count", "message"),
+    [
+        (0, "count: 0 is not a valid value; 1 to 100."),
+        (101, "count: 101 is not a valid value; 1 to 100."),
+        (1.5, "count: is not a whole number; 1 to 100."),
+        ("many", "count: is not a whole number; 1 to 100."),
+        ([1], "count: is not a whole number; 1 to 100."),
+    ],
+)
+def test_a_number_out_of_range_is_not_called_another_type(count, message):
+    def newest(count: Annotated[int, Field(description="1 to 100.", ge=1, le=100)] = 10) -> CallToolResult:
+        """List the newest."""
+        raise AssertionError(count)
+
+    result = anyio.run(strict_tool(newest).run, {"count": count}, None)
+    assert [result.is_error, result.content[0].text] == [True, message]
+
+
 def test_names_people_use_name_datasets_and_shadow_none(lake):
     assert not ALIASES.keys() & datasets.all_datasets().keys()
     assert {*ALIASES.values()} <= datasets.all_datasets().keys()
@@ -186,7 +209,7 @@ def test_a_token_that_is_none_is_refused_without_being_told(monkeypatch, told):
 @pytest.mark.parametrize(
     ("asked", "found"),
     [
-        (["tools/list"], ["query", "run_query", "search", "gaps", "describe"]),
+        (["tools/list"], [name for name, _ in EVERY_TOOL]),
         (["resources/list"], ["pitlake://datasets/news"]),
         (["prompts/get", "--prompt-name", "company_brief", "--prompt-args", "ticker=NOG"], ["report_latest"]),
         (["tools/call", "--tool-name", "query", "--tool-arg", "sql=SELECT 41+1 AS n"], ["42"]),
