@@ -9,7 +9,7 @@ from asofbench.report import WORDS
 
 CELL, LEFT, TOP = 26, 190, 210
 COLOURS = {LEAK: "#c0392b", WITHHELD: "#d99a1c", REFUSED: "#8a8f98", CAUGHT: "#2f855a", UNABLE: "#e8eaed"}
-VERBS = {LEAK: "leaks", WITHHELD: "withholds", REFUSED: "refuses", CAUGHT: "right", UNABLE: "no such door"}
+VERBS = {LEAK: "leaks", WITHHELD: "withholds", REFUSED: "refuses", CAUGHT: "right", UNABLE: "not applicable"}
 COLUMNS = ("system", "configuration", "cases", "leak", "withheld", "refused", "calls touching the future", "controls")
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 88rem; margin: 2rem auto; padding: 0 1rem; color: #1c2126; }

@@ -134,7 +134,7 @@ def markdown(report: Mapping[str, Any]) -> str:
         "| --- |" + " ---: |" * len(real),
         *(_row(name, [system for _, system in real]) for name in report["classes"]),
         "",
-        "L leaks, W withholds, R refuses; a dot: right; a dash: the system has no such door. "
+        "L leaks, W withholds, R refuses; a dot: right; a dash: the system has nothing to ask this of. "
         + _widest(system for _, system in real),
         "",
         *(f"{place}. {_configured(system)}" for place, system in real),
