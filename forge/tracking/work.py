@@ -39,5 +39,6 @@ def describe(calibration: Calibration) -> str:
         ("lead days", calibration.lead_days, "%.1f"),
     )
     scores = ", ".join(f"{name} {form % number}" for name, number, form in figures if number is not None)
-    counted = f"{calibration.id}: {calibration.forecasts} forecasts, {calibration.status}"
+    noun = "forecast" if calibration.forecasts == 1 else "forecasts"
+    counted = f"{calibration.id}: {calibration.forecasts} {noun}, {calibration.status}"
     return f"{counted}; {scores}" if scores else counted

@@ -78,11 +78,14 @@ COMMANDS = {
     ("fetch",): ("--source", "fred", "--op", "series", "--query", "GDP", "--pit", T),
     ("reparse",): (),
     ("forge", "approvals"): (),
+    ("forge", "calibrate"): (),
+    ("forge", "desk"): AS_OF,
     ("forge", "memories"): (),
     ("forge", "demo"): ("--into", "story"),
     ("forge", "doctor"): (),
     ("forge", "expressions"): (),
     ("forge", "fork"): ("{decision}", "--set", "answer=Nothing follows from it."),
+    ("forge", "own-view"): (),
     ("forge", "read"): ("/memory/views/",),
     ("forge", "replay"): ("{decision}",),
     ("forge", "search"): ("/memory/", "growth"),
@@ -113,6 +116,8 @@ REFUSED = {
     ("forge", "mcp"): ((), "mcp.tools: is empty"),
     ("forge", "rebuild"): ((), "is not empty"),
     ("forge", "reject"): (("E-001", "--reason", "no"), "is read-only"),
+    ("forge", "settle"): ((), "is read-only"),
+    ("forge", "stop"): (("none",), "is not running"),
     ("forge", "skills", "approve"): (("P-001", "--hash", "0" * 64), "P-001"),
     ("forge", "skills", "reject"): (("P-001", "--hash", "0" * 64, "--reason", "narrow"), "P-001"),
     ("forge", "skills", "rollback"): (("retrospective",), "retrospective"),
@@ -258,6 +263,11 @@ def test_every_page_is_shown_and_every_form_is_taken(place):
             "/desk/e/{name}/reject": (client.post("/desk/e/E-001/reject", data={"sha256": "0"}, headers=unlocked), 409),
             "/desk/pk/{name}/approve": (client.post("/desk/pk/PK-001/approve", headers=unlocked), 409),
             "/desk/pk/{name}/reject": (client.post("/desk/pk/PK-001/reject", headers=unlocked), 409),
+            "/desk/calibrate": (client.post("/desk/calibrate", headers=unlocked), 200),
+            **{
+                f"/desk/{order}": (client.post(f"/desk/{order}", headers=unlocked), 409)
+                for order in ("adjust", "close", "constrain", "own-view", "settle", "stop")
+            },
             "/desk/skills/{name}/approve": (client.post("/desk/skills/P-1/approve", headers=unlocked), 409),
             "/desk/skills/{name}/reject": (client.post("/desk/skills/P-1/reject", headers=unlocked), 409),
         }
