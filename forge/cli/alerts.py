@@ -14,7 +14,7 @@ from pitlake.cli.options import format_option
 @lake_option
 @format_option(("text", "json"), "list")
 def desk(as_of: str | None, lake: str | None, form: str) -> None:
-    """Show what needs you: alerts, and what waits for your approval.
+    """Show alerts, and what waits for your approval.
 
     Alerts are computed by code. `[alerts]` in the settings has their thresholds.
     """

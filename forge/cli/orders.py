@@ -9,7 +9,7 @@ import click
 @click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--id", "name", metavar="ID", default="new", help="View that the text replaces [default: a new View].")
 def own_view(file: Path | None, name: str) -> None:
-    """Write a View of your own from FILE; without FILE, show an example of its text."""
+    """Write a View of your own from FILE, or show an example."""
     from forge.commands import state_view
     from forge.desk import desk
     from forge.records import render

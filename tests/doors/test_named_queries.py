@@ -57,6 +57,6 @@ def test_what_does_not_fit_is_refused(session, name, values, complaint):
 def test_a_query_over_datasets_that_are_not_bound_is_refused_by_their_names(lake):
     with (
         pitlake.connect(AS_OF, lake=lake, datasets=["prices"]) as session,
-        pytest.raises(BadInput, match="reads embeddings, news"),
+        pytest.raises(BadInput, match="reads benzinga_news, embeddings, news, text_vectors"),
     ):
         session.run("vector_news", seed_id="bzNews_1")

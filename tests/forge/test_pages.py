@@ -32,8 +32,9 @@ def test_the_pages_record_is_one():
 
 
 def test_the_pages_settings_are_some():
-    (told,) = blocks("configuration.md", "toml")
-    assert from_mapping(tomllib.loads(told)).budgets.day.dollars == 20.0
+    settings, context = map(tomllib.loads, blocks("configuration.md", "toml"))
+    assert from_mapping(settings).budgets.day.dollars == 20.0
+    assert from_mapping(context).context.windows == {"openai:our-own": 32768}
 
 
 def test_the_pages_skill_is_one(tmp_path):

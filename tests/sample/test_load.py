@@ -65,7 +65,7 @@ def test_a_scale_below_one_is_refused(admin):
 
 
 def test_a_server_that_is_not_ours_is_refused():
-    with pytest.raises(BadInput, match="not ours"):
+    with pytest.raises(BadInput, match="not a server that pitlake started"):
         GraphAdmin(GraphServer("bolt://127.0.0.1:1"))
 
 

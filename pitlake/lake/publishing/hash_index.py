@@ -109,10 +109,7 @@ class LikelyFiles:
         segments = _compacted(segments, by_name.keys())
         with suppress(OSError):  # without it the next publish takes longer
             segments = [segment if segment.path else self._save(segment) for segment in segments]
-            for path in set(seen) - {segment.path for segment in segments}:
-                for stale in (path, signed_cache.signature_path(path)):
-                    with suppress(OSError):
-                        stale.unlink(missing_ok=True)
+            _remove(set(seen) - {segment.path for segment in segments})
         return segments
 
     def _listed(self) -> list[Path]:
@@ -239,3 +236,10 @@ def _less(entries: Hashes, hashes: Hashes) -> Positions:
         more = count + step
         count[(more <= len(entries)) & (entries[np.minimum(more, len(entries)) - 1] < hashes)] += step
     return count
+
+
+def _remove(paths: Iterable[Path]) -> None:
+    for path in paths:
+        for stale in (path, signed_cache.signature_path(path)):
+            with suppress(OSError):
+                stale.unlink(missing_ok=True)
