@@ -28,7 +28,7 @@ MORE = [
 def search(lake, home):
     """The answer of a search whose session is made of this directory of cuts."""
     cuts = CutCache(Path(home), few=FEW)
-    with open_at(lake.snapshot(), INSTANTS[2], datasets=["news"], cut_cache=cuts) as asked:
+    with open_at(lake.snapshot(), INSTANTS[2], datasets=["news", "benzinga_news"], cut_cache=cuts) as asked:
         return asked.run("news_full_text", query=QUERY, limit=MANY).arrow()
 
 

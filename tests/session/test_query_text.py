@@ -118,7 +118,9 @@ PLAIN = [
 def test_the_machines_clock_is_found_by_what_duckdb_reads(ask, isolation):
     session = ask(isolation=isolation)
     for query in CLOCKS:
-        with pytest.raises(QueryFailed, match="reads the machine's clock\nHint: now\\(\\) and as_of\\(\\) answer T"):
+        with pytest.raises(
+            QueryFailed, match="reads the machine's clock\nHint: use now\\(\\) or as_of\\(\\), which return T"
+        ):
             session.sql(query)
     for query in PLAIN:
         assert len(session.sql(query)) == 1
