@@ -133,9 +133,8 @@ def _holidays(year: int) -> frozenset[date]:
 
 @cache
 def _holidays_from(first_year: int) -> frozenset[date]:
-    from pandas.tseries.holiday import (
-        USFederalHolidayCalendar,  # takes half a second to import, and few questions need it
-    )
+    # The import takes half a second, and few questions need it.
+    from pandas.tseries.holiday import USFederalHolidayCalendar
 
     # New Year's Day may be observed in December.
     first, last = date(first_year, 1, 1), date(first_year + YEARS_AT_ONCE, 1, 31)

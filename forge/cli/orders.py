@@ -14,12 +14,14 @@ def own_view(file: Path | None, name: str) -> None:
     from forge.desk import desk
     from forge.records import render
     from forge.records.examples import EXAMPLES
+    from pitlake.cli.sessions import typed
 
     if file is None:
         click.echo(render(EXAMPLES["views"]), nl=False)
         return
+    text = typed(lambda: file.read_text(encoding="utf-8"), "FILE")
     own = desk()
-    click.echo(state_view(own, own.memory(), file.read_text(encoding="utf-8"), name))
+    click.echo(state_view(own, own.memory(), text, name))
 
 
 @click.command()

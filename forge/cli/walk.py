@@ -113,11 +113,14 @@ def _change(step: int, text: str) -> "ForkChange":
     from forge.agent.fork import ForkChange
     from forge.core.known_models import DEFAULTS
     from forge.model.routing import Routing
+    from pitlake.cli.sessions import typed
     from pitlake.errors import BadInput
 
     name, _, value = text.partition("=")
+    if name == "answer" and value[:1] == "@":
+        return ForkChange(step=step, answer=typed(lambda: Path(value[1:]).read_text(encoding="utf-8"), "FILE"))
     if name == "answer":
-        return ForkChange(step=step, answer=Path(value[1:]).read_text(encoding="utf-8") if value[:1] == "@" else value)
+        return ForkChange(step=step, answer=value)
     if name == "skills" and Path(value).is_dir():
         return ForkChange(skills=Path(value))
     routing = Routing({"agent": value})

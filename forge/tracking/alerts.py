@@ -30,7 +30,7 @@ LOOKBACK = timedelta(days=14)
 
 @dataclass(frozen=True)
 class Alert:
-    """One alert. subject: the Expression, View, ticker or dataset that it is about; text: a sentence."""
+    """One alert. subject: the Expression, View, ticker or dataset that it is about; text: the rest of the sentence."""
 
     kind: Literal["stop near", "View due", "data late"]
     subject: str
@@ -62,7 +62,7 @@ def _stops(remembered: Remembered, market: At, near: float) -> Iterator[Alert]:
             trade = follow_held(texts_of(remembered, path), market, halts)
         except (NotFollowable, BadInput, LakeNotFound) as problem:
             reason = "there is no lake" if isinstance(problem, LakeNotFound) else problem
-            yield Alert("stop near", expression.id, f"its stop {expression.stop} can't be followed: {reason}")
+            yield Alert("stop near", expression.id, f"has a stop {expression.stop} that can't be followed: {reason}")
             continue
         if trade and (text := _stop_text(trade, near)):
             yield Alert("stop near", expression.id, text)
@@ -72,13 +72,13 @@ def _stop_text(trade: FollowedTrade, near: float) -> str:
     """Return why a stop needs the PM, or ""."""
     path = trade.path
     if path.reason == "stop":
-        return f"its stop {path.stop:g} was reached on {path.marks[-1].day}"
+        return f"reached its stop {path.stop:g} on {path.marks[-1].day}"
     if path.reason or path.close is None or path.stop is None:
         return ""
     distance = abs(path.close - path.stop) / path.close * PERCENT
     if distance > near:
         return ""
-    return f"the close of {path.marks[-1].day}, {path.close:g}, is {distance:.2f} % from its stop {path.stop:g}"
+    return f"closed at {path.close:g} on {path.marks[-1].day}, {distance:.2f} % from its stop {path.stop:g}"
 
 
 def _open_views(remembered: Remembered) -> list[tuple[View, Forecast]]:
@@ -118,8 +118,8 @@ def _late(remembered: Remembered, views: Iterable[View], market: At, wait: timed
     for ticker in _tickers(remembered):
         newest = _newest_bar(ticker, day, market)
         if newest is None or newest < day:
-            text = f"its newest bar is of {newest}" if newest else f"it has no bar since {day - LOOKBACK}"
-            yield Alert("data late", ticker, f"{text}; the last session was {day}")
+            missing = f"after {newest}" if newest else f"since {day - LOOKBACK}"
+            yield Alert("data late", ticker, f"has no bar {missing}; the last session was {day}")
     yield from _late_datasets(views, market, close)
 
 
@@ -153,7 +153,7 @@ def _late_datasets(views: Iterable[View], market: At, close: datetime) -> Iterat
     for name, limit in limits.items():
         row = newest.get(name)
         if row is not None and close - row > limit:
-            text = f"its newest row is of {iso(row)}; the contract allows {limit.days} days before the last close"
+            text = f"has no row after {iso(row)}; the contract allows {limit.days} days before the last close"
             yield Alert("data late", name, text)
 
 

@@ -105,7 +105,7 @@ def _adjust(day: Day, fields: Fields) -> list[str]:
         except ValueError:
             raise BadInput("expires", f"{last_day[:40]!r} is not a day", "give a day such as 2024-06-28") from None
     if not terms:
-        raise BadInput("stop", "nothing is to be changed", "give a stop, a target or a last day")
+        raise BadInput("stop", "no change is given", "give a stop, a target or a last day")
     name = fields.get("id", "")
     change_held(day.memory, name, getpass.getuser(), day.desk.guardrails, terms)
     day.memory.flush()

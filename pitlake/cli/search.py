@@ -73,9 +73,10 @@ def command(  # noqa: PLR0913 - its options
 
 def _nothing(session: "Session", query: "Query", ticker: str | None, by: str) -> str:
     """Say how many texts were searched without a match, and what to try."""
+    names = query.reads if by == "words" else query.searches
+    # The texts of calls are in the other datasets; `transcripts` only shows which calls are the same.
     counted = {
-        name: session.sql(f"SELECT count(*) FROM {name}").rows()[0][0]
-        for name in (query.reads if by == "words" else query.searches)
+        name: session.sql(f"SELECT count(*) FROM {name}").rows()[0][0] for name in names if name != "transcripts"
     }
     of = f"{sum(counted.values()):,} texts of {' and '.join(counted)}"
     if not any(counted.values()):

@@ -67,12 +67,17 @@ def opened(viewpoint: "Viewpoint", datasets: Collection[str] | None = None) -> I
         yield session
 
 
-def typed(read: Callable[[], str]) -> str:
-    """Read what a person types or pipes in. Raises BadInput if it is not text."""
+def typed(read: Callable[[], str], field: str = "SQL") -> str:
+    """Read what a person types, pipes in or names as a file. field: its name in errors.
+
+    Raises BadInput if it is not text or can't be read.
+    """
     try:
         return read()
     except UnicodeDecodeError:
-        raise BadInput("SQL", "is not UTF-8 text", "give SQL in UTF-8") from None
+        raise BadInput(field, "is not UTF-8 text", f"give {field} in UTF-8") from None
+    except OSError as problem:
+        raise BadInput(field, f"can't be read: {problem.strerror}", "name a file that exists") from None
 
 
 @contextmanager

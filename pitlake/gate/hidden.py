@@ -133,7 +133,7 @@ def _matches_if(texts: pa.Array, substring: str, pattern: str) -> Mask:
 
 
 def _many_openers(texts: pa.Array) -> Mask:
-    """Return the texts with so many `[` and `{` that they may be nested too deeply, which only the rules can decide."""
+    """Return the texts that may be nested too deeply, by their number of `[` and `{`. The rules decide about these."""
     starts, data = _buffers(texts)
     positions = np.flatnonzero((data[starts[0] : starts[-1]] | 0x20) == ord("{"))
     many: Mask = np.diff(np.searchsorted(positions, starts - starts[0])) >= _MANY_OPENERS

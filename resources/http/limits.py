@@ -49,9 +49,8 @@ class RateLimit:
             place = _COUNT.size + _INSTANT.size * (count % self._count)
             (oldest,), now = _INSTANT.unpack(self._read(place)), time.monotonic()
             rest: float = oldest + self._seconds - now
-            if (
-                oldest and oldest <= now and rest > 0
-            ):  # an instant ahead of the clock was written before the machine was restarted
+            # An instant ahead of the clock was written before the machine was restarted.
+            if oldest and oldest <= now and rest > 0:
                 return rest
             os.pwrite(self._file, _INSTANT.pack(now), place)
             os.pwrite(self._file, _COUNT.pack(count + 1), 0)

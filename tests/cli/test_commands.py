@@ -239,7 +239,7 @@ def test_too_few_addresses_are_told_of_before_any_library_dies_of_it():
             ("zebra", "--ticker", "NOG"),
             "none of 2 texts of news and benzinga_news matches for NOG; try other words, --by meaning, without",
         ),
-        (("zebra", "--in", "calls"), "there was nothing to search, 0 texts of"),
+        (("zebra", "--in", "calls"), "there was nothing to search, 0 texts of qa_exchanges and call_transcripts;"),
     ],
 )
 def test_a_search_in_vain_says_how_many_texts_were_searched_and_what_to_try(pitlake, arguments, says):

@@ -39,7 +39,7 @@ def of(kind, listed):
 def test_a_stop_is_near_by_the_last_close_and_over_a_split(memory, lake, near, alerted):
     """A stop at 95 is one at 47.5 after the split; the close of the fourth day is 50.5, which is 5.94 % above it."""
     held(memory)
-    text = f"the close of {DAYS[3]}, 50.5, is 5.94 % from its stop 47.5"
+    text = f"closed at 50.5 on {DAYS[3]}, 5.94 % from its stop 47.5"
     listed = of("stop near", alert_texts(memory, at(memory, lake, DAYS[3]), stop_near=near))
     assert listed == ([("E-001", text)] if alerted else [])
 
@@ -49,8 +49,8 @@ def test_a_stop_is_reached_or_cannot_be_followed_and_what_is_closed_has_none(mem
     held(memory, stop="95-16", instrument="NOG")
     now = at(memory, lake, DAYS[3])
     first, second = of("stop near", alert_texts(memory, now))
-    assert first == ("E-001", f"its stop 100 was reached on {DAYS[0]}")
-    assert second == ("E-002", "its stop 95-16 can't be followed: stop '95-16' is not a price in USD")
+    assert first == ("E-001", f"reached its stop 100 on {DAYS[0]}")
+    assert second == ("E-002", "has a stop 95-16 that can't be followed: stop '95-16' is not a price in USD")
     close_exits(memory, now)
     assert [name for name, _ in of("stop near", alert_texts(memory, now))] == ["E-002"]
 
@@ -58,7 +58,7 @@ def test_a_stop_is_reached_or_cannot_be_followed_and_what_is_closed_has_none(mem
 def test_no_stop_of_a_short_trade_is_missed(memory, lake):
     held(memory, direction="short", stop="102", target="80")
     assert of("stop near", alert_texts(memory, at(memory, lake, DAYS[1]), stop_near=1.0)) == [
-        ("E-001", f"the close of {DAYS[1]}, 101, is 0.99 % from its stop 102")
+        ("E-001", f"closed at 101 on {DAYS[1]}, 0.99 % from its stop 102")
     ]
 
 
@@ -98,7 +98,7 @@ def test_data_is_late_when_a_session_has_no_bar_and_its_wait_is_over(memory, lat
     waited = at(memory, late, DAYS[2], hour=19)  # three hours after the third day's close
     assert of("data late", alert_texts(memory, waited, data_late_hours=4)) == []
     listed = of("data late", alert_texts(memory, at(memory, late, DAYS[2], hour=21), data_late_hours=4))
-    assert listed == [("NOG", f"its newest bar is of {DAYS[1]}; the last session was {DAYS[2]}")]
+    assert listed == [("NOG", f"has no bar after {DAYS[1]}; the last session was {DAYS[2]}")]
 
 
 def test_a_dataset_that_an_open_view_needs_is_late_beyond_its_contract(memory, late):
@@ -140,8 +140,8 @@ def test_command_and_page_show_the_same_alerts(lake, tmp_path, monkeypatch, caps
     wrote(standing(made), "/memory/views/new.md", replace(NEW_VIEW, settles=asked), "view")
     made.close()
     assert cli.invoke(["forge", "desk", "--format", "json"]) == 0
-    told = json.loads(capsys.readouterr().out)["alerts"]
-    assert [(alert["kind"], alert["subject"]) for alert in told] == [("data late", "prices")]
+    listed_alerts = json.loads(capsys.readouterr().out)["alerts"]
+    assert [(alert["kind"], alert["subject"]) for alert in listed_alerts] == [("data late", "prices")]
     (tmp_path / "forge.toml").write_text("[alerts]\nview_due_days = 9999\n")
     assert cli.invoke(["forge", "desk"]) == 0
     text = capsys.readouterr().out
@@ -151,7 +151,7 @@ def test_command_and_page_show_the_same_alerts(lake, tmp_path, monkeypatch, caps
     assert (
         '<span class="tag warn">View due</span> <a href="/desk/v/V-001"><b>V-001</b></a> is due on 2036-09-01' in shown
     )
-    assert '<span class="tag warn">data late</span> <b>prices</b> its newest row is of' in shown
+    assert '<span class="tag warn">data late</span> <b>prices</b> has no row after' in shown
 
 
 @pytest.mark.slow

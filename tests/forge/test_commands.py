@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from forge.agent.agent import Agent
+from forge.cli.walk import _change
 from forge.commands import decisions_under_way, stop
 from forge.core.tape import Tape
 from forge.desk import desk
@@ -74,6 +75,17 @@ def test_a_view_of_the_pms_own_is_written_as_the_pms_with_every_fault_of_a_wrong
         assert read(memory, "views", "V-001").scope == "us"
 
 
+def test_a_file_that_is_no_text_or_missing_is_one_clear_line(home, capsys):
+    (home / "view.md").write_bytes(b"\xff\xfe")
+    assert cli.invoke(["forge", "own-view", "view.md"]) == 2
+    assert capsys.readouterr().err == "pitlake: FILE: is not UTF-8 text; give FILE in UTF-8\n"
+    with pytest.raises(BadInput, match="FILE: is not UTF-8 text"):
+        _change(1, "answer=@view.md")
+    with pytest.raises(BadInput, match="FILE: can't be read: No such file or directory"):
+        _change(1, "answer=@none.md")
+    assert not (home / "forge").exists()
+
+
 def test_the_pages_do_what_the_commands_do_by_post_with_the_token_alone(client, memory):
     page = client.get("/desk/commands").text
     assert "Stop, now 30" in page
@@ -115,7 +127,7 @@ def test_the_pages_do_what_the_commands_do_by_post_with_the_token_alone(client, 
         ("constrain", {}, "no limit is given"),
         ("own-view", {"text": "# new\nconfidence: 7"}, "confidence"),
         ("own-view", {"text": "# new", "id": "../x"}, "is not a View"),
-        ("adjust", {"id": "E-001"}, "nothing is to be changed"),
+        ("adjust", {"id": "E-001"}, "no change is given"),
         ("adjust", {"id": "E-001", "expires": "soon"}, "&#39;soon&#39; is not a day"),
         ("adjust", {"id": "E-009", "stop": "1"}, "E-009"),
         ("close", {"id": "E-001", "reason": " "}, "reason: is empty"),
@@ -151,11 +163,11 @@ def test_a_running_decision_stops_before_its_next_request_and_replays(home):
 def test_a_running_backtest_stops_between_decisions_and_goes_on_when_started_again(home):
     own = desk()
     ground = replace(own.ground(world(home / "lake")), models=scripted)
-    told = []
+    lines = []
 
     def stopping(line):
-        told.append(line)
-        if len(told) == 2:
+        lines.append(line)
+        if len(lines) == 2:
             assert stop(own, "days", "enough") == "days stops before the next decision"
 
     first = run(DAYS, ground, stopping)

@@ -33,9 +33,8 @@ def new_tombstones(dataset: Dataset, published: pa.Table, state: TableState, *, 
         if state.files
         else "FROM fresh LIMIT 0"
     )
-    materialized = (
-        "MATERIALIZED" if complete else "NOT MATERIALIZED"
-    )  # a few rows are worth keeping in memory, all rows are not
+    # Few rows are worth keeping in memory; all rows of the state are not.
+    materialized = "MATERIALIZED" if complete else "NOT MATERIALIZED"
     every = "true" if not complete else "_is_new OR superseded_by_new"
     query = f"""
         WITH fresh AS MATERIALIZED (SELECT {names}, hash({key}) AS _hashed FROM published),

@@ -64,9 +64,8 @@ def main(descriptor: int) -> None:
 
     sandbox.load_libraries()
     prepared = Prepared()
-    fingerprint = (
-        statements.fingerprint()
-    )  # reads the installation's files, which is impossible once the process has its own root
+    # This reads the installation's files, which is impossible once the process has its own root.
+    fingerprint = statements.fingerprint()
     os.environ.clear()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps children; the parent holds their pidfds
     _be_killed_first()

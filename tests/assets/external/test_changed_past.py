@@ -20,7 +20,7 @@ WEEK = timedelta(days=7)
 
 
 class World:
-    """One feed that is run repeatedly: each answer is a body for every request of the scope."""
+    """A feed that is run several times, each time with one answer per request of its scope."""
 
     def __init__(self, lake, name, releases=None, **scope):
         self.lake, self.feed, self.scope = lake, all_feeds()[name], Scope(**scope)
