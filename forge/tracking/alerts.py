@@ -153,8 +153,10 @@ def _late_datasets(views: Iterable[View], market: At, close: datetime) -> Iterat
     for name, limit in limits.items():
         row = newest.get(name)
         if row is not None and close - row > limit:
-            text = f"has no row after {iso(row)}; the contract allows {limit.days} days before the last close"
-            yield Alert("data late", name, text)
+            days = "1 day" if limit.days == 1 else f"{limit.days} days"
+            yield Alert(
+                "data late", name, f"has no row after {iso(row)}; the contract allows {days} before the last close"
+            )
 
 
 def _last_session(moment: datetime) -> tuple[date, datetime] | None:

@@ -105,7 +105,19 @@ def test_a_dataset_that_an_open_view_needs_is_late_beyond_its_contract(memory, l
     """The contract of prices allows one day; the View is settled by them."""
     assert of("data late", alert_texts(memory, at(memory, late, DAYS[2]), data_late_hours=0)) == []
     ((name, text),) = of("data late", alert_texts(memory, at(memory, late, DAYS[4]), data_late_hours=0))
-    assert (name, text.endswith("the contract allows 1 days before the last close")) == ("prices", True)
+    assert (name, text.endswith("the contract allows 1 day before the last close")) == ("prices", True)
+
+
+def test_later_rows_change_no_alert(memory, late, tmp_path):
+    held(memory, stop="99", target="")
+    asked = replace(ASKED, rule="close > 10", by=DAYS[3])
+    wrote(standing(memory), "/memory/views/new.md", replace(NEW_VIEW, settles=asked), "due")
+    longer = Lake(tmp_path / "longer")
+    put_rows(longer, "prices", *(bar(day, 100.0 if day in DAYS[:2] else 50.0) for day in DAYS[:9]))
+    for day in DAYS[1], DAYS[4]:
+        ends, goes_on = (alert_texts(memory, at(memory, each, day), stop_near=5.0) for each in (late, longer))
+        assert ends
+        assert (ends == goes_on) == (day == DAYS[1])
 
 
 def test_freshness_is_judged_no_later_than_the_end_of_the_lakes_world(memory, tmp_path):
