@@ -12,7 +12,8 @@ from forge.core.tape import WORK, Tape
 from forge.desk import WALKS, Desk
 from forge.memory import Memory
 from forge.memory.effects import CONSTRAINTS, PM
-from forge.records import KINDS, Constraints, render
+from forge.records import KINDS, Constraints, View, render
+from forge.records.examples import EXAMPLES
 from forge.records.kinds import NEW
 from pitlake.errors import BadInput
 
@@ -35,6 +36,11 @@ def constrain(own: Desk, memory: Memory, limits: Mapping[str, float]) -> None:
     tightened = replace(current, **changed, updated=None)
     fs.write_file(CONSTRAINTS, render(tightened), call_id=f"constrain:{os.urandom(8).hex()}")
     memory.flush()
+
+
+def example_view() -> str:
+    """Return the text of an example View, which can be written as it is."""
+    return render(replace(cast("View", EXAMPLES["views"]), links=()))
 
 
 def state_view(own: Desk, memory: Memory, text: str, name: str = NEW) -> str:

@@ -10,14 +10,12 @@ import click
 @click.option("--id", "name", metavar="ID", default="new", help="View that the text replaces [default: a new View].")
 def own_view(file: Path | None, name: str) -> None:
     """Write a View of your own from FILE, or show an example."""
-    from forge.commands import state_view
+    from forge.commands import example_view, state_view
     from forge.desk import desk
-    from forge.records import render
-    from forge.records.examples import EXAMPLES
     from pitlake.cli.sessions import typed
 
     if file is None:
-        click.echo(render(EXAMPLES["views"]), nl=False)
+        click.echo(example_view(), nl=False)
         return
     text = typed(lambda: file.read_text(encoding="utf-8"), "FILE")
     own = desk()

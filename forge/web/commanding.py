@@ -10,10 +10,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from forge.commands import LIMITS, backtests_under_way, constrain, decisions_under_way, state_view, stop
+from forge.commands import (
+    LIMITS,
+    backtests_under_way,
+    constrain,
+    decisions_under_way,
+    example_view,
+    state_view,
+    stop,
+)
 from forge.memory.approvals import change_held
-from forge.records import render
-from forge.records.examples import EXAMPLES
 from forge.records.kinds import NEW
 from forge.tracking.calibration import calibrate
 from forge.tracking.receipts import recorded_cut_offs
@@ -81,7 +87,7 @@ class Commands:
             problem=problem,
             limits=day.limits(LIMITS),
             held=day.held(),
-            text=text or render(EXAMPLES["views"]),
+            text=text or example_view(),
             running=[*backtests_under_way(day.desk), *decisions_under_way(day.desk)],
         )
 
