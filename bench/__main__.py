@@ -14,7 +14,18 @@ from pathlib import Path
 
 from bench.figures import Figure, met, show
 
-NO_PARTS = ("__init__", "__main__", "biglake", "curves", "feast_join", "figures", "panel", "plain", "webserver")
+NO_PARTS = (
+    "__init__",
+    "__main__",
+    "biglake",
+    "bulk_files",
+    "curves",
+    "feast_join",
+    "figures",
+    "panel",
+    "plain",
+    "webserver",
+)
 PARTS = tuple(sorted(path.stem for path in Path(__file__).parent.glob("*.py") if path.stem not in NO_PARTS))
 
 

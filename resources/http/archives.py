@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from hashlib import file_digest
 from pathlib import Path
 from typing import Literal
@@ -64,11 +65,17 @@ class Archive:
 
 def read(archive: Archive, names: list[str]) -> Iterator[Capture]:
     """Yield members as captures of the requests that EDGAR would answer with them."""
-    with zipfile.ZipFile(archive.path) as zipped:
-        for name in names:
-            request = Request(PATHS[archive.kind].format(name))
-            headers = {"content-type": "application/json"}
-            yield captured(PROVIDER, request, zipped.read(name), headers=headers, fetched_at=archive.taken_at)
+    zipped = _opened(archive.path)
+    for name in names:
+        request = Request(PATHS[archive.kind].format(name))
+        headers = {"content-type": "application/json"}
+        yield captured(PROVIDER, request, zipped.read(name), headers=headers, fetched_at=archive.taken_at)
+
+
+@lru_cache(maxsize=len(PATHS))
+def _opened(path: Path) -> zipfile.ZipFile:
+    """Open a stored archive, which never changes, once a process: reading its directory costs more than a member."""
+    return zipfile.ZipFile(path)
 
 
 def keep(store: CaptureStore, path: Path) -> Archive:

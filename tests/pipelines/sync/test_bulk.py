@@ -14,6 +14,8 @@ from pipelines.sync import bulk
 from pipelines.sync.bulk import BulkSync
 from pipelines.sync.progress import Progress
 from pitlake.session import connect
+from resources.http.archives import keep, read
+from resources.http.capture import CaptureStore
 from tests.cli.conftest import ROOT
 from tests.pipelines.sync.edgar import made
 
@@ -75,6 +77,15 @@ def test_of_a_changed_archive_the_changed_companies_are_loaded(lake, archives):
     load()
     assert "companyfacts.zip: 1 company in 1 batch" in said
     assert rows(lake, "SELECT count(*), count(DISTINCT accession_no) FROM sec_facts_revisions") == [(75, 25)]
+
+
+def test_an_archive_is_opened_once_for_all_companies(lake, archives, monkeypatch):
+    archive = keep(CaptureStore.of(lake.location), archives / FACTS)
+    names = [member.name for member in archive.members()]
+    opened, opener = [], zipfile.ZipFile
+    monkeypatch.setattr(zipfile, "ZipFile", lambda path: opened.append(path) or opener(path))
+    assert [len(list(read(archive, [name]))) for name in names] == [1, 1, 1]
+    assert opened == [archive.path]
 
 
 def test_odd_facts_cost_themselves_alone(lake, archives):
