@@ -31,6 +31,7 @@ _EXAMPLES = {
     "period": "2014-01-01",
     "day": "2014-05-29",
     "kind": "curve",
+    "instrument": "USD-SAMPLE",
 }
 _SEEDS = {"vector_qa": "AAPL_2023-01-26T17.00_qa__0"}
 

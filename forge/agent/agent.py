@@ -37,6 +37,7 @@ from forge.model.taped import Models, Taped
 from forge.model.usage import RequestUsage, usages
 from forge.providers import all_providers
 from forge.providers.base import At
+from forge.tracking.followable import Followable
 from forge.tracking.receipts import DecisionReceipt, cut_off, cut_offs, exposure
 from pitlake.clock import instant, iso, micros, now
 from pitlake.errors import BadInput, LakeNotFound, PitlakeError
@@ -236,7 +237,8 @@ class Agent:
         skills = keep_skills(self.tape, decision, self.skills, record=mode == "record")
         own_providers = self.config.own_providers
         help_pages = HelpBackend(self._viewpoint(inputs), own_providers)
-        fs = ForgeFS(memory, remembered, Guardrails(self.config.guardrails), skills, help_pages=help_pages)
+        guardrails, followed = Guardrails(self.config.guardrails), Followable(self._viewpoint(inputs)).fault
+        fs = ForgeFS(memory, remembered, guardrails, skills, help_pages=help_pages, followed=followed)
         system = system_prompt(
             fs, inputs["turn"], sessions.history_tail(fs) if inputs["turn"] > 1 else None, own_providers
         )

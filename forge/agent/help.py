@@ -22,6 +22,7 @@ from forge.records import KINDS, Expression, Kind, render
 from forge.records.drafts import IGNORED
 from forge.records.examples import EXAMPLES, RULES
 from forge.records.values import Spec, spec_of, specs, write
+from forge.tracking.followable import TICKERS, Followable
 from pitlake.clock import iso, new_york_day
 from pitlake.errors import BadInput, PitlakeError
 from pitlake.questions import catalogue
@@ -37,13 +38,7 @@ _NAMES = {
     "macro_observations": "SELECT DISTINCT series_id FROM macro_observations",
     "macro_panels": "SELECT DISTINCT series FROM macro_panels",
     "market_quotes": "SELECT DISTINCT kind || ' ' || instrument FROM market_quotes",
-    "prices": """
-        SELECT unnest(all_names) FROM (
-            SELECT all_names FROM names WHERE kind = 'ticker' AND cik IN (SELECT entity_id FROM prices)
-            QUALIFY row_number() OVER (PARTITION BY cik ORDER BY available_at DESC) = 1
-        )
-        UNION SELECT ticker FROM companies WHERE cik IN (SELECT entity_id FROM prices)
-    """,
+    "prices": TICKERS,
 }
 """The names that a caller can use in a dataset, and the query that lists them as of an instant, without later names."""
 _ALSO = {"prices": ("names", "companies")}
@@ -61,7 +56,7 @@ class HelpBackend:
     def _pages(self) -> Mapping[str, tuple[str, Callable[[], str]]]:
         pages: dict[str, tuple[str, Callable[[], str]]] = {}
         for name in EXAMPLES:
-            pages[name] = (f"how to write {KINDS[name].folder}", partial(record_page, KINDS[name]))
+            pages[name] = (f"how to write {KINDS[name].folder}", partial(record_page, KINDS[name], self._at))
         for name, source in all_providers(self._own_providers).items():
             pages[name] = (f"fetch('{name}'): {source.summary}", partial(source_page, source, self._at))
         pages[QUERIES] = ("the named queries that a View can be settled by", queries_page)
@@ -91,8 +86,11 @@ def page_path(name: str) -> str:
     return f"{FOLDER}{name}.md"
 
 
-def record_page(kind: Kind) -> str:
-    """Return the page on a kind of record: its fields, rules and one full example."""
+def record_page(kind: Kind, at: At | None = None) -> str:
+    """Return the page on a kind of record: its fields, rules and one full example.
+
+    at: the instant as of which the page on Expressions lists what code can follow.
+    """
     example = EXAMPLES[kind.name]
     lines = [
         f"# {kind.name}: how to write one",
@@ -105,11 +103,19 @@ def record_page(kind: Kind) -> str:
         *(_field_line(name, spec, kind, 0) for name, spec in specs(kind.cls).items() if _is_agents(kind, name)),
         "",
         *(["## Rules", *(f"- {rule}" for rule in RULES[kind.name]), ""] if kind.name in RULES else []),
+        *(_instruments(at) if at and kind.cls is Expression else []),
         "## Example",
         "",
         render(example),
     ]
     return "\n".join(lines)
+
+
+def _instruments(at: At) -> list[str]:
+    try:
+        return [f"## Instruments as of {iso(at.as_of)}", "", f"- {Followable(at).describe()}", ""]
+    except PitlakeError:
+        return []
 
 
 def source_page(source: Provider, at: At) -> str:
@@ -210,10 +216,12 @@ def _operation(source: QueryProvider, op: str, query: catalogue.Query, contents:
 
 def _value(parameter: catalogue.Parameter, contents: Contents) -> Any:
     """Return a value for a required parameter, from the lake's contents."""
+    quoted = contents.first("market_quotes", "curve USD").split(" ", 1)
     by_name: dict[str, Any] = {
         "series": contents.first("macro_observations", "GDP"),
         "ticker": contents.first("prices", "NVDA"),
-        "kind": contents.first("market_quotes", "curve").split()[0],
+        "kind": quoted[0],
+        "instrument": quoted[-1],
         "channel": "Earnings",
         "query": "growth",
         "period": "2024-01-01",

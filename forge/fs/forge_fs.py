@@ -12,7 +12,7 @@ from forge.fs import paths
 from forge.fs.backends import MemoryBackend, SessionBackend, SkillsBackend
 from forge.fs.entries import DirEntry
 from forge.memory.chain import Row
-from forge.memory.effects import Writer
+from forge.memory.effects import Followed, Writer
 from forge.memory.guardrails import Guardrails
 from forge.memory.memory import Memory
 from forge.memory.remembered import Remembered
@@ -95,7 +95,7 @@ class ReadFS:
 class ForgeFS(ReadFS):
     """The files of one turn, readable and writable. actor: agent, pm or code; determines the permitted writes.
 
-    skills, help_pages: as in ReadFS.
+    skills, help_pages: as in ReadFS. followed: checks the instrument of an Expression that is written.
     """
 
     def __init__(
@@ -106,9 +106,10 @@ class ForgeFS(ReadFS):
         skills: Path | None = None,
         actor: str = "agent",
         help_pages: Backend | None = None,
+        followed: Followed | None = None,
     ) -> None:
         super().__init__(remembered, skills, help_pages)
-        self._writer = Writer(memory.journal, remembered, guardrails or Guardrails(), actor)
+        self._writer = Writer(memory.journal, remembered, guardrails or Guardrails(), actor, followed)
 
     def write_file(self, path: str, content: str, *, call_id: str) -> Written:
         """Write a text: a record with its effects, or a session's file. call_id: unique in the session.

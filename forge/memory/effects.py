@@ -20,7 +20,7 @@ from forge.memory.book import held_in, remembered_book
 from forge.memory.chain import Row
 from forge.memory.guardrails import Guardrails
 from forge.memory.journal import Journal, WriteCall, Writing, digest
-from forge.memory.plausible import implausible
+from forge.memory.plausible import implausible, is_new_trade
 from forge.memory.remembered import Remembered
 from forge.records import (
     KINDS,
@@ -49,15 +49,29 @@ AGENT_STATUSES = frozenset({"draft", "proposed", "review_required", "active"})
 RESULTS = ("pnl", "exit_reason", "exit_details", "rejection_reason")
 TRACKED = ("entry_price", "total_return", "exit_reason", "problem", "version", "answer", "marks")
 SAME_TRADE = ("view_id", "instrument", "direction", "notional")
+Followed = Callable[[str], tuple[str, str] | None]
+"""Returns why code can't follow an instrument and what to give instead, or None if it can."""
 REVIEWED = frozenset({"proposed", "active"})
 CONSTRAINTS = KINDS["constraints"].path("constraints")
 
 
 class Writer:
-    """Writes for one turn. actor: who writes; an agent may not write the book, calibration or approvals."""
+    """Writes for one turn.
 
-    def __init__(self, journal: Journal, remembered: Remembered, guardrails: Guardrails, actor: str) -> None:
+    actor: who writes; an agent may not write the book, calibration or approvals. followed: checks an Expression's
+    instrument.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        remembered: Remembered,
+        guardrails: Guardrails,
+        actor: str,
+        followed: Followed | None = None,
+    ) -> None:
         self._journal, self._remembered, self._guardrails, self._actor = journal, remembered, guardrails, actor
+        self._followed = followed
 
     def write(self, path: str, content: str, call_id: str) -> tuple[Row, ...]:
         """Write a text and its effects. Return the rows, the text's own first. See `ForgeFS.write_file`."""
@@ -200,6 +214,13 @@ class Writer:
         if isinstance(draft.record, Expression) and self._at(KINDS["views"].path(draft.record.view_id)) is None:
             problem = f"there is no View {draft.record.view_id[:40]!r}"
             faults.append(RecordFault(("view_id",), problem, "write the View first"))
+        if (
+            self._followed
+            and isinstance(draft.record, Expression)
+            and is_new_trade(draft.record, self._at(path))
+            and (fault := self._followed(draft.record.instrument))
+        ):
+            faults.append(RecordFault(("instrument",), *fault))
         return draft.add(kind, faults).checked()
 
     def _check(self, record: Record, path: str) -> None:

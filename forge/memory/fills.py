@@ -24,6 +24,8 @@ from pitlake.errors import BadInput
 COLUMNS = ("ticker", "quantity", "price", "filled_at")
 OPTIONAL = ("fees", "expression")
 _TICKER = re.compile(r"[A-Z][A-Z0-9.\-]{0,14}")
+_QUOTED = re.compile(r"[a-z]+(:[\w.\-/]{1,40}){1,2}")
+"""The name of a quoted instrument, such as fx:EURUSD."""
 
 
 def fills(remembered: Remembered) -> list[Fill]:
@@ -89,9 +91,11 @@ def _rows(file: Path) -> Iterable[tuple[int, Mapping[str, str]]]:
 def _fill(line: int, row: Mapping[str, str], now: datetime, expressions: set[str]) -> Fill:
     if None in row or None in row.values():
         raise _wrong(line, "its number of values differs from the first line", "quote values that contain commas")
-    ticker, expression = row["ticker"].strip().upper(), (row.get("expression") or "").strip()
-    if not _TICKER.fullmatch(ticker):
-        raise _wrong(line, f"ticker is {row['ticker'][:40]!r}", "give a ticker such as NVDA")
+    ticker, expression = row["ticker"].strip(), (row.get("expression") or "").strip()
+    if not _QUOTED.fullmatch(ticker):
+        ticker = ticker.upper()
+        if not _TICKER.fullmatch(ticker):
+            raise _wrong(line, f"ticker is {row['ticker'][:40]!r}", "give a ticker such as NVDA or fx:EURUSD")
     if expression and expression not in expressions:
         raise _wrong(line, f"there is no Expression {expression[:40]!r}", "see pitlake forge expressions")
     quantity, price = _number(line, row, "quantity"), _number(line, row, "price")

@@ -45,6 +45,15 @@ def price(text: str) -> float | None:
         return None
 
 
+def is_new_trade(trade: Expression, before: Record | None) -> bool:
+    """Return whether bars have to follow a trade that they did not have to follow before."""
+    if trade.direction not in SIDES or trade.status in ENDED or trade.adjusts:
+        return False
+    return not isinstance(before, Expression) or any(
+        getattr(trade, name) != getattr(before, name) for name in ("instrument", "direction")
+    )
+
+
 def _question(view: View, before: Record | None, as_of: datetime) -> Iterator[RecordFault]:
     settles = view.settles
     if settles is None or (isinstance(before, View) and before.settles == settles):

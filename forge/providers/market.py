@@ -7,6 +7,7 @@ PROVIDER = QueryProvider(
     "Daily prices by ticker, Treasury yields by maturity, and the desk's quotes: curve, fx, future, vol, spread.",
     {
         "quotes": "quotes_latest",
+        "quote_range": "quotes_range",
         "price": "entity_latest_price",
         "prices": "entity_price_range",
         "yields": "macro_curve",

@@ -12,10 +12,10 @@ from forge.core import config
 from forge.memory.book import held_in, remembered_book
 from forge.memory.halts import halted_spans
 from forge.memory.remembered import Remembered
-from forge.providers.base import At, ask
+from forge.providers.base import At
 from forge.records import KINDS, Settlement, View
 from forge.tracking.account import texts_of
-from forge.tracking.bars import NotFollowable
+from forge.tracking.bars import NotFollowable, adjusted_bars
 from forge.tracking.settlement import ANSWERED, Forecast, settlements
 from forge.tracking.trades import FollowedTrade, follow_held
 from pitlake import datasets
@@ -134,8 +134,7 @@ def _tickers(remembered: Remembered) -> list[str]:
 
 def _newest_bar(ticker: str, day: date, market: At) -> date | None:
     try:
-        since = {"ticker": ticker, "start_date": str(day - LOOKBACK)}
-        rows = ask(catalogue.get("bars_adjusted"), since, market)["rows"]
+        rows = adjusted_bars(ticker, day - LOOKBACK, market)
     except BadInput:
         return None
     newest = max((str(row["date"]) for row in rows), default=None)

@@ -1,5 +1,9 @@
-"""Bars as traded, from the lake's named queries: prices, the splits that prove their basis, and dividends."""
+"""Bars as traded, from the lake's named queries: prices, the splits that prove their basis, and dividends.
 
+The bars of a quoted instrument are made from its quotes, see `forge.tracking.quotes`.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from itertools import pairwise
@@ -9,6 +13,7 @@ from forge.memory.journal import digest
 from forge.providers.base import At, ask
 from forge.tracking.ledger import Prices
 from forge.tracking.paths import Bar
+from forge.tracking.quotes import Quoted, parse_quoted, quoted_bars
 from pitlake.clock import new_york_day
 from pitlake.exchange import session
 from pitlake.questions import catalogue
@@ -32,8 +37,12 @@ class Traded:
 def traded_bars(ticker: str, since: date, at: At) -> Traded:
     """Return the bars from a day on, as of an instant. Bars whose split basis is unknown are left out.
 
-    Raises NotFollowable for a dividend in another currency, BadInput for an unknown ticker.
+    ticker: of a security, or the name of a quoted instrument. Raises NotFollowable for a dividend in another currency,
+    BadInput for an unknown ticker.
     """
+    if quoted := parse_quoted(ticker):
+        answer = _quotes(quoted, since, at)
+        return Traded(quoted_bars(quoted, answer["rows"]), digest(answer["receipts"][0].result_sha256), at.version)
     queries: dict[str, dict[str, Any]] = {
         "entity_price_range": {"ticker": ticker, "start_date": str(since)},
         "bars_adjusted": {"ticker": ticker, "start_date": str(since - timedelta(days=14))},
@@ -62,6 +71,9 @@ def daily_prices(ticker: str, since: date, at: At) -> Prices:
     A split is dated by its execution where its statement is known, else by the first bar after it. Raises as
     `traded_bars`.
     """
+    if quoted := parse_quoted(ticker):
+        rows = _quotes(quoted, since - timedelta(days=14), at)["rows"]
+        return Prices({day: bar.close for day, bar in quoted_bars(quoted, rows).items()})
     start = str(since - timedelta(days=14))
     bars = ask(catalogue.get("bars_adjusted"), {"ticker": ticker, "start_date": start}, at)["rows"]
     split_rows = ask(catalogue.get("entity_splits"), {"ticker": ticker}, at)["rows"]
@@ -77,11 +89,28 @@ def daily_prices(ticker: str, since: date, at: At) -> Prices:
     return Prices(closes, splits, _dividends(paid, since))
 
 
+def adjusted_bars(ticker: str, since: date, at: At) -> list[Mapping[str, Any]]:
+    """Return date, close, volume and split_factor of each day, adjusted for splits, oldest first.
+
+    close is None where the split basis is unknown, and volume for a quoted instrument. Raises BadInput for an unknown
+    ticker.
+    """
+    if quoted := parse_quoted(ticker):
+        bars = quoted_bars(quoted, _quotes(quoted, since, at)["rows"]).values()
+        return [{"date": bar.day, "close": bar.close, "volume": None, "split_factor": 1.0} for bar in bars]
+    rows = ask(catalogue.get("bars_adjusted"), {"ticker": ticker, "start_date": str(since)}, at)["rows"]
+    return [{**row, "date": _day(row["date"])} for row in rows]
+
+
 def sessions(since: datetime, until: date, now: datetime) -> list[date]:
     """Return the sessions that opened at or after an instant, up to a day, and have closed."""
     first, last = new_york_day(since), min(until, new_york_day(now))
     days = (first + timedelta(days=number) for number in range((last - first).days + 1))
     return [day for day in days if (hours := session(day)) and hours.open >= since and hours.close <= now]
+
+
+def _quotes(quoted: Quoted, since: date, at: At) -> dict[str, Any]:
+    return ask(catalogue.get("quotes_range"), {**quoted._asdict(), "start_date": str(since)}, at)
 
 
 def _dividends(rows: tuple[Any, ...], since: date) -> dict[date, float]:

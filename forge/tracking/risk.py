@@ -11,13 +11,12 @@ from typing import cast
 from forge.memory.book import held_in, remembered_book
 from forge.memory.guardrails import Violation
 from forge.memory.remembered import Remembered
-from forge.providers.base import At, ask
+from forge.providers.base import At
 from forge.records import KINDS, Expression
-from forge.tracking.bars import NotFollowable
+from forge.tracking.bars import NotFollowable, adjusted_bars
 from forge.tracking.trades import SIDES, parse_price
 from pitlake.clock import new_york_day
 from pitlake.errors import BadInput, LakeNotFound
-from pitlake.questions import catalogue
 
 INDEX = "SPY"
 WINDOW, VOLUME_WINDOW = timedelta(days=92), 20
@@ -65,9 +64,9 @@ class _Bars:
     gaps: list[str] = field(default_factory=list)
 
     def rows(self, ticker: str) -> list[Mapping[str, float]]:
-        start = str(new_york_day(self.at.as_of) - WINDOW)
+        start = new_york_day(self.at.as_of) - WINDOW
         try:
-            rows = ask(catalogue.get("bars_adjusted"), {"ticker": ticker, "start_date": start}, self.at)["rows"]
+            rows = adjusted_bars(ticker, start, self.at)
         except (BadInput, LakeNotFound) as problem:
             self.gaps.append(f"{ticker}: {problem if isinstance(problem, BadInput) else 'there is no lake'}")
             return []

@@ -25,6 +25,7 @@ VALUES = {
     "period": "2014-01-01",
     "day": "2014-05-29",
     "kind": "curve",
+    "instrument": "USD",
 }
 
 

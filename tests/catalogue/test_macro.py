@@ -105,6 +105,22 @@ def test_quotes_are_those_of_each_instrument_s_newest_public_day(world):
     ]
 
 
+def test_quotes_since_a_day_are_those_of_one_instrument_and_tenor(world):
+    quotes = [
+        quote("USD", "2Y", 4.0, "2014-04-01"),
+        quote("USD", "2Y", 4.1, "2014-04-02"),
+        quote("USD", "2Y", 4.3, "2014-04-02", AT.format(6, 1)),
+        quote("USD", "10Y", 4.2, "2014-04-02"),
+        quote("EUR", "2Y", 2.0, "2014-04-02"),
+        quote("USD", "2Y", 9.0, "2014-04-03", AT.format(9, 1)),
+    ]
+    made = world(AT.format(7, 1), market_quotes=quotes)
+    asked = {"kind": "Curve", "instrument": "USD"}
+    found = made.run("quotes_range", **asked, start_date="2014-04-01", tenor="2Y")
+    assert [row["value"] for row in found] == [4.0, 4.3]
+    assert [row["value"] for row in made.run("quotes_range", **asked, start_date="2014-04-02")] == [4.2, 4.3]
+
+
 def test_notes_are_found_by_time_publisher_and_words(world):
     notes = [
         {

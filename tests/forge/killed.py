@@ -84,7 +84,7 @@ def decide(root: str, seed: int, chance: float, journal: str | None = None) -> N
     known = memory.hydrate(T, session="s")
     known.take(memory.written_by("s", "d"))
     fs, lane = ForgeFS(memory, known), tape.lane("d")
-    tools = {tool.spec.name: tool for tool in (ReadTool(fs), Writes(fs, None))}
+    tools = {tool.spec.name: tool for tool in (ReadTool(fs), Writes(fs))}
 
     def asked(request: Request) -> Answer:
         dice.roll()

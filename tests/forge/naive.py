@@ -32,6 +32,7 @@ KINDS = ("views", "expressions", "observations", "pk", "counterfactuals")
 SOURCES = ("economic", "market", "news", "research", "web", "analytics")
 FETCHES = 5
 _FIELD = re.compile(r"^- (?P<name>\w+)(?P<required>\*?): (?P<form>.*)$", re.MULTILINE)
+_INSTRUMENT = re.compile(r"[a-z]+:\w+:[0-9]+[YM](?=[,\n])")
 _CALL = re.compile(r"^call: fetch\('(\w+)', (.+)\)$", re.MULTILINE)
 WORDS = ("us_growth", "euro_area_credit", "oil_supply", "labour_market", "term_premium")
 
@@ -92,6 +93,7 @@ class Naive:
             "settles": lambda: self.settles(today),
             "invalidation": self.conditions,
             "factor_exposures": self.exposures,
+            "instrument": lambda: self.rng.choice(_INSTRUMENT.findall(self.pages[kind])),
             "status": lambda: self.rng.choice(["draft", "Draft"] if "draft" in form else ["active", "Active"]),
             **dict.fromkeys(("view_id", "view"), lambda: self.rng.choice(["V-001", '"V-001"'])),
             **dict.fromkeys(

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from dataclasses import fields, replace
+from dataclasses import fields
 from datetime import date
 
 import pytest
@@ -12,18 +12,17 @@ from forge.agent.help import HelpBackend, page_names, page_path, record_page, so
 from forge.agent.prompt import forms
 from forge.agent.tools.base import tokens
 from forge.agent.tools.read import ReadTool
-from forge.agent.tools.toolset import Writes
 from forge.agent.tools.write import WriteTool
 from forge.fs import ForgeFS
 from forge.providers import all_providers, provider
 from forge.providers.base import At
-from forge.records import KINDS, render
+from forge.records import KINDS
 from forge.records.drafts import read_draft
 from forge.records.examples import EXAMPLES
 from pitlake.lake.lake import Lake
 from tests.derived.conftest import put_rows
 from tests.forge.test_providers import LATER, T, article, gdp, quote
-from tests.forge.world import NEW_EXPRESSION, desk, turn
+from tests.forge.world import desk
 
 CALL = re.compile(r"^call: fetch\('(\w+)', (.+)\)$", re.MULTILINE)
 
@@ -92,21 +91,3 @@ def test_the_pages_are_files_that_only_help_can_fill(memory, lake):
 def test_the_prompts_block_is_the_same_in_every_turn_and_short():
     assert tokens(forms()) <= 1_500
     assert forms() is forms()
-
-
-@pytest.mark.parametrize(("instrument", "noted"), [("TY", True), ("NOG", False)])
-def test_an_instrument_without_bars_is_written_with_a_note(memory, lake, instrument, noted):
-    desk(memory)
-
-    async def market(params):
-        return await provider("market").fetch(params, At(as_of=T, lake=lake.root))
-
-    if instrument == "NOG":
-        bar = dict.fromkeys(("open", "high", "low", "close"), 10.0) | {"date": date(2014, 5, 30), "available_at": T}
-        put_rows(lake, "companies", {"cik": "0001104485", "ticker": "NOG", "name": "Northern", "available_at": T})
-        put_rows(lake, "prices", bar | {"entity_kind": "company", "entity_id": "0001104485", "symbol": "NOG"})
-    text = render(replace(NEW_EXPRESSION, status="draft", instrument=instrument))
-    writes = Writes(turn(memory), market)
-    answer = asyncio.run(writes.execute("1", "/memory/expressions/new.md", text))
-    assert answer.startswith("Written: /memory/expressions/E-002.md")
-    assert (f"Note: {instrument} has no daily bars here" in answer) is noted

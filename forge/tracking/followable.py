@@ -1,0 +1,85 @@
+"""What code can follow as of an instant: tickers with daily bars, and instruments with quotes."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from forge.providers.base import At, ask
+from forge.tracking.quotes import Quoted, parse_quoted, quoted_bars
+from pitlake.clock import iso
+from pitlake.errors import BadInput, PitlakeError
+from pitlake.questions import catalogue
+
+BARS, QUOTES = ("prices", "own_bars", "av_daily_bars"), "market_quotes"
+SHOWN = 20
+TICKERS = """
+    SELECT unnest(all_names) FROM (
+        SELECT all_names FROM names WHERE kind = 'ticker' AND cik IN (SELECT entity_id FROM prices)
+        QUALIFY row_number() OVER (PARTITION BY cik ORDER BY available_at DESC) = 1
+    )
+    UNION SELECT ticker FROM companies WHERE cik IN (SELECT entity_id FROM prices)
+    UNION SELECT symbol FROM prices WHERE entity_kind <> 'company'
+"""
+"""The tickers of `prices` as of an instant, without later names."""
+
+
+class _Names(NamedTuple):
+    """tickers, quoted: names that code can follow; any_bars: whether there is a bar of any security."""
+
+    tickers: list[str]
+    quoted: list[str]
+    any_bars: bool
+
+
+@dataclass(frozen=True)
+class Followable:
+    """The instruments of a lake that code can follow. at: the instant, and the lake with the version to read."""
+
+    at: At
+
+    def fault(self, instrument: str) -> tuple[str, str] | None:
+        """Return why an instrument can't be followed and what to give instead, or None if it can.
+
+        It is also None where the lake has no price as of the instant, so that any trade is the PM's to follow.
+        """
+        try:
+            if self._follows(instrument) or not (self._names.any_bars or self._names.quoted):
+                return None
+        except PitlakeError:
+            return None  # without a lake no instrument can be looked up
+        return f"{instrument!r} has neither daily bars nor quotes as of {iso(self.at.as_of)}", f"give {self.describe()}"
+
+    def describe(self) -> str:
+        """Return what can be followed, as a phrase."""
+        tickers, quoted = (_first(names) for names in (self._names.tickers, self._names.quoted))
+        of_quotes = f"an instrument of market_quotes: {quoted}" if quoted else ""
+        of_bars = "a ticker with daily bars" + (f": {tickers}" if tickers else "") if self._names.any_bars else ""
+        return "; or ".join(filter(None, (of_bars, of_quotes))) or "no instrument: the lake has no price"
+
+    def _follows(self, instrument: str) -> bool:
+        if quoted := parse_quoted(instrument):
+            params = {**quoted._asdict(), "start_date": "1900-01-01"}
+            return bool(quoted_bars(quoted, ask(catalogue.get("quotes_range"), params, self.at)["rows"]))
+        try:
+            return bool(ask(catalogue.get("entity_latest_price"), {"ticker": instrument}, self.at)["rows"])
+        except BadInput:
+            return False
+
+    @cached_property
+    def _names(self) -> _Names:
+        with self.at.open([*BARS, QUOTES, "names", "companies"]) as session:
+            counts = dict(session.sql("SELECT dataset, rows FROM lake_info").rows())
+            tickers = session.sql(TICKERS).rows() if counts.get("prices") else []
+            columns = ("kind", "instrument", "tenor", "point", "measure", "unit", "quoted_on", "value")
+            quotes = session.sql(f"SELECT {', '.join(columns)} FROM {QUOTES}").rows() if counts.get(QUOTES) else []
+        grouped = defaultdict[Quoted, list[dict[str, Any]]](list)
+        for row in quotes:
+            grouped[Quoted(*row[:3])].append(dict(zip(columns, row, strict=True)))
+        quoted = (str(name) for name, rows in grouped.items() if parse_quoted(str(name)) and quoted_bars(name, rows))
+        return _Names(sorted(str(name) for (name,) in tickers), sorted(quoted), any(map(counts.get, BARS)))
+
+
+def _first(names: list[str]) -> str:
+    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
+    return f"{', '.join(names[:SHOWN])}{more}"

@@ -1,0 +1,73 @@
+"""Bars from the quotes of a trading desk: futures, currencies, commodities and indices in USD, and rates.
+
+An instrument is named KIND:NAME or KIND:NAME:TENOR, such as `fx:EURUSD` or `future:CL:2024-12`; without a tenor it is
+spot. The close of a day is its first quote of settle, close, last and mid. Open, high and low are the close unless they
+are quoted. A rate in percent is followed as the price of a zero-coupon bond of its tenor that pays 100, because a rate
+alone is not a price.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from datetime import date
+from typing import Any, NamedTuple
+
+from forge.tracking.paths import Bar
+from pitlake.datasets.market_quotes import OUTRIGHT
+
+PRICED, RATED = ("fx", "future", "commodity", "index"), "curve"
+CLOSES = ("settle", "close", "last", "mid")
+RATES = ("zero_rate", "par_rate")
+SPOT = "spot"
+_NAME = re.compile(rf"({'|'.join((*PRICED, RATED))}):([^:\s]+)(?::([^:\s]+))?")
+_TENOR = re.compile(r"([0-9]+(?:\.[0-9]+)?)([YM])")
+_MONTHS = {"Y": 12, "M": 1}
+
+
+class Quoted(NamedTuple):
+    """An instrument of market_quotes."""
+
+    kind: str
+    instrument: str
+    tenor: str
+
+    def __str__(self) -> str:
+        return ":".join(self if self.tenor != SPOT else self[:2])
+
+
+def parse_quoted(instrument: str) -> Quoted | None:
+    """Return the quoted instrument that a name means, or None for any other name."""
+    match = _NAME.fullmatch(instrument)
+    return Quoted(match[1], match[2], match[3] or SPOT) if match else None
+
+
+def quoted_bars(quoted: Quoted, rows: Iterable[Mapping[str, Any]]) -> dict[date, Bar]:
+    """Return the bars of quotes of one kind, instrument and tenor, by day. Days without a close are left out."""
+    days = defaultdict[date, dict[str, float]](dict)
+    for row in rows:
+        if row["tenor"] == quoted.tenor and (price := _price(quoted, row)) is not None:
+            days[date.fromisoformat(str(row["quoted_on"])[:10])][row["measure"]] = price
+    return {day: bar for day, prices in days.items() if (bar := _bar(day, prices))}
+
+
+def _price(quoted: Quoted, row: Mapping[str, Any]) -> float | None:
+    """Return a quote as a price in USD; None if it is not one."""
+    unit, value = (row["unit"] or "").lower(), row["value"]
+    if row["point"] != OUTRIGHT:
+        return None
+    if quoted.kind != RATED:
+        return value if unit.split(" ")[0] == "usd" and value > 0 else None
+    tenor = _TENOR.fullmatch(quoted.tenor)
+    if tenor is None or unit != "percent" or row["measure"] not in RATES or value <= -100:
+        return None
+    years = float(tenor[1]) * _MONTHS[tenor[2]] / 12
+    return float(100 / (1 + value / 100) ** years)
+
+
+def _bar(day: date, prices: Mapping[str, float]) -> Bar | None:
+    close = next((prices[measure] for measure in (*CLOSES, *RATES) if measure in prices), None)
+    if close is None:
+        return None
+    first = prices.get("open", close)
+    high, low = (prices.get(measure, close) for measure in ("high", "low"))
+    return Bar(day=day, open=first, high=max(high, first, close), low=min(low, first, close), close=close)

@@ -1,0 +1,186 @@
+"""Futures, currencies and rates that are followed by the quotes of a desk, and instruments that nothing follows."""
+
+import asyncio
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+
+from forge.agent.help import record_page
+from forge.agent.tools.toolset import Writes
+from forge.core import config
+from forge.fs import ForgeFS
+from forge.memory.fills import fills, import_fills
+from forge.providers.base import At
+from forge.records import KINDS, render
+from forge.tracking.account import advance_account
+from forge.tracking.alerts import alerts
+from forge.tracking.bars import daily_prices, traded_bars
+from forge.tracking.followable import Followable
+from forge.tracking.paths import Bar
+from forge.tracking.risk import risk
+from forge.tracking.settlement import whole_memory
+from forge.tracking.trades import close_exits
+from forge.tracking.valuation import value
+from pitlake.clock import NEW_YORK
+from pitlake.exchange import session
+from pitlake.lake.lake import Lake
+from tests.derived.conftest import put_rows
+from tests.forge.test_account import HEADER, approved_expression
+from tests.forge.test_untaken import DAYS, HELD, START, at, memory, standing
+
+__all__ = ["memory"]
+
+CAPITAL = 100_000.0
+SETTINGS = config.AccountSettings(capital=CAPITAL)
+EURO, OIL, RATE = "fx:EURUSD", "future:CL:2024-12", "curve:USD:10Y"
+EUROS = (1.10, 1.11, 1.12, 1.13, 1.09, 1.08)
+OILS = (80.0, 81.0, 82.0, 83.0, 84.0, 85.0)
+RATES = (4.00, 4.05, 4.10, 4.20, 4.40, 4.30)
+
+
+def quote(name, day, price, measure, unit, point="outright"):
+    kind, instrument, *tenor = name.split(":")
+    row = {"kind": kind, "instrument": instrument, "tenor": (*tenor, "spot")[0], "point": point, "measure": measure}
+    return row | {"quoted_on": day, "value": price, "unit": unit, "available_at": session(day).close}
+
+
+def bond(rate, years=10):
+    return 100 / (1 + rate / 100) ** years
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    """Six days of quotes. On the fourth the oil's low is 70."""
+    lake = Lake(tmp_path_factory.mktemp("quotes") / "lake")
+    rows = []
+    for day, euro, oil, rate in zip(DAYS, EUROS, OILS, RATES, strict=False):
+        rows += [
+            quote(EURO, day, euro, "mid", "USD per EUR"),
+            quote("fx:EURUSD:3M", day, 0.004, "points", "USD per EUR"),
+            quote(OIL, day, oil, "settle", "USD per barrel"),
+            quote(OIL, day, oil + 0.5, "last", "USD per barrel"),
+            quote(OIL, day, oil - 1, "open", "USD per barrel"),
+            quote(OIL, day, oil + 2, "high", "USD per barrel"),
+            quote(OIL, day, 70.0 if day == DAYS[3] else oil - 2, "low", "USD per barrel"),
+            quote(RATE, day, rate, "zero_rate", "percent"),
+            quote("fx:USDJPY", day, 150.0, "mid", "JPY per USD"),
+            quote("index:OWN", day, 100.0, "close", ""),
+            quote("vol:EURUSD:1M", day, 6.2, "implied_vol", "percent"),
+            quote("future:CL:2024-12", day, 6.2, "settle", "USD per barrel", point="25P"),
+        ]
+    put_rows(lake, "market_quotes", *rows)
+    return lake
+
+
+def view_at(lake, day, hour=20):
+    return At(as_of=datetime(day.year, day.month, day.day, hour, tzinfo=NEW_YORK), lake=lake.root)
+
+
+def test_the_bars_of_a_day_are_its_quotes_as_of_the_instant(lake):
+    bars = traded_bars(OIL, DAYS[0], view_at(lake, DAYS[3])).bars
+    assert bars[DAYS[3]] == Bar(day=DAYS[3], open=82.0, high=85.0, low=70.0, close=83.0)
+    assert list(bars) == DAYS[:4]
+    rates = daily_prices(RATE, DAYS[0], view_at(lake, DAYS[5])).closes
+    assert list(rates.values()) == pytest.approx([bond(rate) for rate in RATES])
+    assert traded_bars("fx:EURUSD:3M", DAYS[0], view_at(lake, DAYS[5])).bars == {}
+
+
+@pytest.mark.parametrize(
+    ("instrument", "direction", "stop", "entry", "leave", "closed_on"),
+    [
+        (EURO, "long", "1.10", 1.12, 1.09, DAYS[4]),  # below its stop at the only quote of the day
+        (OIL, "long", "75", 81.0, 75.0, DAYS[3]),  # at its stop, between open and low
+        (RATE, "long", "66", bond(4.10), bond(4.40), DAYS[4]),
+        (RATE, "short", "", bond(4.10), bond(4.30), DAYS[5]),  # by its last day
+    ],
+)
+def test_fills_stop_and_pnl_follow_quotes(memory, lake, instrument, direction, stop, entry, leave, closed_on):
+    expires = DAYS[5] if not stop else None
+    approved_expression(memory, lake, instrument=instrument, direction=direction, stop=stop, target="", expires=expires)
+    now = at(memory, lake, DAYS[5])
+    assert advance_account(memory, now, SETTINGS) == []
+    (outcome,), gaps = close_exits(memory, now, SETTINGS)
+    bought, sold = fills(whole_memory(memory, now.as_of))
+    side = 1 if direction == "long" else -1
+    quantity = side * (CAPITAL * 0.1 // entry)
+    assert gaps == []
+    assert (bought.quantity, sold.quantity) == (quantity, -quantity)
+    assert (bought.price, sold.price) == pytest.approx((entry, leave))
+    assert (bought.filled_at.astimezone(NEW_YORK).date(), sold.filled_at.astimezone(NEW_YORK).date()) == (
+        DAYS[2],
+        closed_on,
+    )
+    assert outcome.status == ("stop" if stop else "time")
+    assert outcome.pnl == pytest.approx(quantity * (leave - entry) / CAPITAL * 100)
+
+
+def test_imported_fills_of_a_quoted_instrument_are_valued(memory, lake, tmp_path):
+    at(memory, lake, DAYS[1])
+    (tmp_path / "fills.csv").write_text(f"{HEADER}{EURO},1000,1.1,{DAYS[1]}T12:00:00-05:00,,\n")
+    assert import_fills(memory, tmp_path / "fills.csv") == 1
+    now = at(memory, lake, DAYS[4])
+    valued = value(fills(whole_memory(memory, now.as_of)), SETTINGS, now)
+    assert valued.account.nav == pytest.approx(CAPITAL + 1000 * (1.09 - 1.1))
+    assert valued.gaps == ()
+
+
+def test_risk_and_alerts_read_quotes(memory, lake):
+    approved_expression(memory, lake, instrument=EURO, stop="1.075", target="")
+    now = at(memory, lake, DAYS[4])
+    remembered = whole_memory(memory, now.as_of)
+    found = risk(replace(HELD, id="E-002", instrument=EURO, stop="1.0"), remembered, now)
+    assert (found.price, found.loss_at_stop) == (1.09, pytest.approx(10 * 0.09 / 1.09))
+    listed = alerts(remembered, now, config.Alerts())
+    assert [alert.kind for alert in listed if alert.subject in ("E-001", EURO)] == ["stop near"]
+    late = alerts(remembered, view_at(lake, DAYS[9]), config.Alerts())
+    assert [alert.text for alert in late if alert.subject == EURO] == [
+        f"has no bar after {DAYS[5]}; the last session was {DAYS[8]}"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changed", "refused"),
+    [
+        ({"instrument": "TY"}, "TY"),
+        ({"instrument": "EURUSD"}, "EURUSD"),
+        ({"instrument": "fx:USDJPY"}, "fx:USDJPY"),
+        ({"instrument": "index:OWN"}, "index:OWN"),
+        ({"instrument": "vol:EURUSD:1M"}, "vol:EURUSD:1M"),
+        ({"instrument": "fx:EURUSD:3M"}, "fx:EURUSD:3M"),
+        ({"instrument": EURO}, None),
+        ({"instrument": OIL}, None),
+        ({"instrument": RATE}, None),
+        ({"instrument": "TLT 95 put", "direction": "option"}, None),
+    ],
+)
+def test_an_instrument_that_nothing_can_follow_is_refused_when_written(memory, lake, changed, refused):
+    checked = Followable(at(memory, lake, DAYS[4])).fault
+    remembered = standing(memory).remembered
+    writes = Writes(ForgeFS(memory, remembered, followed=checked))
+    text = render(replace(HELD, status="draft", stop="", target="", **changed))
+    answer = asyncio.run(writes.execute("1", "/memory/expressions/new.md", text))
+    if refused is None:
+        assert answer == "Written: /memory/expressions/E-001.md"
+        return
+    assert f"instrument: '{refused}' has neither daily bars nor quotes as of {DAYS[4] + timedelta(days=1)}" in answer
+    assert f"give an instrument of market_quotes: {RATE}, {OIL}, {EURO}" in answer
+    assert [*standing(memory).remembered.paths("/memory/expressions/")] == []
+
+
+def test_a_later_quote_does_not_make_an_instrument_followable(memory, lake):
+    """Nothing is quoted before the first close; then nothing can be followed, and no instrument is refused."""
+    before = At(as_of=START, lake=lake.root)
+    assert Followable(before).fault("TY") is None
+    assert Followable(before).describe() == "no instrument: the lake has no price"
+    assert EURO not in record_page(KINDS["expressions"], before)
+    assert EURO in record_page(KINDS["expressions"], view_at(lake, DAYS[0]))
+
+
+def test_an_expression_that_was_written_earlier_can_still_be_changed(memory, lake):
+    now = at(memory, lake, DAYS[4])
+    writes = ForgeFS(memory, standing(memory).remembered)
+    old = replace(HELD, status="draft", instrument="TY", stop="", target="")
+    path = writes.write_file("/memory/expressions/new.md", render(old), call_id="old").path
+    later = ForgeFS(memory, standing(memory).remembered, followed=Followable(now).fault)
+    assert later.write_file(path, render(replace(old, id="E-001", notional=5.0)), call_id="changed").path == path
