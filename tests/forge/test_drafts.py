@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from forge.agent.contracts import SECTIONS, read_output
 from forge.agent.tools.write import WriteTool
 from forge.core.errors import RecordUnreadable
 from forge.records import KINDS, content_hash, parse, read_draft, render
@@ -117,6 +118,26 @@ def test_the_template_of_an_expression_is_accepted_as_it_stands(memory):
     desk(memory)
     text = (SKILLS / "expression-design/templates/expression_output.yaml").read_text()
     assert WriteTool(turn(memory)).execute("/memory/expressions/new.md", text, call_id="1").startswith("Written: ")
+
+
+def test_the_template_of_a_view_is_accepted_as_it_stands():
+    text = (SKILLS / "view-validation/templates/view_output.yaml").read_text()
+    output = read_output("view-validation", f"### SUMMARY\nGrowth slows.\n\n### VIEW UPDATES\n```yaml\n{text}```\n")
+    (update,) = output.view_updates
+    assert (update.view_id, update.direction, len(update.scenario_changes)) == ("V-001", "weakened", 2)
+
+
+def test_the_template_of_a_synthesis_is_accepted_as_it_stands():
+    text = (SKILLS / "portfolio-synthesis/templates/synthesis_output.yaml").read_text()
+    views, expressions = (f"```yaml\n{block}```" for block in text.split("---\n"))
+    bodies = ("Growth slows.", views, expressions, "How long?", "Watch orders.")
+    output = read_output(
+        "portfolio-synthesis",
+        "\n\n".join(f"### {name}\n{body}" for name, body in zip(SECTIONS, bodies, strict=True)),
+    )
+    (update,), (implied,) = output.view_updates, output.expression_implications
+    assert (update.view_id, update.updated_confidence) == ("V-001", 0.5)
+    assert (implied.expression_id, implied.action, implied.urgency) == ("E-001", "hold", "monitoring")
 
 
 TODAY = new_york_day(now())

@@ -19,6 +19,7 @@ _HEADING = re.compile(
     r"|(?P<capitals>[A-Z][A-Z ]+):)",
     re.MULTILINE,
 )
+_FENCED = re.compile(r"^```.*?^```[ \t]*$", re.DOTALL | re.MULTILINE)
 
 
 def default_depth(path: str) -> str:
@@ -38,12 +39,20 @@ def excerpt(content: str, depth: str) -> str:
     return f"{header}\n\n{summary}" if summary else header
 
 
+def _outside_fences(content: str) -> list[re.Match[str]]:
+    """Return all headings. In a code block, `# text` is a comment."""
+    fences = [match.span() for match in _FENCED.finditer(content)]
+    return [
+        match for match in _HEADING.finditer(content) if not any(start <= match.start() < end for start, end in fences)
+    ]
+
+
 def headings(content: str, name: str) -> list[re.Match[str]]:
     """Return the headings of a name: `## SUMMARY`, `**SUMMARY**`, or `SUMMARY:` with or without text after it."""
     word = re.escape(name)
     return [
         match
-        for match in _HEADING.finditer(content)
+        for match in _outside_fences(content)
         if re.fullmatch(
             word, (match["marked"] or match["bold"] or match["plain"] or match["capitals"]).strip(" *:"), re.IGNORECASE
         )
@@ -57,7 +66,7 @@ def section(content: str, name: str) -> str:
         return ""
     level = len(heading["level"] or "")
     rest = content[heading.end() :]
-    following = (match.start() for match in _HEADING.finditer(rest) if _ends(match, level))
+    following = (match.start() for match in _outside_fences(rest) if _ends(match, level))
     return f"{heading['text'] or ''}{rest[: next(following, None)]}".strip()
 
 
