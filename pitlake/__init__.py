@@ -1,7 +1,7 @@
 """pitlake: a query as of T cannot see anything that was not public at T, because it is not there.
 
-The public Python interface. Names are imported when first used, so that the gate's rules (standard library only) can be
-imported without pitlake's dependencies.
+The public Python interface. Each name is imported when it is first used. The gate's rules, which need only the standard
+library, can therefore be imported without pitlake's dependencies.
 """
 
 __version__ = "0.1.0"

@@ -1,4 +1,7 @@
-"""Common names of datasets besides the lake's own, for every interface. Nothing here reads a lake."""
+"""Common names of datasets, which every interface accepts in addition to the lake's own names.
+
+Nothing here reads a lake.
+"""
 
 ALIASES = {
     "8-k": "reports",

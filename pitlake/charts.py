@@ -1,7 +1,7 @@
 """Charts as inline SVG: lines, bars, sparklines, revisions on two clocks, a reliability diagram.
 
 They need no plotting library and no script, use the colours of the page's style sheet, and have text descriptions for
-people who cannot see them. A chart as of an instant ends there: no axis leaves space for what came later.
+people who cannot see them. A chart as of an instant ends at that instant, and no axis leaves space for later values.
 """
 
 import math
@@ -100,7 +100,7 @@ class ForecastBand:
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar of a bar chart. parts: (style class, value) from its start on."""
+    """A bar of a bar chart. parts: pairs of style class and value, from the start of the bar."""
 
     label: str
     parts: Sequence[tuple[str, float]]
@@ -242,7 +242,7 @@ def vintage_chart(
 
 
 def slider_marks(first: date, last: date, as_of: datetime, events: Sequence[datetime]) -> Svg:
-    """Draw the marks above a slider of days: the events up to an instant."""
+    """Draw the events up to an instant as marks above a slider of days."""
 
     def place(at: datetime) -> float:
         return round(1000 * _share(at.astimezone(NEW_YORK).date(), first, last), 1)
@@ -323,7 +323,7 @@ def bar_chart(bars: Sequence[Bar], label: str, *, lying: bool = False) -> Svg:
 
 
 def ticks(low: float, high: float) -> list[float]:
-    """Return round values from at most `low` to at least `high`."""
+    """Return round values that cover the range from `low` to `high`."""
     distance = ((high - low) or abs(high) or 1.0) / TICKS
     power = 10.0 ** math.floor(math.log10(distance))
     step = next(power * factor for factor in (1, 2, 5, 10, 20) if power * factor >= distance)

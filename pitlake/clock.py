@@ -1,7 +1,7 @@
 """The two clocks and the calendar arithmetic that all datasets share.
 
 `available_at` is the instant the content became public, `observed_at` the instant the lake first saw it; both are aware
-UTC datetimes in microseconds. Business dates are other columns. Nothing here reads the exchange calendar.
+UTC datetimes in microseconds. Business dates are in other columns. This module does not use the exchange's calendar.
 """
 
 from collections.abc import Callable
@@ -21,8 +21,9 @@ _FIRST = datetime.min.replace(tzinfo=NEW_YORK).astimezone(timezone.utc)
 
 
 def instant(text: str | datetime, field: str = "as_of") -> datetime:
-    """Parse strict ISO-8601 text, or check an aware datetime, and return it in UTC. The instant must have a New York
-    day.
+    """Parse strict ISO-8601 text, or check an aware datetime, and return it in UTC.
+
+    The instant must fall on a day that exists in New York's calendar, from year 1 to 9999.
 
     Raises BadInstant with the fault.
     """
@@ -36,7 +37,8 @@ def instant(text: str | datetime, field: str = "as_of") -> datetime:
 
 
 def past(text: str | datetime, field: str = "as_of", lake_clock: Callable[[], datetime] | None = None) -> datetime:
-    """Return `instant`, which must not be in the future, because it is unknown what will be public then.
+    """Return `instant`, or raise BadInput if it is in the future, because nothing is known yet about the rows of a
+    future instant.
 
     lake_clock: the clock of the lake, which another machine may have set some seconds ahead of this one's. Raises
     BadInput, BadInstant.
@@ -110,5 +112,5 @@ def end_of_new_york_day(day: date) -> datetime:
 
 
 def now() -> datetime:
-    """Return the current time in UTC. All code of the kernel reads the clock here."""
+    """Return the current time in UTC. All code of the kernel reads the clock through this function."""
     return datetime.now(timezone.utc)

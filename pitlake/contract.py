@@ -90,10 +90,10 @@ LEAST_REFUSED = 10
 """A run is never stopped for fewer refused records than this, so that one record does not stop a small run."""
 
 KNOWN = {
-    "record": "Any reader of the record at `available_at`: its source states it there.",
-    "lake": "Anyone who applied the lake's rule then: it depends only on what was public at `available_at`.",
-    "asked": "Known by definition: it repeats what the lake's own user asked for.",
-    "hindsight": "Not knowable at the time, or not provably: the source back-fills current values.",
+    "record": "Any reader of the record at `available_at`: the source stated the value in it.",
+    "lake": "Anyone who applied the lake's rule at `available_at`: the value depends only on what was public then.",
+    "asked": "The lake's own user: the value repeats a part of the request.",
+    "hindsight": "Perhaps no reader at that time: the source fills in current values later.",
 }
 """The possible answers to: who could know a column's value at `available_at`?"""
 
@@ -161,7 +161,10 @@ class Comparison:
 
 @dataclass(frozen=True, kw_only=True)
 class GapRule:
-    """When a source record becomes a gap instead of a row. `reason` is the text the gap carries."""
+    """A condition under which a source record becomes a gap instead of a row.
+
+    `reason` is the text stored in the gap.
+    """
 
     type: str
     reason: str

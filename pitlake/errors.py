@@ -58,7 +58,7 @@ class PitlakeError(Exception):
     exit_code = 1
 
     def __reduce__(self) -> tuple[object, ...]:
-        # The default calls the class with only the message, but worker processes pass errors by pickle.
+        # Worker processes pickle errors, and pickle's default would call the class with only the message.
         return _unpickled, (type(self), self.args, self.__dict__)
 
 
@@ -79,7 +79,7 @@ def choice(name: str, choices: "Iterable[str]") -> str:
 
 
 class BadInput(PitlakeError):
-    """The caller's mistake. `field` names the wrong argument, `next_step` what to type instead."""
+    """The caller's mistake. `field` names the wrong argument, and `next_step` says what to type instead."""
 
     exit_code = 2
 
@@ -97,7 +97,10 @@ class BadInstant(BadInput):
 
 
 class Unreadable(PitlakeError):
-    """A source text is not what its field promises. The message names the kind expected, never the text."""
+    """A source text does not have the form of its field.
+
+    The message names the expected kind and never contains the text.
+    """
 
 
 class RecordRefused(PitlakeError):
@@ -391,6 +394,7 @@ def for_agents(error: PitlakeError) -> str:
     """Return the message that an agent reads for an error: one sentence that reveals nothing about files, versions or
     later rows.
     """
-    if isinstance(error, MachineExhausted):  # its path is left out, as the paths of the lake are
+    # An agent must not learn paths of this machine, so the message leaves the path out.
+    if isinstance(error, MachineExhausted):
         return f"{error.problem}: {error.place}; the lake is unchanged; try again later or inform its operator"
     return GONE if isinstance(error, LakeError | SessionRefused) else str(error)

@@ -1,6 +1,6 @@
-"""Sessions of New York's exchange, with early closes and DST, for any day, as they were and as they were planned.
+"""Sessions of New York's exchange, with early closes and DST, for any day, as they took place and as they were planned.
 
-From exchange_calendars with explicit bounds, because by default it ends a year after today.
+They come from exchange_calendars with explicit bounds, because its default calendar ends a year after today.
 """
 
 import warnings
@@ -9,7 +9,7 @@ from datetime import date, datetime, timezone
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-if TYPE_CHECKING:  # a quarter of a second to import, and many questions need no session
+if TYPE_CHECKING:  # The import takes a quarter of a second, and many questions need no session.
     from exchange_calendars.exchange_calendar_xnys import XNYSExchangeCalendar
 
 FIRST_YEAR, LAST_YEAR = 1990, 2199
@@ -79,7 +79,7 @@ def _sessions(first_year: int, *, planned: bool) -> dict[date, ExchangeSession]:
         return {}
     last_year = first_year + YEARS_AT_ONCE - 1
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # the library has yet to follow pandas 3.1
+        warnings.simplefilter("ignore", DeprecationWarning)  # The library does not support pandas 3.1 yet.
         calendar = _kind(planned=planned)(start=f"{first_year}-01-01", end=f"{last_year}-12-31")
     rows = zip(calendar.sessions, calendar.opens, calendar.closes, strict=True)
     return {stamp.date(): ExchangeSession(_plain(opens), _plain(closes)) for stamp, opens, closes in rows}

@@ -1,7 +1,7 @@
 """Recognises that this machine has run out of disk, open files or memory, from the errors of libraries.
 
-Each library reports this in its own way, some as damage of a file. Here it becomes one error with the place and the
-next step. Nothing here frees anything.
+Each library reports this in its own way, some as damage of a file. This module turns all of them into one error with
+the place and the next step. It does not free anything.
 """
 
 import errno
@@ -22,7 +22,7 @@ FILES = frozenset({errno.EMFILE, errno.ENFILE})
 LEAST_FILES = 256
 LEAST_ROOM = 1 << 20
 """The free space that a commit requires for its own files and its report."""
-LEAST_ADDRESSES = 4 << 30  # for libraries and their threads, which abort the process without a message if they get less
+LEAST_ADDRESSES = 4 << 30  # Libraries and their threads abort the process without a message if they get less than this.
 _NUMBER = re.compile(r"os error (\d+)|[Ee]rrno (\d+)")
 _NO_MEMORY = re.compile(r"can't start new thread|[Oo]ut of [Mm]emory|malloc of size|failed to allocate|spawn thread")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -94,7 +94,7 @@ def require_room(place: str, path: Path) -> None:
 
 
 def require(place: str, path: str) -> None:
-    """Refuse to start if this process may have too few resources. Raises MachineExhausted."""
+    """Refuse to start if the limits of this process are too low. Raises MachineExhausted."""
     addresses, _ = resource.getrlimit(resource.RLIMIT_AS)
     if addresses != resource.RLIM_INFINITY and addresses < LEAST_ADDRESSES:
         raise MachineExhausted(

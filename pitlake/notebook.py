@@ -1,7 +1,7 @@
 """The notebook extension: `%load_ext pitlake.notebook`, then `%%asof 2024-05-01T00:00:00Z` above a cell of SQL.
 
-One session stays open while both instants, version and lake stay the same. `$name` in the SQL is the notebook's
-variable of that name, bound as a parameter.
+The session stays open as long as the two instants, the version and the lake do not change. `$name` in the SQL is the
+notebook's variable of that name, bound as a parameter.
 """
 
 import shlex

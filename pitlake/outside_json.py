@@ -1,6 +1,6 @@
 """Parses JSON of other systems into text that can be stored: an unpaired escaped surrogate becomes U+FFFD.
 
-Used for every outside answer and every property of the graph.
+It is used for every answer of an outside source and every property of the graph.
 """
 
 import json
@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-_LONE = re.compile("[\ud800-\udfff]")  # a complete pair is one character after JSON is parsed
+_LONE = re.compile("[\ud800-\udfff]")  # After parsing, a complete pair is one character, so what remains is unpaired.
 REPLACEMENT = "\ufffd"
 
 

@@ -50,7 +50,9 @@ def frame(
             raise BadInput("spark", f"{library} is not installed", "pip install 'pitlake[spark]'")
     contract = datasets.get(dataset)
     if contract.open_only:
-        raise BadInput("dataset", f"{contract.name} is shown in open mode only", "ask a session, with open_mode=True")
+        raise BadInput(
+            "dataset", f"{contract.name} is shown in open mode only", "query it in a session with open_mode=True"
+        )
     viewpoint = Viewpoint.parse(as_of, version=version, lake=lake)
     open_lake, at = viewpoint.open_lake(), cast("datetime", viewpoint.as_of)
     entry = open_lake.entry(viewpoint.snapshot().version)
@@ -89,7 +91,7 @@ class _Stored:
         month = f.col(MONTH_COLUMN) <= new_york_month(self._at)
         rows = table_rows.where(month & (f.col(AVAILABLE_AT) <= f.timestamp_micros(f.lit(micros(self._at)))))
         missing = [name for name in schema.names if name not in rows.columns]
-        if missing:  # a version from before the contract gained them
+        if missing:  # A version that is older than these columns of the contract.
             for field in self._spark.createDataFrame(schema.empty_table().select(missing)).schema:
                 rows = rows.withColumn(field.name, f.lit(None).cast(field.dataType))
         return rows

@@ -19,7 +19,7 @@ SUPERSEDED_SCHEMA = pa.schema(
 
 
 def superseded_table_name(dataset: str) -> str:
-    """Return the lake table of a dataset's tombstones. A lake version that has the table has all tombstones."""
+    """Return the lake table of a dataset's tombstones. If a lake version has this table, the table is complete."""
     return f"superseded/{dataset}"
 
 

@@ -19,7 +19,7 @@ WRAPPER = "pit_fetch.py"
 # The keys under which a wrapper contains an answer.
 PAYLOADS = ("stdout", "result", "content", "structuredContent", "structured_content")
 STRINGS, LAYERS = 3, 12
-FAILED = ("PIT_PARSE_ERROR", "the gate itself failed, so nothing passes")
+FAILED = ("PIT_PARSE_ERROR", "the gate itself failed, so it lets nothing pass")
 UNSAID = "PIT_PARSE_ERROR: the hook could not write its answer\n"
 # Claude Code passes an answer on unchanged if its hook takes 30 seconds.
 SECONDS = 10.0

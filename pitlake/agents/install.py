@@ -1,4 +1,4 @@
-"""Installs, checks and removes the kit in a project. Nothing of the user's own is overwritten.
+"""Installs, checks and removes the kit in a project. It never overwrites the user's own files.
 
 .claude/pitlake-kit.json first records what is installed: each file's hash, and the additions to settings.
 .claude/pitlake-python names the Python whose pitlake the project uses.
@@ -98,7 +98,7 @@ def uninstall(project: Path) -> list[str]:
 
 
 def check(project: Path) -> list[str]:
-    """Return what is wrong with the kit in a project. It runs a hook and lake-server to check.
+    """Return what is wrong with the kit in a project. The check runs a hook and lake-server.
 
     Raises BadInput if it is not installed.
     """

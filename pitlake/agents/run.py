@@ -39,7 +39,7 @@ _SERVER = (
     "sys.path[:] = [path for path in sys.path if path.startswith((sys.prefix, sys.base_prefix))]\n"
     "from pitlake.cli import main; main()"
 )
-"""Once the packages are found, nothing is imported from the checkout's folder, where the program may write."""
+"""It removes the checkout's folder from the import path, because the program may write there."""
 
 
 def run(command: Sequence[str], as_of: str, known_by: str | None, lake: str | None) -> int:

@@ -1,6 +1,6 @@
 """Merges settings and removes them again. Lists gain missing entries; existing entries never change.
 
-No files here. `part` removes what `join` added.
+No files here. `part` removes the additions of `join`.
 """
 
 from typing import Any
@@ -9,11 +9,11 @@ Tree = dict[str, Any]
 
 
 class Conflict(Exception):
-    """A project has another setting already. The message is the setting's name, by its keys."""
+    """The project already has a different value for a setting. The message is the setting's name, by its keys."""
 
 
 def join(own: Tree, more: Tree, where: str = "") -> tuple[Tree, Tree]:
-    """Merge settings; return the result and the additions. Raises Conflict if they contradict."""
+    """Merge settings; return the result and the additions. Raises Conflict if the settings contradict each other."""
     whole, added = dict(own), Tree()
     for name, value in more.items():
         place = f"{where}.{name}" if where else name

@@ -29,7 +29,10 @@ SCHEMA = pa.schema(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Holding:
-    """One dataset in a session. rows: revisions; first, newest: their least and greatest available_at."""
+    """One dataset in a session.
+
+    rows: the number of its revisions; first, newest: the earliest and latest available_at among them.
+    """
 
     dataset: str
     rows: int
@@ -43,9 +46,9 @@ class Holding:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Change:
-    """The changes of one dataset that became public after one instant and up to another. new: rows of keys that were
-    first public then; revised: rows of keys that were public before; first, newest: the least and greatest available_at
-    of both.
+    """The changes of one dataset that became public after one instant and up to another. new: the number of rows whose
+    key had no public row before; revised: the number of rows whose key had one; first, newest: the earliest and latest
+    available_at among both.
     """
 
     dataset: str
@@ -82,7 +85,8 @@ def holdings(session: "Session") -> list[Holding]:
 def changes(session: "Session", since: datetime, company: str | None = None) -> list[Change]:
     """Return what became public after `since` and up to the session's instant, by dataset, without empty ones.
 
-    company: only this company, as sql/macros/company.sql reads it. Gaps don't name a company and are then left out.
+    company: count only rows about this company, in the form that sql/macros/company.sql reads. Gaps don't name a
+    company, so they are then left out.
     """
     lost = {} if company else _gaps(session, since)
     dataset_changes = [
@@ -110,8 +114,8 @@ WHERE public_at > $since::TIMESTAMPTZ AND ours"""
 
 
 def _about(dataset: Dataset, company: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Return the condition that a row is about the company, and its parameters; nothing if the dataset has no column of
-    companies.
+    """Return the SQL condition that a row is about the company, and its parameters; None if no column of the dataset
+    names companies.
     """
     columns = {column.name for column in dataset.columns}
     of_entity = "CASE WHEN entity_kind = 'company' THEN entity_id END"

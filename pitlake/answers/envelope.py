@@ -72,7 +72,10 @@ def row_too_large(max_bytes: int) -> BadInput:
 
 
 def _is_larger(row: pa.RecordBatch, max_bytes: int) -> bool:
-    """Return whether a row's JSON is certainly too large. One bit per value is a lower bound that decides most."""
+    """Return whether a row's JSON is certainly too large.
+
+    One bit per value is a lower bound, which decides most cases without measuring the texts.
+    """
     return 8 * row.nbytes > max_bytes and _least_json(row) > max_bytes
 
 
@@ -98,7 +101,7 @@ def cells(column: pa.Array, place: str) -> Iterable[Any]:
     can't represent.
     """
     if any(test(column.type) for test in (pa.types.is_string, pa.types.is_integer, pa.types.is_boolean)):
-        values: list[Any] = column.to_pylist()  # these are JSON already, and most columns have them
+        values: list[Any] = column.to_pylist()  # Values of these types are JSON already, and most columns have them.
         return values
     return (strict(plain(scalar), "rows", place) for scalar in column)
 

@@ -32,7 +32,7 @@ RECEIPT_SCHEMA = pa.schema(
     ]
 )
 AT_ONCE = 256 << 20
-"""Whole months of rows are collected up to this number of bytes and then written."""
+"""Rows are collected by whole months until they exceed this number of bytes, and then written."""
 MONTHS = "SELECT DISTINCT date_trunc('month', available_at) AS month FROM {view} ORDER BY month"
 OF_MONTH = """
 SELECT * FROM {view} WHERE available_at >= $month AND available_at < $month::TIMESTAMPTZ + INTERVAL 1 MONTH

@@ -17,7 +17,7 @@ from pitlake.errors import BadInput
 
 
 def rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows by position, because SQL may name two columns alike."""
+    """Yield the rows by position, because two columns of an answer may have the same name."""
     for batch in table.to_batches():
         yield from zip(
             *(cells(column, name) for name, column in zip(table.column_names, batch.columns, strict=True)), strict=True

@@ -18,7 +18,7 @@ from pitlake.gate.rules import NEWEST_INPUT
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_AROUND = len(to_json({"data": [], "gaps": []})) - len(",")  # bytes around a single item
+_AROUND = len(to_json({"data": [], "gaps": []})) - len(",")  # The bytes of the envelope around a single item.
 _AS_IT_IS = "select available_at unchanged; or leave it out, which marks the rows as computed"
 _HINTS = {
     "PIT_INVALID_AVAILABLE_AT_SOURCE": "select available_at_source with available_at, or leave both out",
@@ -74,7 +74,7 @@ def gaps_page(table: "pa.Table", as_of: datetime | None, *, start: int, max_rows
 def _fitting(
     items: Iterable[dict[str, Any]], alone: Callable[[dict[str, Any]], Envelope], max_bytes: int | None
 ) -> list[dict[str, Any]]:
-    """Return the first items whose JSON fits. alone: makes an envelope of one item."""
+    """Return the first items whose JSON fits. alone: a function that makes an envelope of one item."""
     fitting: list[dict[str, Any]] = []
     size = 0
     for item in items:

@@ -116,7 +116,10 @@ class PanelQuestion:
 
 
 class Panel:
-    """The rows of a panel. notes: how tickers were read. receipts: those of every answer behind the values."""
+    """The rows of a panel.
+
+    notes: how tickers were resolved. receipts: the receipts of all answers that the values come from.
+    """
 
     def __init__(self, table: pa.Table, notes: tuple[str, ...], receipts: tuple["Receipt", ...]) -> None:
         self._table, self.notes, self.receipts = table, notes, receipts
@@ -178,7 +181,7 @@ def panel(  # noqa: PLR0913 - the arguments of a panel
         version, known_by, lake, isolation, hindsight: As in `connect`.
 
     Raises:
-        BadInput: Names the argument, and for an unknown field similar ones.
+        BadInput: The message names the argument and, for an unknown field, similar fields.
         LakeNotFound, LimitExceeded, SessionRefused: See `pitlake.errors`.
     """
     from pitlake.session.viewpoint import Viewpoint

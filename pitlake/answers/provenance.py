@@ -2,8 +2,8 @@
 
 An item carries proof (`available_at`, `available_at_source`, `evidence`) if it is an unchanged row of one dataset's
 view, or a row of a named query, which is part of pitlake. Any other item (a join, an aggregate, a renamed column, a
-constant) carries none, whatever its SQL selects. It is marked `computed`, with the newest available_at of its
-possible inputs. The process that runs a statement decides which it is: pitlake.session.sql.reading.
+constant) carries none, whatever its SQL selects. It is marked `computed`, with the newest available_at of its possible
+inputs. The process that runs a statement decides whether an item is a row or computed: see pitlake.session.sql.reading.
 """
 
 from collections.abc import Mapping
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Provenance:
-    """proven: the rows carry their own proof. newest_input_at: the newest instant of what was read, None if none of it
-    is public yet.
+    """proven: whether the rows carry their own proof. newest_input_at: the newest available_at of the rows that were
+    read, None if none of them is public yet.
     """
 
     proven: bool
@@ -37,7 +37,7 @@ class Provenance:
         return cls(query is not None or result.reading.rows_of is not None, max(newest_inputs, default=None))
 
     def item(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the row as an item; a computed one is marked and carries no proof."""
+        """Return the row as an item; a computed row is marked and carries no proof."""
         if self.proven and row.get(AVAILABLE_AT) is not None:
             return dict(row)
         values = {name: value for name, value in row.items() if name.lower() not in (*PROOF, COMPUTED, NEWEST_INPUT)}

@@ -104,8 +104,8 @@ def replay(
 ) -> "Result":
     """Repeat a receipt's question and return the same answer.
 
-    loaded: the rows the session had loaded, by name. catalogue: as the session's. Raises VersionVacuumed or
-    ReplayImpossible if something is missing, ReplayDiffers if the answer has changed.
+    loaded: the rows the session had loaded, by name. catalogue: the queries that the session had. Raises
+    VersionVacuumed or ReplayImpossible if something is missing, ReplayDiffers if the answer has changed.
     """
     question = receipt.question
     with _reopen(question, lake, isolation, catalogue) as session:
@@ -147,7 +147,8 @@ def _reopen(
             limits=Limits(
                 rows=question.most_rows,
                 bytes=question.most_bytes,
-                seconds=max(question.seconds, Limits().seconds),  # this machine may be slower
+                # This machine may be slower than the one that made the receipt.
+                seconds=max(question.seconds, Limits().seconds),
                 memory=max(question.memory, Limits().memory),
                 threads=question.threads,
             ),
@@ -168,7 +169,8 @@ def _repeat(session: "Session", step: Step, loaded: "Mapping[str, pa.Table]") ->
 
     name = step.sql.removeprefix("load ")
     if not step.sql.startswith("load ") or len(step.parameters) != hashlib.sha256().digest_size * 2:
-        with suppress(QueryFailed, LimitExceeded):  # it may have failed at that time too; the answer's hash decides
+        # The step may have failed in the original session too; the hash of the answer decides.
+        with suppress(QueryFailed, LimitExceeded):
             session.sql(step.sql, values(step.parameters))
         return
     if name not in loaded:

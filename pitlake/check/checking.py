@@ -34,7 +34,10 @@ TRIALS = 10
 LOOKS = 4
 """The number of a history's trials as of an instant between the two ends."""
 BEGINNING = (1, 5, 20, 60)
-"""Positions of dates at which a history is cut too, counted from its first date, if before the first instant."""
+"""Positions of dates, counted from a history's first date.
+
+The history is also cut at these dates if they are before the first instant.
+"""
 _CLOCK = timedelta(days=400)
 _CUT, _ALTERED, _LATE = (
     "on a lake that ends at {}",
@@ -91,7 +94,11 @@ class Check:
 
 @dataclass
 class LookAheadReport:
-    """The result of a check. compared: pairs of results; skipped: why others were not compared, with counts."""
+    """The result of a check.
+
+    compared: the number of pairs of results that were compared; skipped: the reasons why other pairs were not, with
+    counts.
+    """
 
     check: Check
     findings: list[Finding] = field(default_factory=list)
@@ -189,8 +196,8 @@ def _instant(text: str | date, field: str) -> datetime:
 
 @dataclass(frozen=True)
 class _Pair:
-    """Two runs that must agree as of `at`: with later rows, and without them. rebuild: the second run's world if only
-    some datasets are cut.
+    """Two runs that must agree as of `at`, one with later rows and one without. rebuild: makes the second run's world
+    when only some datasets are cut.
     """
 
     at: datetime
@@ -240,7 +247,7 @@ class _Checking:
         return self.report
 
     def _beginnings(self, base: Answer, time: str) -> list[datetime]:
-        """Return instants early in a history, because a warm-up that was filled backwards shows nowhere else."""
+        """Return instants early in a history, because only these reveal a warm-up period that was filled backwards."""
         dates = sorted({moment for moment in public_from(base.columns[time]) if moment is not None})
         return [dates[count] for count in BEGINNING if count < len(dates) and dates[count] < self.check.since]
 
@@ -286,7 +293,10 @@ class _Checking:
             raise BadInput("function", problem, "give its random numbers a seed")
 
     def _pairs(self, at: datetime, as_of: datetime) -> Iterator[_Pair]:
-        """Yield pairs of runs that must agree about the past at one instant, run as of the same or a later instant."""
+        """Yield pairs of runs that must agree about the past up to one instant.
+
+        The runs are as of that instant or a later one.
+        """
         worlds, seed, spelled = self.worlds, int(at.timestamp()), clock.iso(at)
         full = self._task(self.full, as_of)
 
@@ -295,7 +305,7 @@ class _Checking:
 
         yield _Pair(at, _CUT.format(spelled), full, self._task(cut(), as_of), cut)
         yield _Pair(at, _ALTERED.format(spelled), full, self._task(worlds.altered(at, seed), as_of))
-        if as_of > at:  # the check itself would hide rows that are dated before their publication
+        if as_of > at:  # Rows that are dated before their publication would be hidden by the check itself.
             return
         late = worlds.delayed(at, seed)
 

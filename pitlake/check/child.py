@@ -49,7 +49,7 @@ def main() -> None:
     """Run tasks until stdin ends."""
     for library in ("pandas", "polars"):
         with suppress(ImportError):
-            import_module(library)  # before forking, because it takes a second
+            import_module(library)  # Import it before forking, because the import takes a second.
     all_datasets()
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

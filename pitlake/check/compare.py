@@ -11,7 +11,7 @@ from pitlake.check.tables import Answer, public_from
 
 ABSENT = "no such row"
 RELATIVE, ABSOLUTE = 1e-9, 1e-12
-"""The largest difference of two equal floats, because sums of the same rows in another order differ slightly."""
+"""The largest difference of floats that count as equal: sums of the same rows in another order differ slightly."""
 
 Row = dict[str, Any]
 
@@ -36,7 +36,7 @@ def differences(
         time: The column that dates the rows, which gives the order of comparison.
         until: Compare only the rows dated at or before this instant.
     """
-    since = max(_first(left, time), _first(right, time))  # panels of the last n rows may begin at different rows
+    since = max(_first(left, time), _first(right, time))  # Panels of the last n rows may begin at different rows.
     left_rows, right_rows = (_rows(answer, time, since, until) for answer in (left, right))
     names = list(dict.fromkeys([*left.columns, *right.columns]))
     key = _key((left, left_rows), (right, right_rows), names, time)

@@ -30,7 +30,7 @@ class Finding:
         with_future: the value with later rows.
         without_future: the value without them.
         datasets: the datasets whose later rows alone make the difference.
-        world: what was done to the lake.
+        world: how the lake was changed.
         where: the responsible line of the function's code, if known.
     """
 

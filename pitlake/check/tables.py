@@ -14,7 +14,7 @@ from pitlake.errors import BadInput
 
 TIMES = ("date", "as_of", "day", "time", "timestamp", "datetime")
 """Names of the column by which rows are dated, in order of preference."""
-LEAST_DATES = 3  # a table with fewer dates is a snapshot of one instant, not a history
+LEAST_DATES = 3  # A table with fewer dates is a snapshot of one instant, not a history.
 _PLAIN = (bool, int, float, str, bytes, date, time, timedelta, Decimal, type(None))
 
 
@@ -54,7 +54,9 @@ class Answer:
 
 
 def public_from(values: Sequence[Any]) -> list[datetime | None]:
-    """Return when rows with these dates are in the past: a date is past at its end in New York.
+    """Return the instants from which rows with these dates are in the past.
+
+    A date is in the past from its end in New York.
 
     If all instants are midnights they are dates. Other instants without a zone are read as UTC.
     """
@@ -175,7 +177,7 @@ def _plain(value: Any) -> Any:
         return {str(name): _plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [_plain(inner) for inner in (sorted(value, key=repr) if isinstance(value, set | frozenset) else value)]
-    if isinstance(value, date):  # subclasses, such as those of a shifted clock, can't be pickled
+    if isinstance(value, date):  # Subclasses, such as those of a shifted clock, can't be pickled.
         day = date(value.year, value.month, value.day)
         return datetime.combine(day, value.timetz()) if isinstance(value, datetime) else day
     if isinstance(value, _PLAIN):

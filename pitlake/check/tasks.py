@@ -74,7 +74,10 @@ class Task:
 
 @dataclass(frozen=True)
 class Sighting:
-    """An action of a call that no lake can date: `kind` of the finding, `subject`, and `where` in the code."""
+    """An action of a call that cannot be dated by a lake.
+
+    `kind`: the kind of the finding; `subject`: the file or address; `where`: the line of code.
+    """
 
     kind: str
     subject: str

@@ -1,7 +1,7 @@
-"""Watches a call's actions besides queries of its session: other sessions, files, network requests, the clock.
+"""Watches all actions of a call except queries of its session: other sessions, files, network requests, the clock.
 
-It is used in a process that runs one task. Other sessions are opened on the task's world. Actions that no lake can date
-are recorded with the line of the user's code.
+It is used in a process that runs one task. Other sessions are opened on the task's world. Actions that cannot be dated
+by a lake are recorded with the line of the user's code.
 """
 
 import datetime as dt
@@ -146,7 +146,7 @@ class Watch:
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event not in {"open", "socket.connect"} or self._inside:
             return
-        self._inside = True  # files that are opened while this call inspects frames and paths are not recorded
+        self._inside = True  # Files that this function opens while it inspects frames and paths are not recorded.
         try:
             if event == "socket.connect":
                 if arguments[0].family != socket.AF_UNIX:
@@ -182,8 +182,9 @@ def _writes(mode: Any, flags: Any) -> bool:
 
 
 def _line_of_user(frame: FrameType | None, *, through_ours: bool) -> str | None:
-    """Return the nearest calling line outside any library. Return None if the caller is an import, or pitlake (unless
-    through_ours).
+    """Return the nearest calling line outside any library.
+
+    Return None if the caller is an import, or is pitlake and `through_ours` is false.
     """
     while frame is not None:
         name = frame.f_code.co_filename
@@ -246,6 +247,6 @@ def clock_ahead(by: dt.timedelta) -> Iterator[None]:
         pandas_stamp.utcnow = classmethod(lambda _cls: real_now("UTC") + by)
     try:
         yield
-    finally:  # pitlake's own code keeps the real functions
+    finally:  # pitlake's own code keeps the real functions.
         dt.datetime, dt.date = real_datetime, real_date  # type: ignore[misc]
         time_module.time, time_module.time_ns = real_time, real_time_ns

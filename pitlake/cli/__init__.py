@@ -1,7 +1,7 @@
 """The command line, `pitlake …`: data goes to stdout, messages go to stderr.
 
-Each command is in a module of its own name, which is imported when it is called, so that the start is quick. Commands
-raise the errors of `pitlake.errors`; this module turns them into one line and an exit code.
+Each command is in the module of the same name, which is imported when the command is called, so that the program starts
+quickly. Commands raise the errors of `pitlake.errors`; this module turns them into one line and an exit code.
 """
 
 import re
@@ -86,7 +86,7 @@ def names() -> list[str]:
 
 
 def load(name: str) -> click.Command:
-    """Import the command of a name, one of `names`."""
+    """Import a command by its name, one of `names`."""
     if name not in COMMANDS:
         added: click.Command = extensions.load("commands", name)
         return added

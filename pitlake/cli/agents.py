@@ -76,7 +76,7 @@ def run(program: tuple[str, ...], as_of: str, known_by: str | None, lake: str | 
     """
     from pitlake.agents.run import run as run_away
 
-    parse_viewpoint(as_of, known_by=known_by, lake=lake)  # refuse before anything is covered
+    parse_viewpoint(as_of, known_by=known_by, lake=lake)  # Refuse before any folder is covered.
     click.get_current_context().exit(run_away(program, as_of, known_by, lake))
 
 

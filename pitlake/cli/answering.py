@@ -65,8 +65,9 @@ def deliver_answer(
 
 
 def door(session: "Session") -> str:
-    """Return how a session was opened, in words. The version is left to the receipt, because it counts what came after
-    T.
+    """Return how a session was opened, in words.
+
+    The text omits the version, because version numbers count commits after T; the receipt has it.
     """
     as_of = f"as of {iso(session.as_of)}" if session.as_of else "open mode"
     return f"{as_of}, known by {iso(session.known_by)}" if session.known_by else as_of

@@ -19,7 +19,7 @@ def command(lake: str | None, datasets: tuple[str, ...], before: str | None) -> 
 
     opened_lake = Lake(lake)
     every = datasets or opened_lake.contracts()
-    chosen = [opened_lake.contract(name) for name in every]  # checks every name before anything is merged
+    chosen = [opened_lake.contract(name) for name in every]  # Check all names before merging anything.
     opened_lake.head()
     done = [opened_lake.compact(dataset, before) for dataset in chosen]
     rows = [

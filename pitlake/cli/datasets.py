@@ -1,4 +1,4 @@
-"""`pitlake datasets`: the datasets and their contents in a lake. Without an instant no row is read."""
+"""`pitlake datasets`: the datasets and their contents in a lake. Without an instant, the command reads no rows."""
 
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @optional_session_options
 @format_option(("table", "json"))
 def command(viewpoint: "Viewpoint | None", lake: str | None, form: str) -> None:
-    """List the datasets. With --as-of or --open, also show what the lake contains of each."""
+    """List the datasets. With --as-of or --open, also show each dataset's contents in the lake."""
     if viewpoint is None:
         from pitlake.lake.lake import Lake
 

@@ -1,6 +1,6 @@
-"""`pitlake describe DATASET`: one dataset's page of the data dictionary, and its contents in a lake.
+"""`pitlake describe DATASET`: the data dictionary's page of a dataset, and the dataset's contents in a lake.
 
-Without an instant no row is read.
+Without an instant, the command reads no rows.
 """
 
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def command(dataset: str, viewpoint: "Viewpoint | None", lake: str | None, form: str) -> None:
     """Describe a dataset: its clock, key, columns and gaps.
 
-    With --as-of or --open, also show what the lake contains of it.
+    With --as-of or --open, also show its contents in the lake.
     """
     from pitlake.lake.lake import Lake
 

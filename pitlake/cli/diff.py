@@ -45,7 +45,7 @@ def command(
 ) -> None:
     """Count what became public between two instants.
 
-    For each dataset: new rows, revisions, gaps. With --hindsight omit a ticker is read by what was public at --to.
+    For each dataset: new rows, revisions, gaps. With --hindsight omit, a ticker is resolved by what was public at --to.
     """
     import pyarrow as pa
 
@@ -63,7 +63,7 @@ def command(
     if symbol is not None:
         with opened(viewpoint) as session:
             company = session.company(symbol)
-    # Counting needs keys and tickers that a session without hindsight leaves out; the counts reveal neither.
+    # Counting needs keys and tickers, which a session without hindsight leaves out. The counts reveal neither.
     with opened(replace(viewpoint, hindsight=SHOW)) as session:
         counts = changes(session, first, company.company if company else None)
         notes = company.notes_on(labels=True) if company else ()

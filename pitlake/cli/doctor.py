@@ -1,7 +1,7 @@
 """`pitlake doctor`: whether this machine can run pitlake's features, and how to fix what is missing.
 
-Each check gives a verdict and one sentence. The command fails if a required check fails. Nothing here repairs anything,
-opens a connection or prints a secret.
+Each check gives a verdict and one sentence. The command fails if a required check fails. The command repairs nothing,
+opens no connection and prints no secret.
 """
 
 import os
@@ -29,7 +29,7 @@ FULL_BYTES, NEAR_BYTES, NEAR_SHARE = 16 << 20, 512 << 20, 50
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The result of one check. A failed check that is not `required` is only a note."""
+    """The result of one check. A failed check that is not `required` is shown as a note."""
 
     name: str
     passed: bool
@@ -125,7 +125,7 @@ def disks(root: str | None) -> list[Diagnosis]:
 def _disk(name: str, path: Path, room: "DiskSpace") -> Diagnosis:
     says = f"{path}, {room.free >> 20:,} of {room.size >> 20:,} MiB free"
     if not room.files:
-        says += ", but no more files"
+        says += ", but this user can create no more files there"
     full = room.free < FULL_BYTES or not room.files
     near = room.free < max(NEAR_BYTES, room.size // NEAR_SHARE)
     advice = "; free space there: `pitlake vacuum --apply` removes what no version of the lake needs"

@@ -1,4 +1,4 @@
-"""`pitlake gaps`: records that could not become rows, as far as public at an instant."""
+"""`pitlake gaps`: source records that could not become rows and were public at an instant."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -31,7 +31,7 @@ def command(
     from pitlake.mcp.server import serve_stdio, server
 
     lake, known_by = viewpoint.open_lake(), viewpoint.known_by
-    lake.entry(lake.version_at(known_by) if known_by else viewpoint.version)  # refuse a missing lake before serving
+    lake.entry(lake.version_at(known_by) if known_by else viewpoint.version)  # Refuse a missing lake before serving.
     service = QueryService(viewpoint=viewpoint, keep_receipts=receipts)
     if http:
         import anyio

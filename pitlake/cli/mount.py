@@ -69,7 +69,7 @@ def command(
 
     TABLE is a Parquet, CSV or JSON lines file, a folder or a quoted pattern of such files, a Delta table, a DuckDB
     file, or a URL: s3://bucket/key or postgresql://host/database. Columns and types are detected and stored as a
-    contract in the lake. Mount a table again to take in what has changed since: only --name is needed then.
+    contract in the lake. To take in later changes, mount the table again; this needs only --name.
 
     \b
     pitlake mount estimates.parquet --name estimates --available-at published_at --key ticker,period

@@ -1,4 +1,4 @@
-"""`pitlake proxy -- COMMAND`: somebody else's MCP server, cut off at T. The proxy itself is pitlake.proxy."""
+"""`pitlake proxy -- COMMAND`: cuts another MCP server's answers off at T. pitlake.proxy implements the proxy."""
 
 import json
 from collections.abc import Callable
@@ -106,7 +106,7 @@ def _refuse_with(option: str, **others: Any) -> None:
     for name, setting in others.items():
         if setting:
             option_name = "SERVER" if name == "server" else f"--{name.replace('_', '-')}"
-            raise BadInput(option_name, f"does not go with {option}", "leave it out")
+            raise BadInput(option_name, f"can't be combined with {option}", "leave it out")
 
 
 def _serve(
@@ -211,5 +211,7 @@ def _link(server: tuple[str, ...], headers: tuple[tuple[str, str], ...], timeout
     if len(server) == 1 and server[0].startswith(("http://", "https://")):
         return Link(address_target(server[0], headers_from(headers, os.environ)), seconds=timeout, secrets=secrets)
     if headers:
-        raise BadInput("--header", "goes with a server at a URL", "leave it out: a command reads its own variables")
+        raise BadInput(
+            "--header", "can only be used with a server at a URL", "leave it out: a command reads its own variables"
+        )
     return Link(command_target(server, beside.with_name(f"{beside.name}.log")), seconds=timeout, secrets=secrets)

@@ -1,4 +1,4 @@
-"""`pitlake query`: one SQL statement in a session as of an instant; its rows go to stdout or a file.
+"""`pitlake query`: runs one SQL statement in a session as of an instant and writes its rows to stdout or a file.
 
 The session decides what SQL may see, and `answering` formats rows.
 """
@@ -49,7 +49,7 @@ def command(
     if not text.strip():
         raise BadInput("SQL", "empty", "write a statement, such as SELECT * FROM lake_info")
     render.check_target(form, output)
-    # Receipts and envelopes name all that the session was bound to.
+    # Receipts and envelopes name every dataset that the session was bound to.
     if not datasets and not receipt and form != "envelope" and (named_datasets := datasets_named(text)):
         with suppress(QueryFailed, BadInput), opened(viewpoint, named_datasets) as session:
             deliver_answer(session, text, None, form, output, receipt=receipt)

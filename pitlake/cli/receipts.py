@@ -34,7 +34,7 @@ def command(
 ) -> None:
     """List the stored receipts, newest first, or remove one.
 
-    Damaged receipts are reported after the list, and the exit code is then not 0.
+    Damaged receipts are reported after the list, with a non-zero exit code.
     """
     from pitlake.answers import receipts
     from pitlake.lake.lake import Lake

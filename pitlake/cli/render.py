@@ -1,7 +1,7 @@
 """Writes rows: as a table for people, or as JSON, CSV or Parquet, to stdout or into a file.
 
-A file is written completely or not at all. Values are written as in the envelope; null is an empty cell in CSV. No lake
-is opened here.
+A file is written completely or not at all. Values are written as in the envelope; null is an empty cell in CSV. This
+module opens no lake.
 """
 
 import io
@@ -68,7 +68,8 @@ def deliver(content: bytes, target: Path | None) -> None:
     if target is None or _is_stdout(target):
         sys.stdout.flush()
         try:
-            with open(sys.stdout.fileno(), "wb", closefd=False) as whole:  # unbuffered, stdout itself may write less
+            # An unbuffered stdout may write fewer bytes than it is given.
+            with open(sys.stdout.fileno(), "wb", closefd=False) as whole:
                 whole.write(content)
         except BrokenPipeError:
             raise click.exceptions.Exit(READER_GONE) from None
@@ -99,7 +100,7 @@ def to_json(value: object) -> bytes:
 
 
 def _is_stdout(target: Path) -> bool:
-    """Return whether a path names stdout, such as /dev/stdout; such a file is written to, not replaced."""
+    """Return whether a path names stdout, such as /dev/stdout, which is written in place and not replaced."""
     return target.exists() and os.path.samestat(target.stat(), os.fstat(sys.stdout.fileno()))
 
 
@@ -107,7 +108,7 @@ def _resolved(target: Path) -> Path:
     try:
         return target.resolve()
     except (OSError, RuntimeError):
-        raise BadInput("--output", f"{str(target)!r} leads nowhere", "give another path") from None
+        raise BadInput("--output", f"{str(target)!r} is a link to a missing file", "give another path") from None
 
 
 def _people(table: "pa.Table") -> bytes:
@@ -118,8 +119,10 @@ def _people(table: "pa.Table") -> bytes:
 
 
 def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
-    """Format texts as a table. On a terminal it fits the width: columns are shortened, then dropped from the right, and
-    stderr names the dropped ones.
+    """Format texts as a table.
+
+    On a terminal, the table fits the width: columns are shortened, then dropped from the right. A message on stderr
+    names the dropped columns.
     """
     from rich import box
     from rich.cells import cell_len

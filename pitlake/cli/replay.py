@@ -1,4 +1,4 @@
-"""`pitlake replay RECEIPT`: repeats a question and checks the answer, or says what is missing."""
+"""`pitlake replay RECEIPT`: repeats a question and checks the answer, or names the missing part."""
 
 from pathlib import Path
 from typing import Any

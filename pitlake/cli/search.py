@@ -72,9 +72,10 @@ def command(  # noqa: PLR0913 - its options
 
 
 def _nothing(session: "Session", query: "Query", ticker: str | None, by: str) -> str:
-    """Say how many texts were searched without a match, and what to try."""
+    """Print how many texts were searched without a match, and what to try."""
     names = query.reads if by == "words" else query.searches
-    # The texts of calls are in the other datasets; `transcripts` only shows which calls are the same.
+    # The texts of calls are in the other datasets. `transcripts` is used only to recognise the same call in two
+    # sources.
     counted = {
         name: session.sql(f"SELECT count(*) FROM {name}").rows()[0][0] for name in names if name != "transcripts"
     }

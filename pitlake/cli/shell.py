@@ -1,4 +1,4 @@
-"""`pitlake shell`: one session, statement after statement. SQL goes to the session; a dot command to the shell.
+"""`pitlake shell`: one session, statement after statement. The session runs SQL, and the shell runs dot commands.
 
 The session decides what SQL may see. For a piped script there is no prompt, and a failure ends with exit code 2.
 """

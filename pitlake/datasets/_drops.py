@@ -1,7 +1,4 @@
-"""The availability and gaps that datasets of dropped files share.
-
-No dataset lives here. `assets.drops` fills these datasets.
-"""
+"""The availability and gaps that all datasets of dropped files share. `assets.drops` fills these datasets."""
 
 from pitlake.contract import GapRule
 

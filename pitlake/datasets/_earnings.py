@@ -21,9 +21,9 @@ CALL = (
         maximum=4,
     ),
 )
-# The embargo of a call's text. No source states when the text came out or when the call ended, so a lag is added to the
-# start of the call. A call is assumed to last at most two hours, and its text is never public within an hour after the
-# end.
+# The publication lag of a call's text. No source states when the text came out or when the call ended, so a lag is
+# added to the start of the call. A call is assumed to last at most two hours, and its text is never public within an
+# hour after the end.
 LAG_VARIABLE = "PITLAKE_PUBLICATION_LAG_MINUTES"
 DEFAULT_LAG = timedelta(hours=24)
 LEAST_LAG = timedelta(hours=3)
@@ -45,14 +45,15 @@ RULES = (
 PUBLISHED = (
     f"{DEFAULT_LAG // timedelta(hours=1)} hours after the call's start (the latest, if several are stated). A shorter "
     "lag can be set, but at least 12 hours if only the list of calls states the start. Midnight does not count as a "
-    "start: then 5 days after the company's next 8-K with item 2.02 in the lake, or the fetch if there is none. With "
-    "a start, the end of that day if it is later. A later publication time (the latest, if several) or Last-Modified "
+    "start. A call without a start is public 5 days after the company's next 8-K with item 2.02 in the lake, or at "
+    "the fetch if there is none. A call with a start is not public before the end of that day. A later publication "
+    "time (the latest, if several) or Last-Modified "
     "takes precedence. An unreadable Last-Modified counts as the time of the fetch."
 )
 
 
 def publication_lag(minutes: str | None = None, field: str = LAG_VARIABLE) -> timedelta:
-    """Return the lag to add to a call's start: these minutes, else $PITLAKE_PUBLICATION_LAG_MINUTES, else a day.
+    """Return the lag to add to a call's start: the given minutes, else $PITLAKE_PUBLICATION_LAG_MINUTES, else a day.
 
     Raises BadInput for less than LEAST_LAG or more than DEFAULT_LAG.
     """

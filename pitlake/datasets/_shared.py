@@ -1,4 +1,4 @@
-"""Columns that mean the same in several datasets, written once so that they stay the same. No dataset lives here."""
+"""Columns with the same meaning in several datasets, defined once so that they stay the same. No dataset lives here."""
 
 from dataclasses import replace
 
@@ -36,7 +36,8 @@ ACCEPTANCE_RULE = Column(
     type="string",
     values=("sgml_header", "offset", "new_york_clock", "utc", "two_readings", "later_reading", "date_only"),
     strict=True,
-    meaning="Rule that decided the acceptance; with later_reading and date_only the time of day is unproven.",
+    meaning="Rule that decided the acceptance; under the rules later_reading and date_only, the time of day is "
+    "unproven.",
     proof=True,
 )
 ACCEPTED_AT = Column(
@@ -76,7 +77,7 @@ WITHHELD = GapRule(
     reason="made public after its acceptance",
     when=(
         "letters to or from SEC staff, draft registrations and draft offering statements are withheld for weeks, and "
-        "nothing states until when"
+        "no source states the day of their release"
     ),
 )
 NO_FILING = GapRule(

@@ -12,7 +12,8 @@ DATASET = Dataset(
     name="av_daily_bars",
     title="Daily bars of Alpha Vantage",
     summary=(
-        "Raw daily bars as traded, never adjusted, because adjusted prices reflect later splits and dividends. Only "
+        "Raw daily bars as traded. They are never adjusted, because adjusted prices reflect later splits and "
+        "dividends. Only "
         "New York listings. Named queries use a bar from here if neither `prices` nor `own_bars` has one for the day."
     ),
     availability=(

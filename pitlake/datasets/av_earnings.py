@@ -36,15 +36,17 @@ DATASET = Dataset(
     name="av_earnings",
     title="Reported earnings of Alpha Vantage",
     summary=(
-        "Reported earnings per share by quarter, with the consensus estimate, and by year. Figures are those of the "
-        "first fetch; a restatement before that can't be distinguished from the original report."
+        "Reported earnings per share by quarter, with the consensus estimate, and by year. The figures are those of "
+        "the first fetch. A restatement before the first fetch can't be distinguished from the original report."
     ),
     availability=(
         "EDGAR's release of the 8-K with item 2.02 on the reported New York day, if the lake has it and it is before "
         "the day's end. If there is such an 8-K only on the next day, its release; otherwise the END of the reported "
-        "day. This is at most a day late, or late until the release of the next day's filing. It is never early if "
-        "the stated day is right. A year is available together with its last quarter. A figure with a later split "
-        "counts from the fetch, because the source restates its history after every split. Evidence names the rule."
+        "day. The instant is at most a day late, or late until the release of the next day's filing. It is never "
+        "early if the stated day is right. A year is available together with its last quarter. A figure with a later "
+        "split "
+        "counts from the fetch, because the source restates its history after every split. The evidence names the "
+        "rule that was used."
     ),
     columns=(
         Column(name="ticker", type="string", required=True, meaning="The requested symbol."),

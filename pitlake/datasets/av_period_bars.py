@@ -24,8 +24,9 @@ DATASET = Dataset(
         "and after it. Only New York listings."
     ),
     availability=(
-        "The close of the period's last session at New York's exchange, including early closes. If a later session "
-        "was cancelled, its planned opening. The current week or month is never a row, whatever day the answer gives "
+        "The close of the period's last session at New York's exchange, including early closes. If a later session of "
+        "the period was cancelled, that session's planned opening. The current week or month is never a row, whatever "
+        "day the answer gives "
         "it. A later change of its values is a new revision, available when observed."
     ),
     columns=(

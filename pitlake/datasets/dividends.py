@@ -16,10 +16,11 @@ DATASET = Dataset(
     name="dividends",
     title="Cash dividends",
     summary="Declared cash dividends. Ex, record and pay dates fall after the declaration, which announces them.",
-    # The graph does not say when it loaded an amount, which a split may have restated before.
+    # The graph does not say when it loaded an amount, so an earlier split may have restated it.
     availability=(
         "The end of the declaration day (the linked Date) in New York. If the graph or the lake has a later split of "
-        "the company when the dividend is first seen, not before that split. Holidays and orphans become gaps."
+        "the company when the dividend is first seen, the dividend is not public before that split. A dividend "
+        "becomes a gap if its day is a holiday or if no Date is linked."
     ),
     columns=(
         shared.LINKED_CIK,

@@ -19,8 +19,8 @@ DATASET = Dataset(
         "rebuild must give the same rows."
     ),
     availability=(
-        "The instant of the snapshot, but never before the release that the row names. What a rebuild changes or "
-        "adds is public when observed."
+        "The instant of the snapshot, but never before the release that the row names. Changes and additions by a "
+        "rebuild are public when observed."
     ),
     columns=(
         shared.ACCESSION,

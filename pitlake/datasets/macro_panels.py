@@ -16,7 +16,7 @@ DATASET = Dataset(
     summary="The FRED-MD monthly panel, one row per month and series; each file is one vintage of the whole panel.",
     availability=(
         "The file's Last-Modified, which dates its current content. The fetch counts if there is no Last-Modified, "
-        "or one before the month in the file's name. That month proves nothing else."
+        "or one before the month in the file's name. The month in the file's name is used for nothing else."
     ),
     columns=(
         Column(name="series", type="string", required=True, meaning="Name of the series in the panel."),

@@ -9,8 +9,8 @@ DATASET = Dataset(
     name="model_registry",
     title="Language models",
     summary=(
-        "Release day and knowledge cutoff of language models, which show what a decision made with one may have "
-        "known. Loaded from dropped CSV files; a model that is not listed counts as knowing everything."
+        "Release day and knowledge cutoff of language models. They show which facts a model may have known when it "
+        "made a decision. Loaded from dropped CSV files; a model that is not listed counts as knowing everything."
     ),
     availability=drops.RECEIVED,
     columns=(

@@ -22,15 +22,16 @@ DATASET = Dataset(
     title="Names and tickers of companies",
     summary=(
         "Names and tickers of companies and when they could be known, one row per statement. The view shows the "
-        "newest statement of each company and kind. Only this dataset tells what a company was called at an instant."
+        "newest statement of each company and kind. Only this dataset states a company's name as of an instant."
     ),
     availability=(
-        "For a name from EDGAR: the END, in New York, of the day of the company's first own filing under it that "
-        "EDGAR published at once, never before a poll that did not have the name. Filings that were withheld, such "
-        "as drafts, or made by others, such as Schedule 13G or Form 4, prove no name. For a filing's SGML header: "
-        "the END of its day. For dei facts: as their filing. For tickers that EDGAR or the graph lists without a "
-        "date: when they were fetched or observed. The next statement ends a name; no statement gives an end in "
-        "advance."
+        "A name from EDGAR is public at the END, in New York, of the day of the first filing that the company itself "
+        "made under that name and that EDGAR published on acceptance. It is never public before a poll that did not "
+        "contain the name. Filings that were withheld, such "
+        "as drafts, or made by others, such as Schedule 13G or Form 4, prove no name. A name from a filing's SGML "
+        "header is public at the END of the header's day, and a name from dei facts together with its filing. Tickers "
+        "that EDGAR or the graph lists without a date are public when they were fetched or observed. A name ends with "
+        "the next statement; no statement contains an end in advance."
     ),
     columns=(
         Column(

@@ -7,8 +7,8 @@ from pitlake.datasets.transcripts import PART_GAPS
 DATASET = Dataset(
     name="prepared_remarks",
     title="Prepared remarks of earnings calls",
-    summary="What management read out before the questions, one row per call.",
-    availability="As its call in `transcripts`.",
+    summary="The remarks of management before the questions, one row per call.",
+    availability="The same instant as that of its call in `transcripts`.",
     columns=(
         Column(name="transcript_id", type="string", required=True, meaning="Id of the call, as in `transcripts`."),
         Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),

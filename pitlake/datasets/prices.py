@@ -35,7 +35,7 @@ DATASET = Dataset(
     ),
     availability=(
         "The market close of the bar's day, including early closes, or the bar's own timestamp if that is later. The "
-        "proof of a bar may become public later; its figures are those of its day."
+        "proof of a bar's adjustment may become public after the bar; the figures are those of the bar's day."
     ),
     columns=(
         Column(

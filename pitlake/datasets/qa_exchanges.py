@@ -8,7 +8,7 @@ DATASET = Dataset(
     name="qa_exchanges",
     title="Question-and-answer exchanges of earnings calls",
     summary="One row per exchange between a questioner and management, numbered from 0 within its call.",
-    availability="As its call in `transcripts`.",
+    availability="The same instant as that of its call in `transcripts`.",
     columns=(
         Column(name="transcript_id", type="string", required=True, meaning="The call, as in `transcripts`."),
         Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),

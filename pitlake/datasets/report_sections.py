@@ -10,7 +10,12 @@ DATASET = Dataset(
     availability=shared.FILED,
     columns=(
         *shared.FILING,
-        Column(name="section_name", type="string", required=True, meaning="Item name, words joined, as extracted."),
+        Column(
+            name="section_name",
+            type="string",
+            required=True,
+            meaning="Name of the item, without spaces between its words, as extracted.",
+        ),
         Column(name="content", type="string", meaning="Text of the section."),
         Column(
             name="content_length", type="int", unit="characters", meaning="Length as the graph states it.", minimum=0

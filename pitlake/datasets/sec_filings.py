@@ -25,14 +25,14 @@ DATASET = Dataset(
     name="sec_filings",
     title="EDGAR filings",
     summary=(
-        "Every filing that EDGAR lists for a company, person or fund, one row per registrant. It has no names and "
-        "tickers, because EDGAR lists today's; `names` has those of the time, by CIK."
+        "Every filing that EDGAR lists for a company, person or fund, one row per registrant. The dataset has no "
+        "names or tickers, because EDGAR lists only today's. `names` has the names and tickers of each time, by CIK."
     ),
     availability=(
         "EDGAR's release: the acceptance, or 07:30 New York on the filing date if that is after the New York day of "
         "acceptance. The JSON's `Z` means UTC in some downloads and New York time in others. If EDGAR's hours allow "
-        "both, the later reading is used, which is at most five hours late. A fetched SGML header decides exactly, "
-        "and so does a download of the same filing in the other clock."
+        "both, the later reading is used, which is at most five hours late. A fetched SGML header settles the "
+        "reading, and so does another download of the same filing that uses the other clock."
     ),
     columns=(
         shared.ACCESSION,
@@ -51,7 +51,7 @@ DATASET = Dataset(
         Column(name="filing_date", type="date", meaning="EDGAR's filing date: often not the day of acceptance."),
         Column(name="report_date", type="date", meaning="Period the filing covers; never its availability."),
         Column(name="items", type="strings", meaning="Items of an 8-K, such as 2.02."),
-        Column(name="act", type="string", meaning="Securities act, such as 34."),
+        Column(name="act", type="string", meaning="Securities act under which the filing is made, such as 34."),
         Column(name="file_number", type="string", meaning="File number."),
         Column(name="film_number", type="string", meaning="Film number."),
         Column(name="size", type="int", unit="bytes", meaning="Size of the submission."),

@@ -24,8 +24,8 @@ DATASET = Dataset(
     name="sec_fulltext_hits",
     title="EDGAR full-text search hits",
     summary=(
-        "Documents of filings that matched a full-text search of EDGAR. A hit shows where to look; it never dates "
-        "anything."
+        "Documents of filings that matched a full-text search of EDGAR. A hit shows where a text occurs; it never "
+        "dates a row."
     ),
     availability=(
         "EDGAR's release of the filing, from its acceptance in the lake or in its SGML header. Names, tickers and "

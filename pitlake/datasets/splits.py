@@ -30,7 +30,7 @@ DATASET = Dataset(
             name="split_id",
             type="string",
             required=True,
-            meaning="CIK and execution day, or the ticker and the day if no company is linked.",
+            meaning="CIK and execution day, or ticker and execution day if no company is linked.",
         ),
     ),
     key=("split_id",),

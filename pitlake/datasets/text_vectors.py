@@ -14,7 +14,7 @@ DATASET = Dataset(
         "in a call, or a research note. They allow nearest-neighbour search in addition to the graph's `embeddings`."
     ),
     availability=(
-        "The instant and source of the text's revision from which the vector was made, never earlier. The model was "
+        "The instant and the source tag of the revision from which the vector was made. The model was "
         "trained later than many of the texts, so even a vector as of an early instant reflects later knowledge of "
         "the language."
     ),

@@ -7,7 +7,7 @@ from pitlake.datasets import _shared as shared
 NOT_ALLOWED = GapRule(
     type="unverifiable",
     reason="source is not on the allow-list",
-    when="the page's host is not trusted to date its own pages",
+    when="the page's host is not on the list of hosts whose own dates are trusted",
 )
 NO_CLAIM = GapRule(
     type="unverifiable",

@@ -21,9 +21,9 @@ DATASET = Dataset(
     name="yahoo_earnings",
     title="Earnings events of Yahoo",
     summary=(
-        "Reported earnings per share with the consensus estimate, by the day of the event as Yahoo states it. An "
-        "event that Yahoo moves by up to three weeks is a revision, available when observed. Figures are those of "
-        "the first fetch; a change before that can't be distinguished from the original report."
+        "Reported earnings per share with the consensus estimate, by the day of the event as Yahoo states it. If "
+        "Yahoo moves an event by up to three weeks, the lake adds a revision, available when observed. The figures "
+        "are those of the first fetch. A change before the first fetch can't be distinguished from the original report."
     ),
     availability=(
         "The END, in New York, of the event's day in UTC or in New York, whichever is later. For a day without a "

@@ -19,7 +19,7 @@ DATASET = Dataset(
     summary="Upgrades, downgrades, initiations and reiterations by firm, with price targets if stated.",
     availability=(
         "The END, in New York, of the rating's day in UTC or in New York, whichever is later, because the source's "
-        "times of day are not proven. Late by two days at most. A price target with a later recorded split counts "
+        "times of day are not proven. This is at most two days late. A price target with a later recorded split counts "
         "from the fetch."
     ),
     columns=(

@@ -33,9 +33,10 @@ _CODE = {code: number for number, code in enumerate(CODES, start=1)}
 
 @dataclass
 class Violations:
-    """The rows that the gate refuses: `codes` counts them by code, `rows` has the first SHOWN_ROWS of them.
+    """The rows that the gate refuses: `codes` counts them by code, and `rows` contains the first SHOWN_ROWS of them.
 
-    A row is (row number, code, detail); details name places, never values. Falsy if there are none.
+    A row is (row number, code, detail); details name places, never values. The object is falsy if the gate refuses no
+    rows.
     """
 
     codes: dict[str, int] = field(default_factory=dict)

@@ -79,7 +79,7 @@ def _hidden_in_lists(array: pa.ListArray, depth: int) -> Mask | None:
 
 
 def _hidden_in_texts(array: pa.Array, depth: int, json: bool) -> Mask | None:
-    texts = array.cast(pa.binary())  # searches whole buffers, even with broken UTF-8
+    texts = array.cast(pa.binary())  # This searches whole buffers, even with broken UTF-8.
     rows = np.arange(len(texts)) if json else _openers(texts)
     for look in (_suspects, _suspects_escaped):
         if rows.size == 0:
@@ -126,7 +126,7 @@ def _matches(texts: pa.Array, pattern: str) -> Mask:
 
 
 def _matches_if(texts: pa.Array, substring: str, pattern: str) -> Mask:
-    """Like `_matches`, for a pattern that requires a substring: the faster plain search comes first."""
+    """Do what `_matches` does for a pattern that requires a substring, with a faster plain search first."""
     if not pc.any(pc.match_substring(texts, pattern=substring)).as_py():
         return np.zeros(len(texts), bool)
     return _matches(texts, pattern)

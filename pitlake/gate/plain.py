@@ -1,7 +1,7 @@
 """An Arrow value as the item a reader would get, to which the gate's rules are applied one row at a time.
 
 Instants and dates become ISO text, maps and structs become objects, and everything else is Arrow's Python value. The
-vectorised gate uses it for the few rows it must check singly, and the envelope for all.
+vectorised gate uses it for the few rows that it must check one by one, and the envelope uses it for all rows.
 """
 
 from datetime import datetime, timedelta
@@ -27,9 +27,7 @@ def row_item(batch: pa.RecordBatch, row: int) -> dict[str, Any]:
 
 
 def plain(scalar: pa.Scalar, depth: int = 1) -> Any:
-    """Return the value of an Arrow scalar. Nothing is read below MAX_DEPTH, because the rules refuse such values
-    first.
-    """
+    """Return the value of an Arrow scalar. It reads nothing below MAX_DEPTH, because the rules refuse deeper values."""
     kind = scalar.type
     if isinstance(scalar, pa.ExtensionScalar | pa.DictionaryScalar | pa.RunEndEncodedScalar | pa.UnionScalar):
         return None if scalar.value is None else plain(scalar.value, depth)
@@ -65,7 +63,7 @@ def _leaf(scalar: pa.Scalar, kind: pa.DataType) -> Any:
         return _span(scalar.value, kind.unit)
     try:
         return scalar.as_py()
-    except (ValueError, OverflowError):  # A time of day or interval that Python cannot hold; it hides no key.
+    except (ValueError, OverflowError):  # Python cannot represent this time of day or interval, which contains no key.
         return None
 
 

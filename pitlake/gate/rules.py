@@ -228,7 +228,8 @@ def _shown(key: str) -> str:
 def json_inside(text: str) -> Any:
     """Parse the JSON in a string: objects as Pairs, None for plain text, an opaque object for refused text.
 
-    Refused are texts nested deeper than MAX_DEPTH, and broken JSON that spells a forbidden key or hides in escapes.
+    It refuses texts nested deeper than MAX_DEPTH, and broken JSON that spells a forbidden key or may hide one in
+    escapes.
     """
     if (opener := _OPENER.match(text)) is None:
         return None
@@ -318,9 +319,9 @@ def _check_moment(text: Any, cutoff: datetime | None, place: str, name: str) -> 
 def check_envelope(payload: Any, pit: Any) -> Verdict | None:
     """Return the first rule an envelope `{"data": […], "gaps": […]}` breaks against the cut-off text `pit`, or None.
 
-    Fail-closed order: cut-off, object, envelope, forbidden keys anywhere (gaps too), each item in turn, each gap: an
-    object of a known type, and where it states an `available_at`, one that is not later than the cut-off. A `computed`
-    item has no proof and names the newest instant of its inputs.
+    The checks run in this order: the cut-off, the object, the envelope, forbidden keys anywhere (also in gaps), each
+    item, each gap. A gap must be an object of a known type, and its `available_at`, if any, must not be later than the
+    cut-off. A `computed` item has no proof and names the newest instant of its inputs.
     """
     try:
         cutoff = parse_instant(pit)
@@ -370,7 +371,7 @@ def check_text(text: Any, pit: Any) -> Verdict | None:
     except (ValueError, TypeError, RecursionError):
         return Verdict("PIT_INVALID_JSON", "the payload is not strict JSON")
     except Exception:  # noqa: BLE001  The only boundary of this module: a gate that fails lets nothing through.
-        return Verdict("PIT_PARSE_ERROR", "the gate itself failed, so nothing passes")
+        return Verdict("PIT_PARSE_ERROR", "the gate itself failed, so it lets nothing pass")
 
 
 def check_answer(payload: Any, pit: Any) -> Verdict | None:

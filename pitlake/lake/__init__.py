@@ -13,7 +13,8 @@ def __getattr__(name: str) -> object:
 
         from pitlake import machine
 
-        machine.require("pitlake", sys.prefix)  # before importing libraries that abort without enough
+        # Check the limits before importing libraries that abort if they are too low.
+        machine.require("pitlake", sys.prefix)
         from pitlake.lake import lake
 
         home: object = getattr(lake, name)

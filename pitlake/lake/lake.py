@@ -1,6 +1,6 @@
 """The lake's Python interface: open a root, stage and publish, list versions, take snapshots, compact, vacuum.
 
-The modules in the folders next to this file do the work.
+The modules in the folders next to this file implement the methods.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -48,7 +48,7 @@ Result = TypeVar("Result")
 def _working(
     method: "Callable[Concatenate[Lake, Params], Result]",
 ) -> "Callable[Concatenate[Lake, Params], Result]":
-    """Wrap a method of Lake, so that errors of the operating system become a LakeError with the path."""
+    """Wrap a method of Lake, so that errors of the operating system become a LakeError that names the path."""
 
     @wraps(method)
     def wrapper(self: "Lake", /, *args: Params.args, **options: Params.kwargs) -> Result:
@@ -60,7 +60,7 @@ def _working(
 
 
 class Lake:
-    """One lake. Opening it reads and writes nothing; the first stage creates it.
+    """One lake. Creating this object reads and writes nothing; the first stage creates the lake.
 
     root: a directory, a file:// URL or s3://bucket/prefix; default $PITLAKE_LAKE, else ./.pitlake/lake.
     """
@@ -82,19 +82,20 @@ class Lake:
 
     @property
     def filings_count_from(self) -> str:
-        """Return the instant from which filings count here: EDGAR's "release" or their "acceptance"."""
+        """Return the rule that dates filings in this lake: "release" or "acceptance"."""
         return conventions.filings_count_from(self._store)
 
     @_working
     def end_at(self, moment: datetime) -> None:
-        """Set the instant at which the lake's world ends, once. Freshness is never judged at a later instant. Raises
-        BadInput for another end.
+        """Set, once, the instant at which the lake's data end.
+
+        Checks of freshness never use a later instant. Raises BadInput if a different end was set before.
         """
         self._log.start()
         conventions.end_at(self._store, moment)
 
     def judged_at(self, now: datetime) -> datetime:
-        """Return the instant freshness is judged at: `now`, but no later than the end of the lake's world."""
+        """Return the instant that checks of freshness use: `now`, but no later than the end of the lake's data."""
         return min(now, conventions.ends_at(self._store) or now)
 
     @_working
@@ -124,7 +125,7 @@ class Lake:
     def version_at(self, moment: datetime) -> int:
         """Return the version that was the newest at an instant, by the versions' commit times.
 
-        Raises LakeNotFound, and BadInput for an instant to come or one before there was a lake.
+        Raises LakeNotFound, and BadInput for an instant in the future or before the lake was made.
         """
         return self._log.entry_at(moment).version
 
@@ -279,7 +280,7 @@ class Lake:
         denied = faults.unreadable(self.root)
         if denied is not None:
             raise LakeFault("permission", denied)
-        next(self._store.walk("_lake"), None)  # raises if the bucket does not exist
+        next(self._store.walk("_lake"), None)  # This raises an error if the bucket does not exist.
         wholeness.require_whole(self._store, self._log, self._tables)
 
     @_working
@@ -378,7 +379,8 @@ class Lake:
         self._log.entry(version)
         is_new = self._store.put_new(receipt_key(name), content)
         try:
-            self.snapshot(version)  # after storing: a concurrent vacuum sees the receipt, or this sees the vacuum
+            # Check after storing: either a concurrent vacuum sees the receipt, or this check sees the vacuum.
+            self.snapshot(version)
         except LakeNotFound:
             if is_new:
                 self._store.delete(receipt_key(name))
@@ -387,7 +389,10 @@ class Lake:
 
 
 class PinnedTables(Mapping[str, TableState]):
-    """The tables of a log entry. A table's files are looked up when first used, so that opening few tables is fast."""
+    """The tables of a log entry.
+
+    The files of a table are looked up at their first use, so that opening a few tables is fast.
+    """
 
     def __init__(self, store: Store, tables: DeltaTables, pins: Mapping[str, int]) -> None:
         self._store, self._tables, self._pins = store, tables, pins

@@ -1,4 +1,4 @@
-"""Explains the faults of a call's arguments in pitlake's words: the field, and what to give instead."""
+"""Explains the faults of a call's arguments in pitlake's words: the field, and the value to pass instead."""
 
 from typing import Any
 

@@ -23,8 +23,10 @@ class HttpAddress:
     """The address of an MCP server. If $PITLAKE_MCP_TOKEN is set, requests need the token."""
 
     def __init__(self, host: str, port: int, allowed_hosts: Collection[str] = ()) -> None:
-        """Check an address. Raises BadInput if other machines could reach it and no name is given, and for a token too
-        short to be secret.
+        """Check an address.
+
+        Raises BadInput if other machines could reach it and no name is given, and for a token that is too short to be
+        secret.
 
         Args:
             host: The address of this machine to listen on.
@@ -50,7 +52,7 @@ class HttpAddress:
 
 
 class OnlyPosts:
-    """The application without GET, which would open a stream that this server never writes to."""
+    """The application without the method GET, which would open a stream that this server never writes to."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -36,7 +36,7 @@ class KeptSessions:
 
     def __init__(self, limits: Limits, idle: float = IDLE_SECONDS) -> None:
         self._limits, self._idle_seconds = limits, idle
-        self._lock, self._idle = Lock(), list[_Idle]()  # the least recently used first
+        self._lock, self._idle = Lock(), list[_Idle]()  # Close the least recently used sessions first.
 
     @contextmanager
     def session(self, viewpoint: Viewpoint, datasets: Collection[str] | None) -> Iterator[Session]:

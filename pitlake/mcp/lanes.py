@@ -1,9 +1,9 @@
 """Two lanes for a server's questions, so that slow ones don't delay quick ones.
 
 A question begins in the quick lane. If it uses more than `PATIENCE` of its process's time, or more than `PRESSED` while
-others wait, it is stopped and restarted in the slow lane, where only the session's limits apply. CPU time counts, so a
-quick question is quick on a busy machine too. Both lanes and their queues are limited, and fair among clients
-(pitlake.serving.turns).
+others wait, it is stopped and restarted in the slow lane, where only the session's limits apply. The lanes measure CPU
+time, so a quick question stays in the quick lane on a busy machine too. Both lanes and their queues are limited, and
+fair among clients (pitlake.serving.turns).
 """
 
 import threading

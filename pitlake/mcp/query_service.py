@@ -1,8 +1,8 @@
 """Answers the MCP server's questions in sealed sessions, page by page.
 
 A call sees nothing of another call; `kept` decides which sessions answer more than one. A cursor continues the same
-answer, or says that the answer differs. It is signed and names no lake version, because a version counts what came
-after the instant. The service remembers the version of each answer. `tools` puts the answers into MCP results.
+answer, or says that the answer differs. A cursor is signed and contains no lake version, because version numbers count
+commits after the instant. The service remembers the version of each answer. `tools` puts the answers into MCP results.
 """
 
 import base64
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 ROWS, MOST_ROWS = 100, 1000
 PAGE_BYTES = 256 * 1024
-FRAME_BYTES = 1024  # for the receipt and the cursor of a page
+FRAME_BYTES = 1024  # This leaves room for the receipt and the cursor of a page.
 REMEMBERED = 10_000
 KEY_VARIABLE, SHORTEST_KEY = "PITLAKE_CURSOR_KEY", 32
 LIMITS = Limits(rows=100_000, bytes=64 << 20, seconds=30.0, memory=4 << 30)
@@ -55,8 +55,8 @@ ORDER BY available_at DESC, dataset, gap_type, reason, locator
 class ServiceQuestion:
     """SQL or a catalogue query, and its parameters.
 
-    datasets: the datasets the session needs, None for all. about_gaps: whether it reads the gaps. Raises BadInput for a
-    text that no session accepts.
+    datasets: the datasets the session needs, None for all. about_gaps: whether the question reads the gaps. Raises
+    BadInput for a text that no session accepts.
     """
 
     question: str | Query

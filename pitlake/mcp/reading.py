@@ -1,4 +1,4 @@
-"""The resources and prompts of the server: a resource for each dataset, and prompts that say which calls to make.
+"""The server's resources, one for each dataset, and its prompts, which list the calls to make.
 
 A resource is the output of `describe` for its dataset, with the lake's content at the server's instant. A prompt is a
 list of calls with their arguments filled in, which this server can answer.
@@ -85,7 +85,7 @@ class Prompts:
         return self._asking(f"Write a one-page brief on {_ticker(ticker)}", calls)
 
     def before_earnings(self, ticker: Ticker) -> str:
-        """Say what was known before a company's next earnings: last call, estimates, results, price."""
+        """Summarise what was known before a company's next earnings: last call, estimates, results, price."""
         calls = [
             _named(name, ticker=ticker) for name in ("earnings_snapshot", "transcript_qa_latest", "estimates_latest")
         ]

@@ -1,6 +1,7 @@
-"""The tools for agents: query, run_query, describe, search, gaps. Their descriptions are part of the product.
+"""The tools for agents: query, run_query, describe, search, gaps.
 
-They check nothing themselves. The catalogue and the service check the arguments, and a refusal becomes one clear line.
+Agents read their descriptions. The tools check nothing themselves. The catalogue and the service check the arguments,
+and a refusal becomes one clear line.
 Unknown arguments are refused too, because a misspelt `pit` must not return an answer as of another instant.
 """
 
@@ -50,10 +51,12 @@ def _texts(within: Any) -> Any:
 
 
 class ReceiptModel(BaseModel):
-    """The question, its lake, and the hash of the whole answer: the same receipt always gives the same bytes."""
+    """The question, its lake, and the hash of the whole answer. The same receipt always returns the same bytes."""
 
     as_of: str | None
-    known_by: str | None = Field(default=None, description="Only data ingested by this time was used; null: all data.")
+    known_by: str | None = Field(
+        default=None, description="The answer uses only data that was ingested by this time; null: all data."
+    )
     sql_sha256: str
     result_sha256: str = Field(description="Also finds a stored receipt: `pitlake replay SHA256`.")
     rows: int = Field(description="Rows of the whole answer, over all pages.")
@@ -69,7 +72,7 @@ class ReceiptModel(BaseModel):
 
 
 class AnswerModel(BaseModel):
-    """The envelope, and whether it is complete."""
+    """The envelope, and whether it contains the whole answer."""
 
     data: list[dict[str, Any]] = Field(
         description="Each item has available_at and available_at_source, or is computed and has newest_input_at."

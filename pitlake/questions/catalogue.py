@@ -1,8 +1,8 @@
 """The query catalogue: one SQL file per query in sql/queries, whose header comment states parameters and columns.
 
 A header line is `-- key: text`, `-- param NAME TYPE required|optional|= JSON | meaning` or `-- column NAME [UNIT] |
-meaning`. `parameters` checks and spells the values, and they are bound as prepared parameters, never spliced. Nothing
-here runs SQL. Sessions load `session_macros`.
+meaning`. `parameters` checks and formats the values. They are bound as prepared parameters and never inserted into the
+SQL text. Nothing here runs SQL. Sessions load `session_macros`.
 """
 
 import json
@@ -22,7 +22,7 @@ COMPANY = "company"
 """The placeholder of a query for the company of its `ticker`, which the parent resolves."""
 
 EVIDENCE = ("evidence", "evidence_ids")
-"""Every answer has one of these columns: the row's source, or everything it was made from."""
+"""Every answer has one of these columns, which names the row's source or all of its sources."""
 
 COUNTS = frozenset(
     (
@@ -30,7 +30,9 @@ COUNTS = frozenset(
         *("day", "month", "months", "quarter", "year", "years", "the series' own"),
     )
 )
-"""The units a header may state. For any other unit, such as a currency, the header names the column that has it.
+"""The units a header may state.
+
+For any other unit, such as a currency, the header names the column that contains the unit.
 """
 
 _KEYS = ("summary", "agent", "reads", "searches", "ids", "one of", "hindsight", "aliases")
@@ -46,7 +48,10 @@ _PLACEHOLDER = re.compile(r"\$([A-Za-z_]\w*)")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Parameter:
-    """One parameter. `type` is a key of pitlake.questions.parameters.TYPES; `default` is the value of an absent one."""
+    """One parameter.
+
+    `type` is a key of pitlake.questions.parameters.TYPES; `default` is the value that replaces an absent parameter.
+    """
 
     name: str
     type: str
@@ -57,7 +62,10 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One column of a query's answer. unit: of a number, one of COUNTS or the column that contains it."""
+    """One column of a query's answer.
+
+    unit: the unit of a number: one of COUNTS, or the name of the column that contains the unit.
+    """
 
     name: str
     meaning: str
@@ -69,9 +77,9 @@ class Query:
     """One named query. `columns` are all columns of the answer in order. A caller gives exactly one parameter of
     `one_of`.
 
-    searches: those of its datasets whose words or vectors it compares completely. ids: the columns that identify a row
-    of the answer. hindsight: answer columns that could not be known at the as of, or `*`: it can't be answered without
-    hindsight. aliases: other names of the query.
+    searches: the datasets whose words or vectors the query compares completely. ids: the columns that identify a row of
+    the answer. hindsight: answer columns that could not be known at the as of, or `*` if the query can't be answered
+    without hindsight. aliases: other names of the query.
     """
 
     name: str
@@ -94,9 +102,9 @@ class Query:
         return indexed.read_text(encoding="utf-8") if indexed.is_file() else self.sql
 
     def bind(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parameters to bind, all of them, spelled for SQL. Raises BadInput with the field.
+        """Return all parameters to bind, in the form that the SQL expects. Raises BadInput with the field.
 
-        COMPANY is None in them, for the session to resolve.
+        The parameter COMPANY is None; the session resolves it.
         """
         names = [parameter.name for parameter in self.parameters]
         for name in values:

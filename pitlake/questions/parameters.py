@@ -1,7 +1,7 @@
-"""The types of query parameters: what a caller may write, and the single spelling bound into the SQL.
+"""The types of query parameters: the values that a caller may pass, and the single form that is bound into the SQL.
 
-A value is a Python object or the text of a command line. It becomes a text, a number or a list, so that it can be sent
-unchanged. No SQL here.
+A value is a Python object or the text of a command line. It becomes a text, a number or a list, which other processes
+receive unchanged. No SQL here.
 """
 
 import json
@@ -18,7 +18,7 @@ LARGEST_INT = 2**31 - 1
 
 
 def spell(type_name: str, field: str, value: Any) -> Any:
-    """Return a caller's value in the spelling to be bound. Raises BadInput with the field and what to write."""
+    """Return a caller's value in the form that is bound. Raises BadInput with the field and what to write."""
     return TYPES[type_name](field, value)
 
 

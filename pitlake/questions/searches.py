@@ -1,7 +1,7 @@
 """Selects the catalogue query of a search: by words or by meaning, and in which texts.
 
-All interfaces have one search command or tool. SQL ranks words by BM25. Meaning uses the lake's own vectors, or the
-graph's if their model is configured (`embedding`). Nothing here runs SQL.
+Every interface has one search command or tool, which uses this module. SQL ranks words by BM25. Meaning uses the lake's
+own vectors, or the graph's if their model is configured (`embedding`). Nothing here runs SQL.
 """
 
 from typing import Any, Literal

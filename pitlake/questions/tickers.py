@@ -1,6 +1,6 @@
 """Resolves callers' tickers to companies, in the parent and before any session runs the question.
 
-A ticker belongs to the company whose newest public statement gives it, otherwise to the last company that had it
+A ticker belongs to the company whose newest public statement contains it, otherwise to the last company that had it
 before. Later statements and rows are used only if hindsight is allowed, and the answer says so.
 """
 
@@ -36,7 +36,7 @@ _LABELLED = """
         AND (entity_kind <> 'company' OR regexp_full_match(entity_id, '[0-9]{{10}}')) AND entity_id IS NOT NULL
     GROUP BY ALL"""
 
-Claim = tuple[datetime, str]  # since when, and the CIK
+Claim = tuple[datetime, str]  # The start of the assignment, and the CIK.
 
 
 @dataclass(frozen=True)
@@ -76,10 +76,11 @@ class Tickers:
             self._statements[cik].append((from_micros(at), tuple(tickers)))
 
     def resolve(self, ticker: str, as_of: datetime | None) -> Company:
-        """Return the company that had a ticker at an instant (None: now), otherwise the last that had it before.
+        """Return the company that had a ticker at an instant (None: now), otherwise the last company that had it
+        before.
 
-        With hindsight, a company that had it later is returned if none did before, and rows are also found by the later
-        tickers that their sources write on them.
+        With hindsight, it returns a company that had the ticker only later if no company had it before. Rows are then
+        also found by the later tickers that their sources write into them.
         """
         hindsight = self._hindsight
         spelling = _spelled(ticker)
@@ -104,7 +105,7 @@ class Tickers:
         return Company(" ".join(parts), ciks, notes, label_note)
 
     def of(self, cik: str, at: datetime) -> tuple[str, ...]:
-        """Return the tickers of a company at an instant, otherwise its first later ones."""
+        """Return the tickers of a company at an instant, or its first later tickers if it had none then."""
         statements = self._statements.get(cik, [])
         public = [tickers for since, tickers in statements if since <= at]
         if public:
@@ -127,8 +128,8 @@ class Tickers:
                 yield cik, public
 
     def _bearers(self, ticker: str, as_of: datetime | None) -> tuple[str, ...]:
-        """Return the companies whose newest statement by an instant gives the ticker; if there are several, those of
-        the newest statement.
+        """Return the companies whose newest statement by an instant contains the ticker; of several, those with the
+        newest statement.
         """
         newest = [(cik, statements[-1]) for cik, statements in self._public(as_of)]
         return _last([(at, cik) for cik, (at, tickers) in newest if ticker in map(_spelled, tickers)])
@@ -169,8 +170,9 @@ class Tickers:
 def _rows(
     snapshot: Snapshot, dataset: str, question: str, until: datetime | None, **values: object
 ) -> list[tuple[Any, ...]]:
-    """Answer a question about the rows that were public by an instant, using only files that contain some of them, so
-    that later files have no effect.
+    """Answer a question about the rows that were public by an instant.
+
+    It reads only files with such rows, so later files have no effect.
     """
     files = [file for file in snapshot.files(dataset) if until is None or file.lo <= until]
     if not files:

@@ -1,6 +1,8 @@
-"""Access to a server over HTTP: by one of its names, and not through another site's page in a browser.
+"""Checks access to a server over HTTP.
 
-The check comes before anything is read or opened. It records the client for `turns`.
+A request must use one of the server's names and must not come from another site's page in a browser.
+
+The check runs before anything is read or opened, and records the client for `turns`.
 """
 
 from collections.abc import Collection
@@ -20,7 +22,10 @@ _OWN_PAGES = ("", "none", "same-origin")
 
 
 class OwnSite:
-    """Passes a request on, or refuses it with one sentence. hosts: names besides this machine's own."""
+    """Passes a request on, or refuses it with one sentence.
+
+    hosts: accepted host names in addition to those of this machine.
+    """
 
     def __init__(self, app: ASGIApp, hosts: Collection[str] = ()) -> None:
         self._app, self._hosts = app, {*OWN_HOSTS, *hosts}
@@ -31,7 +36,7 @@ class OwnSite:
             client.set((scope.get("client") or ("",))[0])
             if refused := self._refused(Headers(scope=scope)):
                 app = PlainTextResponse(refused[1] + "\n", refused[0])
-        with suppress(ClientDisconnect):  # the client has gone, so an error would reach no one
+        with suppress(ClientDisconnect):  # The client has disconnected, so it would not receive an error.
             await app(scope, receive, send)
 
     def _refused(self, headers: Headers) -> tuple[int, str] | None:

@@ -1,4 +1,4 @@
-"""Turns at a scarce resource, such as sessions: fair among clients, with a limited wait.
+"""Distributes a scarce resource, such as sessions, fairly among clients, with a limited wait.
 
 A free place goes to the client with the fewest places, and to the newest of that client's questions. A client that asks
 many slow questions at once therefore only delays itself.
@@ -26,8 +26,8 @@ class _Waiting:
 
 
 class Turns:
-    """Gives out turns. places: the number of turns at a time. line, in_all: how many questions may wait, of one client
-    and of all clients.
+    """Grants turns to clients. places: the number of turns at a time. line, in_all: how many questions of one client,
+    and of all clients, may wait.
     """
 
     def __init__(self, places: int, line: int, in_all: int, seconds: float = WAIT_SECONDS) -> None:
@@ -38,7 +38,7 @@ class Turns:
 
     @property
     def wanted(self) -> bool:
-        """Return whether anybody is waiting for a place."""
+        """Return whether a client is waiting for a place."""
         return bool(self._waiting)
 
     @contextmanager
@@ -54,7 +54,7 @@ class Turns:
             with self._lock:
                 self._free += 1
                 self._having[mine.client] -= 1
-                self._having += Counter()  # removes clients without a turn
+                self._having += Counter()  # Unary plus removes clients without a turn.
                 self._hand_out()
 
     def _queue(self, mine: _Waiting) -> None:

@@ -1,8 +1,8 @@
-"""As-of sessions: DuckDB over exactly what was public at T, in a sealed process that has nothing else.
+"""As-of sessions: DuckDB over the rows that were public at T, in a sealed process that has no other data.
 
-`connect` (api.py) opens a session from a `Viewpoint`. `visible` finds what was public at T, `sealed` implements both
-sides of the process, and `sql` runs on any DuckDB. Names are imported when first used, because the zygote imports this
-package and must stay small.
+`connect` (api.py) opens a session from a `Viewpoint`. `visible` selects the rows that were public at T, `sealed`
+implements both sides of the process, and `sql` runs on any DuckDB. Names are imported at their first use, because the
+zygote imports this package and must stay small.
 """
 
 from typing import TYPE_CHECKING
@@ -51,5 +51,6 @@ def __getattr__(name: str) -> object:
 
     from pitlake import machine
 
-    machine.require("pitlake", sys.prefix)  # before importing libraries that abort without enough
+    # Check the limits before importing libraries that abort if they are too low.
+    machine.require("pitlake", sys.prefix)
     return getattr(import_module(f"pitlake.session.{_HOMES[name]}"), name)

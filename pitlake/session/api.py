@@ -38,18 +38,13 @@ def connect(  # noqa: PLR0913 - all that a session is asked for
 ) -> Session:
     """Open a session on a lake as of an instant.
 
-    Args:
-        as_of: ISO-8601 with an offset, or an aware datetime.
-        version: A lake version (default: the newest).
-        known_by: Use the version that was the newest at this instant, without what this lake collected later.
-        lake: The lake or its root (default: $PITLAKE_LAKE, else ./.pitlake/lake).
-        isolation: "process" is sealed; "in_process" is for trusted code.
-        datasets: The datasets to bind (default: all).
-        open_mode: Query without an instant; includes outcomes.
-        hindsight: "omit" leaves out the columns that could not be known at available_at, such as today's tickers.
-        limits: Bounds of time, memory and results.
-        catalogue: Contracts and views other than this installation's and those of mounted tables; macros over the
-            installation's datasets are left out.
+    Args: as_of: ISO-8601 with an offset, or an aware datetime. version: A lake version (default: the newest). known_by:
+    Use the version that was the newest at this instant, without what this lake collected later. lake: The lake or its
+    root (default: $PITLAKE_LAKE, else ./.pitlake/lake). isolation: "process" is sealed; "in_process" is for trusted
+    code. datasets: The datasets to bind (default: all). open_mode: Query without an instant; includes outcomes.
+    hindsight: "omit" leaves out the columns that could not be known at available_at, such as today's tickers. limits:
+    Bounds of time, memory and results. catalogue: Contracts and views to use in place of those of this installation and
+    of mounted tables. Macros over the installation's datasets are then left out.
 
     Raises:
         BadInput, BadInstant: For an argument that can't be used.

@@ -74,7 +74,7 @@ def names(datasets: Any) -> list[str] | None:
 
 
 def caps(limits: Limits, max_rows: int | None, max_bytes: int | None) -> Caps:
-    """Return the limits of one result: the session's limits, or smaller requested ones."""
+    """Return the limits of one result: the session's limits, or smaller limits that were requested."""
     for field, value in (("max_rows", max_rows), ("max_bytes", max_bytes)):
         if value is not None and (type(value) is not int or value < 0):
             raise BadInput(field, f"{value!r} is not a count", "give a whole number, 0 or more")
@@ -134,7 +134,7 @@ def resolved(
 
 
 def table(name: object, rows: Any, contracts: Collection[str]) -> tuple[str, pa.Table, str]:
-    """Return a caller's table: a name that shadows no view, the Arrow table, and its hash for the receipt."""
+    """Return a caller's table: its name, which must not hide a view, the Arrow table, and its hash for the receipt."""
     plain = name.lower().removesuffix("_revisions") if isinstance(name, str) else ""
     if not isinstance(name, str) or not name.isidentifier() or plain in _RESERVED.union(contracts):
         raise BadInput("name", f"{name!r} can't name loaded rows", "give an identifier that is not the name of a view")

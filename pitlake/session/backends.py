@@ -21,25 +21,28 @@ class Backend(Protocol):
 
     @property
     def alive(self) -> bool:
-        """Return whether it can answer queries."""
+        """Return whether the backend can answer queries."""
 
     def resident_bytes(self) -> int:
-        """Return the memory that its process uses now, in bytes."""
+        """Return the memory that the backend's process uses now, in bytes."""
 
     def run(self, sql: str, parameters: object, caps: Caps, views: Collection[str] = ()) -> Reply:
-        """Run one query. views: names of the views whose use the reply reports; empty for no report."""
+        """Run one query. views: names of the views whose use the reply must report; empty for no report."""
 
     def load(self, name: str, table: pa.Table) -> None:
         """Load a caller's rows as a temporary table."""
 
     def advance(self, binding: Binding, earlier: Binding, cut_cache: CutCache, opening: Opening) -> bool:
-        """Show what became public since the earlier binding; False if a new backend must be opened instead."""
+        """Show rows that became public since the earlier binding.
+
+        Return False if a new backend must be opened instead.
+        """
 
     def interrupt(self) -> None:
         """Stop the running query."""
 
     def cpu_seconds(self) -> float:
-        """Return the processor time it has used, in seconds."""
+        """Return the processor time that the backend has used, in seconds."""
 
     def close(self) -> None:
         """End the backend."""
@@ -68,7 +71,7 @@ class QueryProcesses:
         return self.processes[key]
 
     def interrupt(self) -> None:
-        """Stop the running query, or the one that waits for its process. From any thread."""
+        """Stop the running query, or the query that is waiting for its process. From any thread."""
         self._interrupts += 1
         for backend in filter(None, tuple(self.processes.values())):
             backend.interrupt()
@@ -83,8 +86,8 @@ class QueryProcesses:
 class Indexed(QueryProcesses):
     """Processes with an index of words or mapped vectors.
 
-    names: the datasets with an index. start: opens a process of some datasets, given those to open and those to search;
-    None if none of them has an index.
+    names: the datasets with an index. start: opens a process for the datasets to bind and the datasets to search; None
+    if no dataset has an index.
     """
 
     def __init__(
@@ -101,9 +104,10 @@ class Indexed(QueryProcesses):
 
 
 class WithHindsight(QueryProcesses):
-    """The process of a session without hindsight. In it catalogue queries find rows by the tickers on them.
+    """The process of a session without hindsight.
 
-    A caller's SQL never runs there, and no hindsight column is in an answer.
+    In this process, catalogue queries find rows by their tickers. A caller's SQL never runs in it, and no answer
+    contains a hindsight column.
     """
 
     def __init__(self, start: Callable[[], Backend]) -> None:

@@ -1,4 +1,4 @@
-"""The content hash of a result: of its columns' names, types and values only.
+"""The content hash of a result, which covers only the names, types and values of its columns.
 
 The same rows have the same hash whatever Arrow's version, batches, padding or the bytes under nulls. A receipt can
 therefore be compared with an answer given years later.
@@ -37,7 +37,7 @@ def _feed(digest: _Hash, values: pa.Array | pa.ChunkedArray) -> None:
 
 
 def _feed_bits(digest: _Hash, values: pa.Array, bits: Callable[[pa.Array], pa.Array]) -> None:
-    """Feed one byte per value, in pieces, because bits unpacked to bytes take eight times the space."""
+    """Hash one byte per value, in pieces, because bits that are unpacked to bytes take eight times the space."""
     for start in range(0, len(values), _AT_ONCE):
         digest.update(_plain(bits(values.slice(start, _AT_ONCE)).cast(pa.uint8()), 1))
 

@@ -1,8 +1,8 @@
 """A session in the calling process, for trusted code: the same files, views and answers, without a seal.
 
-DuckDB reads the proven files through Arrow datasets. It gets no path and may write nowhere; a list of allowed paths
-would allow writing them. It lacks a memory limit, a kill for what can't be interrupted, and the wall around native
-code. This is isolation="in_process".
+DuckDB reads the proven files through Arrow datasets. DuckDB gets no paths and may not write. A list of allowed paths
+would also allow writing to these paths. It has no memory limit and no wall around native code, and it cannot kill a
+query that does not react to an interrupt. This is isolation="in_process".
 """
 
 import mmap
@@ -52,7 +52,7 @@ class InProcess:
 
         Raises Failed, SessionLost, KeyboardInterrupt.
         """
-        stateless = True  # while nothing has run
+        stateless = True  # This holds while no statement has run.
         try:
             answer = engine.RunningQuery(
                 self._connection, sql, protocol.unpack_parameters(parameters), caps, views, bound=self._bound
@@ -72,7 +72,10 @@ class InProcess:
             raise self._failed(error, stateless=False) from None
 
     def advance(self, binding: Binding, earlier: Binding, cut_cache: CutCache, opening: Opening) -> bool:
-        """Show what became public since the earlier binding too. False if DuckDB did not do it."""
+        """Also show the rows that have become public since the earlier binding.
+
+        Return False if DuckDB failed to do so.
+        """
         binding.deliver(cut_cache, self._take, earlier)
         try:
             self._register(binding)
@@ -112,5 +115,5 @@ class InProcess:
         failure = engine.failure(error)
         if failure.fatal:
             self.close()
-            return SessionLost(f"the session is lost: DuckDB failed in itself: {failure.message}; open a new one")
+            return SessionLost(f"the session is lost: DuckDB failed internally: {failure.message}; open a new one")
         return Failed(failure, stateless=stateless)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from pitlake.errors import BadInput
 
 GIB = 1 << 30
-# The memory of a session before any query: libraries, stacks of DuckDB's threads, the allocator's arenas.
+# The memory of a session before its first query: libraries, stacks of DuckDB's threads, the allocator's arenas.
 LEAST_MEMORY = GIB
 _LONGEST = 366 * 24 * 60 * 60.0
 """A year in seconds, in place of no limit, because no clock can represent an infinite one."""
@@ -19,10 +19,12 @@ _LONGEST = 366 * 24 * 60 * 60.0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """Limits of one session. A query that exceeds one is refused with LimitExceeded, never cut silently.
+    """Limits of one session.
+
+    A query that exceeds a limit is refused with LimitExceeded; its result is never cut silently.
 
     rows, bytes: of one result (bytes as Arrow). seconds: of one query, wall clock. memory: bytes of address space of a
-    process of the session, without mapped vectors. threads: with 1 an answer depends on the question only. With more,
+    process of the session, without mapped vectors. threads: with 1, an answer depends only on the question. With more,
     DuckDB's order of groups and the last digits of float sums may change between runs, so receipts cannot be replayed
     byte for byte.
     """
@@ -54,7 +56,10 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class Caps:
-    """Limits of one result. `truncate`: stop at a limit and say so, instead of refusing."""
+    """Limits of one result.
+
+    `truncate`: whether to cut the result at a limit and mark it as truncated, instead of refusing it.
+    """
 
     rows: int
     bytes: int

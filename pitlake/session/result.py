@@ -36,7 +36,7 @@ _LIMITS = Limits()
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """An earlier action of a session that later answers may depend on: a statement, or loaded rows.
+    """An earlier action of a session on which later answers may depend: a statement, or loaded rows.
 
     sql: the text, or "load <name>". parameters: JSON, or the hash of the loaded rows.
     """
@@ -49,13 +49,12 @@ class Step:
 class Question:
     """Everything an answer depends on.
 
-    as_of: ISO-8601 in UTC, None in open mode.
-    known_by: the instant that selected the version, if any.
-    query: the name of the catalogue query whose text `sql` is, None for a caller's SQL.
-    parameters: JSON. max_rows, max_bytes: the requested truncation. prelude: earlier actions of the session.
-    engine, threads: with more than one thread, answers may differ in order and last digits.
-    hindsight: whether its columns were shown. most_rows, most_bytes, seconds, memory: the session's limits.
-    filings_count_from: the lake's rule for them, release or acceptance.
+    as_of: ISO-8601 in UTC, None in open mode. known_by: the instant that selected the version, if any. query: the name
+    of the catalogue query with the text `sql`; None for a caller's SQL. parameters: JSON. max_rows, max_bytes: the
+    requested truncation. prelude: earlier actions of the session. engine, threads: with more than one thread, answers
+    may differ in order and last digits. hindsight: whether hindsight columns were shown. most_rows, most_bytes,
+    seconds, memory: the session's limits. filings_count_from: the lake's rule that dates filings, release or
+    acceptance.
     """
 
     as_of: str | None
@@ -117,9 +116,9 @@ class Receipt:
 
 
 class Result:
-    """The rows of one query. `truncated`: a limit the caller set cut it short; never set otherwise.
+    """The rows of one query. `truncated`: whether a limit that the caller set has cut the rows.
 
-    notes: what was decided outside the session, such as a ticker that only later names explain. hindsight: for each
+    notes: decisions made outside the session, such as a ticker that was resolved by later names. hindsight: for each
     dataset in the question, its columns that could not be known at available_at. reading: what the statement reads, and
     whether the rows are those of one view.
     """

@@ -1,7 +1,7 @@
 """`sealed`: runs untrusted SQL over your own tables as of an instant, without a lake.
 
-The tables are mounted in a temporary lake, which is removed once the session is open. Later rows then exist only in the
-caller's own tables.
+The tables are mounted in a temporary lake, which is removed once the session is open. After that, later rows exist only
+in the caller's own tables.
 """
 
 from collections.abc import Mapping, Sequence

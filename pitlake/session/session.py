@@ -1,7 +1,7 @@
 """Sessions: SQL and catalogue queries over what was public at an instant. `api.connect` opens one.
 
-A session records what later answers depend on, and turns failures into pitlake's errors. `viewpoint` and `arguments`
-check what callers pass, `visible` selects the files, and `sealed` seals the process.
+A session records the actions on which later answers depend, and turns failures into pitlake's errors. `viewpoint` and
+`arguments` check what callers pass, `visible` selects the files, and `sealed` seals the process.
 """
 
 import re
@@ -41,10 +41,10 @@ class Session:
 
     viewpoint: the session's instant, lake and options. version: the lake version, fixed. datasets: the names of the
     bound datasets. views: the names of their views, each with its dataset. newest: the newest available_at of each
-    dataset, and of their gaps. filings_count_from: the lake's rule, for receipts. on_result: called with each answer;
-    on_advance: called with each instant that `advance` is asked for, and may refuse it.
-    SQL sees `<dataset>` (newest revision per key), `<dataset>_revisions`, `gaps` and `lake_info`; `as_of()` and `now()`
-    return T.
+    dataset and of its gaps. filings_count_from: the lake's rule that dates filings, for receipts. on_result: called
+    with each answer. on_advance: called with each instant passed to `advance`; it may refuse the instant. SQL sees
+    `<dataset>` (newest revision per key), `<dataset>_revisions`, `gaps` and `lake_info`; `as_of()` and `now()` return
+    T.
     """
 
     def __init__(
@@ -113,12 +113,10 @@ class Session:
     ) -> Result:
         """Answer SQL, or a query of the catalogue.
 
-        Args:
-            question: SQL text, of which the last statement's result is returned; or a catalogue query.
-            params: Values for `?` (list) or `$name` (dict); for a catalogue query the result of its `bind`.
-            max_rows: Cut the result there and say so in `Result.truncated`. Without it and `max_bytes`, a result over
-                the session's limits is refused.
-            max_bytes: The same by size.
+        Args: question: SQL text, of which the last statement's result is returned; or a catalogue query. params: Values
+        for `?` (list) or `$name` (dict); for a catalogue query the result of its `bind`. max_rows: Cut the result at
+        this number and set `Result.truncated`. Without it and `max_bytes`, a result over the session's limits is
+        refused. max_bytes: The same limit in bytes.
 
         Raises:
             QueryFailed, LimitExceeded, QueryInterrupted, SessionLost, BadInput: See `pitlake.errors`.
@@ -188,7 +186,9 @@ class Session:
             self._prelude.append(Step(sql=f"load {name}", parameters=digest))
 
     def advance(self, as_of: str | datetime) -> None:
-        """Move to a later instant of the same lake version. The session is then the same as one opened at that instant.
+        """Move to a later instant of the same lake version.
+
+        The session is then the same as a session opened at that instant.
 
         Everything made in it (loaded rows, tables, macros, variables) is dropped. A lost session works again.
 
@@ -218,7 +218,7 @@ class Session:
             self._not_ended()
 
     def _not_ended(self) -> None:
-        """Raise SessionLost if the caller closed the session, also while it was being moved."""
+        """Raise SessionLost if the caller closed the session, even if it was being moved at the time."""
         if self._ended:
             self.close()
             raise SessionLost(self._closed)
@@ -304,12 +304,13 @@ class Session:
     def _backend_for(self, query: Query, *, of_all: bool) -> tuple[Backend, str]:
         """Return the backend of a catalogue query, and the query's SQL there.
 
-        A search of all companies runs in a process with an index, unless a statement changed the session. Without
-        hindsight, queries run in a separate process that has it, because rows without a CIK are found by their tickers.
+        A search of all companies runs in a process with an index, unless a statement changed the session. In a session
+        without hindsight, queries run in a separate process that has the hindsight columns, because rows without a CIK
+        are found by their tickers.
         """
         backend = self._live()
         if self._index and of_all and (self._omits or not self._prelude) and (indexed := self._index.of(query)):
-            self._live()  # raises if it was closed meanwhile
+            self._live()  # This raises an error if the session was closed meanwhile.
             return indexed, query.by_index
         if self._with_hindsight and (complete := self._with_hindsight.of(query)):
             self._live()
@@ -323,7 +324,7 @@ class Session:
         return self._tickers.resolve(ticker, at or self.as_of)
 
     def _reading(self, reply: Reply) -> Reading:
-        """Return the views and columns that the process reports as read, without any that do not exist."""
+        """Return the views and columns that the process reports as read, without names that do not exist."""
         view, views = reply.reading.rows_of, reply.reading.views
         dataset = self._bound.get(self.views.get(view or "", ""))
         columns = {*dataset.agent_columns, *NUMBERED} if dataset else set()
@@ -344,7 +345,7 @@ class Session:
         }
 
     def _remember(self, step: Step, *, stateless: bool) -> None:
-        # After a statement that may change the session, so may a read: a SELECT can insert into a new table.
+        # After a statement that may change the session, a read may change it too: a SELECT can insert into a new table.
         if self._prelude or not stateless:
             self._prelude.append(step)
 

@@ -26,10 +26,10 @@ class Viewpoint:
     """A session's viewpoint. `parse` makes it from a user's arguments; code with checked values makes it directly.
 
     as_of: an aware UTC datetime; None is open mode, which includes outcomes. version: the lake version. known_by: the
-    instant whose newest version is used if no version is given; with both, the version is the one it selected. Without
-    either the newest version is used. hindsight: "omit" leaves out the columns that could not be known at available_at.
-    lake: the lake or its root; None for $PITLAKE_LAKE, else ./.pitlake/lake. isolation: "process" is sealed;
-    "in_process" is for trusted code.
+    instant whose newest version is used if no version is given; with both, `version` is the version that `known_by`
+    selected. Without either, the newest version is used. hindsight: "omit" leaves out the columns that could not be
+    known at available_at. lake: the lake or its root; None for $PITLAKE_LAKE, else ./.pitlake/lake. isolation:
+    "process" is sealed; "in_process" is for trusted code.
     """
 
     as_of: datetime | None
@@ -61,7 +61,7 @@ class Viewpoint:
             field: Spells the name of an argument as the user typed it, such as --as-of.
 
         Raises:
-            BadInput: For a wrong or contradicting argument, by its name.
+            BadInput: For a wrong argument or contradictory arguments; the error names them.
             BadInstant: For an instant that is not strict ISO-8601.
         """
         if as_of is not None and open_mode:
@@ -93,7 +93,7 @@ class Viewpoint:
         return viewpoint if as_of is None else viewpoint.at(as_of, field("as_of"))
 
     def at(self, as_of: str | datetime, field: str = "as_of") -> "Viewpoint":
-        """Return the same viewpoint as of another instant. Raises BadInput for one in the future."""
+        """Return the same viewpoint as of another instant. Raises BadInput for an instant in the future."""
         return replace(self, as_of=past(as_of, field, lambda: self.open_lake().now()))
 
     def pinned(self) -> Self:

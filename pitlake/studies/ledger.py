@@ -1,7 +1,7 @@
 """The records of a study in a lake: one small file per event, numbered, each with the hash of the one before.
 
 Files are only added, completely or not at all, so a crash loses no written record, and two processes never write the
-same number. The next record's hash reveals a changed or removed one.
+same number. The hash in the next record reveals a record that was changed or removed.
 """
 
 import hashlib
@@ -61,7 +61,7 @@ class Ledger:
         return list(self._records)
 
     def add(self, kind: str, *, once: bool = False, **facts: Any) -> bool:
-        """Add a record. once: only if there is none of its kind; return whether it was added."""
+        """Add a record. once: add it only if the study has no record of this kind. Return whether it was added."""
         while True:
             records = self.records()
             if once and any(record.kind == kind for record in records):

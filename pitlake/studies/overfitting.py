@@ -48,7 +48,7 @@ def expected_best(variance: float, trials: int) -> float:
 def deflated_sharpe_ratio(
     sharpe: float, *, periods: int, skewness: float, kurtosis: float, variance: float, trials: int
 ) -> float:
-    """Return the probability that a strategy's true Sharpe ratio is above zero, given how many were tried.
+    """Return the probability that a strategy's true Sharpe ratio is above zero, given the number of trials.
 
     Args:
         sharpe: The best trial's Sharpe ratio for one period.

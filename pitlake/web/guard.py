@@ -29,7 +29,10 @@ HEADERS = {
 
 
 class Guard:
-    """Passes a request on, or refuses it with one sentence. hosts: names besides this machine's own."""
+    """Passes a request on, or refuses it with one sentence.
+
+    hosts: accepted host names in addition to those of this machine.
+    """
 
     def __init__(self, app: ASGIApp, token: str, hosts: Collection[str] = ()) -> None:
         self._app, self._token = app, token

@@ -7,7 +7,7 @@
 -- param limit int = 20 | Maximum number of rows.
 -- column accessionNo | EDGAR accession number.
 -- column formType | EDGAR form type.
--- column section_name | Item name, words joined.
+-- column section_name | Name of the item, without spaces between its words.
 -- column content_preview | The first 500 characters.
 -- column cik | Central Index Key of the filing company, 10 digits, zero-padded.
 -- column evidence | Source record of the row.

@@ -323,7 +323,10 @@ def _children():
         (["--as-of", AS_OF, "--policy", "alpaca", "--header", "A b", "HOME", "http://x"], "not the name of a header"),
         (["--as-of", AS_OF, "--policy", "alpaca", "--header", "A", "NOT_SET", "http://x"], "'NOT_SET' is not set"),
         (["--as-of", AS_OF, "--policy", "alpaca", "--header", "A", "Bearer x", "http://x"], "names no variable"),
-        (["--as-of", AS_OF, "--policy", "alpaca", "--header", "A", "HOME", "true"], "goes with a server at a URL"),
+        (
+            ["--as-of", AS_OF, "--policy", "alpaca", "--header", "A", "HOME", "true"],
+            "can only be used with a server at a URL",
+        ),
         (["--learn", "x.toml", "--call", "search", "oil", "--", "true"], "is not a JSON object"),
     ],
 )

@@ -38,9 +38,9 @@ UNREADABLE = "{} is unreadable"
 DELETED = GapRule(
     type="no_data",
     reason="no longer in the table",
-    when="a later mount lacks the row; earlier revisions stay",
+    when="a later mount does not contain the row; its earlier revisions stay",
 )
-_MEANINGS = {False: "As the table has it.", True: "The business date of the row."}
+_MEANINGS = {False: "The value as the source table has it.", True: "The business date of the row."}
 _LAG = re.compile(r"(\d{1,6}) ?(second|minute|hour|day|week)s?")
 _EDIT = "edit the file, or remove it and mount the table again"
 HEAD = """\

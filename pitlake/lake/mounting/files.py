@@ -1,4 +1,4 @@
-"""Files that can be mounted: one, a folder or a pattern of them, on this machine or in an object store."""
+"""Files that can be mounted, on this machine or in an object store: a single file, a folder, or a pattern."""
 
 import hashlib
 from collections.abc import Hashable, Iterator
@@ -37,7 +37,7 @@ class LocalFiles:
     place: str
 
     def state(self) -> Hashable:
-        """Return what changes when the files do. Raises BadInput if there are none."""
+        """Return a value that changes when the files change. Raises BadInput if there are no files."""
         return tuple((file, *_stamp(file)) for file in self._files())
 
     def read(self, connection: duckdb.DuckDBPyConnection, scratch: Path) -> Rows:
@@ -61,7 +61,7 @@ class RemoteFiles:
     url: str
 
     def state(self) -> Hashable:
-        """Return what changes when the files do. Raises BadInput if there are none."""
+        """Return a value that changes when the files change. Raises BadInput if there are no files."""
         return tuple(self._files())
 
     def read(self, connection: duckdb.DuckDBPyConnection, scratch: Path) -> Rows:
@@ -80,7 +80,7 @@ class RemoteFiles:
         return open_bucket(self.url.removeprefix(S3).partition("/")[0], endpoint())
 
     def _files(self) -> list[tuple[str, str]]:
-        """Return the keys of the files, each with a value that changes when its content does."""
+        """Return the keys of the files, each with a value that changes when the file's content changes."""
         with reading_from(self.url):
             files = sorted((entry["path"], str(entry["e_tag"] or entry["last_modified"])) for entry in self._entries())
         if not files:
@@ -116,7 +116,7 @@ def read_files(connection: duckdb.DuckDBPyConnection, files: list[str], label: s
     ending, spelled = _ending(files), "[" + ", ".join(map(literal, files)) + "]"
     option = ""
     if ending in TYPES_OF:
-        # Texts of time are parsed here, each with its offset, which DuckDB drops where some of a column have none.
+        # Texts with a time are parsed here, because DuckDB drops their offsets if some texts of a column have none.
         types = types_of(connection, READERS[ending].format(files=spelled, types=""))
         types = {name: "VARCHAR" if kind.startswith("TIME") else kind for name, kind in types.items()}
         spelled_types = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in types.items())

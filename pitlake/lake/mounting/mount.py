@@ -31,7 +31,7 @@ from pitlake.lake.storage.store import Store
 from pitlake.lake.tables.query import columns, quoted, reading
 
 AT_ONCE = 122_880
-"""Rows of a batch: the number that DuckDB reads of a file at once."""
+"""The number of rows in a batch: as many as DuckDB reads from a file at once."""
 EXAMPLES = 3
 REASON = "reason of gap"
 """A name that no column of a lake can have."""
@@ -55,10 +55,10 @@ TYPED = {
 
 @dataclass(frozen=True, kw_only=True)
 class Wish:
-    """What a user asked to mount. A field that is None keeps the value of the lake's contract.
+    """The options of a mount. An option that is None keeps the value of the lake's contract.
 
-    name: of the dataset. key, available_at, valid_at: columns, by their name in the table or the lake; an empty key
-    means that each row stands for itself. timezone, lag, partial: see `Mount`.
+    name: the dataset. key, available_at, valid_at: columns, by their name in the table or in the lake; with an empty
+    key, each row is its own record. timezone, lag, partial: see `Mount`.
     """
 
     name: str
@@ -74,16 +74,11 @@ class Wish:
 class Mounted:
     """The result of a mount.
 
-    Attributes:
-        mount: the contract.
-        is_new: whether the contract was created from this table.
-        version: the lake version that shows it.
-        rows: the number of rows in the table.
-        published: rows that are new to the lake; unchanged: rows the lake had.
-        revisions: published rows with another date than in the table.
-        gaps: rows that could not be mounted, by reason.
-        deleted: rows of the lake that the table no longer has.
-        left_out: columns of the table that the contract does not list.
+    Attributes: mount: the contract. is_new: whether the contract was created from this table. version: the lake version
+    that shows it. rows: the number of rows in the table. published: the number of rows that are new to the lake;
+    unchanged: the number of rows that the lake already had. revisions: published rows with another date than in the
+    table. gaps: rows that could not be mounted, by reason. deleted: rows of the lake that the table no longer has.
+    left_out: columns of the table that the contract does not list.
     """
 
     mount: Mount
@@ -155,7 +150,7 @@ def _type(reader: Source, name: str, *, is_stated: bool) -> str:
 
 
 def _column(names: Mapping[str, str], flag: str, name: str) -> str:
-    """The lake's name of a column that a user named by either name."""
+    """Return the lake's name of a column, given its name in the table or in the lake."""
     if not name or name in names.values():
         return name
     if name not in names:
@@ -164,7 +159,7 @@ def _column(names: Mapping[str, str], flag: str, name: str) -> str:
 
 
 def _agreed(reader: Source, previous: Mount, wish: Wish) -> Mount:
-    """The lake's contract, checked against the user's options and the table."""
+    """Return the lake's contract after checking it against the user's options and the table."""
     place = contract.key_of(previous.name)
     names = {mounted.source: mounted.column.name for mounted in previous.columns}
     if missing := [name for name in names if name not in reader.types]:
@@ -228,7 +223,7 @@ class MountReading:
 
     @property
     def sql(self) -> str:
-        """Return SQL for the staged columns of every row, and for the type and reason of its gap, if it is one."""
+        """Return SQL for the staged columns of every row, and for the type and reason of its gap, if any."""
         mount = self.mount
         typed = ", ".join(f"{self._typed(mounted)} AS {quoted(mounted.column.name)}" for mounted in mount.columns)
         raw = ", ".join(

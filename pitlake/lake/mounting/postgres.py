@@ -1,6 +1,9 @@
-"""Tables of Postgres. One statement copies a table into a file here, so that all passes over it read one state of it.
+"""Tables of Postgres.
 
-A URL may contain a password. Nothing that leaves this module contains the URL.
+Reads a table of Postgres. One statement copies the table into a file on this machine, so that all passes over the file
+read the same state.
+
+A URL may contain a password, so no value or error of this module contains the URL.
 """
 
 import re
@@ -51,7 +54,7 @@ _SECRETS = ("password", "sslpassword")
 
 @dataclass(frozen=True)
 class PostgresTable:
-    """A table or view of a Postgres database. name: with its schema, unless that is on the search path."""
+    """A table or view of a Postgres database. name: its name, with the schema unless that is on the search path."""
 
     url: str = field(repr=False)
     name: str | None
@@ -91,7 +94,10 @@ class PostgresTable:
 
 @dataclass(frozen=True)
 class Column:
-    """A column. text: its text, in SQL of Postgres; read_as: the type of that in DuckDB; value: its value, in SQL."""
+    """A column.
+
+    text: the Postgres SQL for its text; read_as: the DuckDB type of that text; value: the DuckDB SQL for its value.
+    """
 
     name: str
     text: str
@@ -113,12 +119,12 @@ class Column:
             text = f"to_json({text})"
         if not duck.endswith("[]"):
             return cls(name, text, duck, quoted(name))
-        # The CSV reader would apply a cast here, and would read the text as DuckDB's spelling of a list.
+        # If the cast were here, the CSV reader would apply it and read the text as DuckDB's own syntax for lists.
         return cls(name, text, "JSON", f"from_json({quoted(name)}, '[\"{duck.removesuffix('[]')}\"]')")
 
 
 class _Longest:
-    """Writes rows to a file and notes the length of the longest."""
+    """Writes rows to a file and records the length of the longest row."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file, self.bytes = file, 0
@@ -144,7 +150,7 @@ def _connect(url: str) -> Iterator[Any]:
         options = parse_dsn(url)
     except psycopg2.ProgrammingError:
         raise BadInput("the table", *unreadable) from None
-    # An unescaped password is parsed into the other parts, which errors name.
+    # Parts of an unescaped password end up in the other fields of the URL, which errors would show.
     is_split = any("@" in options.get(part, "") for part in ("host", "dbname"))
     if is_split or not _PORTS.fullmatch(options.get("port", "")):
         raise BadInput("the table", *unreadable)

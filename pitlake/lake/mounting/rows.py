@@ -1,4 +1,4 @@
-"""Rows that DuckDB can read, and how its SQL is spelled."""
+"""Rows that DuckDB can read, and helpers that write DuckDB's SQL."""
 
 from dataclasses import dataclass
 
@@ -7,8 +7,10 @@ import duckdb
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a source. sql: a FROM expression; label: the source's name for people, without secrets; digest: of
-    the files' bytes, "" for a table.
+    """The rows of a source.
+
+    sql: a FROM expression; label: the source's name for people, without secrets; digest: the hash of the files' bytes,
+    "" for a table.
     """
 
     sql: str

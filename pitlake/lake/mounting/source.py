@@ -31,8 +31,10 @@ _NO_ZONE = re.compile(r"TIMESTAMP(_S|_MS|_NS)?")
 
 @dataclass(frozen=True)
 class Source:
-    """An opened table. label: its name for people; digest: of its bytes, "" for a frame; types: DuckDB's, by column;
-    rows: the name of its rows in SQL.
+    """An opened table.
+
+    label: its name for people; digest: the hash of its bytes, "" for a frame; types: DuckDB's types by column; rows:
+    the name of its rows in SQL.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -80,7 +82,7 @@ class Origin(Protocol):
     """The location of a table that can be mounted."""
 
     def state(self) -> Hashable:
-        """Return a value that changes when the table does; None if only reading the table can show that."""
+        """Return a value that changes when the table changes; None if only reading the table shows a change."""
         ...
 
     def read(self, connection: duckdb.DuckDBPyConnection, scratch: Path) -> Rows:
@@ -89,7 +91,7 @@ class Origin(Protocol):
 
 
 def find_origin(place: str, name: str | None = None) -> Origin:
-    """Return the location of a table. name: the table's, in a database. Raises BadInput if it can't be mounted."""
+    """Return the location of a table. name: the table's name, in a database. Raises BadInput if it can't be mounted."""
     scheme, is_url, rest = place.partition("://")
     if is_url and scheme in postgres.SCHEMES:
         return PostgresTable(place, name)
@@ -107,7 +109,7 @@ def find_origin(place: str, name: str | None = None) -> Origin:
 
 @contextmanager
 def opened(table: Any, *, with_names: bool = False) -> Iterator[Source]:
-    """Open a path, a URL, a pair of those with the name of a table, or a frame for a block.
+    """Open a path, a URL, a pair of one of these and the name of a table, or a frame for a block.
 
     with_names: whether each row gets a unique name, in the column ROW.
     Raises BadInput if it can't be read or has no rows, MachineExhausted if there is no space.
@@ -135,7 +137,10 @@ def opened(table: Any, *, with_names: bool = False) -> Iterator[Source]:
 
 
 def _with_names(source: Source) -> Source:
-    """Name each row by a hash of its content, and equal rows by their number. A name does not depend on other rows."""
+    """Name each row by a hash of its content, and number rows with equal content.
+
+    A name does not depend on rows with other content.
+    """
     if ROW in source.types:
         raise BadInput("columns", f"{ROW} identifies rows", "rename the column, or give a key")
     content = f"ROW({', '.join(map(quoted, source.types))})"

@@ -23,14 +23,14 @@ MOST_NAMES = 20
 
 @dataclass(frozen=True)
 class DuckDBTable:
-    """A table or view of a DuckDB file. name: with its schema, unless that is `main`."""
+    """A table or view of a DuckDB file. name: its name, with the schema unless that is `main`."""
 
     file: str
     name: str | None
 
     def state(self) -> Hashable:
-        """Return a value that changes when the file does. Raises BadInput if the file is missing."""
-        with suppress(BadInput):  # no write-ahead log
+        """Return a value that changes when the file changes. Raises BadInput if the file is missing."""
+        with suppress(BadInput):  # This prevents a write-ahead log.
             return LocalFiles(self.file).state(), LocalFiles(f"{self.file}.wal").state()
         return LocalFiles(self.file).state()
 

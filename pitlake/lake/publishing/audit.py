@@ -1,7 +1,7 @@
 """The audit: the checks of a stage before any of its rows may be published, as pure functions.
 
 Each check returns a frozen result that names places (evidence of rows, never their values). `enforce` decides what a
-failure means: a blocking one publishes nothing at all. The checks package shows the results to people.
+failure means: after a blocking failure nothing is published. The package `checks` shows the results in Dagster.
 """
 
 from collections.abc import Callable, Iterable
@@ -41,7 +41,8 @@ class CheckResult:
         return not self.passed and self.severity == "blocking"
 
 
-# A caller's additional audit. It runs on a stage that passed the lake's own checks, and may refuse it as they do.
+# A caller's additional audit. This audit runs on a stage that passed the lake's own checks, and can refuse the stage as
+# they can.
 Audit = Callable[[Staged, datetime], Iterable[CheckResult]]
 
 
@@ -93,7 +94,10 @@ def past_never_changes(states: Iterable[tuple[TableState, TableState]]) -> Check
 
 
 def frozen(dataset: Dataset, revisions: int) -> tuple[CheckResult, ...]:
-    """Warn if a result that was built before came out differently or has more rows. The differences are revisions."""
+    """Warn if a rebuilt result has other content or more rows than before.
+
+    The differences are published as revisions.
+    """
     if not dataset.frozen:
         return ()
     return (CheckResult(name="frozen", passed=not revisions, severity="warning", facts={"changed": revisions}),)

@@ -1,4 +1,4 @@
-"""Check reports: the results of each run's checks, for people: passed, warned or refused, and where.
+"""Check reports: which checks of a run passed, warned or refused, and for which records, for people to read.
 
 These files are informational; no version needs them. Examples name source records, never their values. The publishing
 run writes them; the quality report and alerts read them.
@@ -19,8 +19,10 @@ CHECK_REPORTS = "_lake/check_results"
 
 @dataclass(frozen=True, kw_only=True)
 class CheckReport:
-    """What one run's checks found for one dataset. `version` is the lake version it published or found unchanged, None
-    when it was refused; `refusal` then says why, in one line.
+    """The results of one run's checks of one dataset.
+
+    `version` is the lake version that the run published or left unchanged; None if the run was refused, and then
+    `refusal` states the reason in one line.
     """
 
     dataset: str
@@ -35,7 +37,7 @@ class CheckReport:
 
     @classmethod
     def from_json(cls, content: bytes) -> "CheckReport":
-        """Parse a check report. Raises LakeError when the file is not one."""
+        """Parse a check report. Raises LakeError if a file is not a check report."""
         try:
             fields = json.loads(content)
             checks = tuple(CheckResult(**{**check, "examples": tuple(check["examples"])}) for check in fields["checks"])
@@ -46,12 +48,12 @@ class CheckReport:
 
 
 def write(store: Store, check_report: CheckReport) -> None:
-    """Write one run's check report. If there is one of the same microsecond, the first stays."""
+    """Write one run's check report. If there is already a report of the same microsecond, it stays."""
     moment = f"{clock.micros(check_report.checked_at):020d}"
     store.put_new(f"{CHECK_REPORTS}/{check_report.dataset}/{moment}.{check_report.run_id}.json", check_report.to_json())
 
 
 def read_all(store: Store, dataset: str) -> Iterator[CheckReport]:
-    """Yield the check reports of a dataset, newest first. Taking only the newest reads one file."""
+    """Yield the check reports of a dataset, newest first. If only the newest report is taken, one file is read."""
     for key in sorted((file.key for file in store.walk(f"{CHECK_REPORTS}/{dataset}")), reverse=True):
         yield CheckReport.from_json(store.read(key))

@@ -2,8 +2,8 @@
 
 The queue only makes commits fair; the log makes them safe. A turn is a small file, written only if absent, whose name
 contains the dataset's pinned versions. A turn therefore ends with the next commit and needs no removal, and a dead
-writer delays others only for a while. A writer that checked before the file existed may overtake once more; then it
-waits too.
+writer delays others only for a while. A writer that checked before the file existed may still commit first once; after
+that it waits too.
 """
 
 import random
@@ -62,7 +62,7 @@ class WriterTurn:
             raise LakeConflict(f"another writer of {self._dataset} goes first; nothing was published, run again")
 
     def _attempt(self, work: Callable[["WriterTurn"], Result]) -> Result:
-        if self._slowest:  # an earlier attempt was overtaken
+        if self._slowest:  # Another writer committed during an earlier attempt.
             self._take()
         start = time.monotonic()
         try:
@@ -74,7 +74,7 @@ class WriterTurn:
         while True:
             key = self._key(self._log.head())
             if not self._is_taken_by_another(key):
-                # The turn lasts for several attempts, because a writer already under way may still win the next race.
+                # The turn lasts for several attempts, because a writer that has already started may still commit first.
                 seconds = max(PATIENCE_SECONDS, PATIENCE_ATTEMPTS * self._slowest)
                 self._store.put_new(key, f"{self._writer} {seconds:.1f}".encode())
                 if not self._is_taken_by_another(key):

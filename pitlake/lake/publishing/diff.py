@@ -1,17 +1,18 @@
 """The difference between a stage and a lake version: each staged row and gap is compared with the stored ones of its
 record.
 
-Only this module decides when a content became available. It writes nothing.
+This module alone decides when a content became available. It writes nothing.
 
-A row whose identity the lake had not seen as of the observation keeps its staged available_at. A row seen before is
-compared with the newest revision as of the observation. The same content is unchanged. Other content is a new revision,
-available at the source's date of the change (the contract's revised_at) if that is later, otherwise when observed.
+If the lake had no row of this identity at the time of the observation, the row keeps its staged available_at. Otherwise
+the row is compared with the newest revision at that time. Equal content is unchanged. Different content is a new
+revision. It is available at the source's date of the change (the contract's revised_at) if that date is later,
+otherwise when observed.
 
-In a source-dated history (revised_at = "available_at") each instant of an identity is a separate statement. It is
-unchanged if the lake has exactly this statement. Only other content under the same instant is dated by observation.
+In a source-dated history (revised_at = "available_at") each instant of an identity is a separate statement. A statement
+that the lake already has is unchanged. Different content for the same instant is dated by its observation.
 
-A record that a poll has seen with other content, as a row or as a gap, is never dated at or before that poll: this
-content was not there yet, whatever the source says. A gap about a record that was seen before counts when observed.
+If a poll has seen a record with other content, as a row or as a gap, the new content is never dated at or before that
+poll, because the source did not have it then. A gap about a record that was seen before is dated by its observation.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,9 +41,11 @@ AS_STAGED = -1
 
 @dataclass(frozen=True)
 class NewRows:
-    """Staged rows to publish: their positions (ascending), their available_at in microseconds, which of them are
-    revisions with another date than staged, and the basis of each instant: its index in BASES, or AS_STAGED.
-    seen_later: the positions of rows that are not published because the lake has read a later answer about them.
+    """The staged rows to publish.
+
+    positions: their positions, ascending. available: their instants in microseconds. revised: which rows have another
+    date than staged. basis: for each instant, an index in BASES or AS_STAGED. seen_later: the positions of rows that
+    are not published, because the lake has read a later answer about them.
     """
 
     positions: Positions
@@ -68,15 +71,12 @@ class NewGaps:
 
 
 class RowFindings:
-    """Findings for each staged row. Instants are microseconds. Initially every row claims its staged date.
+    """The facts about each staged row that decide its date, with instants in microseconds.
 
-    Attributes:
-        stored: whether the lake has the row already.
-        claimed: the date that the source claims, or NEVER.
-        stated: whether the lake has exactly this statement of a source-dated history.
-        floor: the instant before which the row can't be available.
-        changed: whether the lake has other content of its identity.
-        last_seen: the last time it was seen with other content.
+    Attributes: stored: whether the lake already has the row. claimed: the date that the source claims, or NEVER.
+    stated: whether the lake has exactly this statement of a source-dated history. floor: the earliest instant at which
+    the row can be available. changed: whether the lake has other content of the same identity. last_seen: the last time
+    the record was seen with other content.
     """
 
     def __init__(self, staged: Staged) -> None:
@@ -88,7 +88,7 @@ class RowFindings:
         self.changed, self.last_seen = np.zeros(count, bool), np.full(count, NEVER)
 
     def change(self, positions: Positions, claimed: Positions | int, before: Positions | int = NEVER) -> None:
-        """Mark rows as other contents of known identities. The newest stored contents are from `before`."""
+        """Mark rows as changed contents of known identities. before: the instants of the newest stored contents."""
         self.changed[positions], self.claimed[positions], self.last_seen[positions] = True, claimed, before
 
     def apply_polls(self, observations: EarlierObservations) -> None:
@@ -98,8 +98,9 @@ class RowFindings:
         self.last_seen[new] = np.maximum(self.last_seen[new], observations.polled_before(np.flatnonzero(new)))
 
     def new_rows(self, staged: Staged, observed_at: datetime) -> NewRows:
-        """Return the rows left to publish, dated by their claim if it is proven, otherwise by their observation, and
-        never before their floor.
+        """Return the rows that remain to be published.
+
+        Each is dated by its claim if the claim is proven, otherwise by its observation, and never before its floor.
         """
         observed = clock.micros(observed_at)
         seen = self.changed | (self.last_seen > NEVER)
@@ -121,7 +122,7 @@ def new_rows(
     observed_at: datetime,
     followed: Mapping[str, LikelyFiles],
 ) -> NewRows:
-    """Return the staged rows that are not stored yet. followed: the files of the datasets they follow."""
+    """Return the staged rows that are not stored yet. followed: the files of the datasets that these rows follow."""
     dataset, findings = staged.dataset, RowFindings(staged)
     if staged.rows.num_rows:
         if files := stored.holding(columns(dataset.identity)):
@@ -142,7 +143,10 @@ def new_rows(
 
 
 def _restated(staged: Staged, fresh: NewRows) -> Positions:
-    """Return the places of rows with the content and date of another row. The row that the source dated stays."""
+    """Return the places of rows that have the content and date of another row.
+
+    Of two such rows, the one that the source dated stays.
+    """
     places = np.flatnonzero(np.isin(fresh.available, fresh.available[fresh.revised]))
     places = places[np.argsort(fresh.revised[places], kind="stable")]
     contents = pc.dictionary_encode(staged.content_hash.take(pa.array(fresh.positions[places]))).combine_chunks()
@@ -158,9 +162,11 @@ def new_gaps(
     observed_at: datetime,
     late: datetime | None = None,
 ) -> NewGaps:
-    """Return the staged gaps the lake version doesn't have: a gap is its type, reason and locator.
+    """Return the staged gaps that the lake version lacks.
 
-    late: the present, if polls were made after the observation. Gaps of captures are then not dated before it.
+    Two gaps are equal if their type, reason and locator are equal.
+
+    late: the current instant, if polls were made after the observation; gaps of captures are then not dated before it.
     """
     positions = _unknown_gaps(staged, stored)
     observed = clock.micros(observed_at)
@@ -194,15 +200,16 @@ def _against_newest(staged: Staged, files: Sequence[DataFile], observed_at: date
 
 
 def _newest(staged: Staged, files: Sequence[DataFile], observed_at: datetime) -> list[Positions]:
-    """Per staged row with a known identity: its position, whether the lake had it as of the observation, the instant of
-    the newest revision then, whether that has the same content, and whether this content already has this date.
+    """Facts about each staged row whose identity is in the lake: its position; whether the lake had the identity at the
+    observation; the instant of the newest revision at that time; whether that revision has the same content; and
+    whether this content already has this date.
     """
     order = ", ".join(f"e.{quoted(name)} DESC NULLS LAST" for name in staged.dataset.revision_order)
     facts = """s._position, e.available_at <= $observed AS _seen, epoch_us(e.available_at) AS _newest,
         e.content_hash = s._hash AS _same"""
     joined = f"FROM staged s JOIN {reading(files)} e ON {_same_identity(staged.dataset)}"
     every = f"SELECT {facts}, _same AND e.available_at = $observed AS _stated {joined}"
-    # A window over all rows costs more than the join; few identities have more than one revision.
+    # Few identities have more than one revision, so a window over all rows would cost more than the join.
     only_newest = f"""
         SELECT {facts}, bool_or(_same AND e.available_at = $observed) OVER (PARTITION BY s._position) AS _stated
             {joined}
@@ -232,7 +239,7 @@ def _against_history(staged: Staged, files: Sequence[DataFile], _observed_at: da
 
 
 def _against_frozen(staged: Staged, files: Sequence[DataFile], observed_at: datetime, findings: RowFindings) -> None:
-    """Mark rows added to a frozen result as its revisions, so that its past does not change."""
+    """Mark rows that are added to a frozen result as revisions, so that the past of the result does not change."""
     names = staged.dataset.frozen
     there = f"FROM staged s SEMI JOIN {reading(files)} e ON {_same(names, names, 's', 'e')}"
     (position,) = _query_staged(

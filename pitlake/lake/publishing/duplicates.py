@@ -1,4 +1,4 @@
-"""Records that come twice in one run: one record read twice, or two records with one identity.
+"""Records that occur twice in one run: the same record read twice, or two records with the same identity.
 
 A 64-bit hash finds the few candidates, and only those are compared exactly.
 """
@@ -17,7 +17,7 @@ from pitlake.lake.tables.query import calculator, columns
 
 @dataclass(frozen=True)
 class Clash:
-    """Staged rows that contradict each other: their positions, and for each the number of its group."""
+    """The positions of staged rows that contradict each other, with the number of each row's group."""
 
     positions: Positions
     group: Positions
@@ -29,8 +29,10 @@ class Clash:
 
 @dataclass(frozen=True)
 class Duplicates:
-    """Positions of staged rows. `again`: the same record as an earlier row. `identity_clash` and `key_clash`: every row
-    of an identity, and of a (key, available_at, tiebreak), with different contents.
+    """Positions of staged rows.
+
+    `again`: rows that repeat an earlier row. `identity_clash`: all rows of an identity with several contents.
+    `key_clash`: all rows of a (key, available_at, tiebreak) with several contents.
     """
 
     again: Positions
@@ -49,7 +51,7 @@ def duplicate_keys(dataset: Dataset) -> list[tuple[str, ...]]:
 def find_duplicates(
     dataset: Dataset, rows: pa.Table, content_hash: pa.ChunkedArray, hashes: Mapping[str, Hashes]
 ) -> Duplicates:
-    """Return the duplicates among staged rows. hashes: of `duplicate_keys`."""
+    """Return the duplicates among staged rows. hashes: the hashes of `duplicate_keys`."""
     table = rows.append_column("content_hash", content_hash)
     (again, identity_clash), *keys = (_clashes(table, by, hashes[columns(by)]) for by in duplicate_keys(dataset))
     return Duplicates(again, identity_clash, keys[0][1] if keys else Clash(*[np.empty(0, np.int64)] * 2))

@@ -1,8 +1,8 @@
 """Expectations of a dataset's staged rows, generated from its contract: one rule per expectation, as plain data.
 
-Two engines run the rules: DuckDB before a publish, where a row that breaks a blocking rule becomes a gap (`refusal`,
-next to this module), and Great Expectations (`checks.expectations`), which is named here and not imported. To add a
-kind of expectation, add a function here and its SQL in `predicate`.
+Two engines run the rules. DuckDB runs them before a publish, where a row that breaks a blocking rule becomes a gap (see
+`refusal`). Great Expectations runs them in `checks.expectations`; this module does not import it. To add a kind of
+expectation, add a function here and its SQL in `predicate`.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,8 +1,9 @@
 """An index of hashes: which files of a table may contain records that match those of a stage.
 
-The index is derived from the data files at its first use, and trusted only while its signature is valid
-(pitlake.lake.storage.signed_cache). It only excludes files; the others are read and compared. It consists of segments
-of many files each. Small segments are merged, so that a lookup costs no more than its answer.
+The index is built from the data files at its first use, and used only while its signature is valid
+(pitlake.lake.storage.signed_cache). The index only excludes files. The remaining files are read and compared. It
+consists of segments of many files each. Small segments are merged, so that the cost of a lookup depends on its result
+and not on the number of segments.
 """
 
 import hashlib
@@ -107,7 +108,7 @@ class LikelyFiles:
         missing = [file for name, file in by_name.items() if name not in indexed]
         segments += [self._build(group) for group in _groups(missing)]
         segments = _compacted(segments, by_name.keys())
-        with suppress(OSError):  # without it the next publish takes longer
+        with suppress(OSError):  # Without the index, the next publish only takes longer.
             segments = [segment if segment.path else self._save(segment) for segment in segments]
             _remove(set(seen) - {segment.path for segment in segments})
         return segments
@@ -118,7 +119,7 @@ class LikelyFiles:
         return []
 
     def _read(self, path: Path) -> Segment | None:
-        """Map the segment at a path; None if it is damaged or of other kinds."""
+        """Map the segment at a path into memory; None if it is damaged or contains other kinds of keys."""
         with suppress(OSError, ValueError, KeyError), path.open("rb") as file:
             if path.suffix == SUFFIX and signed_cache.is_intact(path, file.fileno()):
                 mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -182,8 +183,8 @@ def _groups(files: Iterable[DataFile]) -> Iterator[list[DataFile]]:
 
 
 def _compacted(segments: Iterable[Segment], names: Collection[str]) -> list[Segment]:
-    """Merge segments, so that each is at least half as large as all smaller ones together and mostly about current
-    files.
+    """Merge segments until each is at least half as large as all smaller segments together, and mostly describes
+    current files.
     """
     left: list[Segment] = []
     merging: list[Segment] = []
@@ -226,9 +227,9 @@ def _numbered(of: Hashes, numbers: Hashes | np.uint64) -> Hashes:
 
 
 def _less(entries: Hashes, hashes: Hashes) -> Positions:
-    """Count the entries below each hash, like np.searchsorted, but run each bisection step for all hashes at once.
+    """Count the entries below each hash, as np.searchsorted does, but run each bisection step for all hashes at once.
 
-    Reads of distant memory then overlap, which halves the time in a large index.
+    The memory reads of a step then overlap, which halves the time in a large index.
     """
     count = np.zeros(len(hashes), np.int64)
     step = 1 << len(entries).bit_length()

@@ -3,14 +3,15 @@
 The encoding does not depend on how a library prints a value. Tests check it with golden values and a slow plain-Python
 implementation. The contract says which columns are hashed.
 
-Encoding of a row, columns in contract order: first a head of fixed width, then the texts one after another. In the head
-a text or list has 4 bytes (length in bytes, -1 when null), any other value 9 (1 and 8 bytes of value, or 0 and zeros
-when null). Values are little-endian: integers and booleans as such, instants in microseconds and dates in days since
-1970, floats as IEEE 754 with -0.0 as 0.0 and one NaN. A list is its elements, each a length and a text or, where they
-are numbers, a value as in the head.
+Encoding of a row, columns in contract order: first a head of fixed width, then the texts one after another. In the
+head, a text or list takes 4 bytes: its length in bytes, or -1 for null. Any other value takes 9 bytes: 1 and 8 bytes of
+value, or 0 and zeros for null. Values are little-endian. Integers and booleans are encoded as they are, instants as
+microseconds and dates as days since 1970, and floats as IEEE 754 with -0.0 as 0.0 and a single NaN. A list is the
+sequence of its elements. Each element is a length and a text, or a value as in the head if it is a number.
 
-Columns added to a contract after its dataset had rows are encoded after the others, each as its name and a separate
-row, and not at all if they are null. A row without a value in them therefore keeps its stored hash.
+Columns that were added to a contract after its dataset had rows are encoded after the others, each as its name and a
+row of its own. Null values of such columns are left out. A row without values in added columns therefore keeps its
+stored hash.
 """
 
 import hashlib
@@ -28,10 +29,11 @@ import pyarrow.compute as pc
 from pitlake.lake.storage.parallel import blocks, workers
 
 HASH_BYTES = 16
-# Few enough that the encoding is still in the processor's caches when it is hashed.
+# With this few rows, the encoding is still in the processor's caches when it is hashed.
 HASHED_ROWS = 16_384
 HASHED_BYTES = 4 << 20
-# Above this size rows are sliced: reading on is faster than slicing, but copies the rows.
+# Rows larger than this are sliced. For smaller rows, reading them in sequence is faster than slicing, although it
+# copies them.
 LONG_ROW_BYTES = 1_000
 
 _LENGTH = np.dtype("<i4")
@@ -60,7 +62,7 @@ class Hasher:
         self._pool = ThreadPoolExecutor(workers())
 
     def put(self, table: pa.Table) -> None:
-        """Add a table's rows. They are hashed as soon as there are enough."""
+        """Add a table's rows. The rows are hashed once there are enough of them."""
         self._waiting.append(table.select(self._columns))
         self._rows += table.num_rows
         if self._rows >= HASHED_ROWS:

@@ -17,7 +17,10 @@ Hashes = npt.NDArray[np.uint64]
 
 
 def named(locator: str) -> str:
-    """Return SQL for the record that a locator names. For an item of an answer this is the item, without the answer."""
+    """Return SQL for the record that a locator names.
+
+    For an item of an answer, this is the item's name without the answer's address.
+    """
     item = f"nullif(split_part(split_part({locator}, '&item=', 2), '&', 1), '')"
     return f"if(contains({locator}, '&item='), coalesce({item}, {locator}), {locator})"
 
@@ -41,7 +44,7 @@ def names(dataset: Dataset) -> tuple[str, ...]:
 
 
 def keys(dataset: Dataset) -> tuple[str, ...]:
-    """Return the column sets shared by rows of one record, of one key, and of one frozen result."""
+    """Return the sets of columns whose values are equal in rows of one record, of one key, and of one frozen result."""
     every = (dataset.identity, dataset.thing, dataset.key, dataset.frozen)
     return tuple(dict.fromkeys(map(columns, filter(None, every))))
 
@@ -52,7 +55,7 @@ def kinds(dataset: Dataset) -> tuple[str, ...]:
 
 
 def hashes(of: str, kinds: Iterable[str], **tables: pa.Table) -> dict[str, Hashes]:
-    """Return, for each kind, the hashes of all rows in order. of: the FROM clause."""
+    """Return, for each kind of key, the hashes of all rows in order. of: the FROM clause."""
     expressions = list(dict.fromkeys(kinds))
     with calculator(**tables) as sql:
         hashed = sql.sql(f"SELECT {', '.join(f'hash({kind})' for kind in expressions)} {of}").to_arrow_table()

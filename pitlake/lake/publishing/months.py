@@ -47,8 +47,10 @@ def months_of_rows(staged: Staged, rows: NewRows, observed_at: datetime) -> list
 
 
 def _gather(batches: Sequence[pa.RecordBatch], schema: pa.Schema, positions: Positions) -> pa.Table:
-    """Return the rows at ascending positions. They are taken batch by batch, because Arrow's take from a table would
-    copy all of its rows first, for each month.
+    """Return the rows at ascending positions.
+
+    Rows are taken batch by batch, because Arrow's `take` on a table would first copy all rows of the table, once for
+    each month.
     """
     edges = np.searchsorted(positions, np.cumsum([0, *(batch.num_rows for batch in batches)]))
     parts, start = [], 0

@@ -1,4 +1,4 @@
-"""Earlier observations: which staged records polls have seen before or since, as a row or as a gap, and when.
+"""Earlier and later observations of staged records: which polls saw a record, as a row or as a gap, and when.
 
 A row is matched by the contract's `thing` and by its names: its evidence without the answer, and the contract's gap
 names. `diff` decides what an observation means for a record's date.
@@ -50,7 +50,7 @@ GROUP BY _position"""
 
 
 class EarlierObservations:
-    """What one lake version shows about staged records: when polls saw them before the run's observation, and since."""
+    """The times at which polls of one lake version saw staged records, before and after the run's observation."""
 
     def __init__(
         self, staged: Staged, rows: LikelyFiles, gaps: LikelyFiles, polls: Polls, observed_at: datetime
@@ -61,7 +61,7 @@ class EarlierObservations:
     def of_rows(self, stored: Positions, unknown: Positions) -> Positions:
         """Return, per staged row, the last poll that saw its record, in microseconds, or NEVER.
 
-        known, unknown: positions of rows whose identity the lake has, or does not have.
+        known: positions of rows whose identity is in the lake; unknown: positions of the other rows.
         """
         last = np.full(self._staged.rows.num_rows, NEVER)
         dataset = self._dataset
@@ -78,7 +78,8 @@ class EarlierObservations:
         return last
 
     def polled_before(self, positions: Positions) -> Positions:
-        """Return, per staged row, the last earlier poll that covered its place completely, in microseconds, or NEVER.
+        """Return, per staged row, the last earlier poll that covered its day and entity completely, in microseconds, or
+        NEVER.
 
         Rows dated by the source's own clock are left out.
         """
@@ -91,8 +92,8 @@ class EarlierObservations:
         return last
 
     def seen_later(self, positions: Positions) -> npt.NDArray[np.bool_]:
-        """Return the staged rows about which the lake has read a later answer: one with the same record, or a complete
-        one for their place.
+        """Return the staged rows about which the lake has read a later answer: an answer with the same record, or a
+        complete answer for the day and entity of the record.
         """
         if not len(positions) or self._polls.newest:
             return np.zeros(len(positions), bool)
@@ -109,8 +110,8 @@ class EarlierObservations:
         return later
 
     def _polled(self, positions: Positions) -> tuple[Positions, Positions]:
-        """Return, per staged row, the last complete poll of its place before the observation, and the first one after
-        it, in microseconds; NEVER and FOREVER if there was none.
+        """Return, per staged row, the last complete poll of its day and entity before the observation, and the first
+        one after it, in microseconds; NEVER and FOREVER if there is none.
         """
         last, following = np.full(len(positions), NEVER), np.full(len(positions), FOREVER)
         if not len(positions) or not self._dataset.captured or not self._polls.coverage:
@@ -130,8 +131,9 @@ class EarlierObservations:
         return last, following
 
     def _within(self, name: str, number: int) -> str:
-        """Whether a staged row's value is within a poll's bounds of this column. A row without a value may be
-        anywhere.
+        """Whether a staged row's value is within a poll's bounds of this column.
+
+        A row without a value may be within any bounds.
         """
         text = f"{quoted(name)}::VARCHAR"
         if self._dataset.arrow_schema.field(name).type == INSTANT:
@@ -142,8 +144,8 @@ class EarlierObservations:
         )
 
     def overruled(self, positions: Positions, available: Positions) -> npt.NDArray[np.bool_]:
-        """Return the staged rows, with these instants, that a poll after the observation contradicts: it saw their
-        record, and the lake differs until its next revision.
+        """Return the staged rows, with these instants, that a later poll contradicts: the poll saw the same record, and
+        the lake has other content of it until the next revision.
         """
         overruled = np.zeros(len(positions), bool)
         dataset, observed = self._dataset, clock.micros(self._observed)
@@ -214,7 +216,7 @@ class EarlierObservations:
         if not files:
             return None
         entity, day = f"e.{quoted(self._dataset.entity)}::VARCHAR", f"'{OPEN}'"
-        if self._dataset.partitioned:  # the day of a row that is dated by its observation is unknown
+        if self._dataset.partitioned:  # A row that is dated by its observation has no known day.
             new_york = "strftime(e.available_at AT TIME ZONE 'America/New_York', '%Y-%m-%d')"
             day = f"CASE WHEN e.available_at = e.observed_at THEN '{OPEN}' ELSE {new_york} END"
         return f"""SELECT s._position, e.observed_at, e.available_at, {day} AS day, {entity} AS entity
@@ -230,7 +232,9 @@ class EarlierObservations:
             JOIN {reading(files)} g ON {named("g.locator")} = s.name"""
 
     def _note(self, last: Positions, positions: Positions, like: str | None, until: str = "<") -> None:
-        """Record the last poll that saw a record like each of these rows. Another part of the record that was observed
+        """Record, for each of these rows, the last poll that saw its record.
+
+        Another part of the record that was observed
         at the same instant is not an earlier observation, so a run may publish its days in any order.
         """
         if like is None:
@@ -238,12 +242,13 @@ class EarlierObservations:
         for place, observed, day, entity in self._query_staged(positions, SEEN.format(like=like, until=until)):
             polls = [self._polls.last(**where) for where in self._where(place, day, entity)]
             if not self._dataset.partitioned or self._dataset.revised_at != HISTORY:
-                polls.append(observed)  # in a source-dated history another statement does not contradict this one
+                # In a source-dated history, statements with other dates do not contradict each other.
+                polls.append(observed)
             last[place] = max(last[place], *polls)
 
     def _where(self, place: int, day: str, entity: str | None) -> list[dict[str, str | None]]:
-        """Return the days or entities in which a poll would have found a staged row's record: its earlier one and its
-        present one.
+        """Return the days or entities under which a poll would have found a staged row's record: the earlier one and
+        the present one.
         """
         staged, dataset = self._staged, self._dataset
         if not dataset.partitioned:
@@ -257,7 +262,7 @@ class EarlierObservations:
     ) -> Iterator[tuple[Any, ...]]:
         """Run a query about these staged rows, which SQL calls `staged`, as of the observation.
 
-        more: further columns that it needs. tables: further tables, by name.
+        more: further columns that the query needs. tables: further tables, by name.
         """
         if not len(positions):
             return
@@ -273,8 +278,10 @@ class EarlierObservations:
 def polls_by_columns(
     polls: Iterable[tuple[int, Coverage]], entities: frozenset[str], observed: int
 ) -> Iterator[tuple[tuple[str, ...], pa.Table]]:
-    """Yield the polls that may have covered some of these entities, by the columns that bound them. For each entity
-    (null: all) and bounds: the last poll before the observation or NEVER, and the first one after it or FOREVER.
+    """Yield the polls that may have covered some of these entities, grouped by the columns that bound the polls.
+
+    For each entity (null: all) and bounds: the last poll before the observation, or NEVER, and the first poll after it,
+    or FOREVER.
     """
     edges: dict[tuple[str | None, Bounds], tuple[int, int]] = {}
     for at, poll in polls:

@@ -1,6 +1,6 @@
 """Polls: when runs read a dataset's source, and which part of it. A run without changes writes only its poll.
 
-A poll that saw a record with other content proves that the new content was not there yet; `diff` dates rows by this. A
+If a poll saw a record with other content, the source did not have the new content yet. `diff` uses this to date rows. A
 poll is written before its commit, because it saw the source even if nothing is published. Polls belong to no version. A
 file's name contains the instants and days of its polls, so that few files are read. Small files are merged.
 """
@@ -46,7 +46,8 @@ class Poll:
     """One completed poll: when (microseconds) and by which run.
 
     days: spans of New York days, both ends included, as YYYY-MM-DD; None for all. entities: values of the contract's
-    entity column; None for all. Every poll covers records without a day. coverage: the parts it saw completely.
+    entity column; None for all. Every poll covers records without a day. coverage: the parts of the source that the
+    poll saw completely.
     """
 
     observed: int
@@ -113,7 +114,7 @@ class Polls:
         while place not in self._closest:
             try:
                 self._closest[place] = self._closest_to(day, entity)
-            except FileNotFoundError:  # another writer merged the file
+            except FileNotFoundError:  # Another writer has merged this file.
                 del self._files
         return self._closest[place]
 
@@ -153,11 +154,11 @@ def spans(days: Iterable[str]) -> Spans:
 
 
 def write(store: Store, dataset: str, poll: Poll) -> None:
-    """Write a poll, unless it is there already. Raises LakeError when the lake can't be written."""
+    """Write a poll, unless it was already written. Raises LakeError when the lake can't be written."""
     _write(store, dataset, [poll])
     loose = [file for file in _files(store, dataset) if file.polls < MOST_POLLS]
     if len(loose) > MOST_FILES:
-        with suppress(FileNotFoundError):  # another writer merges them
+        with suppress(FileNotFoundError):  # Another writer is merging these files.
             every = _read(store, loose)[::-1]
             parts = [every[start : start + MOST_POLLS] for start in range(0, len(every), MOST_POLLS)]
             folded = {_write(store, dataset, part) for part in parts}
@@ -167,7 +168,7 @@ def write(store: Store, dataset: str, poll: Poll) -> None:
 def read_all(store: Store, dataset: str) -> list[Poll]:
     """Return every poll of a dataset, newest first."""
     while True:
-        with suppress(FileNotFoundError):  # another writer merged them
+        with suppress(FileNotFoundError):  # Another writer has merged these files.
             return _read(store, _files(store, dataset))
 
 
@@ -188,7 +189,7 @@ def _read(store: Store, files: Iterable[_File]) -> list[Poll]:
 
 
 def _write(store: Store, dataset: str, polls: list[Poll]) -> str:
-    # Many polls have the same entities, so each set is written once and referred to by its number.
+    # Many polls have the same entities, so each set of entities is written once and referenced by its number.
     sets: dict[frozenset[str], int] = {}
 
     def number_of(entities: frozenset[str] | None) -> int | None:

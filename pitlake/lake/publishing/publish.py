@@ -1,7 +1,8 @@
 """Publishing: an audited stage becomes one new lake version, or nothing is published.
 
-The order makes it safe: audit, difference, files forced to disk, Delta commits, proof, and last the log entry, which
-alone makes the version visible. After a crash the old version is still current; a new run finds what is missing.
+The order of the steps makes it safe: audit, difference, files forced to disk, Delta commits, proof, log entry. Only the
+log entry makes the version visible. After a crash the old version is still the current one, and a new run publishes the
+missing rows.
 """
 
 from collections import Counter
@@ -60,9 +61,9 @@ def added(counts: Iterable[DayCount]) -> DayCount:
 class Published:
     """The result of a publish. `version` is the lake version that shows it: a new one only if `changed`.
 
-    `revisions` counts published rows with another date than staged, `gaps` the staged gaps by type, `new_gaps` those
-    new to the lake, and `bytes` and `files` what was written. `staged` has the accepted rows and every gap, until its
-    stage is closed.
+    `revisions` counts published rows with another date than staged, `gaps` the staged gaps by type, and `new_gaps` the
+    gaps that are new to the lake. `bytes` and `files` measure the written files. `staged` contains the accepted rows
+    and all gaps, until its stage is closed.
     """
 
     dataset: str
@@ -108,7 +109,9 @@ class Publisher:
         self._store, self._log, self._tables = store, log, tables
 
     def publish(self, staged: Staged, observed_at: datetime | None = None, audits: Sequence[Audit] = ()) -> Published:
-        """Refuse rows, audit and publish. `observed_at` (default: now) is when the last record was read; for captured
+        """Turn refused rows into gaps, audit the stage and publish it.
+
+        `observed_at` (default: now) is when the last record was read; for captured
         answers, when they were fetched. `audits` run after the lake's own audit and refuse in the same way.
 
         Raises CheckFailed if a blocking check fails, LakeConflict if other writers won too often, BadInput for an
@@ -148,7 +151,7 @@ class Publisher:
         turn: WriterTurn,
         new_files: dict[str, list[NewFile]],
     ) -> Published:
-        """Do everything that can fail, then write the log entry as the last step."""
+        """Do everything that can fail before the last step, which writes the log entry."""
         pins = self._commit(staged, plan, observed_at, new_files)
         name, tables = staged.dataset.name, {**plan.base.tables, **pins}
         unharmed = self._past_never_changes(staged, plan.base, tables)
@@ -176,7 +179,7 @@ class Publisher:
         )
         if not pins:
             return published
-        turn.check(plan.base)  # checked again, because a turn may have begun meanwhile
+        turn.check(plan.base)  # Check again, because another writer's turn may have begun meanwhile.
         counts = {"published": len(plan.rows.positions), "revisions": revisions, "gaps": len(plan.gaps.positions)}
         entry = self._log.append(
             plan.base, pins, operation="publish", run_id=staged.run_id, dataset=name, counts=counts
@@ -208,7 +211,7 @@ class Publisher:
         )
 
     def _followed(self, dataset: Dataset, base: Entry) -> dict[str, LikelyFiles]:
-        """The files of the datasets whose rows are followed, in a lake version."""
+        """Return the files, in a lake version, of the datasets whose rows are followed."""
         names: dict[str, list[str]] = {}
         for _, followed, name in dataset.follows:
             names.setdefault(followed, []).append(spelled(name))
@@ -250,7 +253,7 @@ class Publisher:
     def _give_back(self, dataset: Dataset, base: Entry, new_files: Mapping[str, Sequence[NewFile]]) -> None:
         """Remove the files that no version will show, after the Delta commits that contain them."""
         for table, files in reversed(list(new_files.items())):
-            with suppress(Exception):  # a vacuum removes what is left
+            with suppress(Exception):  # A vacuum removes the remaining files.
                 if self._tables.holds(table, files):
                     self._tables.commit(table, table_schema(dataset, table), base.tables.get(table), (), note="undone")
                 for file in files:

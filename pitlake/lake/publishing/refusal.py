@@ -1,4 +1,4 @@
-"""Refusal: staged rows that break a rule about rows become gaps, so that a bad record costs only itself.
+"""Refusal: staged rows that break a rule become gaps, so that a bad record does not stop the publish of other records.
 
 A row is checked by the gate, by its contract's rules, by its partition's day, and against rows that contradict it. The
 first rule it breaks is the gap's reason. `audit` checks the run as a whole.
@@ -29,7 +29,7 @@ from pitlake.lake.tables.query import calculator
 GATE, ROW_RULES, PARTITION_WINDOW, REFUSED_SHARE = "gate", "row_rules", "partition_window", "refused_share"
 IDENTITY_UNIQUE, KEY_UNIQUE = "identity_unique", "key_unique"
 REFUSING = (GATE, ROW_RULES, PARTITION_WINDOW, IDENTITY_UNIQUE, KEY_UNIQUE)
-"""The checks that make gaps of records."""
+"""The checks that turn records into gaps."""
 GAP_TYPE = "unverifiable"
 BY_GATE = "refused by the gate: {}"
 BY_RULE = "breaks the rule: {}"
@@ -42,7 +42,7 @@ PERCENT = 100
 
 @dataclass(frozen=True)
 class Judged:
-    """A stage in which refused rows are gaps, and the result of every check."""
+    """A stage whose refused rows are gaps, and the result of every check."""
 
     staged: Staged
     checks: tuple[CheckResult, ...]
@@ -50,8 +50,10 @@ class Judged:
 
 @dataclass(frozen=True)
 class Refused:
-    """Rows that one rule refuses. `fact` is the name under which the check counts them, `shown_at` the instants of
-    their gaps, in microseconds (NEVER: when they are observed).
+    """Rows that one rule refuses.
+
+    `fact` is the name under which the check counts these rows. `shown_at` contains the instants of their gaps in
+    microseconds (NEVER: when observed).
     """
 
     check: str
@@ -149,7 +151,10 @@ def _two_answers(staged: Staged) -> Iterator[Refused]:
 
 
 def _newest_of_group(instants: Positions, clash: Clash) -> Positions:
-    """For each row of a clash return the newest instant of its group. Before it, nothing contradicted the others."""
+    """Return, for each row of a clash, the newest instant of its group.
+
+    Before that instant, the other rows were not contradicted.
+    """
     _, group = np.unique(clash.group, return_inverse=True)
     newest = np.full(group.max(initial=-1) + 1, NEVER)
     np.maximum.at(newest, group, instants)
@@ -174,7 +179,7 @@ def _newest_content(staged: Staged, clash: Clash) -> npt.NDArray[np.bool_]:
 
 
 def _first_of_each(count: int, refusals: Iterable[Refused]) -> list[Refused]:
-    """Name every row once, by the first rule that refuses it."""
+    """Assign every refused row to the first rule that refuses it."""
     free, firsts = np.ones(count, bool), []
     for refusal in refusals:
         chosen = free[refusal.positions]
@@ -196,7 +201,7 @@ def _result(name: str, staged: Staged, refused: Sequence[Refused]) -> CheckResul
 
 
 def _counts(name: str, staged: Staged) -> dict[str, int | str]:
-    """Return the counts of a check, whether it refuses or not."""
+    """Return the counts of a check that may refuse rows."""
     duplicates = staged.duplicates if name in {IDENTITY_UNIQUE, KEY_UNIQUE} else None
     if duplicates is None:
         return {"rows": staged.rows.num_rows}

@@ -1,6 +1,7 @@
 """A spill file: Arrow tables written to disk as they come, and read back in the order of their partitions.
 
-There is one file for any number of tables. It is mapped, not read. The stage decides which tables are written.
+One file contains any number of tables, and it is mapped into memory instead of being read. The stage decides which
+tables are written.
 """
 
 from bisect import bisect_left, bisect_right

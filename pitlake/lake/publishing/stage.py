@@ -1,7 +1,7 @@
 """The stage: the place of a run's rows and gaps, by partition day, until they are published or removed.
 
-Readers never read it. A stage belongs to one process, which holds a lock that the system releases when the process
-dies. This distinguishes a stage in use from one that a crash left behind. `audit` checks the staged rows.
+Readers never read a stage. A stage belongs to one process, which holds a lock that the system releases when the process
+dies. The lock distinguishes a stage in use from a stage that a crash left behind. `audit` checks the staged rows.
 """
 
 import fcntl
@@ -43,7 +43,7 @@ UNDATED = "undated"
 OPENERS = frozenset('[{"')
 LOCK = "owner"
 CLOCK_TAG = "edgar_accepted"
-# A stage is locked before it gets its final name. If it has no name after this time, its process died in between.
+# A stage is locked before it gets its final name. If it has no final name after this time, its process died in between.
 NAMELESS_GRACE_SECONDS = 86_400
 ROWS_AT_ONCE = 4_096
 """Days with few rows are staged together, so that a year of them is checked and written in few pieces."""
@@ -58,7 +58,10 @@ GAP_STAGED_SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class StagedGap:
-    """A source record that can't become a row. `locator` is its evidence; `available_at` None: when observed."""
+    """A source record that can't become a row.
+
+    `locator` is the record's evidence. `available_at` is None if the gap is dated by its observation.
+    """
 
     gap_type: str
     reason: str
@@ -132,7 +135,7 @@ class Staged:
         return as_micros(self.rows[clock.AVAILABLE_AT])
 
     def derived(self, **parts: Any) -> "Staged":
-        """Return the same stage with other rows and gaps. It is released together with this one."""
+        """Return the same stage with other rows and gaps. Closing this stage also closes the returned one."""
         part = replace(self, **parts, parts=[])
         self.parts.append(part)
         return part
@@ -144,12 +147,12 @@ class Staged:
         return pc.coalesce(self.rows[BASIS], pc.if_else(by_clock, SOURCE_CLOCK, SOURCE_DATE))
 
     def release(self) -> None:
-        """Release the rows. They are mapped from files, which take space while they are in use."""
+        """Release the rows. The rows are mapped from files, which take space while they are in use."""
         for part in self.parts:
             part.release()
         for name in ("rows", "gaps"):
             object.__setattr__(self, name, getattr(self, name).schema.empty_table())
-        self.__dict__.pop("available", None)  # it may refer to the mapped files
+        self.__dict__.pop("available", None)  # This object may refer to the mapped files.
 
     def per_partition(self, index: Positions) -> dict[str, int]:
         """Return the number of the given partition indexes in each partition."""
@@ -175,7 +178,7 @@ class Stage:
         """`added`: the columns that the contract did not have when the lake's table was created."""
         if not _RUN_ID.fullmatch(run_id):
             raise BadInput(
-                "run_id", "not a name a folder can have", "use letters, digits, dots, dashes and underscores"
+                "run_id", "not a valid name of a folder", "use letters, digits, dots, dashes and underscores"
             )
         self.dataset, self.run_id, self._translated = dataset, run_id, store.translated
         self._lock: int | None
@@ -267,7 +270,7 @@ class Stage:
         return self._days, frozenset({*self._entities, *map(str, entities)})
 
     def close(self) -> None:
-        """Remove the stage. Raises nothing, even if a file was not finished."""
+        """Remove the stage. Raises no error, even if a file was not finished."""
         self._hasher.close()
         for staged in self._loaded:
             staged.release()

@@ -19,9 +19,10 @@ def facts_of_revision(dataset: Dataset) -> list[str]:
 def new_tombstones(dataset: Dataset, published: pa.Table, state: TableState, *, complete: bool) -> pa.Table:
     """Return the tombstones that result from publishing these rows into `state`.
 
-    published: `facts_of_revision` of the new rows. complete: whether the lake has the tombstones of `state`; if not,
-    they are returned too. A row is superseded once any newer row of its key is available. Only pairs with a new row are
-    considered. A row published late may supersede and be superseded, and an existing tombstone stays true.
+    published: `facts_of_revision` of the new rows. complete: whether the lake has all tombstones of `state`; if not,
+    the missing ones are returned too. A row is superseded once any newer row of its key is available. Only pairs with a
+    new row are considered. A row published late may supersede other rows and be superseded itself. Existing tombstones
+    stay valid.
     """
     if complete and not published.num_rows:
         return SUPERSEDED_SCHEMA.empty_table()
@@ -33,7 +34,7 @@ def new_tombstones(dataset: Dataset, published: pa.Table, state: TableState, *, 
         if state.files
         else "FROM fresh LIMIT 0"
     )
-    # Few rows are worth keeping in memory; all rows of the state are not.
+    # A few rows are kept in memory; all rows of the state would be too many.
     materialized = "MATERIALIZED" if complete else "NOT MATERIALIZED"
     every = "true" if not complete else "_is_new OR superseded_by_new"
     query = f"""
@@ -62,9 +63,10 @@ def new_tombstones(dataset: Dataset, published: pa.Table, state: TableState, *, 
 
 
 def _same_key(dataset: Dataset) -> str:
-    """SQL for whether a stored row has the key of a published one. Columns are compared one by one, so that file
-    statistics and a filter of the few published keys avoid most of the reading; a hash of the key would need every
-    row.
+    """SQL for whether a stored row has the key of a published one.
+
+    Columns are compared one by one, so that file statistics and a filter of the few published keys skip most rows. A
+    hash of the key would have to read every row.
     """
     return " AND ".join(
         f"stored.{name} {'IS NOT DISTINCT FROM' if nullable else '='} published.{name}"
@@ -73,8 +75,9 @@ def _same_key(dataset: Dataset) -> str:
 
 
 def _first_newer(dataset: Dataset) -> str:
-    """Return SQL for the newer row that was available first. That is the next newer row, unless a newer statement may
-    have been available earlier than an older one.
+    """Return SQL for the newer row that became available first.
+
+    This is the next newer row, unless a newer statement may have become available before an older one.
     """
     if not dataset.newer_by:
         return """lag(available_at) OVER newer AS available_at, lag(content_hash) OVER newer AS newer_hash,

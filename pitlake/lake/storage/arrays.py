@@ -1,4 +1,4 @@
-"""Columns of integers and instants as arrays, for decisions about all rows at once, and back.
+"""Converts columns of integers and instants to arrays and back, so that decisions can be made for all rows at once.
 
 Arrow values are made from bytes here. Where pandas is installed, converting a value or an array makes Arrow import
 pandas, which takes longer than most questions.

@@ -1,4 +1,4 @@
-"""The progress of a dataset's bulk load: which archive, since when, and how many of its batches are published.
+"""The progress of a dataset's bulk load: the archive, the first day to load, and the number of published batches.
 
 It is one small file per dataset that belongs to no version. It only saves work: a batch that is loaded again publishes
 only what the lake lacks.
@@ -15,8 +15,10 @@ FOLDER = "_lake/bulk_loads"
 
 @dataclass(frozen=True, kw_only=True)
 class BulkLoad:
-    """A bulk load. archives: the SHA-256 of the archive, and of the archive that dates its rows, if that is another
-    one. before: archives whose load was completed before. since: the first day to load. done: the number of
+    """A bulk load.
+
+    archives: the SHA-256 of the archive, and of the archive that dates its rows if that is a different one. before:
+    archives whose load was completed earlier. since: the first day to load. done: the number of
     published batches; None for all.
     """
 

@@ -1,8 +1,8 @@
-"""Settings that are fixed once for a lake: the instant from which its filings count, and the end of its world. Each is
+"""Settings that are fixed once for a lake: the rule that dates its filings, and the end of its data. Each is
 a small file, written once.
 
-Rows of two rules in one lake would mix two clocks in one answer. A world that ends, such as the sample's, does not
-become stale after its end.
+If rows in one lake were dated by two rules, an answer would mix two clocks. Data that end, such as those of the sample
+world, do not become stale after their end.
 """
 
 from datetime import datetime
@@ -17,7 +17,7 @@ RELEASE, ACCEPTANCE = "release", "acceptance"
 
 
 def ends_at(store: Store) -> datetime | None:
-    """Return the end of the lake's world; None for a lake of the real world. Raises LakeFault."""
+    """Return the end of the lake's data; None for a lake of real data. Raises LakeFault."""
     if not store.exists(ENDS_KEY):
         return None
     try:
@@ -27,7 +27,7 @@ def ends_at(store: Store) -> datetime | None:
 
 
 def end_at(store: Store, moment: datetime) -> None:
-    """Set the end of the lake's world, once. Raises BadInput if another end is set."""
+    """Set, once, the end of the lake's data. Raises BadInput if a different end was set before."""
     if not store.exists(ENDS_KEY):
         store.put_new(ENDS_KEY, clock.iso(moment).encode())
     agreed = ends_at(store)
@@ -45,7 +45,10 @@ def filings_count_from(store: Store) -> str:
 
 
 def count_filings_from(store: Store, rule: str, *, has_filings: bool) -> None:
-    """Set the rule. Raises BadInput for an unknown rule, and if the lake's filings already count by the other one."""
+    """Set the rule.
+
+    Raises BadInput for an unknown rule, and if the lake's filings are already dated by the other rule.
+    """
     if rule not in (RELEASE, ACCEPTANCE):
         raise BadInput("filings_count_from", f"{rule!r} is not a rule", f"give {RELEASE} or {ACCEPTANCE}")
     if not store.exists(KEY) and not has_filings:

@@ -1,4 +1,4 @@
-"""Files of a lake that this user may not read or write: reported as denied, not as lost or damaged.
+"""Reports files of a lake that this user may not read or write as denied, not as lost or damaged.
 
 Libraries report a folder that this user may not enter as missing or damaged. Every failure below a lake's root
 therefore passes `translated`, which checks the files' permissions first.
@@ -26,7 +26,7 @@ from pitlake.errors import (
 )
 
 FOLDERS = ("_lake", "tables", "gaps", "superseded")
-"""The files needed to read a lake. Stages are their runs' own and closed to others."""
+"""The files needed to read a lake. A stage may be unreadable, because only its own run may read it."""
 DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
 _DENIED_SAID = ("Permission denied", "os error 13", "os error 1)", "Read-only file system")
 _FAULTY = (OSError, DeltaError, BaseError, pa.ArrowException, LakeError)
@@ -49,13 +49,13 @@ def translated(root: Path) -> Iterator[None]:
 
 
 def _errors_of_duckdb() -> tuple[type[Exception], ...]:
-    # Most commands never import DuckDB. An error can be DuckDB's only if it was imported.
+    # Most commands never import DuckDB. An error can come from DuckDB only if DuckDB was imported.
     duckdb = sys.modules.get("duckdb")
     return (duckdb.Error,) if duckdb else ()
 
 
 def cause(error: Exception, root: Path) -> LakeFault | None:
-    """Return the fault behind an error: a path that is denied to this user; None for any other error."""
+    """Return the fault behind an error if this user is denied access to a path; None for any other error."""
     number, message = getattr(error, "errno", None), f"{error} {error.__cause__}"
     if number is not None and number not in DENIED:
         return None

@@ -1,6 +1,6 @@
 """One Parquet file: how rows are sorted, written and forced to disk, and the facts the lake stores about the file.
 
-Publish and compact decide which rows go into which file. Nothing here commits anything.
+Publish and compact decide which rows go into which file. This module commits nothing.
 """
 
 from collections.abc import Iterator
@@ -62,7 +62,7 @@ def sorted_by(entity: pa.ChunkedArray, available: Positions) -> Positions:
     ranks = rank_of_code[codes.to_numpy(zero_copy_only=False) + 1]
     since = available - available.min()
     span = int(since.max()) + 1
-    if len(rank_of_code) * span < 2**62:  # one integer sorts many times faster than two keys
+    if len(rank_of_code) * span < 2**62:  # A single integer sorts many times faster than two keys.
         return np.argsort(ranks * span + since, kind="stable")
     return np.lexsort((since, ranks))
 
@@ -109,7 +109,7 @@ def finished(store: Store, path: Path) -> Iterator[None]:
         yield
         store.keep(path)
     except BaseException:
-        path.unlink(missing_ok=True)  # an incomplete file is useless, and the disk may be full
+        path.unlink(missing_ok=True)  # An incomplete file is useless, and the disk may be full.
         raise
 
 
@@ -126,7 +126,7 @@ def layout(rows: pa.Table, codec: str) -> dict[str, Any]:
     leaves = {
         _leaf(field): name not in USELESS_BOUNDS for name, field in zip(rows.column_names, rows.schema, strict=True)
     }
-    few = rows.num_rows < SAMPLE_ROWS  # the choice hardly matters for few rows
+    few = rows.num_rows < SAMPLE_ROWS  # For a few rows the choice hardly matters.
     return {
         "compression": {leaf: "none" if leaf in INCOMPRESSIBLE else codec for leaf in leaves},
         "use_dictionary": few or [_leaf(rows.schema.field(name)) for name in _repeating(rows)],

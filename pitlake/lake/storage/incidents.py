@@ -1,7 +1,7 @@
-"""Incidents of runs, for people: which failed or got no answer from a provider, when and why.
+"""Incidents, for people: runs that failed or got no answer from a provider, with time and cause.
 
-These files are informational; no version needs them. The alert sensors write them, because a run that died can't; the
-quality report reads them.
+These files are informational; no version needs them. The alert sensors write incidents, because a run that died cannot.
+The quality report reads them.
 """
 
 import json
@@ -34,7 +34,7 @@ class Incident:
 
     @classmethod
     def from_json(cls, content: bytes) -> "Incident":
-        """Parse an incident. Raises LakeError when the file is not one."""
+        """Parse an incident. Raises LakeError if a file is not a check report."""
         try:
             fields = json.loads(content)
             happened_at = clock.instant(fields["happened_at"], "happened_at")

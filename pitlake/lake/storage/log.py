@@ -46,7 +46,7 @@ class Entry:
 
     @classmethod
     def from_json(cls, content: bytes) -> "Entry":
-        """Return the entry that the log kept. Raises ValueError when the file is not one."""
+        """Parse a stored log entry. Raises ValueError if the file is not a log entry."""
         try:
             fields = json.loads(content)
             return cls(**{**fields, "committed_at": clock.instant(fields["committed_at"], "committed_at")})
@@ -110,7 +110,7 @@ class LakeLog:
 
     def now(self) -> datetime:
         """Return this machine's clock for an observation or commit: always after the newest commit, whose clock may
-        have been some seconds ahead. Raises ClockWentBack if it was more than that.
+        have been some seconds ahead. Raises ClockWentBack if that clock was further ahead.
         """
         return _after(self.head()) if self._exists(0) else clock.now()
 
@@ -161,7 +161,10 @@ class LakeLog:
                 return entry
 
     def _is_put(self, entry: Entry) -> bool:
-        """Put an entry; return whether it is the stored one. The entry may be stored although the answer was lost."""
+        """Write an entry, and return whether the stored entry is this one.
+
+        It may have been stored although the store's reply was lost.
+        """
         try:
             if self._store.put_new(_key(entry.version), entry.to_json()):
                 return True
@@ -170,7 +173,7 @@ class LakeLog:
                 return self._read(entry.version).nonce == entry.nonce
             except (LakeError, OSError) as unread:
                 if isinstance(unread, LakeFault) and unread.cause == "missing":
-                    raise problem from None  # the entry was not written
+                    raise problem from None  # The entry was not written.
                 unknown = (
                     f"it is unknown whether version {entry.version} was published; running again is safe in both cases"
                 )
@@ -178,11 +181,14 @@ class LakeLog:
         return self._read(entry.version).nonce == entry.nonce
 
     def mark_vacuumed(self, versions: Sequence[int]) -> None:
-        """Record the versions, in rising order, that are about to lose files, before any file is removed."""
+        """Record, in ascending order, the versions that are about to lose files.
+
+        Call this before any file is removed.
+        """
         if versions:
             starts = [place for place, version in enumerate(versions) if version - 1 != versions[place - 1]]
             runs = [(versions[start], versions[end - 1]) for start, end in pairwise([*starts, len(versions)])]
-            # Named after the last version, so that few files are read.
+            # The file is named after the last version, so that few files are read.
             key = f"{VACUUMS}/{versions[-1]:020d}-{uuid4().hex}.json"
             self._store.put_new(key, json.dumps(runs).encode())
 

@@ -1,6 +1,7 @@
 """The content of a lake version as plain data: files with the bounds of their `available_at`.
 
-The lake makes it from its log, and the as-of session reads it to choose files. Nothing here reads or writes a disk.
+The lake creates a manifest from its log, and a session chooses its files by the manifest. This module reads and writes
+no files.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -8,15 +9,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 COMPACTED = "compacted-"
-"""How the names of compacted files begin; the number of their form follows."""
+"""The prefix of the names of compacted files. The number of their form follows it."""
 
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
     """One Parquet file of `size` bytes. `lo` and `hi` bound `available_at`, rounded down and up to the millisecond.
 
-    beside: for a compacted file of rows, the file with `observed_at` of the same rows, in the same order
-    (`tables/compacted.py`).
+    beside: for a compacted file of rows, the companion file with `observed_at` of the same rows in the same order (see
+    `tables/compacted.py`).
     """
 
     path: str
@@ -47,7 +48,7 @@ class TableState:
 
 
 def _nothing(_files: Iterable[DataFile]) -> None:
-    """Do nothing: all files are at their paths."""
+    """Do nothing, because all files are already at their paths."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Parallel work on the processor's cores. Arrow, DuckDB and hashlib release Python's lock while they work.
 
-This module does not know the content of the pieces.
+The work may be of any kind.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Stored receipts and the versions they need, which is all a vacuum has to know.
+"""Stored receipts, and the versions that they need, for the vacuum.
 
 pitlake.answers.receipts reads their content.
 """
@@ -30,7 +30,7 @@ def receipt_ids(store: Store) -> list[str]:
 
 
 def receipt_bytes(store: Store, name: str) -> bytes:
-    """Return a stored receipt's file. Raises ReceiptDamaged if its name is not its content's hash."""
+    """Return a stored receipt's file. Raises ReceiptDamaged if the file's name is not the hash of its content."""
     content = store.read(receipt_key(name))
     if receipt_id(content) != name:
         raise ReceiptDamaged(f"{store.path(receipt_key(name))} was changed after it was written; {REMEDY}")
@@ -38,8 +38,9 @@ def receipt_bytes(store: Store, name: str) -> bytes:
 
 
 def kept_versions(store: Store) -> set[int]:
-    """Return the versions that stored receipts need. Raises ReceiptDamaged, because a damaged receipt's need is
-    unknown.
+    """Return the versions that stored receipts need.
+
+    Raises ReceiptDamaged for a damaged receipt, because the version it needs is unknown.
     """
     return {_version(store, name) for name in receipt_ids(store)}
 

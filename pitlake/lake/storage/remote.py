@@ -90,7 +90,7 @@ class RemoteStore(Store):
         signed_cache.sign(path)
 
     def forget_time(self, path: Path) -> None:
-        """Remove the time of the mirror's copy; each machine does so for its own copy."""
+        """Remove the modification time of the mirror's copy. Each machine does this for its own copy."""
         super().forget_time(path)
         signed_cache.sign(path)
 
@@ -98,8 +98,9 @@ class RemoteStore(Store):
         """Do nothing, because Delta's writes are durable once they are acknowledged."""
 
     def fetch(self, files: Iterable[DataFile]) -> None:
-        """Download files that are missing from the mirror or changed in it. Raises LakeError when one is gone or
-        truncated.
+        """Download files that are missing from the mirror or changed in it.
+
+        Raises LakeError if a file is missing or truncated.
         """
         both = (part for file in files for part in (file, file.beside) if part)
         each(self._bring, [file for file in both if not _mirrored(Path(file.path))])

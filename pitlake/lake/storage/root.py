@@ -17,9 +17,10 @@ NEXT_STEP = "give a directory, a file:// URL or s3://bucket/prefix"
 
 
 def open_store(root: str | Path | None) -> Store:
-    """Return the lake's store: at the argument, else $PITLAKE_LAKE, else ./.pitlake/lake. Reads and writes nothing.
+    """Return the lake's store: at the argument, else $PITLAKE_LAKE, else ./.pitlake/lake.
 
-    Raises BadInput for a URL that is neither file:// nor s3://, for an invalid path, and for a missing home.
+    This reads and writes no files. Raises BadInput for a URL that is neither file:// nor s3://, for an invalid path,
+    and if there is no home folder.
     """
     if root is not None and not isinstance(root, str | os.PathLike):
         raise BadInput("lake", f"is a {type(root).__name__}", NEXT_STEP)
@@ -36,5 +37,5 @@ def open_store(root: str | Path | None) -> Store:
         chosen = unquote(url.path)
     try:
         return Store(Path(chosen).expanduser().absolute())
-    except RuntimeError:  # raised by expanduser for an unknown user
+    except RuntimeError:  # expanduser raises this error for an unknown user.
         raise BadInput("lake", "begins with ~, but that home directory does not exist", NEXT_STEP) from None

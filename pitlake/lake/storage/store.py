@@ -1,7 +1,7 @@
 """Locates a lake's files and writes small ones atomically. Delta and Parquet files are read by path.
 
 The root is a directory; `remote` is the same for an object store. In both, the library `obstore` reads and writes the
-small files (log entries, marks). This module does not know what the files mean.
+small files (log entries, marks). This module does not interpret the files.
 """
 
 import os
@@ -146,8 +146,9 @@ class Store:
         self.sync(path, path.parent)
 
     def forget_time(self, path: Path) -> None:
-        """Remove the time of a file that a version shows. Sessions receive the file and must not learn when it was
-        made.
+        """Remove the modification time of a file that a version shows.
+
+        Sessions receive the file and must not learn when it was made.
         """
         os.utime(path, (0, 0))
 
@@ -159,7 +160,7 @@ class Store:
         """Make these files readable at their paths. In a directory they already are."""
 
     def holds(self, file: DataFile) -> bool:
-        """Return whether a file is still part of the store."""
+        """Return whether a file still exists in the store."""
         return Path(file.path).exists()
 
     def walk(self, folder: str) -> Iterator[StoredFile]:

@@ -1,4 +1,4 @@
-"""The watch list of a lake: companies, macro series, since when, and from which sources.
+"""The watch list of a lake: companies, macro series, the first day, and the sources.
 
 It is one small file that belongs to no version, written atomically. `pitlake sync` writes it. Its next run and
 Dagster's schedules read it.
@@ -19,9 +19,9 @@ KEY = "_lake/watch_list.json"
 class WatchList:
     """The watch list.
 
-    companies: tickers by CIK (ten digits), none for a company that is watched by its CIK only. series: of FRED.
-    archives: paths of EDGAR's bulk files, whose companies are all loaded. since: the first New York day of filings,
-    bars and facts to load; None for all. sources: names of providers; empty for every configured one.
+    companies: tickers by CIK (ten digits), empty for a company that is watched only by its CIK. series: ids of FRED
+    series. archives: paths of EDGAR's bulk files, whose companies are all loaded. since: the first New York day of
+    filings, bars and facts to load; None for all. sources: names of providers; empty for every configured one.
     """
 
     companies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -1,7 +1,8 @@
 """The checkpoints that Delta writes into a table's log. Only the newest few are kept, without tombstones.
 
-Each checkpoint lists every file, so keeping all of them would cost the square of the versions. The commits are never
-removed and contain the same information; `pitlake.lake.tables.history` summarises them in fewer files.
+Each checkpoint lists every file, so the space for all checkpoints would grow with the square of the number of versions.
+The commits are never removed and contain the same information; `pitlake.lake.tables.history` summarises them in fewer
+files.
 """
 
 import json
@@ -19,7 +20,10 @@ from pitlake.lake.tables.history import Facts, facts_of
 
 INTERVAL = 20
 KEPT = 3
-"""The number to keep. Delta finds the newest by a hint, but a slow writer may leave a hint to an older one."""
+"""The number of checkpoints to keep.
+
+Delta finds the newest checkpoint by a hint, but a slow writer may leave a hint to an older one.
+"""
 _FACTS = ("path", "size", "stats")
 NAME = re.compile(r"/_delta_log/([0-9]{20})\.checkpoint\.parquet$")
 
@@ -32,7 +36,7 @@ class Checkpoints:
         self._hint = f"{self._log}/_last_checkpoint"
 
     def newest(self) -> int:
-        """Return the version that Delta starts from, by its hint; -1 if there is none."""
+        """Return the version from which Delta starts reading, according to its hint; -1 if there is no hint."""
         try:
             return int(json.loads(self._store.read(self._hint))["version"])
         except (FileNotFoundError, ValueError, TypeError, KeyError):
@@ -73,7 +77,7 @@ class Checkpoints:
             self._store.delete(self._key(oldest))
 
     def unneeded(self, keys: Iterable[str]) -> list[str]:
-        """Return which of these files are checkpoints of the table that are no longer kept."""
+        """Return the checkpoints of the table among these files that are no longer kept."""
         newest, matches = self.newest(), ((key, NAME.search(key)) for key in keys)
         return [
             key

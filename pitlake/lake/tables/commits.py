@@ -1,6 +1,7 @@
 """The commits of a Delta table in Delta's protocol: one file of JSON lines each, written only if absent.
 
-pitlake writes them itself, because Delta would list the whole log before each write. Nothing here uses a store.
+pitlake writes the commits itself, because Delta would list the whole log before each write. This module does not access
+a store.
 """
 
 import json
@@ -20,7 +21,7 @@ ENGINE = "pitlake"
 
 
 def added(name: str, file: NewFile | DataFile, *, same_rows: bool) -> Action:
-    """Return the action that adds a file. same_rows: whether its rows were already in other files."""
+    """Return the action that adds a file. same_rows: whether the file's rows were already in other files."""
     stats = {
         "numRecords": file.rows,
         "minValues": {clock.AVAILABLE_AT: _millis(floor_millis(file.lo))},
@@ -46,7 +47,10 @@ def written(actions: Iterable[Action], note: str) -> bytes:
 
 
 def column_names(commit: bytes) -> frozenset[str]:
-    """Return the columns that a table has by the metadata of a commit. Raises LakeError for one without."""
+    """Return the columns of a table according to the metadata of a commit.
+
+    Raises LakeError for a commit without metadata.
+    """
     for action in map(json.loads, commit.splitlines()):
         if "metaData" in action:
             return frozenset(field["name"] for field in json.loads(action["metaData"]["schemaString"])["fields"])

@@ -1,8 +1,8 @@
 """Compacted periods: all rows of a year or a month of a table in one file that sessions can use directly.
 
 Its bytes depend only on its rows. The rows are sorted and lack `observed_at`, which no session may see; a second file
-has that column, row by row (table "observed/<dataset>"). Compaction writes such files. Before it has run, a session's
-parent writes them in the same form. `upkeep/compact.py` decides which files are compacted.
+has that column, row by row (table "observed/<dataset>"). Compaction writes such files. Until compaction has run, a
+session's parent writes files of the same form. `upkeep/compact.py` decides which files are compacted.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,15 +24,15 @@ from pitlake.lake.storage.files import MONTH_COLUMN, ROW_GROUP_ROWS, layout, tak
 from pitlake.lake.storage.manifest import COMPACTED, DataFile
 from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
 
-FORM = 1  # raise it when the layout changes; compaction then rewrites the files of earlier forms
+FORM = 1  # Increase this number when the layout changes; compaction then rewrites the files of earlier forms.
 FEW_ROWS = 8_192
 """A period of up to this many rows is sorted as a whole, a longer one month by month."""
 OBSERVED_SCHEMA = pa.schema(
     [pa.field(AVAILABLE_AT, INSTANT, nullable=False), pa.field(OBSERVED_AT, INSTANT, nullable=False)]
 )
-_TEXTS = 4_096  # rows of long texts to read at once, because few of them are selected
+_TEXTS = 4_096  # The number of rows with long texts to read at once. Few rows of such a batch are selected.
 Bound = int | None
-"""An instant in microseconds since the epoch, included; None for no bound."""
+"""An inclusive bound in microseconds since the epoch; None for no bound."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def new_name(period: str) -> str:
 
 
 def write(tables: Iterable[pa.Table], file: object, group_rows: int) -> None:
-    """Write one or more tables, in order. The layout is derived from the first."""
+    """Write one or more tables, in order, with a layout that is derived from the first table."""
     with ExitStack() as stack:
         writer = None
         for rows in tables:
@@ -129,13 +129,16 @@ def reaching(files: Iterable[DataFile], since: Bound, until: Bound) -> list[Data
 
 
 def count(source: BinaryIO, since: Bound, until: Bound) -> int:
-    """Return the number of rows of a file from `since` to `until`. At least one of the two is an instant."""
+    """Return the number of rows of a file from `since` to `until`.
+
+    At least one of the two bounds must be an instant.
+    """
     _, mask = _wanted(pq.ParquetFile(source), since, until)
     return pc.sum(mask).as_py() or 0
 
 
 def read(source: BinaryIO, names: list[str], since: Bound, until: Bound) -> pa.Table:
-    """Return the rows from `since` to `until`, with those of the columns that the file has. Texts may be
+    """Return the rows from `since` to `until`, with the requested columns as far as the file has them. Texts may be
     dictionary-encoded: see `shaped`.
     """
     file = pq.ParquetFile(source)
@@ -196,7 +199,7 @@ def _shaped(rows: pa.Table, field: pa.Field) -> pa.ChunkedArray | pa.Array:
 
 
 def _may_hold(group: pq.RowGroupMetaData, instants: int | None, since: Bound, until: Bound) -> bool:
-    """Return whether a row group may have rows between the two. instants: the number of its column of instants."""
+    """Return whether a row group may have rows between the two. instants: the position of the column of instants."""
     statistics = None if instants is None else group.column(instants).statistics
     if statistics is None or not statistics.has_min_max:
         return True

@@ -1,6 +1,7 @@
 """The Delta tables of the lake: the files of a Delta version, and commits as a compare-and-swap.
 
-A Delta version becomes visible only when the lake's log pins it. Pins are passed to these functions, never looked up.
+A Delta version becomes visible only when the lake's log pins it. Callers pass the pinned versions to these functions,
+which never look them up.
 """
 
 from collections import defaultdict
@@ -39,7 +40,10 @@ CONFIGURATION: dict[str, str | None] = {
 
 
 def table_key(table: str) -> str:
-    """Return the key of a lake table below the root. A dataset's other tables can never have a dataset's name."""
+    """Return the key of a lake table below the root.
+
+    The names of a dataset's further tables can never equal the name of a dataset.
+    """
     return table if "/" in table else f"tables/{table}"
 
 
@@ -118,8 +122,8 @@ class DeltaTables:
     def spans(self, table: str, pinned: int) -> tuple[int, dict[str, list[range]]]:
         """Return the newest Delta version, and every file the table ever had with the versions that show it, by key.
 
-        This comes from the commits and is checked against Delta's newest state. Raises LakeFault for a missing or
-        contradicting commit; `pinned` exists at least.
+        The result comes from the commits and is checked against Delta's newest state. Raises LakeFault for a missing or
+        contradictory commit. pinned: a Delta version that must exist.
         """
         latest = self.latest(table)
         if latest is None or latest < pinned:
@@ -143,7 +147,7 @@ class DeltaTables:
         self._history(table).write(self.latest(table) or 0)
 
     def old_checkpoints(self, table: str, keys: Iterable[str]) -> list[str]:
-        """Return which of these files are checkpoints of a table that are no longer needed."""
+        """Return the checkpoints of a table among these files that are no longer needed."""
         return self._checkpoints(table).unneeded(keys)
 
     def holds(self, table: str, files: Sequence[NewFile]) -> bool:
@@ -162,13 +166,13 @@ class DeltaTables:
     ) -> int:
         """Commit on top of the pinned version `base` and return the new Delta version, which is not visible yet.
 
-        removed: the files that a compaction replaces. A commit that removes files is rare and leaves a checkpoint.
-        Versions after `base` that no entry pins (from crashed or overtaken writers) are undone in the same commit. A
-        new table without a file is created and pinned. Raises LakeConflict if another writer commits first, PastChanged
-        if the result is not the expected one.
+        removed: the files that a compaction replaces. A commit that removes files is rare, and is followed by a
+        checkpoint. Versions after `base` that no entry pins (from crashed or overtaken writers) are undone in the same
+        commit. A new table without a file is created and pinned. Raises LakeConflict if another writer commits first,
+        PastChanged if the result is not the expected one.
         """
         latest = self._as_contracted(table, schema, self.latest(table, base))
-        if base is None:  # the process that created the table may have died before it was on the disk
+        if base is None:  # The process that created the table may have died before the table was on the disk.
             self._store.settle(_commit_key(table, 0))
         pinned = self._by_name(table, base)
         live = pinned if latest == base else self._by_name(table, latest)
@@ -193,7 +197,7 @@ class DeltaTables:
             raise LakeConflict(f"another writer committed to {table} first; nothing was published")
 
     def _maintain(self, table: str, version: int, *, compacted: bool) -> None:
-        """Keep the log small and quick to read, as far as this writer's rights allow; a vacuum does the rest."""
+        """Keep the log small and quick to read, as far as this writer is permitted to. A vacuum does the rest."""
         checkpoints = self._checkpoints(table)
         with suppress(LakeError, OSError, DeltaError):
             if (version + 1) % BLOCK == 0:
@@ -267,14 +271,17 @@ class DeltaTables:
             return delta
 
     def _load(self, table: str, version: int) -> TableState:
-        """Read the log without Delta, which would list all of it first."""
+        """Read the log without Delta, which would first list the whole log."""
         files = self._history(table).files(version, *self._read_before(table, version))
         if version > self._newest.get(table, _UNREAD)[0]:
             self._newest[table] = version, files
         return TableState(tuple(files[name] for name in sorted(files)))
 
     def _read_before(self, table: str, version: int) -> tuple[int, Files]:
-        """The version to continue reading from, and its files: the newest one read before or named by a checkpoint."""
+        """Return the version from which to continue reading, and its files.
+
+        It is the newest version that was read before or that has a checkpoint.
+        """
         read = self._newest.get(table, _UNREAD)
         since, files = read if read[0] <= version else _UNREAD
         if 0 <= version - since <= INTERVAL:
@@ -298,7 +305,7 @@ class DeltaTables:
 
 
 def _read(work: Callable[[], Result]) -> Result:
-    """Read through Delta, with a second attempt, because an answer from an object store may be truncated."""
+    """Read through Delta, and try once more after a failure, because an object store may truncate a reply."""
     try:
         return work()
     except TableNotFoundError:

@@ -1,8 +1,8 @@
 """The history of a Delta table: the files that its commits added and removed.
 
 Each full block of commits is summarised in one small file next to the table's rows, so that any version can be read
-from a few files even if the log has thousands. The commits stay. A block is derived from them and may be removed at any
-time.
+from a few files even if the log has thousands. The commits stay. A block is derived from the commits and may be removed
+at any time.
 """
 
 import json
@@ -52,7 +52,10 @@ class History:
             yield from changes[: last + 1 - start]
 
     def files(self, version: int, since: int, files: Files) -> Files:
-        """Return the files of one version, from those of an earlier one. There were none before version 0."""
+        """Return the files of one version, computed from the files of an earlier version.
+
+        Before version 0 there are none.
+        """
         live, added = dict(files), dict[str, Facts]()
         for change in self.changes(since + 1, version):
             for name in change.removed:
@@ -66,7 +69,7 @@ class History:
         return {str(file_facts[0]): _data_file(f"{root}/{file_facts[0]}", file_facts) for file_facts in facts}
 
     def write(self, latest: int) -> None:
-        """Write every complete block that is missing, oldest first, so that every block has its predecessors."""
+        """Write every missing block, oldest first, so that a block exists only after its predecessors."""
         full = (latest + 1) // BLOCK
         first = full
         while first and not self._store.exists(self._block(first - 1)):

@@ -1,6 +1,6 @@
-"""DuckDB as the lake's own calculator: private in-memory connections, and the spelling of names and file lists.
+"""DuckDB for the lake's own computations: private in-memory connections, and SQL for names and lists of files.
 
-Only the lake's own statements run here, never a caller's SQL. The callers decide which statements.
+Only the lake's own statements run here, never a user's SQL.
 """
 
 import os

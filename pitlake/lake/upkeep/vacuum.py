@@ -34,8 +34,8 @@ NONE = -1
 class Vacuumed:
     """The files that a vacuum removed, or would remove in a dry run.
 
-    files: keys that only expired versions needed; leftovers: keys that no version ever showed; bytes of both; versions:
-    the versions that lose files.
+    files: keys that only expired versions needed. leftovers: keys that no version ever showed. bytes: the size of both.
+    versions: the versions that lose files.
     """
 
     dry_run: bool
@@ -67,7 +67,7 @@ def vacuum(
             tables.write_history(table)
     table_spans = {table: tables.spans(table, int(pinned.max())) for table, pinned in pins.items()}
     files = [file for folder in DATA_FOLDERS for file in store.walk(folder)]
-    # Other engines read the newest Delta versions, pinned or not, and they must not break.
+    # Other engines read the newest Delta versions, pinned or not, and must be able to continue.
     needed = _files_of(
         table_spans, {table: [*pinned[keep_mask], table_spans[table][0]] for table, pinned in pins.items()}
     )
@@ -89,7 +89,7 @@ def vacuum(
 
 
 def _read(log: LakeLog) -> tuple[list[datetime], Pins]:
-    """Return when each version was committed, and its pins."""
+    """Return the commit time and the pinned Delta versions of each version."""
     entries = log.entries()
     newest = next(entries)
     committed = [newest.committed_at] * (newest.version + 1)
@@ -125,7 +125,7 @@ def _files_of(
 def _losing_files(
     table_spans: Mapping[str, tuple[int, Spans]], pins: Pins, expired: Container[str], count: int
 ) -> Flags:
-    """Return which of the `count` lake versions lose files."""
+    """Return the lake versions, of `count` in all, that lose files."""
     losing = np.zeros(count, bool)
     for table, (latest, spans) in table_spans.items():
         change = np.zeros(latest + 2, np.int64)

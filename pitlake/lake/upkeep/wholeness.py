@@ -1,4 +1,4 @@
-"""Checks that a lake's newest version is complete: every file exists, and there is no commit beyond it."""
+"""Checks that a lake's newest version is complete: every file exists, and the version shows every commit."""
 
 import time
 from collections.abc import Iterator

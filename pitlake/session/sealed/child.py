@@ -1,8 +1,8 @@
-"""The process of one session, from the fork to its end: take the files, seal itself, open the files, answer.
+"""The process of one session, from the fork to its end: it takes the files, seals itself, opens the files and answers.
 
 It has only the files and statements from its parent, and its own copy of the zygote's blank DuckDB. The zygote starts
-it. It speaks protocol.py; the seal is sandbox.py, and the SQL is engine.py. Its first thread reads the socket; a second
-thread, started after the seal, runs the queries, so that a query can be interrupted.
+it. protocol.py defines its messages, sandbox.py the seal, and engine.py runs the SQL. Its first thread reads the
+socket; a second thread, started after the seal, runs the queries, so that a query can be interrupted.
 """
 
 import json
@@ -41,7 +41,7 @@ _READABLE_WITHOUT_OWN_ROOT = ("/proc/self/cgroup", "/sys/fs/cgroup")
 
 def serve(descriptor: int, connection: duckdb.DuckDBPyConnection, separated: bool) -> None:
     """Run one session on this socket. connection: its copy of a DuckDB prepared with its datasets, without rows.
-    `separated`: whether the zygote has its own namespaces, so that a root can be made.
+    `separated`: whether the zygote has its own namespaces, in which the session can get its own root.
     """
     end = ChildEnd(descriptor)
     try:
@@ -117,7 +117,7 @@ class QueryServer:
                 self._orders.put((kind, payload))
 
     def _interrupt(self, order: int) -> None:
-        with self._guard:  # so that it can't hit the next query instead
+        with self._guard:  # Otherwise the interrupt could stop the next query.
             if self._running == order:
                 self._connection.interrupt()
 
@@ -147,7 +147,7 @@ class QueryServer:
         return OrderEnd(order["id"])
 
     def _query(self, order: dict[str, Any]) -> OrderEnd:
-        stateless = True  # while nothing has run
+        stateless = True  # This holds while no statement has run.
         caps = Caps(rows=order["rows"], bytes=order["bytes"], truncate=order["truncate"])
         try:
             parameters = protocol.unpack_parameters(order["parameters"])

@@ -25,7 +25,8 @@ START_SECONDS, END_SECONDS = 30.0, 5.0
 _GREETING = 1 + 32
 _ROOT = str(Path(__file__).resolve().parents[3])
 _ENVIRONMENT = {
-    # The zygote has one thread: fork copies no other, and the kernel refuses namespaces to a process with several.
+    # The zygote must have a single thread, because fork copies only one thread and the kernel refuses namespaces to a
+    # process with several.
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
     "ARROW_DEFAULT_MEMORY_POOL": "system",
     # Every arena reserves 64 MiB of the address space that RLIMIT_AS bounds.
@@ -55,9 +56,9 @@ class Zygote:
                 cwd="/",
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,  # read only while it starts
+                stderr=subprocess.PIPE,  # The parent reads this stream only while the zygote starts.
                 pass_fds=[theirs.fileno()],
-                start_new_session=True,  # the parent handles a terminal's Ctrl-C
+                start_new_session=True,  # The parent handles Ctrl-C of a terminal.
             )
         self._control = ours
         ours.settimeout(START_SECONDS)
@@ -69,7 +70,7 @@ class Zygote:
 
     @property
     def alive(self) -> bool:
-        """Return whether it runs and belongs to this process: a fork must not share its parent's zygote."""
+        """Return whether the zygote runs and belongs to this process. A fork must not share its parent's zygote."""
         return self.owner == os.getpid() and self.process.poll() is None
 
     def fork(self, datasets: Collection[str]) -> Forked:
@@ -90,7 +91,7 @@ class Zygote:
         return Forked(ours, ANSWER.unpack(answer)[0], descriptors[0])
 
     def close(self) -> None:
-        """End the zygote and every session of it."""
+        """End the zygote and all of its sessions."""
         self._control.close()
         if self.owner == os.getpid():
             try:
@@ -109,7 +110,9 @@ class Zygote:
                 self.process.kill()
                 last = stderr.read().decode(errors="replace").strip().splitlines()[-1:] if stderr else []
                 self.close()
-                raise IsolationUnavailable(f"the process to fork them from did not start ({''.join(last) or 'silent'})")
+                raise IsolationUnavailable(
+                    f"the process that forks sessions did not start ({''.join(last) or 'silent'})"
+                )
         return first
 
 
@@ -123,7 +126,7 @@ def warm(datasets: Collection[str] = ()) -> None:
     """
     chosen = datasets or [name for name, each in installed().items() if not each.dataset.open_only]
     forked = fork(chosen)
-    forked.channel.close()  # which ends the process
+    forked.channel.close()  # Closing the socket ends the process.
     os.close(forked.pidfd)
 
 

@@ -1,4 +1,4 @@
-"""The parent's side of a sealed process: give it files, query it, limit it, end it.
+"""The parent's side of a sealed process: it hands files over, sends queries, enforces limits and ends the process.
 
 Its answers are not trusted: they are limited and validated, and a child that breaks the protocol is killed. This is
 isolation="process"; the other side is child.py, and the files come from visible/binding.py.
@@ -51,7 +51,7 @@ from pitlake.session.visible.cut_cache import CutCache
 OPEN_SECONDS = 60.0
 GRACE_SECONDS = 2.0
 """The time that an interrupted query has to stop before its process is killed."""
-_AGAIN_SECONDS = 0.2  # repeated, because an interrupt may arrive before its query has begun
+_AGAIN_SECONDS = 0.2  # Repeat the interrupt, because it may arrive before its query has begun.
 _KILLED = Failure("Killed", "the query did not stop", limit="seconds", fatal=True)
 SPARE_FILES = 96
 """The empty files of a process that moves, for rows of later instants; `_LONGEST_COPY` limits the size of one."""
@@ -63,7 +63,11 @@ _PADDING = 16 << 20  # bytes that Arrow's stream may add around and between valu
 
 @dataclass(frozen=True)
 class Reply:
-    """The answer to a query. `stateless`: later answers can't depend on it. `reading`: what it reads, if requested."""
+    """The answer to a query.
+
+    `stateless`: whether later answers can't depend on the query. `reading`: the views and columns it reads, if
+    requested.
+    """
 
     table: pa.Table
     truncated: bool
@@ -123,7 +127,7 @@ class SealedProcess:
         self._ask(LOAD, {"name": name}, memoryview(sink.getvalue()), _FRAME_BYTES)
 
     def advance(self, binding: Binding, earlier: Binding, cut_cache: CutCache, opening: Opening) -> bool:
-        """Hand over what became public since the earlier binding, and show it.
+        """Hand over the rows that have become public since the earlier binding, and show them.
 
         Return False if the process has no room for the new files or failed, and can't be used any more. A sealed
         process can open nothing, so new rows are written into empty files that it received at its start. Raises the
@@ -201,7 +205,10 @@ class SealedProcess:
         raise SessionError(f"the session did not open: {failure.message}")
 
     def _fill(self, descriptor: int) -> int:
-        """Return the number of this file in the process. If the process lacks the file, copy it into an empty one."""
+        """Return the number of this file in the process.
+
+        If the process lacks the file, copy its content into an empty file of the process.
+        """
         identity = _identity(descriptor)
         if identity not in self._numbers:
             if not self._spare or os.fstat(descriptor).st_size > _LONGEST_COPY:
@@ -211,7 +218,7 @@ class SealedProcess:
                 file.seek(0)
                 shutil.copyfileobj(file, copy)
                 copy.flush()
-                os.utime(room, (0, 0))  # a session must not learn when the file was made
+                os.utime(room, (0, 0))  # A session must not learn when the file was made.
             self._numbers[identity] = number
         return self._numbers[identity]
 
@@ -236,7 +243,7 @@ class SealedProcess:
         if end.failure is None:
             return end, stream
         if end.failure.fatal:
-            raise self._lost(f"DuckDB failed in itself: {end.failure.message}")
+            raise self._lost(f"DuckDB failed internally: {end.failure.message}")
         raise Failed(end.failure, stateless=end.stateless, reason=reason)
 
     def _await(self, cap: int, deadline: float) -> tuple[OrderEnd, bytearray, str]:
@@ -259,7 +266,7 @@ class SealedProcess:
                 if reason == "keyboard":
                     raise KeyboardInterrupt
                 return end, stream, reason
-            else:  # the rest of an answer to an abandoned order
+            else:  # This is the rest of an answer to an abandoned order.
                 stream = bytearray()
             if len(stream) > cap:
                 raise ProtocolError("the session sent more than was asked for")
@@ -284,7 +291,7 @@ def _files(relation: Relation) -> str:
 
 
 class _NoRoom(Exception):
-    """The process has too few empty files for the new rows, or there are too many to copy."""
+    """The process has too few empty files for the new rows, or the rows are too many to copy."""
 
 
 def _identity(descriptor: int) -> tuple[int, ...]:
@@ -309,7 +316,7 @@ class _Parcel:
         return self._add(os.dup(descriptor))
 
     def add_readable(self, descriptor: int) -> int:
-        """Add another descriptor of the same file, one that can only read it, and return its number."""
+        """Add another, read-only descriptor of the same file, and return its number."""
         os.utime(descriptor, (0, 0))
         return self._add(os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY | os.O_CLOEXEC))
 
@@ -345,7 +352,7 @@ def _end(channel: Channel, pidfd: int, spare: deque[tuple[int, int]], owner: int
     channel.close()
     while spare:
         os.close(spare.popleft()[1])
-    if os.getpid() == owner:  # a fork of the opener has a copy of this object and must not end the session
+    if os.getpid() == owner:  # A fork of the opener has a copy of this object and must not end the session.
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(pidfd, signal.SIGKILL)
         gone = select.poll()

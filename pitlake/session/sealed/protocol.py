@@ -23,7 +23,7 @@ from pitlake.session.sql.reading import UNPROVEN, Reading
 
 HEADER = struct.Struct(">cQ")
 FILES, OPEN, QUERY, LOAD, ADVANCE, INTERRUPT = b"F", b"O", b"Q", b"L", b"T", b"I"
-OWN_ROOT = b"own root"  # sent with READY by a session that has one
+OWN_ROOT = b"own root"  # A session with an instant sends this flag with READY.
 READY, DATA, END, ACK = b"R", b"D", b"E", b"A"
 
 LIMITS = ("", "rows", "bytes", "seconds", "memory")
@@ -48,7 +48,7 @@ class OrderEnd:
 
 
 class ProtocolError(Exception):
-    """The other side left, was late, or broke the protocol. Never leaves this package."""
+    """The other side disconnected, was late, or broke the protocol. This error is caught within the package."""
 
 
 class DeadlinePassed(ProtocolError):
@@ -167,7 +167,7 @@ class Channel:
 
 
 class ChildEnd:
-    """The child's end. It uses only read() and write(), the only such calls the seal allows."""
+    """The child's end. It uses only read() and write(), because the seal allows no other calls for sockets."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -226,7 +226,7 @@ def _pack_value(value: Any) -> object:
     if value is None or isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, datetime):
-        if str(value) == "NaT":  # pandas' missing instant calls itself a datetime
+        if str(value) == "NaT":  # pandas' NaT is an instance of datetime.
             return None
         if value.tzinfo is None:
             return {"$": "timestamp", "v": value.isoformat()}

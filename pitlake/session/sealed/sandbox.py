@@ -25,8 +25,8 @@ LEAST_LANDLOCK = 3
 _ARCHITECTURES = ("x86_64", "aarch64")
 _libc = ctypes.CDLL(None, use_errno=True)
 
-# Always allowed, with any argument. None of these takes a path, opens a file, sends a signal or writes to a file that
-# is not open.
+# These calls are allowed with any argument. None of them takes a path, opens a file, sends a signal or writes to a file
+# that is not open.
 _CALLS = (
     "read readv pread64 preadv write writev lseek close fstat "
     "mremap munmap brk madvise membarrier mincore "
@@ -39,7 +39,7 @@ _CALLS = (
 # stat() works for any path in the root: see own_root. Similar calls are refused.
 _PATH_CALLS = {"x86_64": ("stat",), "aarch64": ("newfstatat",)}
 
-_UNNAMED = 0x400000  # the bit of O_TMPFILE that O_DIRECTORY lacks; not every system defines the name
+_UNNAMED = 0x400000  # The bit of O_TMPFILE that O_DIRECTORY lacks; not every system defines the name.
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | _UNNAMED
 _THREAD = 0x100 | 0x10000  # CLONE_VM | CLONE_THREAD
 _NAMESPACES = 0x7E020000 | 0x80  # every CLONE_NEW*
@@ -54,11 +54,11 @@ _LINUX_CAPABILITY_VERSION_3 = 0x20080522
 
 
 class Unsealable(Exception):
-    """The system lacks something the seal needs. Becomes IsolationUnavailable in the parent."""
+    """The system lacks something the seal needs. The parent turns this into IsolationUnavailable."""
 
 
 def lacking() -> str:
-    """Return what this system lacks for sealed sessions; empty if it lacks nothing."""
+    """Return the name of the part that this system lacks for sealed sessions; empty if it lacks none."""
     if platform.system() != "Linux":
         return f"Landlock and seccomp are Linux's, this is {platform.system()}"
     if platform.machine() not in _ARCHITECTURES:
@@ -70,7 +70,7 @@ def lacking() -> str:
     from landlock import landlock_abi_version
 
     try:
-        ctypes.set_errno(0)  # the library mistakes a stale errno for a failure
+        ctypes.set_errno(0)  # The library mistakes a stale errno for a failure.
         version = landlock_abi_version()
     except OSError as problem:
         return f"the kernel has no Landlock ({os.strerror(problem.errno or 0)})"
@@ -95,7 +95,7 @@ def die_with(parent: int) -> None:
 def separate() -> bool:
     """Create own namespaces for mounts, network and IPC, with an empty root at /tmp. Returns False if not permitted.
 
-    The zygote does this once, on its only thread. Nothing of it is visible outside.
+    The zygote does this once, on its only thread. The namespaces are invisible to other processes.
     """
     flags = _CLONE_NEWNS | _CLONE_NEWNET | _CLONE_NEWIPC
     if os.geteuid() != 0:
@@ -166,7 +166,7 @@ def drop_capabilities() -> None:
 
 
 def limit(memory: int, files: int) -> None:
-    """Set rlimits: address space, no file growth, no core dump, and as many open files as the session has."""
+    """Set rlimits: address space, no file growth, no core dump, and no more open files than the session has."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     descriptors = FIRST_FILE + 3 * files + 256
     if hard != resource.RLIM_INFINITY and FIRST_FILE + 2 * files + 16 > hard:
@@ -224,7 +224,7 @@ def allow_only_calls() -> None:
 def _allow(wall: Any, name: str, *conditions: object) -> None:
     from pyseccomp import ALLOW
 
-    with suppress(OSError):  # a call unknown to this machine or libseccomp stays refused
+    with suppress(OSError):  # A call that this machine or libseccomp does not know stays refused.
         wall.add_rule(ALLOW, name, *conditions)
 
 

@@ -1,8 +1,8 @@
 """Reads a session's answer: Arrow IPC from an untrusted process.
 
 Bytes are limited before they are read. Anything that could expand to any size is refused: compressed buffers, by
-checking the messages first, and types whose values share bytes, by the schema. The table is fully validated before
-anyone sees it.
+checking the messages first, and types whose values share bytes, by the schema. The table is fully validated before it
+is returned.
 """
 
 import struct
@@ -13,7 +13,7 @@ from pitlake.session.sealed.protocol import ProtocolError
 
 _CONTINUATION = 0xFFFFFFFF
 _DICTIONARY_BATCH, _RECORD_BATCH = 2, 3
-_COMPRESSION, _DATA = 3, 1  # fields of RecordBatch and DictionaryBatch in Arrow's Message.fbs
+_COMPRESSION, _DATA = 3, 1  # The fields of RecordBatch and DictionaryBatch in Arrow's Message.fbs.
 _PLAIN = (
     pa.types.is_boolean,
     pa.types.is_integer,
@@ -40,7 +40,8 @@ def table(stream: pa.Buffer, rows: int) -> pa.Table:
         raise ProtocolError(f"the session's answer is not a valid Arrow stream ({type(problem).__name__})") from None
     if content is None:
         raise ProtocolError("the session's answer is not a valid Arrow stream (a type that is not plain)")
-    if content.num_rows > rows or content.nbytes > len(stream):  # overlapping buffers: more bytes than were received
+    # Overlapping buffers would expand to more bytes than were received.
+    if content.num_rows > rows or content.nbytes > len(stream):
         raise ProtocolError("the session sent more rows than were asked for")
     return content
 

@@ -1,4 +1,6 @@
-"""The warm process that sessions are forked from: libraries loaded and DuckDBs prepared, no lake, no caller's data.
+"""The warm process from which sessions are forked.
+
+It has loaded the libraries and prepared DuckDBs, and has no data of a lake or a caller.
 
 A fork gives every session its own copy of a DuckDB, which saves most of the opening time. This is safe because neither
 the DuckDB nor this process has a second thread. The zygote learns only the names of a session's datasets: it receives
@@ -52,12 +54,13 @@ class Prepared:
 
         self._reserve = self._reserve or engine.connect()
         if len(os.listdir("/proc/self/task")) != 1:  # noqa: PTH208  nothing else of pathlib is loaded here
-            sys.exit("a second thread: forks would not be copies")
+            sys.exit("a second thread exists, so forks would not be complete copies")
 
 
 def main(descriptor: int) -> None:
     """Fork processes for this socket until the other side closes it."""
-    # DuckDB and Arrow need these only to pass data to Python, which never happens here. The start is faster without.
+    # DuckDB and Arrow need these only to pass data to Python, which never happens here. The start is faster without
+    # them.
     sys.modules["numpy"] = sys.modules["pandas"] = None  # type: ignore[assignment]
     from pitlake.session.sealed import child, sandbox
     from pitlake.session.sql import statements
@@ -67,12 +70,12 @@ def main(descriptor: int) -> None:
     # This reads the installation's files, which is impossible once the process has its own root.
     fingerprint = statements.fingerprint()
     os.environ.clear()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps children; the parent holds their pidfds
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # The kernel reaps the children; the parent holds their pidfds.
     _be_killed_first()
     separated = sandbox.separate()
     gc.collect()
     gc.freeze()
-    os.dup2(0, 2)  # the parent reads stderr only until here
+    os.dup2(0, 2)  # The parent reads stderr only up to this point.
     with socket.socket(fileno=descriptor) as control:
         control.sendall((SEPARATED if separated else NOT_SEPARATED) + fingerprint)
         while order := _next_order(control):

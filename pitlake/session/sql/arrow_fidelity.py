@@ -1,7 +1,7 @@
 """The checks a result must pass to leave DuckDB unchanged. Arrow lacks some of DuckDB's types and limits others.
 
 A result that fails is refused with the next step, in the query's process, so that the session stays usable. A result
-that passes is plain: no dictionary, union or view, so that every value has its own bytes and a limit on bytes is one on
+that passes has no dictionary, union or view. Every value therefore has its own bytes, and a limit on bytes also limits
 memory.
 """
 
@@ -13,7 +13,7 @@ import pyarrow.compute
 from duckdb.sqltypes import DuckDBPyType
 
 _CHANGED = {"time with time zone", "bit", "bignum", "uhugeint", "union", "variant"}
-"""DuckDB's types whose values Arrow gets as other ones: an offset is dropped, bits become padded bytes."""
+"""DuckDB's types whose values change in Arrow: an offset is dropped, and bits become padded bytes."""
 _NESTED = ("list", "array", "map", "struct")
 
 
@@ -32,7 +32,7 @@ def check_types(columns: Sequence[str], types: Sequence[DuckDBPyType]) -> None:
 
 
 def spelled_out(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
-    """Return the same rows with ENUM values as text; they would leave as codes."""
+    """Return the same rows with ENUM values as text, because Arrow would pass them as codes."""
     if not any("ENUM(" in str(kind) for kind in relation.types):
         return relation
     columns = enumerate(zip(relation.types, relation.columns, strict=True), start=1)

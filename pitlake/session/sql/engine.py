@@ -1,6 +1,7 @@
 """One locked DuckDB connection: its setup, how a caller's SQL runs on it, and the limits of results.
 
-Sealed and in-process sessions both use it, so they give the same answers. It does not know lakes, processes or pipes.
+Sealed and in-process sessions both use it, so they give the same answers. This module does not depend on lakes,
+processes or pipes.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -32,7 +33,7 @@ class OverCap(Exception):
 
 
 class MachineClock(ValueError):
-    """A statement calls a function that reads the machine's clock by its full name, bypassing the session's own."""
+    """A statement calls a function of the machine's clock by its full name, bypassing the session's own."""
 
 
 def connect() -> duckdb.DuckDBPyConnection:
@@ -76,13 +77,16 @@ def allot(connection: duckdb.DuckDBPyConnection, *, threads: int, memory: int) -
 
 
 def register(connection: duckdb.DuckDBPyConnection, name: str, files: Sequence[str]) -> None:
-    """Register the rows of these Arrow files under a name. They are mapped, so they need no memory."""
+    """Register the rows of these Arrow files under a name. The files are mapped, so the rows need no memory."""
     connection.register(name, pa.concat_tables(pa.ipc.open_file(pa.memory_map(file)).read_all() for file in files))
 
 
 def lock(connection: duckdb.DuckDBPyConnection, *, files: Sequence[str], seconds: float) -> None:
-    """Lock DuckDB itself: no file except these, and no change of settings. This is the second layer, not the wall."""
-    joined = ",".join(files)  # a list of literals takes twice as long to read
+    """Lock DuckDB itself: it may open only these files, and its settings can't be changed.
+
+    This is a second layer behind the seal.
+    """
+    joined = ",".join(files)  # A list of literals would take twice as long to read.
     execute(
         connection,
         f"SET allowed_paths=string_split('{joined}', ',')" if files else "",
@@ -100,9 +104,11 @@ def execute(connection: duckdb.DuckDBPyConnection, *texts: str) -> None:
 
 
 class RunningQuery:
-    """A running query: whether later answers can't depend on it (`stateless`), then its Arrow schema, then its batches,
-    within the limits. `rows` and `truncated` are final once the batches are read. views: the names used in the
-    `reading` of a single SELECT, empty if not requested. bound: the session has a T, so a statement that reads the
+    """A running query.
+
+    `stateless` tells whether later answers can't depend on it; `schema` is its Arrow schema; its batches come within
+    the limits. `rows` and `truncated` are final once the batches are read. views: the names to report in the `reading`
+    of a single SELECT, empty for no report. bound: whether the session has a T, so that a statement that reads the
     machine's clock is refused.
     """
 
@@ -121,7 +127,7 @@ class RunningQuery:
         self._connection, self._caps = connection, caps
         self.rows, self._bytes, self.truncated = 0, 0, False
         # random(), uuid() and samples start with the same seed for every query, so that answers can be repeated.
-        # An aborted transaction refuses every statement that does not end it.
+        # An aborted transaction refuses every statement except those that end it.
         with suppress(duckdb.TransactionException):
             execute(connection, "SELECT setseed(0.5)")
         script = connection.extract_statements(sql)
@@ -144,7 +150,10 @@ class RunningQuery:
         self.schema: pa.Schema = arrow_fidelity.typed(self._reader.schema)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows. Raises OverCap at a limit unless truncation was requested. Always closes the query."""
+        """Yield the rows.
+
+        Raises OverCap at a limit unless truncation was requested. The query is closed in every case.
+        """
         try:
             for batch in self._reader:
                 within = self._within(batch if batch.schema == self.schema else batch.cast(self.schema))
@@ -199,8 +208,9 @@ def _machine_clock(sql: str) -> str:
 
 
 def _with_values(script: list[duckdb.Statement], parameters: Any) -> list[tuple[duckdb.Statement, Any]]:
-    """Return a script's statements, each with the parameters it names. Unused parameters go to the last one, which
-    DuckDB refuses.
+    """Return a script's statements, each with the parameters it names.
+
+    Unused parameters go to the last statement, so that DuckDB refuses them.
     """
     *earlier, last = script
     if not isinstance(parameters, dict):
@@ -228,7 +238,7 @@ def failure(error: BaseException) -> Failure:
     kind, message = type(error).__name__, str(error)[:_LONGEST_MESSAGE]
     if isinstance(error, OverCap):
         return Failure("OverCap", message, limit=error.limit)
-    if "for regular string buffers" in message:  # 2 GiB of text in one batch of Arrow
+    if "for regular string buffers" in message:  # One batch of Arrow can't hold 2 GiB of text.
         return Failure(kind, message, limit="bytes")
     if isinstance(error, (MemoryError, duckdb.OutOfMemoryException, pa.ArrowMemoryError)) or "bad_alloc" in message:
         return Failure(kind, message, limit="memory")

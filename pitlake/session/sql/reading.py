@@ -1,9 +1,11 @@
-"""What a caller's statement reads, and whether its rows are the rows of one view, by DuckDB's own parse in the process
-that runs it.
+"""Decides which views a caller's statement reads, and whether its rows are unchanged rows of one view.
 
-The proof rests on the form of the statement: one SELECT from one view that lists the view's columns under their own
-names. Filters, orders, limits and samples select rows and change none. Every field of the parse that is not named here
-must be empty, so that additions of a later DuckDB prove nothing.
+It uses DuckDB's own parser, in the process that runs the statement.
+
+Rows count as unchanged only if the statement is a single SELECT from one view that lists the view's columns under their
+own names. Filters, orders, limits and samples select rows and change none. Every field of the parse tree that this
+module does not name must be empty. A statement that uses additions of a later DuckDB is therefore never taken as
+proven.
 """
 
 import json
@@ -32,7 +34,7 @@ _PLAIN = {
     "COLUMN_REF": {"alias", "column_names"},
     "STAR": {"relation_name", "exclude_list", "qualified_exclude_list"},
 }
-"""The fields that may be set in a part of the parse if the rows are shown unchanged."""
+"""The fields that may be set in a part of the parse tree if the rows are shown unchanged."""
 _ABOUT_ALL = frozenset({"gaps", "lake_info", "show", "describe", "information_schema", "sqlite_master"})
 _CATALOGS = ("duckdb_", "pragma", "pg_", "sqlite_")
 """Words that list a session's contents, and prefixes of such words."""
@@ -41,8 +43,9 @@ _CHOOSING = {"ORDER_MODIFIER", "LIMIT_MODIFIER", "LIMIT_PERCENT_MODIFIER", "DIST
 
 @dataclass(frozen=True)
 class Reading:
-    """rows_of: the view whose rows the answer contains unchanged; None if that isn't proven. views: the views that are
-    read; None if unknown, which may be all.
+    """rows_of: the view whose rows the answer contains unchanged; None if that isn't proven.
+
+    views: the views that are read; None if unknown, so that all may be read.
     """
 
     rows_of: str | None = None
@@ -50,11 +53,11 @@ class Reading:
 
 
 UNPROVEN = Reading()
-"""The reading of an unknown statement."""
+"""The value for a statement whose reads are unknown."""
 
 
 def read(connection: "duckdb.DuckDBPyConnection", sql: str, views: Collection[str]) -> Reading:
-    """Return what a text that is one SELECT reads. views: the names of a dataset's rows."""
+    """Return the views and columns that a single SELECT reads. views: the names of the views, each with its dataset."""
     if len(sql) > LONGEST:
         return UNPROVEN
     try:
@@ -68,11 +71,11 @@ def read(connection: "duckdb.DuckDBPyConnection", sql: str, views: Collection[st
 
 
 def datasets_named(sql: str) -> list[str]:
-    """Return the datasets whose names occur as words in a text; none if the answer might differ in a session of only
-    these.
+    """Return the datasets whose names occur as words in a text; empty if the answer might differ in a session of only
+    these datasets.
 
-    A session of few datasets opens faster. A text that reaches others nevertheless (such as `query_table` with a
-    computed name) fails there and should be repeated in a session of all.
+    A session of few datasets opens faster. A text that reads other datasets in some other way, such as `query_table`
+    with a computed name, fails in such a session. Repeat it in a session of all datasets.
     """
     words = set(re.findall(r"\w+", sql.lower()))
     if not words.isdisjoint(_ABOUT_ALL) or any(word.startswith(_CATALOGS) for word in words):
@@ -134,7 +137,7 @@ def _rows_of(select: dict[str, Any], views: Collection[str]) -> str | None:
 
 
 def _is_plain(node: dict[str, Any], kind: str) -> bool:
-    """Whether a part of the parse has this type and contains only the fields such a part may have."""
+    """Return whether a part of the parse tree has this type and only the fields that such a part may have."""
     allowed = _PLAIN[kind] | _PLACE | {"type", "class", "aggregate_handling"}
     return node.get("type") == kind and not any(value for name, value in node.items() if name not in allowed)
 

@@ -1,4 +1,6 @@
-"""The SQL that a session starts with: views over its files, `gaps`, `lake_info`, the clock. Only text, no connection.
+"""The SQL that a session starts with: views over its files, `gaps`, `lake_info`, the clock.
+
+This module only creates text and opens no connection.
 
 The agent-facing view of a dataset follows from its contract; a file in sql/views overrides it.
 """
@@ -28,13 +30,14 @@ STORED = "lake"
 """The schema of the views over stored rows: every revision up to T, with `content_hash`, which makes orders total."""
 
 BLANKED = "blanked_"
-"""The schemas in which views are made over rows without hindsight: this, and the dataset's name."""
+"""The prefix of the schemas in which views are made over rows without hindsight; the dataset's name follows it."""
 
 NUMBERED = ("revision", "prev_available_at")
 """The columns that `<dataset>_revisions` adds to the dataset's own."""
 
 _NAIVE = "(as_of() AT TIME ZONE 'UTC')"
-# Every spelling of "now" that DuckDB 2 looks up by name, bound to T. `arguments` refuses those that can't be bound.
+# Every function for the current time that DuckDB 2 looks up by name. They are bound to T; `arguments` refuses the
+# others.
 _CLOCK = {
     "now": "as_of()",
     "current_timestamp": "as_of()",
@@ -110,8 +113,9 @@ def instant(moment: datetime | None) -> str:
 
 
 def blank() -> list[str]:
-    """Return the statements that every DuckDB runs before any session: spellings of now, general macros, and empty
-    `gaps`.
+    """Return the statements that every DuckDB runs before any session.
+
+    They define the functions for the current time, general macros, and empty `gaps`.
     """
     nothing = ", ".join(f"NULL::{DUCKDB_TYPES[GAP_SCHEMA.field(name).type]} AS {name}" for name in GAP_COLUMNS)
     return [
@@ -139,7 +143,7 @@ def prepared(names: Collection[str]) -> list[str]:
 
 
 def clock(as_of: datetime | None) -> list[str]:
-    """Make `as_of()` and every spelling of now return T; in open mode they are the machine's again."""
+    """Make `as_of()` and every function for the current time return T; in open mode they return the machine's time."""
     if as_of is None:
         return [f"DROP MACRO {identifier(name)}" for name in (*_CLOCK, "age")]
     return [f"CREATE OR REPLACE MACRO as_of() AS {instant(as_of)}"]
@@ -162,12 +166,14 @@ def parquet(paths: Iterable[str], padded: pa.Schema | None = None) -> str:
 
 
 def revisions(each: Ready) -> str:
-    """Make `<dataset>_revisions`: every revision up to T, numbered per record. Unused numbers are not computed.
+    """Make `<dataset>_revisions`: every revision up to T, numbered per record.
 
-    There are no numbers if the columns that identify a record are left out as hindsight.
+    DuckDB does not compute numbers that a query does not use. The view has no numbers if the columns that identify a
+    record are left out as hindsight.
     """
     dataset, columns = each.dataset, ", ".join(map(identifier, each.columns))
-    record = dict.fromkeys((*dataset.identity, *dataset.key))  # the key too, so that a filter on it reaches the files
+    # The key is listed too, so that a filter on it can skip files.
+    record = dict.fromkeys((*dataset.identity, *dataset.key))
     name = identifier(dataset.name + "_revisions")
     if each.omit and dataset.hindsight.intersection(record):
         return f"CREATE VIEW {name} AS SELECT {columns} FROM {STORED}.{identifier(dataset.name)}"
@@ -190,7 +196,7 @@ def shown(each: Ready, *, dated: bool) -> list[str]:
 def newest(each: Ready) -> str:
     """Make `<dataset>` by tombstones: the rows of `newest_by_window`, without sorting all revisions.
 
-    Without a window between a caller's filter and the files, a filter on any column can skip files.
+    There is no window between a caller's filter and the files, so a filter on any column can skip files.
     """
     name = identifier(each.dataset.name)
     return f"CREATE VIEW {name} AS {_alive(each, f'{STORED}.{name}')}"
@@ -257,7 +263,10 @@ def no_tombstones(name: str) -> str:
 
 
 def gaps(source: str, columns: Collection[str] = GAP_COLUMNS) -> str:
-    """Make `gaps`: the records that could not become rows, as far as public at T. columns: those that have values."""
+    """Make `gaps`: the records that could not become rows and were public at T.
+
+    columns: the columns that have values.
+    """
     columns_sql = (name if name in columns else f"NULL::VARCHAR AS {name}" for name in GAP_COLUMNS)
     return f"CREATE OR REPLACE VIEW gaps AS SELECT {', '.join(columns_sql)} FROM {source}"
 
@@ -300,7 +309,10 @@ def installed() -> dict[str, Ready]:
 
 
 def fingerprint() -> bytes:
-    """Return a hash of everything that is prepared. Processes with the same fingerprint can use each other's work."""
+    """Return a hash of everything that is prepared.
+
+    A process can use what another process with the same fingerprint prepared.
+    """
     return sha256("\0".join((*blank(), *prepared(installed()))).encode()).digest()
 
 
@@ -336,7 +348,10 @@ class Opening:
         return Ready(dataset, view or agent_view(dataset), omits)
 
     def statements(self, source: Callable[["Relation"], str]) -> list[str]:
-        """Return the statements in order, once everything is delivered. source: spells a relation's files in SQL."""
+        """Return the statements in order, once everything is delivered.
+
+        source: a function that returns SQL for a relation's files.
+        """
         binding, tombstones = self.binding, self.binding.superseded
         by_name = {relation.name: relation for relation in binding.relations[: len(binding.datasets)]}
         unusual = [each for name, each in self.bound.items() if name not in self.usual]
@@ -377,7 +392,7 @@ class Opening:
 def _without_hindsight(each: Ready) -> list[str]:
     """Make the agent-facing view of a text that names hindsight columns, over rows that lack them.
 
-    The text runs in its own schema. There it finds `<dataset>_revisions` with nulls in place of these columns, and a
+    The text runs in its own schema. In that schema, `<dataset>_revisions` has nulls in place of these columns, and a
     hash where they order rows. Unqualified names in a view are resolved in the view's own schema first.
     """
     dataset, name = each.dataset, identifier(each.dataset.name)

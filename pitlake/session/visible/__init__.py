@@ -1,1 +1,1 @@
-"""The visible files of a session: which files of a lake version, where they are cut, and how they are proven."""
+"""The visible files of a session: how files of a lake version are chosen, cut and proven."""

@@ -1,7 +1,7 @@
 """The files of a session: those of its datasets and gaps are chosen, cut, proven and delivered one by one.
 
-`Binding` is the pure choice. `deliver` opens and proves each file and passes it to the session's side as an open
-descriptor. The two receivers are sealed/process.py and in_process.py.
+`Binding` describes the choice and opens no files. `deliver` opens and proves each file and passes it to the session as
+an open descriptor. The two receivers are sealed/process.py and in_process.py.
 """
 
 import os
@@ -33,9 +33,9 @@ Take = Callable[[int], int]
 
 @dataclass
 class Delivery:
-    """The delivered files of one cut: the numbers of those with rows, and facts about their content.
+    """The delivered files of one cut: the numbers of the files with rows, and facts about their content.
 
-    newest is in microseconds; by_name: some file lacks a column.
+    newest: in microseconds. by_name: whether a file lacks a column.
     """
 
     cut: Cut | None = None
@@ -53,8 +53,8 @@ class Delivery:
 class Relation:
     """One table as a session sees it: the files of its cuts; in open mode, whole files of the lake.
 
-    stored: the schema of the lake's rows; schema: that of cuts. numbers, rows, newest and by_name are the sums of its
-    deliveries, and known once all is delivered.
+    stored: the schema of the lake's rows; schema: that of cuts. numbers, rows, newest and by_name combine those of its
+    deliveries and are known once all files are delivered.
     """
 
     name: str
@@ -77,12 +77,12 @@ class Relation:
 
     @property
     def registered(self) -> str:
-        """Return the name of its rows if DuckDB receives rows instead of paths."""
+        """Return the name of the relation's rows if DuckDB receives rows instead of paths."""
         return f"files_of_{self.name}"
 
     @property
     def watermark(self) -> datetime | None:
-        """Return the newest available_at delivered."""
+        """Return the newest available_at among the delivered rows."""
         return None if self.newest is None else from_micros(self.newest)
 
     def add(self, delivery: Delivery) -> None:
@@ -97,9 +97,9 @@ class Relation:
 class Binding:
     """Everything a session is bound to. `relations` are the datasets in order, then tombstones, then words, then gaps.
 
-    superseded: the tombstones by dataset, if the lake version has them. indexed: the datasets to be searched, whose
-    words are included and whose vectors are mapped; words: the words, by dataset. omit: whether hindsight columns are
-    left out of the files.
+    superseded: the tombstones by dataset, if the lake version has them. indexed: the datasets to search, whose word
+    indexes are included and whose vectors are mapped. words: the word indexes, by dataset. omit: whether hindsight
+    columns are left out of the files.
     """
 
     snapshot: Snapshot
@@ -171,7 +171,8 @@ class Binding:
         return self._relation(dataset.name, columns, years, choice)
 
     def _dated(self, dataset: Dataset) -> bool:
-        # Without rows nothing can be superseded. A table that only later rows created must give the same result.
+        # Without rows nothing can be superseded. A table that exists only because of later rows must give the same
+        # result as no table.
         return superseded_table_name(dataset.name) in self.snapshot.tables or not self.snapshot.files(dataset.name)
 
     def _tombstones(self, dataset: Dataset) -> Relation:
@@ -218,7 +219,7 @@ class Binding:
         )
 
     def _gaps(self) -> Relation:
-        # Cut in open mode too, to leave out run ids and the lake's own times.
+        # Gaps are cut in open mode too, to leave out run ids and the lake's own times.
         choices = [choose(self.snapshot.files(gap_table_name(dataset.name)), self.as_of) for dataset in self.datasets]
         past = tuple(
             file
@@ -275,7 +276,7 @@ def _give_made(relation: Relation, cut: Cut, descriptors: deque[int], take: Take
 def _give(relation: Relation, delivery: Delivery, descriptor: int, take: Take, whole: DataFile | None = None) -> None:
     try:
         facts = footer.read(descriptor)
-        if whole is not None:  # files made from a cut were proven when they were opened
+        if whole is not None:  # Files made by a cut were proven when they were opened.
             stored = stored_schema(whole, relation.stored)
             footer.prove(facts, relation.name, relation.bound, stored, whole.rows)
         if not facts.rows:

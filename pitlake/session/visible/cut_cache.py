@@ -60,10 +60,12 @@ files. The cached files are proven again at every use.
 
 
 class CutCache:
-    """The directory of cuts. It keeps `most` bytes (default: $PITLAKE_CACHE_MIB, else half of the free space, at least
-    2 GiB), and a 64th more; the least recently used are removed first. Raises BadInput for an invalid setting.
+    """The directory of cuts.
 
-    few: how many rows of years, of months or of days share one file.
+    most: the bytes to keep, which may be exceeded by a 64th (default: $PITLAKE_CACHE_MIB, else half of the free space,
+    at least 2 GiB). The least recently used files are removed first. Raises BadInput for an invalid setting.
+
+    few: up to this many rows of several years, months or days share one file.
     """
 
     def __init__(self, directory: Path | None = None, most: int | None = None, few: int = FEW_ROWS) -> None:
@@ -93,11 +95,11 @@ class CutCache:
         return [file.descriptor for file in files]
 
     def keep_months(self) -> None:
-        """Keep in memory the month of each table that was read last, for a session that moves day by day."""
+        """Keep the last month read of each table in memory, for a session that moves day by day."""
         self._keeps_months = True
 
     def _month_of(self, cut: Cut) -> AlreadyRead | None:
-        """Return the kept rows of the month in which a cut ends; None if months are not kept, or it is too large."""
+        """Return the kept rows of the month in which a cut ends; None if months are not kept, or for a large month."""
         size = sum(file.size / (12 if file.of_year else 1) for file in cut.files)
         if not self._keeps_months or size > _LARGEST_MONTH:
             return None
@@ -157,7 +159,8 @@ class CutCache:
             _close(file.descriptor for file in rows)
             return self._open_together([replace(file.cut, indexes=cut.indexes) for file in rows[:-1]], starts)
         already = self._month_of(cut)
-        first = (cut.since, *starts[1:])  # rows of an earlier month, in a misplaced file, count as the first day's
+        # Rows of an earlier month, in a misplaced file, count as rows of the first day.
+        first = (cut.since, *starts[1:])
         runs = [
             cut.between(first[day], starts[after] - 1, starts[day:after] if after > day + 1 else ())
             for day, after in _runs(len(starts) - 1)
@@ -173,8 +176,9 @@ class CutCache:
     def _open_together(
         self, days: list[Cut], starts: tuple[int, ...], at_once: int = 1, already: AlreadyRead | None = None
     ) -> list[_Opened]:
-        """Open the cuts of these days, oldest first. The sources of the missing ones are read once, and only where
-        needed, or are taken from what was read already.
+        """Open the cuts of these days, oldest first.
+
+        For missing cuts, each source is read at most once, and rows that were already read are reused.
         """
         cached = _each(self._open_cached, days)
         missing = [day for day, file in zip(days, cached, strict=True) if file is None]
@@ -259,8 +263,9 @@ class CutCache:
             return os.open(file.name, os.O_RDONLY | os.O_CLOEXEC)
 
     def _sweep_is_due(self, size: int) -> bool:
-        """Add these bytes to the hour's tally, which all processes share. If the tally can't be written, a sweep is
-        due.
+        """Add these bytes to the tally of the hour, which all processes share.
+
+        If the tally can't be written, the directory is swept.
         """
         tally = self._directory / f"{int(time.time() // _STALE_SECONDS)}.tally"
         with suppress(OSError), tally.open("ab", buffering=0) as counted:
@@ -300,8 +305,9 @@ def _runs(days: int) -> list[tuple[int, int]]:
 def _each(
     open_one: Callable[[Cut], _File], cuts: Iterable[Cut], before: Iterable[_Opened] = (), at_once: int = 1
 ) -> list[_File]:
-    """Return the files of the given cuts, with this many made at once. On failure these and those opened before are
-    closed.
+    """Return the files of the given cuts, making up to this many at once.
+
+    After a failure, all of these files are closed, including those opened before.
     """
     files: list[_File] = []
 
@@ -327,7 +333,7 @@ def _count(cut: Cut, already: AlreadyRead | None = None) -> int:
 
 def _open_as_stored(cut: Cut) -> int | None:
     """Open the lake's file that equals this cut; None without such a file, or if the file's rows alone don't prove it.
-    Its time does not matter, because it is part of a version.
+    The file's time does not matter, because the file is part of a version.
     """
     if not cut.keeps_all or cut.indexes or cut.mapped or len(cut.files) != 1:
         return None
@@ -360,7 +366,7 @@ def _proven(descriptor: int, cut: Cut) -> int:
 
 
 def _use(record: Path) -> None:
-    """Record in a file's record that it is used now, unless that was recorded minutes ago."""
+    """Record that a cached file is used now, unless a use was recorded minutes ago."""
     now = time.time()
     if record.stat().st_mtime < now - _NOTED_SECONDS:
         os.utime(record)
@@ -386,8 +392,9 @@ def _cache_bytes(directory: Path) -> int:
 
 
 def _make_private(directory: Path) -> bool:
-    """Return whether the directory exists, is only ours and is writable. If not, cuts are unnamed files and not
-    cached.
+    """Return whether the directory exists, is writable, and belongs only to this user.
+
+    If not, cuts are unnamed files and are not cached.
     """
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
 """Makes cut files: rows of lake files up to T, written as a function of those rows only.
 
-The columns are the contract's, the rows are sorted, the writer's settings follow from the rows, and there is no clock.
-The result does not reveal which lake files the rows came from, how many there were, or whether they were compacted.
-Only the trusted parent reads and writes here.
+A cut file has the contract's columns and sorted rows. The writer's settings follow from the rows, and the clock is not
+used. The result does not reveal which lake files the rows came from, how many there were, or whether they were
+compacted. Only the trusted parent uses this module.
 """
 
 import hashlib
@@ -39,12 +39,12 @@ class Cut:
     """The description of a cut: the files of one table, whose schema is `stored`, become files of this form.
 
     since, until: the first and last instant to keep, None without a bound (microseconds since the epoch). bound: the
-    instant against which the cut's footer is proven. It is not part of the cut's identity, because cuts that keep every
-    row are the same file for every T. Columns that an older file lacks are null. periods: the files; many rows become
-    one file per period. parts: the starts of the days (for tombstones: months) of T's period; many rows up to T are cut
-    there. groups: the starts of the parts of a file that are each sorted and have their own row groups. Both are in
-    microseconds. indexes: index the words of these columns instead of writing rows (words.py). mapped: write Arrow
-    files instead of Parquet (mapped.py).
+    instant against which the cut's footer is proven. The bound is not part of the cut's identity, because a cut that
+    keeps every row is the same file for every T. Columns that an older file lacks are null. periods: the files; many
+    rows become one file per period. parts: the starts of the days (for tombstones: months) of T's period; many rows up
+    to T are cut there. groups: the starts of the parts of a file that are each sorted and have their own row groups.
+    Both are in microseconds. indexes: index the words of these columns instead of writing rows (words.py). mapped:
+    write Arrow files instead of Parquet (mapped.py).
     """
 
     table: str
@@ -153,12 +153,12 @@ class AlreadyRead:
         self._lock = threading.Lock()
 
     def is_one_day(self, since: Bound, until: Bound) -> bool:
-        """Return whether the two lie in one of the days."""
+        """Return whether both instants are in the same day."""
         first = 0 if since is None else bisect_right(self.starts, since)
         return first == (len(self.starts) if until is None else bisect_right(self.starts, until))
 
     def of(self, file: tuple[str, FileFacts], form: Form, read: Callable[[Bound, Bound], pa.Table]) -> RowsByDay:
-        """Return the rows of a file, read by `read` the first time."""
+        """Return the rows of a file, which `read` reads the first time."""
         with self._lock:
             if file not in self._rows:
                 self._rows[file] = RowsByDay(read(self.since, self.until), form, self.starts)
@@ -168,7 +168,7 @@ class AlreadyRead:
 class Sources:
     """The files of a cut, opened once: identified, proven and read through the same descriptors.
 
-    already: rows of the files that are shared with other cuts.
+    already: rows of the files that were read for other cuts.
     """
 
     def __init__(self, cut: Cut, already: AlreadyRead | None = None) -> None:
@@ -189,7 +189,7 @@ class Sources:
             os.close(self._descriptors.pop())
 
     def identity(self) -> str:
-        """Return a name for the content of the cut: the same name means the same bytes."""
+        """Return a name for the content of the cut. Cuts with the same name have the same bytes."""
         files: list[object] = []
         for file, descriptor in zip(self._cut.files, self._descriptors, strict=True):
             files.append((file.path, *_facts(os.fstat(descriptor))))
@@ -266,7 +266,7 @@ class Sources:
         return compacted.shaped(self._read_with(file, descriptor, read), schema)
 
     def _read_with(self, file: DataFile, descriptor: int, ask: Callable[[BinaryIO], _Answer]) -> _Answer:
-        """Read from a file of the lake after proving its footer."""
+        """Read rows from a file of the lake after proving its footer."""
         cut = self._cut
         with faults.translated(Path(file.path)):
             facts = footer.read(descriptor)
@@ -283,7 +283,10 @@ class Sources:
 
 
 def open_file(path: str | Path, table: str) -> int:
-    """Open a file for reading. Raises LakeFault if it is gone or denied, SessionRefused for any other cause."""
+    """Open a file for reading.
+
+    Raises LakeFault if the file is missing or denied, SessionRefused for any other cause.
+    """
     try:
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:

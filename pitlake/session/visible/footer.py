@@ -1,5 +1,6 @@
-"""The footer proof: the newest row of a file by the file's own data, failing closed. Parquet has statistics; in an
-Arrow file, which has none, each row is checked.
+"""The footer proof: finds the newest row of a file by the file's own data, and refuses the file in case of doubt.
+
+A Parquet file has statistics for this. An Arrow file has none, so each of its rows is checked.
 
 The lake's manifest only selects files and proves nothing. The content of a footer is cached per inode, because files of
 the lake never change.
@@ -23,8 +24,9 @@ _KEPT = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """The content of one footer. `newest`: microseconds since the epoch, None without rows. `fault`: why it proves
-    nothing.
+    """The content of one footer.
+
+    `newest`: microseconds since the epoch, None without rows. `fault`: the reason why the footer proves nothing.
     """
 
     rows: int
@@ -38,7 +40,10 @@ _lock = Lock()
 
 
 def read(descriptor: int) -> Footer:
-    """Read the footer of an open file. Raises MachineExhausted, which says nothing about the file."""
+    """Read the footer of an open file.
+
+    Raises MachineExhausted if the machine lacks resources, which is no fault of the file.
+    """
     facts = os.fstat(descriptor)
     key = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
     footer = _footers.get(key)

@@ -10,7 +10,7 @@ from pitlake.clock import AVAILABLE_AT
 from pitlake.contract import INSTANT
 from pitlake.lake.storage.files import take_rows
 
-FORM = 1  # change it with the layout: files of another form are not found
+FORM = 1  # Change this name with the layout, so that files of another form are not found.
 MAGIC = b"ARROW1"
 _BATCH_ROWS = 8_192
 

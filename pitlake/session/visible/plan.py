@@ -1,6 +1,6 @@
-"""Chooses the files of a lake version for a session, by their period. Pure.
+"""Chooses the files of a lake version for a session, by their period.
 
-The choice uses the manifest's bounds; the footers then prove it (footer.py).
+The choice uses the bounds in the manifest, and the footers of the files then prove it (footer.py).
 """
 
 from calendar import monthrange
@@ -35,8 +35,8 @@ class Choice:
     """`whole`: in open mode, files used as they are. Otherwise `years` before T's and `months` of T's year before T's
     own, oldest first, without rows after T; and `edge`: T's month.
 
-    straddles: whether an edge file may have rows after T. parts: the starts of the days of T's month (for tables by
-    year: the months of its year), in microseconds since the epoch.
+    straddles: whether a file of T's month may have rows after T. parts: the starts of the days of T's month (for tables
+    by year: the months of its year), in microseconds since the epoch.
     """
 
     whole: tuple[DataFile, ...] = ()

@@ -1,5 +1,6 @@
-"""The word index of a cut: which words occur in which rows, and how often. It depends only on the rows, like the cut
-itself.
+"""The word index of a cut: which words occur in which rows, and how often.
+
+Like the cut itself, it depends only on the rows.
 
 An index row describes 64 consecutive rows of the cut: which of them contain a word (`texts`: one bit each), how often
 (`times`: one letter each, whose code is the number), and the `least` of their (0.3 + 0.9 * characters / mean) / times,
@@ -25,7 +26,7 @@ from pitlake.contract import INSTANT
 from pitlake.lake.publishing.spill_file import SpillFile
 from pitlake.questions.catalogue import session_macros
 
-FORM = 3  # change it with the layout: an index of another form is not found
+FORM = 3  # Change this name with the layout, so that an index of another form is not found.
 SCHEMA = pa.schema(
     [
         pa.field("word", pa.string(), nullable=False),
@@ -39,7 +40,7 @@ SCHEMA = pa.schema(
 )
 _BLOCK = 64
 _RUN_ROWS = 512 * _BLOCK
-# A few row groups are quick to search, and small ones quick to read.
+# A few row groups are quick to search, and small row groups are quick to read.
 _GROUPS, _LEAST_ROWS, _MOST_ROWS = 48, 4_096, 131_072
 _PAGE = 1 << 16  # bytes of a page, the unit that readers skip in a row group
 _PARTS = 32  # the number of parts into which runs are split by word
@@ -75,8 +76,9 @@ def write(tables: Iterable[pa.Table], searched: tuple[str, ...], file: object) -
 
 
 def _spilled(runs: Iterable[pa.Table], folder: Path) -> tuple[pa.Table, list[int]]:
-    """Split the rows of all runs into parts by word, and return the bounds of the parts. They are on disk, so that only
-    one run and one part are in memory.
+    """Split the rows of all runs into parts by word, and return the bounds of the parts.
+
+    The runs are on disk, so that only one run and one part are in memory.
     """
     spilled, parts = SpillFile(folder, "runs", SCHEMA), [str(part) for part in range(_PARTS)]
     splits: list[str] = []
@@ -157,8 +159,9 @@ def _counted(counted: pa.Table) -> tuple[pa.Array, np.ndarray, np.ndarray, np.nd
 
 
 def _letters(times: np.ndarray, starts: np.ndarray) -> pa.Array:
-    """Make one text for each start: every number from there to the next start, as the letter with that code. No text
-    has a letter for 0.
+    """Make one text for each start: the numbers from this start to the next, each as the letter with that code.
+
+    A text has no letter for 0.
     """
     codes = np.minimum(np.where(times < _SURROGATES, times, times + np.uint32(_AFTER)), _LETTERS).astype("<u4")
     letters = codes.tobytes().decode("utf-32-le").encode()
@@ -169,7 +172,7 @@ def _letters(times: np.ndarray, starts: np.ndarray) -> pa.Array:
 
 
 def _lists(numbers: np.ndarray, starts: np.ndarray, mask: np.ndarray) -> pa.Array:
-    """Make one list for each start: the numbers from there to the next start, or none if the mask is false."""
+    """Make one list for each start: the numbers from this start to the next, or an empty list if the mask is false."""
     sizes = np.diff(np.append(starts, len(numbers)))
     offsets = np.concatenate([[0], np.cumsum(np.where(mask, sizes, 0))])
     return pa.ListArray.from_arrays(offsets.astype(np.int32), numbers[np.repeat(mask, sizes)])
