@@ -1,7 +1,7 @@
 """Cuts an answer at T: items dated up to T become rows of the envelope, and items without a date become one gap.
 
 Items after T leave neither a gap nor a count, so the answer does not depend on what happened after T. Any number of
-items without a provable publication becomes one gap. Nothing else of an answer is passed on.
+items without a provable publication becomes one gap. The rest of an answer is dropped.
 """
 
 import hashlib
@@ -52,7 +52,7 @@ class CutAnswer:
 
 
 class Sightings:
-    """The contents of each item in earlier answers. Content that an earlier answer lacked is dated by the later answer.
+    """The contents of each item in earlier answers. If a later answer has new content of an item, that answer dates it.
 
     Answers must be added in the order in which they were received.
     """

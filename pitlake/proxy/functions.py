@@ -23,7 +23,7 @@ def cut_off(as_of: str | datetime, policy: ToolPolicy | Policy | None = None, **
 
     Args:
         as_of: The instant, ISO-8601 with an offset, or an aware datetime.
-        policy: How the function is cut off, or a whole policy with a table of the function's name.
+        policy: How the function is cut off, or a whole policy with a table that has the function's name.
         members: The lines of a policy, in place of `policy`, such as `items="results[]", published="date",
         fields=["title"]`.
 
@@ -110,7 +110,8 @@ def _shown(signature: inspect.Signature, bound: set[str], name: str) -> inspect.
             "policy", f"binds {min(missing)!r}, which {name} does not take", "bind an argument of the function"
         )
     callers_parameters = [parameter for parameter in signature.parameters.values() if parameter.name not in bound]
-    # A removed argument may leave one with a default before one without, which only keyword-only arguments allow.
+    # Removing an argument may leave an argument with a default before one without. Only keyword-only arguments allow
+    # this order.
     by_name = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in callers_parameters]
     try:
         return signature.replace(parameters=callers_parameters, return_annotation=dict[str, Any])

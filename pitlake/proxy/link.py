@@ -34,7 +34,10 @@ _HEADER_NAME, _VARIABLE = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII), re.compi
 
 
 def command_target(command: Sequence[str], log: Path) -> Callable[[], Any]:
-    """Return a function that starts a server over stdio. Its stderr goes to a file, because it has no dates."""
+    """Return a function that starts a server over stdio.
+
+    The server's stderr goes to a file, because its lines have no dates.
+    """
     environment = {name: setting for name, setting in os.environ.items() if not name.startswith(_OWN_PREFIX)}
     parameters = StdioServerParameters(command=command[0], args=list(command[1:]), env=environment)
     return lambda: _logged(parameters, log)
@@ -81,8 +84,8 @@ def headers_from(names: Iterable[tuple[str, str]], environment: Mapping[str, str
 def secrets_of(environment: Mapping[str, str], variables: Iterable[str] = ()) -> dict[str, str]:
     """Return the secrets to remove from answers, each with the name of its variable.
 
-    They are the values of these variables and of all whose names suggest a secret, with and without a scheme such as
-    Bearer.
+    The secrets are the values of these variables and of all variables whose names suggest a secret, with and without a
+    scheme such as Bearer.
     """
     of_headers = set(variables)
     return {

@@ -54,24 +54,19 @@ class Pages:
 class ToolPolicy:
     """How one tool is cut off.
 
-    Attributes:
-        items: The path of the items in an answer; "" for the answer itself.
-        published: Paths in an item that say when it was published; the latest of their dates counts.
-        fields: Members of an item that are passed on.
-        arguments: Arguments that a caller may give; `required` are those that it must give.
-        bind: Arguments that limit the time, as texts with {date}, {instant}, {epoch} or {epoch_ms} for the cut-off.
-        fixed: Arguments that always have one value.
-        answer: Which part of an MCP answer counts: "json" is its structured content, or else its only text; with
-        "json_blocks" each text is one JSON document, and the answer is the list of them.
-        format: How publication times are spelled: "iso", "rfc2822", "epoch", "epoch_ms" or a format of strptime.
-        timezone: The zone of times and dates without one, by default New York's for dates.
-        lag: The delay from the stated date to the publication, such as "1 day".
-        business_dates: Members whose dates do not concern the publication, such as a maturity.
-        texts: "strict": an item whose text names a day after the cut-off is left out; "as_published": texts are known
-            not to change after publication and may name later days.
-        key: Members that identify an item; `content` are those whose change makes it a new version (default: `fields`).
-        source: What dates items: "provider_metadata" or "time_series_timestamp".
-        pages: How the tool pages.
+    Attributes: items: The path of the items in an answer; "" for the answer itself. published: Paths in an item that
+    say when it was published; the latest of their dates counts. fields: Members of an item that are passed on.
+    arguments: Arguments that a caller may give; a caller must give those in `required`. bind: Arguments that limit the
+    time, as texts with {date}, {instant}, {epoch} or {epoch_ms} for the cut-off. fixed: Arguments that always have one
+    value. answer: Which part of an MCP answer counts: "json" is its structured content, or else its only text; with
+    "json_blocks" each text is one JSON document, and the answer is the list of them. format: How publication times are
+    spelled: "iso", "rfc2822", "epoch", "epoch_ms" or a format of strptime. timezone: The zone of times and dates
+    without one, by default New York's for dates. lag: The delay from the stated date to the publication, such as "1
+    day". business_dates: Members whose dates do not concern the publication, such as a maturity. texts: "strict" leaves
+    out items whose text names a day after the cut-off; "as_published" is for texts that never change after publication
+    and may therefore name later days. key: Members that identify an item; a change of the members in `content` makes a
+    new version (default: `fields`). source: What dates items: "provider_metadata" or "time_series_timestamp". pages:
+    How the tool pages.
     """
 
     items: str = ""

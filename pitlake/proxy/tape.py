@@ -84,7 +84,7 @@ class Tape:
         """Read an existing file, or write the first line of a new one."""
         lines = _whole_lines(self.path)
         if self._handle is not None:
-            os.ftruncate(self._handle, sum(len(line) for line in lines))  # drops half a line of a run that died
+            os.ftruncate(self._handle, sum(len(line) for line in lines))  # Drop the incomplete line of a run that died.
         policy = self.policy
         head = {"tape": FORM, "as_of": clock.iso(self.as_of), "server": policy.server, "policy": policy.text}
         if not lines:
@@ -118,7 +118,7 @@ class Tape:
     def again(self, tool: str, arguments: Mapping[str, Any]) -> CutAnswer | None:
         """Return the recorded answer to this call; None if the server must be called.
 
-        A call that failed several times on the tape fails as often again.
+        A call that failed several times on the tape fails equally often in a replay.
         """
         key = call_key(tool, arguments)
         times = self._asked[key]
@@ -133,7 +133,7 @@ class Tape:
     def add(
         self, tool: str, arguments: Mapping[str, Any], asked_at: datetime, answer: Mapping[str, Any] | None
     ) -> CutAnswer:
-        """Record a new answer and return it cut at T. It is on disk when this returns."""
+        """Record a new answer and return it cut at T. The answer is on disk when this method returns."""
         now = clock.now()
         cut = self._cut(tool, answer, now)
         entry = TapedCall(

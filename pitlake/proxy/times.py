@@ -1,4 +1,4 @@
-"""Parses publication times: of two possible readings the later one counts, and nothing is guessed.
+"""Parses publication times. If a time has two possible readings, the later one counts; no time is guessed.
 
 A date counts at its end. So does midnight, because many sources write dates as midnight. If a clock time occurs twice,
 the second one counts. Fractions of a microsecond are rounded up.
@@ -18,7 +18,7 @@ FORMATS = (ISO, RFC_2822, EPOCH_SECONDS, EPOCH_MILLISECONDS)
 MILLISECOND, SECOND = 1_000, 1_000_000
 # Sources write 1970-01-01 or an earlier date if they have no date.
 EARLIEST = datetime(1970, 1, 3, tzinfo=timezone.utc)
-# Counts below it are seconds and others milliseconds, so that no count is read as an earlier time.
+# Counts below this value are read as seconds and others as milliseconds, so that no count is read as an earlier time.
 _MOST_SECONDS, _MOST_MILLISECONDS = 10**11, 10**14
 _LEAST_COUNT = 10**8
 _DAY = timedelta(days=1)
@@ -54,7 +54,7 @@ _YEAR = re.compile(r"\d{4}")
 
 
 class Undated(ValueError):
-    """The publication time of an item is missing or unreadable. The message does not repeat it."""
+    """The publication time of an item is missing or unreadable. The message does not contain the time."""
 
 
 def published(spelled: Any, form: str = ISO, zone: tzinfo | None = None) -> datetime:
@@ -190,7 +190,7 @@ def _stated(name: str, current: Any, zone: tzinfo | None) -> datetime | None:
 
 
 def _counted_by_name(name: str, count: float) -> datetime | None:
-    """Return the instant of a count since 1970, in seconds or a smaller unit, if its name is that of a time."""
+    """Return the instant of a count since 1970, in seconds or a smaller unit, if the member's name suggests a time."""
     if not _TIME_NAME.search(name):
         return None
     for unit in (1, 10**3, 10**6, 10**9):

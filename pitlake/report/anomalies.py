@@ -15,7 +15,7 @@ from pitlake import exchange
 LOOKED_BACK = timedelta(days=3 * 365)
 WEEKS = 8
 FEWEST_WEEKS = 4
-# The number of typical deviations from which a day counts: rare by chance, and worth checking.
+# The number of typical deviations from which a day is anomalous. Such days are rare by chance and worth checking.
 THRESHOLD = 5.0
 # A few rows more or less mean nothing in seasonal datasets.
 FEWEST_ROWS = 10

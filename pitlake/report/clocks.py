@@ -1,4 +1,4 @@
-"""The two clocks of a dataset's rows: on which days they became public, and how much later the lake saw them.
+"""The two clocks of a dataset's rows: the days on which rows became public, and how much later the lake saw them.
 
 One pass counts rows by hour, which gives few groups for any number of rows. Quantiles are then computed from the rows
 of the relevant hours.
@@ -46,7 +46,8 @@ _BY_HOUR = f"""
 
 @dataclass(frozen=True)
 class Clocks:
-    """Rows by New York day, by source tag and by lag; `quantiles` of the lag in seconds; the newest instants of both.
+    """Counts of rows by New York day, by source tag and by lag; `quantiles` of the lag in seconds; the newest instant
+    of each clock.
 
     hours: rows by hour of `available_at` and whole hours of lag; None without rows.
     """
@@ -88,7 +89,7 @@ def _counts(sql: duckdb.DuckDBPyConnection, query: str) -> dict[Any, int]:
 
 
 def _quantiles(sql: duckdb.DuckDBPyConnection, files: Sequence[DataFile]) -> tuple[float, float, float]:
-    """Return the quantiles of `quantile_cont`, which would hold the lags of all rows in memory."""
+    """Return the same quantiles as `quantile_cont`, without keeping the lags of all rows in memory."""
     hours = sql.sql("SELECT lag, sum(rows)::BIGINT AS rows FROM hours GROUP BY lag ORDER BY lag").fetchnumpy()
     ends = np.cumsum(hours["rows"])
     exact = (ends[-1] - 1) * np.array(QUANTILES)

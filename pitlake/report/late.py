@@ -1,6 +1,6 @@
 """Late arrivals: rows that a poll found although an earlier complete poll covered their day and did not contain them.
 
-They keep their source's date. Their number tells a reader as of an instant how much may still arrive for earlier times.
+They keep their source's date. Their number shows how many rows may still arrive for times before an as of.
 """
 
 from collections.abc import Sequence
@@ -23,9 +23,9 @@ POLLS = pa.schema(
     [("observed", INSTANT), ("first_day", pa.string()), ("last_day", pa.string()), ("entities", pa.int64())]
 )
 ENTITIES = pa.schema([("number", pa.int64()), ("entity", pa.string())])
-# Find the poll that missed each row: the last poll before its first observation that covered its day and entity, at or
-# after the row's own instant. For most rows the hours alone show that no poll missed them; the other rows have few
-# places (a day and an entity).
+# Find the poll that missed each row: the last poll before the row's first observation that covered its day and entity,
+# at or after the row's own instant. For most rows, their hours alone show that no poll missed them. The other rows
+# belong to few pairs of a day and an entity.
 DAY = "strftime(available_at AT TIME ZONE 'America/New_York', '%Y-%m-%d')"
 MISSED = f"""
 WITH

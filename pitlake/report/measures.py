@@ -1,6 +1,6 @@
 """The figures of one dataset in one lake version for the quality report, by SQL over the version's files.
 
-A test compares every number with a query over the same version. Nothing is drawn here.
+A test compares every number with a query over the same version. This module draws nothing.
 """
 
 from collections import Counter, defaultdict
@@ -30,8 +30,8 @@ CELL_CHARACTERS = 160
 
 @dataclass(frozen=True)
 class Day:
-    """The content that became available on one New York day: rows, rows that revise an earlier row's key, gaps by
-    type.
+    """The counts of one New York day: rows that became available, rows that revise an earlier row of their key, and
+    gaps by type.
     """
 
     rows: int = 0
@@ -70,8 +70,8 @@ class Example:
 
 @dataclass(frozen=True)
 class Drift:
-    """The share of a field's values that a provider changed since: `changed` of `compared` values, and the share's 95 %
-    interval, as measured by the dataset `drift`.
+    """The share of a field's values that a provider has changed: `changed` of `compared` values, with the 95 % interval
+    of the share, as measured by the dataset `drift`.
     """
 
     source: str
@@ -86,8 +86,10 @@ class Drift:
 
 @dataclass(frozen=True, kw_only=True)
 class Measures:
-    """The figures of a dataset in the report. Lags are between available_at and observed_at, in seconds; `days` has the
-    New York days with any content, `undated` the gaps without a day by type. `before` belongs to the base version.
+    """The figures of a dataset in the report.
+
+    Lags are between available_at and observed_at, in seconds; `days` has the New York days with any content, `undated`
+    the gaps without a day by type. `before` has the counts of the base version.
     """
 
     dataset: Dataset
@@ -123,12 +125,12 @@ class Measures:
 
 
 def measure(lake: Lake, dataset: Dataset, snapshot: Snapshot, base: Snapshot, at: datetime) -> Measures:
-    """Measure a dataset in a version. base: the version to compare with; at: the instant at which freshness is judged.
+    """Measure a dataset in a version. base: the version to compare with; at: the instant that freshness is measured at.
 
     Raises LakeError if files can't be read.
     """
     files = _files(snapshot, dataset.name)
-    with calculator(1) as sql:  # each additional thread keeps rows in memory
+    with calculator(1) as sql:  # Each additional thread keeps rows in memory.
         seen = clocks(sql, files)
         revisions, revised_before = _revisions(sql, dataset, files, _files(base, dataset.name))
         days = _days(sql, dataset, snapshot, seen, revisions)

@@ -1,6 +1,7 @@
 """The number of rows that revise an earlier row of their key, by day and by key, with one hash per row.
 
-Most keys occur once, which their hash shows. Only rows with a repeated hash are compared, by a digest of their keys.
+Most keys occur once, and a unique hash proves it. Only rows with a repeated hash are compared, by a digest of their
+keys.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -76,7 +77,7 @@ class RevisionCounter:
         """Cache the sorted hashes of each file's keys."""
         for some in _some(files):
             hashed = self._sql.sql(f"SELECT hash({columns(self._dataset.key)}) AS hashed FROM {reading(some)}")
-            every = hashed.to_arrow_table()["hashed"].to_numpy()  # in the order of the files
+            every = hashed.to_arrow_table()["hashed"].to_numpy()  # The hashes are in the order of the files.
             parts = np.split(every, np.cumsum([file.rows for file in some])[:-1])
             self._hashes |= {file.path: np.sort(part) for file, part in zip(some, parts, strict=True)}
 

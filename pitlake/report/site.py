@@ -104,9 +104,9 @@ def read(
     """Return the content of the report of a lake version (default: the newest).
 
     since: the version to compare with; default the last version of another run that was not vacuumed, otherwise the
-    version itself. at: the instant at which freshness is judged; default now, or the end of the lake's world. judge:
-    returns the expectation results. Raises LakeNotFound, LakeError, VersionVacuumed, and BadInput for a base that is
-    not an earlier version.
+    version itself. at: the instant that freshness is measured at; default now, or the end of the lake's data. judge: a
+    function that returns the expectation results. Raises LakeNotFound, LakeError, VersionVacuumed, and BadInput for a
+    base that is not an earlier version.
     """
     entry = lake.entry(version)
     base = _base(lake, entry) if since is None else lake.entry(since)
@@ -142,7 +142,7 @@ def _base(lake: Lake, entry: Entry) -> Entry:
     """Return the newest earlier version that another run made and no vacuum removed; if there is none, the entry."""
     earlier = (lake.entry(number) for number in range(entry.version, 0, -1))
     last = entry.version - sum(1 for _ in takewhile(lambda commit: commit.run_id == entry.run_id, earlier))
-    # Version 0 is empty and always opens, but compared with it everything would seem to be new.
+    # Version 0 is empty and can always be opened, but a comparison with it would show every row as new.
     for number in range(last, max(last - MOST_PASSED_OVER, 0), -1):
         with suppress(VersionVacuumed):
             return lake.entry(lake.snapshot(number).version)
@@ -310,7 +310,7 @@ def span(seconds: float) -> str:
 
 
 def age(moment: datetime | None, at: datetime) -> str:
-    """Format the time between a moment and an instant."""
+    """Format the time between two instants."""
     return "never" if moment is None else span(max((at - moment) / timedelta(seconds=1), 0.0))
 
 

@@ -1,7 +1,7 @@
-"""The content of an address: an instant and a company; and the instants that a reader may move to.
+"""The content of an address, which is an instant and a company, and the instants that a reader may move to.
 
-The address contains the state: `as_of` (RFC 3339) and `ticker`. Controls are GET forms, whose fields become one instant
-here. Moves back go to what was public already; moves forward use only the calendar.
+The address contains the state: `as_of` (RFC 3339) and `ticker`. Controls are GET forms, whose fields this module turns
+into one instant. Moves back go to instants of public events; moves forward use only the calendar.
 """
 
 import re
@@ -93,8 +93,9 @@ def _slid(text: str | None, otherwise: date) -> date:
 
 
 def _time(text: str | None, otherwise: time) -> time:
-    """Return the time of a form, to the second. If the form shows it less precisely than the current one, it was not
-    changed.
+    """Return the time of a form, to the second.
+
+    A form may show the current time less precisely; then the time was not changed.
     """
     try:
         clock_time = time.fromisoformat(text) if text else otherwise
@@ -107,7 +108,7 @@ def _time(text: str | None, otherwise: time) -> time:
 def forward(at: datetime) -> list[Move]:
     """Return moves that reveal nothing of the future: the next close, and the same time a day and a week later.
 
-    The close is the planned one, because a cancelled or shortened session was not known before.
+    The close is the planned one, because a cancelled or shortened session is not known in advance.
     """
     local = at.astimezone(NEW_YORK)
     days = (local.date() + timedelta(days=ahead) for ahead in range(_LONGEST_BREAK))

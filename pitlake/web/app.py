@@ -92,7 +92,7 @@ def application(settings: ServerSettings) -> ASGIApp:
 
 
 def _changes(machine: TimeMachine, templates: jinja2.Environment, token: str) -> list[Route]:
-    """Routes that change something: unlocking this browser, and storing a receipt. Each by POST only."""
+    """Routes that change something: unlocking this browser, and storing a receipt. Each accepts only POST."""
     guard = Guard(Starlette(), token)
 
     async def unlock(request: Request) -> Response:

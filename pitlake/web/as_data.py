@@ -38,9 +38,7 @@ def render(
     status: int = 200,
     **frame: Any,
 ) -> Response:
-    """Return a page, or the JSON of its facts if the request asks for that. frame: values that only the template
-    needs.
-    """
+    """Return a page, or the JSON of its facts if the request asks for JSON. frame: values for the template only."""
     if wants_json(request):
         return Response(indented(_data(facts)), status, media_type=JSON)
     return HTMLResponse(templates.get_template(template).render({**frame, **facts}), status)
@@ -51,7 +49,7 @@ def wants_json(request: Request) -> bool:
 
 
 def check_form(form: str) -> None:
-    """Refuse a form of file other than CSV and Parquet. Raises BadInput."""
+    """Refuse file formats other than CSV and Parquet. Raises BadInput."""
     if form not in MEDIA_TYPES:
         raise BadInput("format", f"rows can't be downloaded as {form!r}", f"use {' or '.join(MEDIA_TYPES)}, or .json")
 

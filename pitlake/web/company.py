@@ -35,8 +35,8 @@ PERIODS = 8
 class CompanyView:
     """A session's answers about a company. Each list has the rows of the page question of that name.
 
-    ciks: the company's; empty if no company is known by the ticker. notes: how the ticker was read. title: its name at
-    T, otherwise the ticker.
+    ciks: the CIKs of the company, empty if no company is known by the ticker. notes: how the ticker was resolved.
+    title: the company's name at T, otherwise the ticker.
     """
 
     address: Address

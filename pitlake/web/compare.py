@@ -13,7 +13,7 @@ NEW, CHANGED, SAME, GONE = "+", "~", "=", "−"
 
 @dataclass(frozen=True)
 class Pair:
-    """One line of the table: its name, and the rows of both sides, None if a side did not know it."""
+    """One line of the table: a figure's name, and its rows on both sides. A side without the figure has None."""
 
     name: str
     before: Any | None
@@ -21,7 +21,7 @@ class Pair:
 
     @property
     def mark(self) -> str:
-        """Return + if only the later side has it or a newer period, ~ if its value changed, = if it is the same."""
+        """Return the mark of a new figure or period, of a figure that is gone, of a changed value, or of the same value."""
         if self.before is None or self.after is None:
             return NEW if self.before is None else GONE
         if _about(self.before) != _about(self.after):
@@ -72,7 +72,7 @@ def events(before: CompanyView, after: CompanyView) -> list[Event]:
 
 
 def _made(rows: list[Any], what: str, title: Callable[[Any], str]) -> Iterator[Event]:
-    """Yield each item when it was first public, and its current text if that is later."""
+    """Yield each item at the instant it was first public, and again with its current text if that is later."""
     for row in rows:
         yield Event(row.first_public, what, title(row), row)
         if row.available_at != row.first_public:

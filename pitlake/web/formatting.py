@@ -1,7 +1,7 @@
 """Formats numbers, instants and evidence for a page.
 
-A number links to its history and has its exact value; an instant links to that instant; evidence is a numbered mark
-that links to the page's list. Everything is escaped here and comes only from a session's answers.
+A number links to its history and carries its exact value. An instant links to the page at that instant. Evidence is a
+numbered mark that links to the list on the page. All values come from a session's answers and are escaped.
 """
 
 from dataclasses import dataclass

@@ -22,8 +22,9 @@ _SAME_LENGTH = 20
 
 @dataclass(frozen=True)
 class Number:
-    """The number in one column of one row, which is identified by its key. A part of the key that the row lacks is
-    None.
+    """The number in one column of a row, which is identified by its key.
+
+    Parts of the key that are null in the row are None.
     """
 
     dataset: Dataset
@@ -68,7 +69,10 @@ class Number:
 
 @dataclass(frozen=True)
 class NumberHistory:
-    """revisions: rows of `Number.sql`; neighbours: (about, known, value) of the nearest periods, including its own."""
+    """revisions: rows of `Number.sql`.
+
+    neighbours: (about, known, value) of the nearest periods and of the number's own period.
+    """
 
     number: Number
     revisions: list[Any]

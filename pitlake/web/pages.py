@@ -162,7 +162,7 @@ class TimeMachine:
         return render(self._templates, request, "receipt.html", context)
 
     def _once(self, make: Callable[[Request], Response], request: Request) -> Response:
-        """Return a cached page: the same address on the same lake version gives the same page."""
+        """Return a page from the cache: the same address on the same lake version always gives the same page."""
         key = (request.url.path, str(request.query_params), wants_json(request), self._pool.lake.head())
         with self._lock:
             page = self._pages.pop(key, None)

@@ -29,7 +29,7 @@ LIMITS = Limits(rows=100_000, bytes=64 << 20, seconds=20.0, memory=4 << 30)
 
 @dataclass
 class _PooledSession:
-    """A session, None while none is open, and the number of requests that use it or wait for it."""
+    """A session, or None while it is not open, and the number of requests that use it or wait for it."""
 
     session: Session | None = None
     users: int = 0

@@ -31,7 +31,7 @@ def serve(settings: ServerSettings, host: str, port: int, on_started: Callable[[
 
 
 def warm_up(settings: ServerSettings) -> None:
-    """Open the first page's session, so that errors appear at the start and the first reader does not wait."""
+    """Open the session of the first page, so that errors appear at the start and the first reader does not wait."""
     if settings.pool.isolation == "process":
         warm(datasets())
     settings.pool.lake.entry(None)

@@ -41,7 +41,7 @@ class TableAddress:
     """The address of a dataset's page, which selects its content.
 
     entity: "" for all. since: only rows that became public after it; None for all. column: the column of numbers to
-    draw; "" if there is none.
+    draw; "" for no chart.
     """
 
     as_of: datetime
@@ -172,7 +172,8 @@ def _chart(address: TableAddress, rows: list[dict[str, Any]]) -> list[charts.Svg
     days = [column.name for column in address.contract.columns if column.type == "date"]
     about = next((name for name in address.contract.key if name in days), AVAILABLE_AT)
     today, stepped = clock.new_york_day(address.as_of), about == AVAILABLE_AT
-    one_series = {*address.contract.key} <= {address.contract.entity, about}  # otherwise a day has several numbers
+    # Without a filter on one entity, a day would have several numbers.
+    one_series = {*address.contract.key} <= {address.contract.entity, about}
     drawn = rows if one_series and address.entity and address.column else []
     points = sorted(
         (row[about], float(row[address.column]))

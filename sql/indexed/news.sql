@@ -1,5 +1,5 @@
--- Score the matching articles of the blocks `chosen`. posted: which texts contain each word, and how often; weights:
--- the weight of each word (both from news_full_text.sql).
+-- Score the matching articles of the blocks `chosen`. posted: which texts contain each word, and how often. weights:
+-- the weight of each word. Both come from news_full_text.sql.
 CREATE MACRO search_news_scored(chosen, posted, weights) AS TABLE
 WITH
     block AS (
@@ -27,7 +27,7 @@ SELECT
 FROM text
 WHERE texts >> bit & 1 = 1;
 
--- The score that an article must reach to be one of the best `most`: 0 as long as fewer were found.
+-- The score that an article must reach to be one of the best `most`; 0 as long as fewer articles were found.
 CREATE MACRO search_news_bar(found, read, most) AS (
     SELECT CASE WHEN count(*) = most THEN min(score) ELSE 0 END
     FROM (
@@ -38,8 +38,8 @@ CREATE MACRO search_news_bar(found, read, most) AS (
     )
 );
 
--- SQL that reads these columns and the scores of the articles `chosen` from the files of `within`. It has one SELECT
--- per file, so that DuckDB reads only the row groups that hold them. Null if there is no file.
+-- SQL that reads these columns and the scores of the articles `chosen` from the files of `within`. The SQL has one
+-- SELECT per file, so that DuckDB reads only the row groups with these articles. Null if there is no file.
 CREATE MACRO search_news_reading(chosen, within, listed) AS (
     SELECT
         string_agg(

@@ -1,9 +1,9 @@
 -- `news_full_text` over all companies, in a process that has an index of words (pitlake/session/visible/words.py). The
--- results equal those of the query to the last digit. Texts are handled in blocks of 64, one bit per text; the bits
--- show how rare a word is and which texts match. The highest score that a block could reach is compared with the scores
--- of the most promising blocks, which leaves few blocks. Phrases are searched in the texts that score best, and in
--- another text only if it could still be among the best. Words and files are written into generated SQL, because DuckDB
--- skips row groups by constants only.
+-- results equal those of the query to the last digit. Texts are handled in blocks of 64, with one bit per text. The
+-- bits show how rare a word is and which texts match. A block is skipped if the highest score it could reach is below
+-- the scores found in the most promising blocks. Few blocks remain. Phrases are searched first in the texts with the
+-- best scores, and in other texts only if they could still be among the best. Words and files are written into
+-- generated SQL, because DuckDB skips row groups only by constants.
 CREATE OR REPLACE TEMP TABLE asked AS FROM search_asked($query);
 SET VARIABLE standing = (
     SELECT

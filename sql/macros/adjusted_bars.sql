@@ -1,8 +1,7 @@
--- reads: prices, own_bars, av_daily_bars, splits, polygon_splits
--- Daily bars of one company or ETF, with what is needed to make a series of them. split_factor: the shares that one
--- share of the bar's day has become, by the splits that were public. whole: whether the series is unbroken from the bar
--- on. It is broken by an uncertain split, and by an overnight move as large as a split's that neither a recorded split
--- nor the volume explains.
+-- reads: prices, own_bars, av_daily_bars, splits, polygon_splits Daily bars of one company or ETF, with the facts that
+-- a series needs. split_factor: the number of shares that one share of the bar's day has become, by the splits that
+-- were public. whole: whether the series is unbroken from the bar on. It is broken by an uncertain split, and by an
+-- overnight move as large as a split's that neither a recorded split nor the volume explains.
 CREATE MACRO adjusted_bars(wanted) AS TABLE
 WITH
     acts AS MATERIALIZED (FROM splits_of([wanted])),
@@ -28,8 +27,8 @@ WITH
         FROM factors
         WINDOW days AS (ORDER BY date)
     ),
-    -- unseen: the largest split of the week before that the price did not show on its recorded day. It may take effect
-    -- only now.
+    -- unseen: the largest split of the week before that the price did not show on its recorded day. Such a split may
+    -- take effect only at this bar.
     nights AS (
         SELECT
             * EXCLUDE (traded),

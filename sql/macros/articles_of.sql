@@ -1,6 +1,5 @@
--- reads: news, benzinga_news
--- Benzinga's articles about a company, or about all companies if it is null, that the graph does not hold. text: what
--- searches read, without HTML tags.
+-- reads: news, benzinga_news Benzinga's articles about a company, or about all companies if it is null, that the graph
+-- does not hold. text: the text that searches read, without HTML tags.
 CREATE MACRO benzinga_of(wanted) AS TABLE
 SELECT
     available_at, available_at_source, id, ticker, tickers, title, teaser, channels, created,
@@ -11,7 +10,7 @@ WHERE is_about(wanted, NULL, tickers, available_at)
     AND NOT EXISTS (FROM lake.news AS held WHERE held.id = 'bzNews_' || article.id);
 
 -- The articles about a company, or about all companies if it is null, from every source. Each article is returned once:
--- as the graph holds it, otherwise as Benzinga serves it. `source` names the dataset.
+-- from the graph if it has the article, otherwise from Benzinga. `source` names the dataset.
 CREATE MACRO articles_of(wanted) AS TABLE
 SELECT
     available_at, available_at_source, id, ticker, tickers, title, teaser, channels, created,

@@ -2,9 +2,9 @@
 -- Facts for ASOF joins: only rows that described the newest known period when they became public.
 --
 -- A plain ASOF join on available_at gives the row published last, which may restate an old period. Here a row is kept
--- if no newer period was public at its instant. That was known at the time, so the choice never changes. A figure from
--- another form does not replace a periodic report's figure for the same period, unless `forms` is any. If `forms` is
--- periodic, other forms are not read.
+-- if no newer period was public at its instant. This was already decided at that instant, so the choice never changes.
+-- A figure from another form does not replace a periodic report's figure for the same period, unless `forms` is any. If
+-- `forms` is periodic, other forms are not read.
 --
 -- Only numeric totals are used. A series is one company, concept, unit and period length. A period that ends after its
 -- filing date is a forecast or an error; it is left out, since it would remain the newest period forever.

@@ -1,6 +1,5 @@
--- reads: news, benzinga_news
--- The number of articles about each company that were public, at each instant at which one became public. An edited
--- article counts once, and so does an article that both sources have.
+-- reads: news, benzinga_news For each instant at which an article about a company became public, the number of articles
+-- about it that were public. An edited article and an article in both sources are each counted once.
 CREATE MACRO asof_news_counts(companies) AS TABLE
 WITH
     articles AS (

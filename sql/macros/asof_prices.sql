@@ -2,8 +2,8 @@
 -- Daily bars for ASOF joins: only rows that described the newest known day when they became public.
 --
 -- A plain ASOF join on available_at gives the row published last, which may restate an old period. Here a row is kept
--- if no newer period was public at its instant. That was known at the time, so the choice never changes. A bar does not
--- replace one of the same day from a preferred source.
+-- if no newer period was public at its instant. This was already decided at that instant, so the choice never changes.
+-- A bar does not replace one of the same day from a preferred source.
 --
 -- The bars are of companies and ETFs; if a ticker has several of them, one is used. issuer: the CIK, or the ETF's symbol.
 -- before: the newest earlier day's bar as it was known when this bar became public; null if there was none.

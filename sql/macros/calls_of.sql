@@ -16,8 +16,8 @@ CREATE MACRO is_same_call(graph_start, graph_year, graph_quarter, call_start, ca
         false
     );
 
--- The calls of a company from every source, each once. A call of earningscall.biz is used unless the graph has the same.
--- `source` names the dataset. began: the start of the call, or when the text became public if no start is stated.
+-- The calls of a company from every source, each once. A call of earningscall.biz is used unless the graph has the same
+-- call. `source` names the dataset. began: the start of the call, or when the text became public if no start is stated.
 CREATE MACRO calls_of(wanted) AS TABLE
 WITH
     graph AS MATERIALIZED (FROM transcripts WHERE is_about(wanted, NULL, [ticker], available_at))

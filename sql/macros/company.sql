@@ -29,8 +29,8 @@ CREATE MACRO bears_ticker(company, tickers, public_at) AS
         lambda one: list_contains(tickers, one.ticker) AND one.since <= public_at AND public_at < one.until
     )) > 0;
 
--- Whether a row is about the company. CIKs decide if the row and the company have one, otherwise tickers. Every row is
--- if the company is null.
+-- Whether a row is about the company. CIKs decide if the row and the company have one, otherwise tickers. If the
+-- company is null, every row counts.
 CREATE MACRO is_about(company, its_cik, its_tickers, public_at) AS
     CASE
         WHEN company::VARCHAR IS NULL THEN true

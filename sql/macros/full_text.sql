@@ -3,8 +3,8 @@
 
 CREATE MACRO search_words(text) AS regexp_extract_all(lower(text::VARCHAR), '[\p{L}\p{N}]+');
 
--- How often a word occurs in a lower-case text. Splitting at the word is many times faster than listing all words;
--- a piece that ends or starts with a letter or digit, or is empty, means that the match was part of a longer word.
+-- How often a word occurs in a lower-case text. Splitting at the word is many times faster than listing all words. If a
+-- piece is empty, or ends or starts with a letter or digit, the match was part of a longer word.
 CREATE MACRO search_count(text, word) AS
     CASE WHEN contains(text, word) THEN
         list_transform(
@@ -18,8 +18,8 @@ CREATE MACRO search_count(text, word) AS
 
 -- Parse a query into one row. It consists of words and "quoted phrases"; any may match, but those joined by AND must
 -- all match. terms: its distinct words, sorted. clauses: [{terms, phrases}]; a text matches if it has all the words and
--- phrases of some clause. A clause gives words by their positions in terms, and a phrase as its words with a space
--- around each. A query without words is an error instead of an empty answer, since nothing could ever match it.
+-- phrases of some clause. A clause contains its words as positions in `terms`, and a phrase as its words with a space
+-- around each. A query without words is an error, because no text can match it.
 CREATE MACRO search_asked(query) AS TABLE
 WITH
     piece AS (
@@ -73,7 +73,8 @@ SELECT
 FROM clause
 WHERE CASE WHEN len(terms) = 0 THEN error('query: no word to search for; give letters or digits') ELSE true END;
 
--- Whether the text has all words and phrases of some clause. there: the positions of the words that occur in the text.
+-- Whether the text has all words and phrases of some clause. there: the positions in `terms` of the words that occur in
+-- the text.
 CREATE MACRO search_matches(text, clauses, there) AS
     len(list_filter(
         clauses,
@@ -143,8 +144,8 @@ WHERE matches;
 
 -- Macros for the index of words (sql/indexed), which holds 64 texts per block, one bit each.
 
--- The most that a word can add to the score of any text of a block. weakness: the block's minimum of (0.3 + 0.9 *
--- characters / mean) / times.
+-- The largest amount that a word can add to the score of a text of a block. weakness: the block's minimum of (0.3 + 0.9
+-- * characters / mean) / times.
 CREATE MACRO search_most(weight, weakness) AS weight * 2.2 / (1 + weakness);
 
 -- How often a word occurs in one text of a block. letters: for each text that has the word, a character whose code

@@ -3,18 +3,19 @@
 -- Whether two values differ by more than rounding.
 CREATE MACRO is_other(value, previous) AS abs(value - previous) > 0.001 * greatest(abs(value), abs(previous));
 
--- Every statement of a line item of these companies. companies: read as in company.sql. Proxy statements are left out:
--- they repeat a year's figures in any scale and may state another company's.
+-- Every statement of a line item of these companies. companies: in the form that company.sql reads. Proxy statements
+-- are left out: they repeat a year's figures in any scale and may state another company's.
 --
--- leads: whether the concept is the item's first among those that the filing states for the item's newest and longest
--- period. Such a concept is used by the statements themselves rather than by a table in the notes. precedence: the
--- statement of a period with the highest number counts. Periodic reports come before other forms, leading concepts
--- before others, newer statements before older ones, and an exact figure before the same figure rounded. A filing's
--- currency is the one most of its figures are in; amounts in another currency are convenience translations and are left
--- out. scale: the number of shares behind a per-share figure. It is the filing's weighted average of that period, else
--- of its newest period, else net income divided by the figure. Facts of a filing that became public at one instant are
--- judged together, so that later ones change nothing. restated_at: when the newest value replaced another one from
--- similar filings; former: the value replaced.
+-- leads: whether the filing states the item by this concept and by no concept further up in the list of line_items.sql.
+-- Only statements for the item's newest and longest period in the filing count. A leading concept comes from the
+-- statements themselves and not from a table in the notes. precedence: of several statements of a period, the one with
+-- the highest number is used. Periodic reports take precedence over other forms, leading concepts over others, newer
+-- statements over older ones, and an exact figure over the same figure rounded. A filing's currency is the one most of
+-- its figures are in; amounts in another currency are convenience translations and are left out. scale: the number of
+-- shares behind a per-share figure. It is the filing's weighted average number of shares in that period, else in its
+-- newest period, else net income divided by the figure. The facts of a filing that became public at the same instant
+-- are evaluated together, so that later facts change no result. restated_at: when the newest value replaced a different
+-- value from filings of the same kind. former: the replaced value.
 CREATE MACRO item_facts(companies) AS TABLE
 WITH
     mapped AS MATERIALIZED (

@@ -1,9 +1,7 @@
 -- Line items as they were known at given instants. statements: a result of item_facts; epochs: companies and instants
--- (`known_at`).
-
--- The value of each item, period and length as last stated by a periodic report, else by any other filing, else summed
--- as in line_item_sums. items: the items to read; their terms are read too; null for all. since: read only periods that
--- end within this many days before the newest one; null for all.
+-- (`known_at`). The value of each item, period and length is the one last stated by a periodic report, else by any
+-- other filing, else the sum in line_item_sums. items: the items to read, and with them the terms of their sums; null
+-- for all. since: read only periods that end within this many days before the newest one; null for all.
 CREATE MACRO items_known(statements, epochs, items, since) AS TABLE
 WITH
     newest AS MATERIALIZED (
@@ -83,10 +81,11 @@ QUALIFY row_number() OVER (
     PARTITION BY summed.company, summed.known_at, summed.item, summed.months, summed.period_end ORDER BY summed.place
 ) = 1;
 
--- Whether figures can be added or subtracted. Per-share figures can only if the number of shares stayed about the same;
--- otherwise a split or an issue of shares would look like a gain or a loss. apart: the largest allowed ratio of the
--- most shares to the fewest. It is 1.24 for sums, since 5:4 is the smallest common split. It is 1.06 for differences:
--- if the last quarter had many more shares, its earnings per share differ much from the year's less nine months'.
+-- Whether figures can be added or subtracted. Per-share figures can be added or subtracted only if the number of shares
+-- stayed about the same. Otherwise a split or an issue of shares would look like a gain or a loss. apart: the largest
+-- allowed ratio between the highest and the lowest number of shares. It is 1.24 for sums, since 5:4 is the smallest
+-- common split. It is 1.06 for differences: if the last quarter had many more shares, its earnings per share differ
+-- much from the year's less nine months'.
 CREATE MACRO go_together(kind, scales, apart) AS
     kind <> 'per_share'
     OR (
@@ -94,9 +93,9 @@ CREATE MACRO go_together(kind, scales, apart) AS
         AND list_max(scales) < apart * list_min(scales)
     );
 
--- Whether two figures are on the same basis. They are not if one was restated after the other was last stated, unless
--- both were restated at about the same time, each by the next filing that states it. former_at: when the figure was
--- last stated with its former value.
+-- Whether two figures are on the same basis. They are not if one of them was restated after the other was last stated.
+-- An exception is a restatement of both at about the same time, each by the next filing that states it. former_at: when
+-- the figure was last stated with its former value.
 CREATE MACRO fits_with(restated_at, former_at, other_restated_at, other_at) AS
     restated_at IS NULL OR restated_at <= other_at OR coalesce(other_restated_at > former_at, false);
 
@@ -115,8 +114,8 @@ CREATE MACRO made_of(inputs) AS list_transform(
 -- Quarters, years, trailing twelve months (ttm) and balances. known: a result of items_known. A quarter that no filing
 -- states is a longer period of the year less the rest of it. If the longer period was restated and the rest was not,
 -- its former value is used. Trailing twelve months are a stated year; else a year, plus the first part of the next,
--- less the same part of that year; else four consecutive quarters. For per-share figures, the four quarters come
--- second.
+-- less the same part of that year; else four consecutive quarters. For per-share figures, four quarters take precedence
+-- over a year plus and less parts.
 CREATE MACRO item_periods(known) AS TABLE
 WITH
     lengths AS MATERIALIZED (
@@ -190,8 +189,8 @@ WITH
             sum(begins::INTEGER) OVER (PARTITION BY company, known_at, item ORDER BY period_end, method) AS place
         FROM gaps
     ),
-    -- Filings may end one quarter on two days, a few days apart; it stays one quarter. A difference from the leading
-    -- concept counts before a value that a note states under another concept.
+    -- Filings may end one quarter on two days, a few days apart; it stays one quarter. A difference of values of the
+    -- leading concept takes precedence over a value that a note states under another concept.
     quarters AS MATERIALIZED (
         SELECT * EXCLUDE (place)
         FROM places

@@ -1,5 +1,5 @@
 -- The line items, and the concepts that state each of them, totals before parts. If a filing states several of them for
--- its newest period, the first counts.
+-- its newest period, the first one is used.
 --
 -- kind: flow adds up over time, per_share is a flow per share, average is the average of a period and does not add up,
 -- balance is the amount on one day. Payments are positive.
@@ -152,7 +152,7 @@ FROM (
         'us-gaap:MembersEquity', 'us-gaap:AssetsNet', 'ifrs-full:Equity'
     ]),
     -- Some companies state cash by the concept of the cash flow statement, which may include restricted cash. The
-    -- concepts after it are only a part of a bank's cash.
+    -- following concepts cover only a part of a bank's cash.
     ('cash', 'balance', [
         'us-gaap:CashAndCashEquivalentsAtCarryingValue',
         'us-gaap:CashCashEquivalentsRestrictedCashAndRestrictedCashEquivalents', 'us-gaap:Cash',
@@ -201,9 +201,10 @@ FROM (
     ])
 ) AS items (item, kind, concepts);
 
--- Concepts that are only a part of their item if the filing also states the item `beside`. Examples are a bank's
--- revenue from contracts with customers, and the cost of goods that an insurer also sells. With if_less, the concept is
--- only a part if it is less than that item in the same period, such as revenue from the notes of a landlord or a bank.
+-- Concepts that cover only a part of their item if the filing also states the item in `beside`. Examples are a bank's
+-- revenue from contracts with customers, and the cost of goods that an insurer also sells. With if_less, the concept
+-- covers only a part if it is less than that item in the same period. An example is revenue from the notes of a
+-- landlord or a bank.
 CREATE MACRO line_item_parts() AS TABLE
 FROM (
     VALUES
@@ -220,7 +221,7 @@ FROM (
 
 -- The sums that make an item if no filing states it; the first sum with all its needed terms counts. Other terms are
 -- added if they are stated; two such terms with the same figure are added once. If no filing states the long-term part
--- of debt, us-gaap:LongTermDebt is the line of the balance sheet, without the current part.
+-- of debt, us-gaap:LongTermDebt means the line of the balance sheet, which excludes the current part.
 CREATE MACRO line_item_sums() AS TABLE
 FROM (
     VALUES

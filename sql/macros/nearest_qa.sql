@@ -1,6 +1,6 @@
 -- reads: transcripts, qa_exchanges, call_transcripts, embeddings, text_vectors
 -- The exchanges nearest to a vector or a seed, of one company or all. Rows are filtered by company first, then ranked.
--- Vectors are scored as they are read, because a join would carry 12 kilobytes per row along.
+-- Vectors are scored as they are read, because a join would copy 12 kilobytes per row.
 CREATE MACRO nearest_qa(embedding, seed, wanted, k, model_wanted) AS TABLE
 WITH
     asked AS MATERIALIZED (SELECT search_vector(embedding, seed, model_wanted) AS vector),

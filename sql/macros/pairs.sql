@@ -1,5 +1,6 @@
--- The (ticker, instant) pairs of a question, numbered in order. company: read as in company.sql. A pair after the as of
--- is an error: the session lacks what became public in between, so an older row would be returned as the newest.
+-- The (ticker, instant) pairs of a question, numbered in order. company: in the form that company.sql reads. A pair
+-- after the as of is an error. The session lacks the rows that became public in between, so it would return an older
+-- row as the newest.
 --
 -- The pairs come from range(), whose number of rows is known when a query is planned: an unnested list counts as one
 -- row, and for one row an ASOF join is planned as a loop over all bars.

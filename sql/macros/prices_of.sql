@@ -17,8 +17,8 @@ FROM (
 )
 WHERE is_about(wanted, NULL, [ticker], available_at) OR list_contains(company_funds(wanted), ticker);
 
--- One daily bar per day, from the most preferred source that has one. Of several ETFs with the symbol any is used; of
--- several companies that had the ticker, the last. A series never mixes two of them.
+-- One daily bar per day, from the most preferred source that has a bar of the day. Of several ETFs with the symbol, an
+-- arbitrary one is used; of several companies that had the ticker, the last one. A series never mixes two of them.
 CREATE MACRO bars_of(wanted) AS TABLE
 SELECT
     * EXCLUDE (last_company) REPLACE (
