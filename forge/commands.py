@@ -1,4 +1,4 @@
-"""What the PM orders, on the command line and on the desk's pages alike."""
+"""The PM's orders, used by the command line and by the desk's pages."""
 
 import getpass
 import os
@@ -21,7 +21,10 @@ LIMITS = ("max_single_risk", "max_gross", "max_duration", "max_factor_conc")
 
 
 def constrain(own: Desk, memory: Memory, limits: Mapping[str, float]) -> None:
-    """Tighten the settings' limits. Raises BadInput for a limit that is wider than the settings', and without any."""
+    """Tighten the settings' limits.
+
+    Raises BadInput for a limit that is wider than the settings', and if no limit is given.
+    """
     fs = own.files(memory, memory.hydrate(memory.read_instant(memory.journal.clock.now()), session=PM), PM)
     row = fs.remembered.newest(CONSTRAINTS)
     current = cast("Constraints", fs.remembered.record(row)) if row else Constraints(id="constraints")
@@ -49,7 +52,7 @@ def state_view(own: Desk, memory: Memory, text: str, name: str = NEW) -> str:
     Args:
         own: The desk.
         memory: Its memory.
-        text: The record, as an agent may write it too.
+        text: The record, in the form in which an agent may write it too.
         name: The id of the View that it replaces, else `new`.
 
     Raises:
@@ -66,7 +69,7 @@ def state_view(own: Desk, memory: Memory, text: str, name: str = NEW) -> str:
 
 
 def backtests_under_way(own: Desk) -> dict[str, Tape]:
-    """Return the tapes of the backtests that a process is working on, by name."""
+    """Return the tapes of running backtests, by name."""
     places = sorted(Path(f"{own.beside}{WALKS}").glob("*/tape.sqlite"))
     tapes = {place.parent.name: Tape(place) for place in places}
     return {name: tape for name, tape in tapes.items() if tape.is_claimed(f"{WORK}{name}")}
@@ -92,6 +95,6 @@ def stop(own: Desk, name: str, reason: str) -> str:
 
 
 def decisions_under_way(own: Desk) -> list[str]:
-    """Return the decisions that a process is working on."""
+    """Return the running decisions."""
     open_names = (name for name in own.tape.decisions() if own.tape.receipt(name) is None)
     return [name for name in open_names if own.tape.is_claimed(name)]

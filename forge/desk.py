@@ -34,8 +34,8 @@ WALKS = "-walks"
 class Desk:
     """A desk.
 
-    lake: memory's root; beside: the prefix of the files next to it; settings: the file of `config`, even if missing;
-    skills: the PM's folder; run: the backtest of its memory, "" for the live memory.
+    lake: the root of the memory lake. beside: the prefix of the files next to it. settings: the file of `config`, even
+    if missing. skills: the PM's folder. run: the backtest that the memory belongs to, "" for the live memory.
     """
 
     lake: str
@@ -90,17 +90,18 @@ class Desk:
         return Meaning(vectors, (search.semantic_weight, search.recency_weight))
 
     def agent(self, memory: Memory, lake: str | Path | None) -> "Agent":
-        """Return the agent at this desk. lake: the market's."""
+        """Return the agent at this desk. lake: the market's lake."""
         from forge.agent.agent import Agent
         from forge.core.embedder import VectorCache, text_model
         from forge.providers import all_providers
 
-        all_providers(self.config.own_providers)  # one that can't be used is an error before a decision is reserved
+        # A model that can't be used raises an error before a decision is reserved.
+        all_providers(self.config.own_providers)
         vectors = VectorCache(model=text_model(self.config.search.embedding_model))
         return Agent(memory, self.tape, self.routing.model, lake, self.config, skills=self.skills, vectors=vectors)
 
     def ground(self, lake: str | Path | None) -> "Ground":
-        """Return the environment of walk-forward runs. lake: the market's."""
+        """Return the environment of walk-forward runs. lake: the market's lake."""
         from forge.walk.run import Ground
 
         place = Lake(lake).root
@@ -125,7 +126,7 @@ def desk(lake: str | Path | None = None) -> Desk:
 
 
 def memories(lake: str | Path | None = None) -> dict[str, str]:
-    """Return the roots of every memory of a desk by name: `live`, those of backtests and of questions as of T."""
+    """Return the roots of all memories of a desk by name: `live`, those of backtests and of questions as of T."""
     own = desk(lake)
     places = [*own.beside.parent.glob(f"{own.beside.name}-simulated-*"), *_walked(own.beside)]
     simulated = {parse_backtest_root(str(place))[1]: str(place) for place in sorted(places) if place.is_dir()}

@@ -1,4 +1,4 @@
-"""The tools a PM shares with other agents over MCP: memory and decisions, read-only, as of one instant.
+"""The tools that a PM shares with other agents over MCP. They read memory and decisions as of one instant.
 
 The settings choose the tools, `[mcp] tools = ["read", "search", "decisions"]`; none are shared by default. The book,
 sessions' files and skills are never shared.
@@ -59,7 +59,7 @@ class SharedTools:
     async def decisions(
         self, name: Annotated[str | None, Field(description="One decision in full (default: list all).")] = None
     ) -> CallToolResult:
-        """List decisions up to the instant, or show what one was based on: its receipt and its lineage."""
+        """List decisions up to the instant, or show the receipt and the lineage of one decision."""
 
         async def told() -> str:
             return self._decision(name) if name else "\n".join(self._known()) or "none yet"
@@ -82,7 +82,7 @@ class SharedTools:
 
     def _decision(self, name: str) -> str:
         if name not in [line.partition(" ")[0] for line in self._known()]:
-            raise BadInput("name", f"there is no decision {name[:60]!r}", "call decisions without a name to see which")
+            raise BadInput("name", f"there is no decision {name[:60]!r}", "call decisions without a name for the list")
         edges = lineage.lineage(self._memory, self._own.tape, name, self._at)
         receipt = json.loads(self._own.tape.receipt(name) or "null")
         return f"{json.dumps(receipt, indent=1)}\n\n{lineage.as_text(edges)}"

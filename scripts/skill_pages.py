@@ -58,9 +58,7 @@ DOMAINS = (
         name="report",
         about="SEC filings, their sections and exhibits",
         datasets=("reports", "report_sections", "exhibits", "filing_texts", "financial_statements"),
-        notes=(
-            "Search a filing under its primary filer; a filing that only mentions a company is not that company's.",
-        ),
+        notes=("Search a filing under its primary filer. It does not belong to companies that it only mentions.",),
     ),
     Domain(
         name="transcript",
@@ -74,7 +72,7 @@ DOMAINS = (
         datasets=("xbrl_facts",),
         notes=(
             "Cash-flow items are year-to-date: subtract quarters. Never subtract per-share values or share counts.",
-            "A fact reported again is a later revision; the value is from the newest filing as of the instant.",
+            "A fact reported again is a later revision. The value is from the newest filing as of the instant.",
         ),
     ),
     Domain(
@@ -158,7 +156,7 @@ DOMAINS = (
             "--source perplexity --op search --search-mode sec --query 'AAPL 8-K earnings release'",
         ),
         notes=(
-            "A hit locates a filing but never dates it; the filing's release in sec_filings does.",
+            "A hit locates a filing but never dates it; its release in sec_filings does.",
             (
                 "Screen companies with `pitlake run universe`, never with today's list: it includes companies that no "
                 "longer exist."

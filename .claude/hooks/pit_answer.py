@@ -2,9 +2,10 @@
 """The PIT gate for a data agent's final answer: an envelope that is valid at the cut-off, or a clean gap.
 
 As a SubagentStop hook, it sends back an answer that isn't an envelope or breaks a rule. It does so at most
-`max_retries` times (.claude/filters/rules.json), and counts here. As a PostToolUse hook of the tool that starts agents,
-it replaces an answer that is still invalid by a clean gap. As a UserPromptSubmit hook, it withholds such an answer from
-a background or resumed agent. It ignores the answers of other agents. Standard library only, Python 3.9 or newer.
+`max_retries` times (.claude/filters/rules.json), and counts the attempts. As a PostToolUse hook of the tool that starts
+agents, it replaces an answer that is still invalid by a clean gap. As a UserPromptSubmit hook, it withholds such an
+answer from a background or resumed agent. It ignores the answers of other agents. Standard library only, Python 3.9 or
+newer.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ STARTERS = ("Agent", "Task")
 WAIT = "the data agent runs in the background; its answer arrives in a separate prompt after it passes the gate"
 NOTIFICATION = "<task-notification>"
 MOST = 2
-FAILED = "PIT_PARSE_ERROR: the hook itself failed, so nothing passes"
+FAILED = "PIT_PARSE_ERROR: the hook itself failed, so it lets nothing pass"
 SECONDS = 10.0
 LATE = f"PIT_PARSE_ERROR: the answer could not be judged within {SECONDS:.0f} s"
 
@@ -34,7 +35,7 @@ _FENCED = re.compile(r"```(?:json)?\n(.*)\n```", re.DOTALL)
 
 
 def main() -> int:
-    """Judge the message on stdin and answer on stdout. If the hook fails, the agent's answer is not shown."""
+    """Check the message on stdin and write the answer to stdout. If the hook fails, the agent's answer is not shown."""
     started, text = time.perf_counter(), b""
     try:
         pit_call = _shared()
@@ -75,7 +76,7 @@ def decide(text: bytes, env: Mapping[str, str], started: float = 0.0) -> dict[st
     if event != "SubagentStop":
         return _replaced(call.message["tool_response"], reason)
     if tries > max_retries():
-        return {}  # the last answer is replaced or withheld when it is passed back
+        return {}  # The last answer is replaced or withheld when Claude Code passes it back.
     return {"decision": "block", "reason": f"{reason}. Answer with only the envelope; try {tries} of {max_retries()}."}
 
 
@@ -101,7 +102,7 @@ def max_retries() -> int:
 
 
 def broken(answer: str, pit: Any) -> Any:
-    """Return the first rule an answer breaks, or None. pit: the cut-off or what is wrong with it, None in open mode."""
+    """Return the first rule an answer breaks, or None. pit: the cut-off, or its fault; None in open mode."""
     from pit_call import rules
 
     if pit is not None and not isinstance(pit, str):
@@ -163,7 +164,7 @@ def _answers_later(call: Any, env: Mapping[str, str]) -> bool:
 
 
 def _note_start(call: Any, env: Mapping[str, str]) -> str:
-    """Note a data agent by its id and its name, and the cut-offs of its prompt, which are returned."""
+    """Store a note about a data agent, by id and name, with the cut-offs of its prompt; return the cut-offs."""
     tool_input, response = call.message["tool_input"], call.message["tool_response"]
     pits = _pits(tool_input.get("prompt"))
     for agent in {response.get("agentId"), tool_input.get("name")} - {None}:
@@ -213,8 +214,9 @@ def _count(call: Any, env: Mapping[str, str], verdict: Any) -> int:
 
 
 def _remembered(call: Any, env: Mapping[str, str], agent: Any) -> dict[str, Any]:
-    """Return the note about a data agent of this session; empty for any other agent, and for an unknown one if notes
-    can't be stored.
+    """Return the note about a data agent of this session.
+
+    It is empty for other agents, and also for an unknown agent if notes can't be stored.
     """
     path = _note(call, env, agent)
     try:

@@ -1,8 +1,9 @@
 """The parts that the hooks share: the rules, the cut-off in force for a call, and the audit log.
 
-The rules are loaded from the kernel's own file by its path, so that there is no copy to drift. In a project that the
-kit was installed into, they are the copy next to this file, which `pitlake agents check` compares. Standard library
-only, Python 3.9 or newer. `pit_gate` (after a tool) and `pit_guard` (before a tool) use it; it decides nothing itself.
+The rules are loaded from the kernel's own file by its path, so that no copy can differ. In a project with the installed
+kit, the rules are the copy next to this file, which `pitlake agents check` compares with the original. Standard library
+only, Python 3.9 or newer. `pit_gate` (after a tool) and `pit_guard` (before a tool) use this module, which makes no
+decisions itself.
 """
 
 from __future__ import annotations
@@ -71,10 +72,10 @@ def stdin(most: int, deadline: float) -> bytes:
 
 
 def in_time(judge: Callable[[], Any], deadline: float) -> bytes:
-    """Return what `judge` returns, as JSON. Raises TimeoutError at `deadline`, whatever `judge` is doing then.
+    """Return what `judge` returns, as JSON. Raises TimeoutError at `deadline`, even if `judge` is still running.
 
-    It runs in a child process, which the parent need not wait for. A signal handler or a thread would have to wait for
-    a slow regular expression or an unresponsive file system. On systems without fork there is no time limit.
+    `judge` runs in a child process, so that the parent need not wait for it. A signal handler or a thread would have to
+    wait for a slow regular expression or an unresponsive file system. On systems without fork there is no time limit.
     """
     if not hasattr(os, "fork"):
         return json.dumps(judge()).encode()
@@ -84,7 +85,8 @@ def in_time(judge: Callable[[], Any], deadline: float) -> bytes:
         try:
             for other in {0, 1, 2, reader} - {writer}:
                 with contextlib.suppress(OSError):
-                    os.close(other)  # Claude Code waits until every process has closed them.
+                    # Close stdin, stdout and stderr, because Claude Code waits until every process has closed them.
+                    os.close(other)
             _write(writer, json.dumps(judge()).encode())
         finally:
             os._exit(0)
@@ -143,8 +145,9 @@ def cut_off(tool_input: Mapping[str, Any], env: Mapping[str, str]) -> Any:
     """Return the cut-off in force; None in open mode; a Verdict if it is invalid, contradictory or wider than the
     session's.
 
-    It is read from parameters.pit, params.pit, pit and --pit of a shell command. A session bound by PITLAKE_AS_OF needs
-    none, since its own applies. An earlier cut-off narrows it; a later one is refused.
+    It is read from parameters.pit, params.pit, pit and --pit of a shell command. In a session bound by PITLAKE_AS_OF, a
+    call needs no cut-off, because the session's own applies. A call may give an earlier cut-off; a later one is
+    refused.
     """
     instants = []
     for pit in [*_given(tool_input), *([env[BOUND]] if BOUND in env else [])]:

@@ -34,8 +34,9 @@ class Refused(Exception):
 
 
 def main() -> int:
-    """Judge the message on stdin and answer on stdout. Judge the message; any failure results in a block or the exit
-    code 2.
+    """Check the message on stdin and write the answer to stdout.
+
+    Check the message; any failure results in a block or the exit code 2.
     """
     started, text = time.perf_counter(), b""
     try:
@@ -45,7 +46,7 @@ def main() -> int:
     except BaseException as fault:  # noqa: BLE001  The boundary: a gate that fails lets nothing through, and says so.
         why = LATE if isinstance(fault, TimeoutError) else FAILED
         answer = json.dumps(blocked(why, "mcp__" if b'"mcp__' in text else "", None)).encode()
-    # Bypass Python's buffers: they would fail again at exit, with an exit code that does not block.
+    # Write without Python's buffers, which would fail again at exit, with an exit code that does not block.
     for channel, output, code in ((1, answer, 0), (2, UNSAID.encode(), 2)):
         try:
             os.write(channel, output)

@@ -4,8 +4,8 @@
 Graph writes are always denied. While a session is bound by PITLAKE_AS_OF, only these are allowed: the lake's tools,
 tools that only plan, sub-agents, the project's own skills, a few shell commands, and files where pit_places allows it.
 `--wrapper` denies every shell command except pit_fetch.py. The exit code is 0, or 2 if the answer can't be written,
-which also denies. Standard library only, Python 3.9 or newer. The guard only reads texts: it is a fence in front of the
-lake, which is the wall.
+which also denies. Standard library only, Python 3.9 or newer. The guard only reads texts. It is an additional fence;
+the wall is the lake itself.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PLANNING = frozenset((
     "TaskGet", "TaskList", "TaskStop", "TaskUpdate", "TodoWrite", "ToolSearch",
 ))  # fmt: skip
 STARTERS = ("Agent", "Task")
-# Every call of a sub-agent is judged like the session's own; these inputs leave it in the same place.
+# Calls of a sub-agent are checked like the session's own. These inputs do not change where the sub-agent runs.
 AGENTS = {
     "Agent": {"description", "prompt", "subagent_type", "model", "run_in_background", "name", "resume"},
     "Task": {"description", "prompt", "subagent_type", "model", "run_in_background", "name", "resume"},
@@ -35,7 +35,7 @@ AGENTS = {
 }
 SHELLS = ("Bash", "PowerShell", "Monitor")
 WRITERS = ("Edit", "MultiEdit", "Write")
-# Shell commands that only read the files they name, with the flags that keep it that way.
+# Shell commands that only read the files they name, with the flags under which this holds.
 READERS = {
     "basename": "", "cat": "bn", "date": "u", "dirname": "", "echo": "n", "false": "", "head": "0123456789cn",
     "grep": "0123456789ABCEFHchilnovwx", "ls": "1ahlt", "mkdir": "p", "printf": "", "pwd": "", "tail": "0123456789cn",
@@ -53,8 +53,8 @@ READING = (
 SEARCHING = "while the session is bound, a search needs as its path a folder in which everything may be read"
 _QUOTED, _BARE, _OPERATORS = "$`\\!", "$`\\!\n\r{}()<>*?[]~#^", "&;|"
 
-# Texts, names and comments of Cypher. An unclosed one extends to the end of the text in one step, so that no part is
-# searched twice, and is kept.
+# Texts, names and comments of Cypher. An unclosed text, name or comment extends to the end in one step, so that no part
+# is searched twice, and it is kept.
 _NOT_CYPHER = re.compile(
     r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|`[^`]*`|//[^\n]*|/\*.*?\*/|(?P<endless>(?:['\"`]|/\*).*)", re.DOTALL
 )
@@ -67,7 +67,9 @@ _WRITES = re.compile(
 
 
 def main() -> int:
-    """Judge the message on stdin and answer on stdout. Judge the call; any failure denies it or results in the exit
+    """Check the message on stdin and write the answer to stdout.
+
+    Judge the call; any failure denies it or results in the exit
     code 2.
     """
     started = time.perf_counter()
@@ -78,7 +80,7 @@ def main() -> int:
     except BaseException as fault:  # noqa: BLE001  The boundary: a guard that fails lets nothing run, and says so.
         failed = ("PIT_PARSE_ERROR", "the guard itself failed, so nothing runs")
         answer = json.dumps(denied(LATE if isinstance(fault, TimeoutError) else failed)).encode()
-    # Past Python's own buffers, which fail once more at exit, with a code that blocks nothing.
+    # Write without Python's buffers, which would fail again at exit, with an exit code that blocks nothing.
     for channel, output, code in ((1, answer, 0), (2, UNSAID.encode(), 2)):
         try:
             os.write(channel, output)
@@ -166,8 +168,8 @@ def _readings(cypher: str) -> tuple[str, str]:
 
 
 def _sub_agent(call: Any) -> tuple[str, str] | None:
-    """Return why a sub-agent must not be started or asked: it is elsewhere or of another session, or its prompt names a
-    file.
+    """Return why a sub-agent must not be started or asked: it runs elsewhere or belongs to another session, or its
+    prompt names a file.
     """
     recipients = {str(call.input[name]) for name in ("to", "recipient") if name in call.input}
     other = len(recipients) > 1 or not all(re.fullmatch(r"[A-Za-z0-9_-]{1,96}", name) for name in recipients)
@@ -182,7 +184,7 @@ def _sub_agent(call: Any) -> tuple[str, str] | None:
 
 
 def _skill(call: Any) -> tuple[str, str] | None:
-    """Return why a skill must not be loaded: it is not the project's, or its arguments would be expanded."""
+    """Return why a skill must not be loaded: it is not the project's own, or Claude Code would expand its arguments."""
     name = call.input.get("skill")
     there = os.path.join(HERE, "..", "skills")
     if name not in os.listdir(there) or _expands(call.input):
@@ -249,8 +251,9 @@ def _operands(words: Sequence[str]) -> list[str]:
 
 
 def _flags(words: Sequence[str]) -> Iterator[str]:
-    """Return the flags of a command, and the command itself if it is not in READERS, so that it never counts as a
-    flag.
+    """Return the flags of a command.
+
+    If the command is not in READERS, return the command itself too, so that it never counts as a flag.
     """
     if words[0] not in READERS:
         yield words[0]
@@ -328,7 +331,7 @@ def _greps(tool_input: Mapping[str, Any], places: Any) -> tuple[str, str] | None
 
 
 def _globs(tool_input: Mapping[str, Any], places: Any) -> tuple[str, str] | None:
-    """A pattern is judged by the folder before its first wildcard."""
+    """For a pattern, the folder before its first wildcard decides."""
     base, pattern = tool_input.get("path", "."), tool_input.get("pattern")
     if not isinstance(base, str) or not isinstance(pattern, str) or ".." in pattern or pattern != pattern.strip():
         return _refused(SEARCHING)

@@ -1,8 +1,8 @@
-"""The files of this machine that a bound session may read, search and write. Everything else is out of bounds.
+"""The files of this machine that a bound session may read, search and write. All other files are forbidden.
 
 The project may be read, except names that begin with a dot (but agents and skills may), `sample`, every lake, the
 places of lakes, captures, caches and logs in the settings, and other sessions' files. Plain data may be written to the
-session's own folder, `scratch/<session id>`, from which nothing is run or loaded. A path is judged by its target.
+session's own folder, `scratch/<session id>`, from which nothing is run or loaded. The target of a path decides.
 Standard library only, Python 3.9 or newer.
 """
 
@@ -35,7 +35,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class Places:
-    """The places of one session. folder: the start of relative paths; session: the session's id, or None."""
+    """The places of one session. folder: the folder to which paths are relative; session: the session's id, or None."""
 
     def __init__(self, project: str, env: Mapping[str, str], folder: str, session: object) -> None:
         self.project, self.folder = os.path.realpath(project), folder

@@ -1,4 +1,4 @@
-"""A turn of the agent: its inputs are recorded, the loop runs over its tape, and a receipt describes the result.
+"""A turn of the agent: the turn records its inputs, runs the loop over its tape, and stores a receipt of the result.
 
 Running a decision again under its name resumes it where it was killed. A replay writes nothing.
 """
@@ -48,7 +48,7 @@ NO_MARKET = "there is no market lake, so fetch finds nothing; name one with --la
 
 @dataclass(frozen=True)
 class Decided:
-    """The result of a turn. requests: what each request to a model used."""
+    """The result of a turn. requests: the tokens that each request to a model used."""
 
     decision: str
     answer: str
@@ -59,7 +59,10 @@ class Decided:
 
 @dataclass
 class Turn:
-    """A running turn: its inputs, files and conversation. skills: the folder of those that it was begun with."""
+    """A running turn: its inputs, files and conversation.
+
+    skills: the folder with the skills at the start of the turn.
+    """
 
     decision: str
     inputs: dict[str, Any]
@@ -74,7 +77,8 @@ class Turn:
 class Agent:
     """The agent with its memory, tape and models.
 
-    models: role to model, called only when one is needed; lake: the market's; version: of the lake (default: newest).
+    models: a function from role to model, called only when a model is needed. lake: the market's lake. version: the
+    version of that lake (default: newest).
     """
 
     memory: Memory
@@ -87,9 +91,12 @@ class Agent:
     vectors: VectorCache = field(default_factory=VectorCache)
     version: int | None = None
     states_cut_off: bool = True
-    """Whether a turn states when the model's training ended. In a masked run that would reveal the mask."""
+    """Whether a turn states when the model's training ended.
+
+    A masked run leaves it out, because it would reveal the mask.
+    """
     backtest: tuple[Tape, ...] = ()
-    """The tapes of all runs that share a backtest's budget."""
+    """The tapes of all runs that share the budget of a backtest."""
 
     async def ask(
         self,
@@ -111,7 +118,7 @@ class Agent:
             as_of: The instant (default: now).
             decision: The name to decide under (default: a new one). An interrupted decision is resumed.
             trigger: What started the turn.
-            user: Whose conversation the turn belongs to.
+            user: The user to whom the conversation belongs.
             event: The event to decide; earlier attempts at it are then hidden.
             on_progress: Called with a line of text for each step.
 
@@ -187,7 +194,7 @@ class Agent:
     def fetched(self, decision: str) -> list[dict[str, Any]]:
         """Return what a decision fetched, each with its label, data, gaps and receipts.
 
-        Read from the tape and memory, so that resumed turns and replays have all of it.
+        The rows come from the tape and from memory, so that resumed turns and replays have all of them.
 
         Raises BadInput for a decision that is not on the tape.
         """
@@ -345,10 +352,10 @@ def load_receipt(text: str) -> DecisionReceipt:
 
 
 def check_receipt(recorded: DecisionReceipt, replayed: DecisionReceipt) -> DecisionReceipt:
-    """Return the recorded receipt if the replay's is the same. Raises Diverged naming the field that differs.
+    """Return the recorded receipt if the replay's receipt is the same. Raises Diverged with the field that differs.
 
-    Two fields may differ: the memory's version, since the journal has been published since, and what the registry knows
-    about models.
+    Two fields may differ: the memory's version, because the journal may have been published meanwhile, and the
+    registry's cut-offs of models.
     """
     then, again = asdict(recorded), asdict(replayed)
     for name in ("session", "as_of", "market", "tools", "prompt", "skills", "journal", "end", "answer"):

@@ -1,4 +1,4 @@
-"""Contracts of outputs: their machine-readable sections, parsed strictly and never in part."""
+"""Contracts of outputs: the machine-readable sections, which are parsed strictly and as a whole."""
 
 import re
 from collections.abc import Callable
@@ -20,7 +20,7 @@ Text = Annotated[str, Field(min_length=1, max_length=2_000)]
 
 
 class OutputUnreadable(BadInput):
-    """An output breaks its contract; none of it is used."""
+    """An output breaks its contract, so no part of it is used."""
 
 
 class _Contract(BaseModel):
@@ -92,7 +92,7 @@ CONTRACTS: dict[str, Callable[[str], Output]] = {
 
 
 def read_output(skill: str, text: str) -> Output:
-    """Parse a skill's output. Raises OutputUnreadable saying what to change."""
+    """Parse a skill's output. Raises OutputUnreadable, which says what to change."""
     if len(text) > MOST_CHARACTERS:
         raise OutputUnreadable("output", f"has {len(text):,} characters", f"keep it under {MOST_CHARACTERS:,}")
     return CONTRACTS.get(skill, plain)(text)

@@ -19,7 +19,7 @@ REASONS: dict[End, str] = {
     "repeated": "the same call was made three times",
 }
 UNSENT: dict[Finish, End] = {"budget": "budget", "stopped": "stopped"}
-"""The ends of requests that were not sent."""
+"""The kinds of end at which no request was sent."""
 COMPACTED = "[compacted: see the answer of compact]"
 SHORTENED = "[shortened: read the file, or call the tool with less, to see more]"
 SHORT = 400
@@ -28,7 +28,7 @@ SHOWN = 12
 
 @dataclass(frozen=True)
 class LoopLimits:
-    """The limits of a loop. turns: requests to the model; repeats: of one identical call."""
+    """The limits of a loop. turns: the most requests to the model; repeats: the most identical calls."""
 
     turns: int = 40
     repeats: int = 3
@@ -36,8 +36,10 @@ class LoopLimits:
 
 @dataclass
 class Conversation:
-    """The next request's content. models: ids of the models that answered; tokens: used so far; role: of its requests;
-    stopped: the reason it ended without an answer; stable: as of a request.
+    """The content of the next request.
+
+    models: ids of the models that answered. tokens: tokens used so far. role: the role of its requests. stopped: the
+    reason why it ended without an answer. stable: the same field as in a request.
     """
 
     system: str
@@ -48,14 +50,14 @@ class Conversation:
     stopped: str = ""
     stable: int | None = None
     _counted: tuple[int, int] = (0, 0)
-    """The tokens of the last request with its answer, and the characters of the messages then."""
+    """The tokens of the last request with its answer, and the characters of the messages at that time."""
 
     def request(self, tools: tuple[ToolSpec, ...]) -> Request:
         """Return the next request."""
         return Request(self.system, tuple(self.messages), tools, role=self.role, stable=self.stable)
 
     def add_answer(self, answer: Answer, model: str) -> None:
-        """Add a model's answer. model: its configured id."""
+        """Add a model's answer. model: the model's configured id."""
         self.messages.append(answer)
         self.models.add(answer.model or model)
         tokens = answer.input_tokens + answer.output_tokens
@@ -64,7 +66,7 @@ class Conversation:
         self._counted = (tokens if answer.input_tokens else size // CHARACTERS_A_TOKEN, size)
 
     def expected_tokens(self) -> int:
-        """Estimate the tokens of the next request: the provider's last count, and what was added or removed since."""
+        """Estimate the tokens of the next request from the provider's last count and later changes of the text."""
         tokens, size = self._counted
         return tokens + (self._characters() - size) // CHARACTERS_A_TOKEN
 
@@ -79,7 +81,7 @@ class Conversation:
         )
 
     def compact_results(self) -> None:
-        """Replace every tool result so far by a note in later requests. The tape keeps the results."""
+        """Replace every tool result so far with a note in later requests. The tape keeps the results."""
         for place, message in enumerate(self.messages):
             if isinstance(message, Results):
                 notes = tuple(
@@ -89,9 +91,9 @@ class Conversation:
                 self.messages[place] = Results(tuple(by_id.get(result.call.id, result) for result in message.returned))
 
     def shorten_older(self) -> bool:
-        """Shorten tool calls and results in later requests, except the newest. Return whether any was long.
+        """Shorten tool calls and results in later requests, except the newest.
 
-        The tape and the files keep them whole.
+        Return whether any of them was shortened. The tape and the files keep the full texts.
         """
         return self._shorten(range(self._newest() - 1))
 
@@ -100,22 +102,22 @@ class Conversation:
         return self._shorten(range(max(0, self._newest() - 1), len(self.messages)))
 
     def stop(self, last: str, why: End, reason: str = "") -> str:
-        """Stop the conversation and return a text with the reason and what is known.
+        """Stop the conversation and return a text with the reason and the tool results so far.
 
-        reason: why it stopped, if more is known than the kind of end.
+        reason: a reason that is more specific than the kind of end.
         """
         self.stopped = reason or REASONS[why]
         results = [result for message in self.messages if isinstance(message, Results) for result in message.returned]
         facts = [f"- {result.call.name}: {(result.text.splitlines() or [''])[0][:160]}" for result in results]
         lines = [f"STOPPED: {self.stopped}.", "KNOWN:", *(facts[-SHOWN:] or ["- no tool was called"])]
-        missing = "MISSING: an answer that takes all of this into account."
+        missing = "MISSING: a final answer that uses these results."
         return "\n".join([*([last] if last else []), *lines, missing])
 
     def _characters(self) -> int:
         return len(canonical(self.request(()).canonical()["messages"]))
 
     def _newest(self) -> int:
-        """Return the place of the newest results, 0 without any."""
+        """Return the position of the newest results, or 0 if there are none."""
         return max((place for place, message in enumerate(self.messages) if isinstance(message, Results)), default=0)
 
     def _shorten(self, places: range) -> bool:

@@ -1,4 +1,4 @@
-"""Forks: a decision repeated with one input changed, and the differences between the two.
+"""Forks: repeats a decision with one changed input and reports the differences.
 
 A fork runs on a copy of the memory of that time, so the real memory does not change. Models answer from the tape as
 long as the requests are the same. Tools run again, as of the decision's instant and lake version.
@@ -26,7 +26,7 @@ from pitlake.errors import BadInput
 class ForkChange:
     """The one input that a fork changes: a step's answer, the models from a step on, or the skills.
 
-    Changed skills change the prompt and so every step. Raises BadInput unless exactly one is given.
+    Changed skills change the prompt and therefore every step. Raises BadInput unless exactly one is given.
     """
 
     step: int = 1
@@ -53,8 +53,8 @@ class Difference:
 class Forked:
     """The result of a fork.
 
-    answer: None if a model was needed and none is configured; same: the number of steps that equal the tape;
-    differences: the other steps, in order; forecasts: those of the fork's Views.
+    answer: None if a model was needed and none is configured. same: the number of steps that equal the tape.
+    differences: the other steps, in order. forecasts: the forecasts of the fork's Views.
     """
 
     answer: str | None
@@ -85,7 +85,7 @@ class _Lane(Lane):
     tape: _Tape
 
     async def once(self, kind: Kind, request: Any, do: Callable[[], Awaitable[str]]) -> str:
-        """Return the answer of the tape, the change or `do`, and record what differs. Raises NoModel."""
+        """Return the answer of the tape, of the change, or of `do`, and record differences. Raises NoModel."""
         self.at += 1
         change, request_text = self.tape.change, canonical(request)
         recorded = next(

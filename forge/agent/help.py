@@ -45,8 +45,9 @@ _ALSO = {"prices": ("names", "companies")}
 
 
 class HelpBackend:
-    """The files of /help as of an instant. at: the instant, and the lake with the version to read; own_providers: the
-    settings' providers.
+    """The files of /help as of an instant.
+
+    at: the instant, the lake and the version to read. own_providers: the providers in the settings.
     """
 
     def __init__(self, at: At, own_providers: ProviderLines = ()) -> None:
@@ -59,7 +60,7 @@ class HelpBackend:
             pages[name] = (f"how to write {KINDS[name].folder}", partial(record_page, KINDS[name], self._at))
         for name, source in all_providers(self._own_providers).items():
             pages[name] = (f"fetch('{name}'): {source.summary}", partial(source_page, source, self._at))
-        pages[QUERIES] = ("the named queries that a View can be settled by", queries_page)
+        pages[QUERIES] = ("the named queries that can settle a View", queries_page)
         return pages
 
     def read(self, path: str) -> str | None:
@@ -147,7 +148,7 @@ def queries_page() -> str:
 def sources_line(own_providers: ProviderLines = ()) -> str:
     """Return every source with its operations and their parameters, for the system prompt.
 
-    Of a source in another package that is not a QueryProvider it has the summary.
+    For a source of another package that is not a QueryProvider, it contains only the summary.
     """
     lines = []
     for source in all_providers(own_providers).values():

@@ -1,6 +1,6 @@
 """The lineage of a decision: its input rows, its writes, and their consequences.
 
-It reads only memory and the tape; nothing is fetched again.
+It is read from memory and the tape, without new fetches.
 """
 
 import json
@@ -15,13 +15,13 @@ from forge.records import Record, kind_of_path
 from pitlake.clock import now
 
 MOST_ROWS = 5
-"""The pieces of evidence of one answer to show; the others are counted."""
+"""The most pieces of evidence of one answer to show; further ones are only counted."""
 _POINTERS = ("view_id", "view", "expression", "links")
 
 
 @dataclass(frozen=True)
 class Edge:
-    """A dependency. relation: of the later item to the earlier one."""
+    """A dependency. relation: the relation of the later item to the earlier one."""
 
     earlier: str
     later: str
@@ -35,7 +35,7 @@ def lineage(memory: Memory, tape: Tape, decision: str, at: datetime | None = Non
     """
     inputs = tape.inputs(decision)
     rows = memory.written_by(inputs["session"], decision)
-    # Only their rows, because the agent can add to their folder and overwrite their files.
+    # Use only the rows of fetches, because the agent can add files to their folder and overwrite them.
     calls = set(tape.calls(decision, "fetch"))
     edges = [edge for row in rows if row.call_id in calls for edge in _fetched(row, decision)]
     records = {row.path: row.path.rpartition("/")[2].removesuffix(".md") for row in rows if kind_of_path(row.path)}

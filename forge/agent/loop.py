@@ -1,4 +1,7 @@
-"""The loop: a model calls tools until it answers. It is independent of the provider, and every step is on the tape."""
+"""The loop: a model calls tools until it answers.
+
+The loop does not depend on the provider, and every step is on the tape.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -28,8 +31,8 @@ async def loop(
 ) -> tuple[str, End]:
     """Run the model and its tools until it answers or is stopped. Return the answer and how it ended.
 
-    model: taped on the same lane; on_progress: called with a line for each step; window: the model's. Raises
-    ModelFailed, Diverged.
+    model: the model, taped on the same lane. on_progress: called with a line for each step. window: the model's context
+    window. Raises ModelFailed, Diverged.
     """
     specs, last = tuple(tool.spec for tool in tools.values()), ""
     repeated = Counter[str]()
@@ -60,7 +63,7 @@ async def loop(
         conversation.messages.append(Results(tuple(returned)))
         exchanges = {canonical([result.call.name, result.call.arguments, result.text]) for result in returned}
         if not exchanges <= repeated.keys():
-            repeated.clear()  # new information, so the earlier calls were not a loop
+            repeated.clear()  # There is new information, so the repeated calls were not a loop.
         repeated.update(exchanges)
         if max(repeated.values()) >= limits.repeats:
             return conversation.stop(last, "repeated"), "repeated"

@@ -125,7 +125,7 @@ def dated(text: str, as_of: datetime, trained_to: str | None = None) -> str:
             f"Your training data ends on {trained_to} or before. Use nothing you remember from after this instant."
         )
     elif trained_to == "":
-        lines.append("When your training data ends is not known. Use nothing you remember from after this instant.")
+        lines.append("The end of your training data is unknown. Use nothing you remember from after this instant.")
     return f"{' '.join(lines)}\n\n{text}"
 
 
@@ -137,7 +137,7 @@ def undated(message: str) -> str:
 def system_prompt(fs: ForgeFS, turn: int, prior: str | None, own_providers: ProviderLines = ()) -> str:
     """Return the system prompt of a turn.
 
-    prior: the last part of the session's history, None in its first turn; own_providers: the settings'.
+    prior: the last part of the session's history, None in its first turn. own_providers: the providers in the settings.
     """
     views = [record for record in _records(fs, "views") if isinstance(record, View) and record.status == "active"]
     skills = "\n".join(f"  {entry.name.strip('/')}: {entry.meta}" for entry in fs.list_dir("/skills/"))
@@ -156,13 +156,13 @@ def system_prompt(fs: ForgeFS, turn: int, prior: str | None, own_providers: Prov
 
 
 def stable_length(system: str) -> int | None:
-    """Return how many characters of a system prompt are the same in every turn; None if it has no other part."""
+    """Return how many first characters of a system prompt are the same in every turn; None for all of them."""
     start = system.find(f"\n\n{LESSONS}")
     return start if start >= 0 else None
 
 
 def worst_calibration(fs: ForgeFS) -> str:
-    """Return one line on the category whose forecasts deviate most, among those that chance does not explain."""
+    """Return one line about the category with the largest deviation that chance does not explain."""
     marks = [
         record
         for record in _records(fs, "calibration")
@@ -170,7 +170,7 @@ def worst_calibration(fs: ForgeFS) -> str:
     ]
     off = [mark for mark in marks if mark.worst_bias and (mark.ece or 0) > (mark.null_ece or 0)]
     if not off:
-        return "No category is further off than chance makes it." if marks else "Insufficient calibration data."
+        return "No category deviates more than chance explains." if marks else "Insufficient calibration data."
     worst = max(off, key=lambda mark: (abs(mark.worst_bias or 0.0), mark.id))
     return f"⚠ {worst.id}: worst band bias {worst.worst_bias:+.2f}"
 

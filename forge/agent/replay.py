@@ -1,4 +1,4 @@
-"""A read-only memory for replays: a call that wrote receives its rows again, and any other write is refused."""
+"""A read-only memory for replays. A recorded write returns its rows again, and any other write is refused."""
 
 import copy
 from collections.abc import Callable

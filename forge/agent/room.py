@@ -1,6 +1,7 @@
-"""Room in a model's window: from a share of it on, older tool calls and results are shortened.
+"""Keeps requests within a model's context window.
 
-The share is counted from recorded answers alone, so a replay shortens at the same requests.
+When a request would fill more than a share of the window, older tool calls and results are shortened. The share is
+computed only from recorded answers, so a replay shortens at the same requests.
 """
 
 from collections.abc import Callable
@@ -13,8 +14,8 @@ from forge.model.usage import Window
 async def make_room(lane: Lane, conversation: Conversation, window: Window, on_progress: Callable[[str], None]) -> None:
     """Shorten older tool calls and results if the next request would fill the share of the window.
 
-    The newest are shortened only if the request would not fit otherwise. What was done is a step on the lane. Raises
-    Diverged.
+    The newest results are shortened only if the request would not fit otherwise. The shortening is recorded as a step
+    on the lane. Raises Diverged.
     """
     expected = conversation.expected_tokens()
     if window.tokens is None or expected < window.limit:

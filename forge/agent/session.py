@@ -1,4 +1,4 @@
-"""Sessions: the conversation of a trigger, by the trigger's clock, and the part of its past that a turn sees."""
+"""Sessions: the conversations of a trigger, by the trigger's clock, and the history that a turn sees."""
 
 import re
 from dataclasses import dataclass, replace
@@ -38,8 +38,8 @@ def resolve_session(
 ) -> SessionContext:
     """Return the session of a trigger: the user's open one, unless it was idle too long.
 
-    Schedules start their own sessions. So does a turn that decides an event: an earlier attempt's session would reveal
-    its result.
+    A scheduled turn starts its own session. A turn that decides an event does too, because the session of an earlier
+    attempt would reveal its result.
     """
     rows = [remembered.newest(path) for path in remembered.paths(KINDS["sessions"].folder)]
     records = [remembered.record(row) for row in rows if row is not None]
@@ -105,7 +105,7 @@ def record_turn(
         user: The owner of the session.
         at: The turn's instant.
         exchange: The question and the answer.
-        stopped: The reason if the turn ended without an answer.
+        stopped: The reason why the turn ended without an answer, if it did.
     """
     event, name = fs.remembered.event, f"{context.session_id}:{context.turn_number}"
     query, result = (UNSTORED.sub("", text) for text in exchange)
@@ -138,7 +138,7 @@ def record_turn(
 
 
 def archive_expired(memory: Memory, fs: ForgeFS, context: SessionContext, at: datetime, minutes: float) -> None:
-    """Mark the sessions as archived that were idle too long at the instant of a turn. Repeating it changes nothing.
+    """Archive the sessions that were idle too long at the instant of a turn. Repeating it changes nothing.
 
     Args:
         memory: The memory that records the sessions.

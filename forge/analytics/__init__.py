@@ -1,4 +1,5 @@
 """Financial computations: curves, bonds, options, scenarios, sizing. Pure functions without lake or clock.
 
-Units are the caller's unless a docstring says otherwise; rates and probabilities are fractions, times are years.
+Amounts keep the caller's units unless a docstring says otherwise. Rates and probabilities are fractions, and times are
+in years.
 """

@@ -52,7 +52,10 @@ def black_scholes(
 
 @dataclass(frozen=True)
 class Leg:
-    """A quantity of options or of the underlying (strike: its cost) at a premium each; sold if negative."""
+    """A quantity of options at a premium each, or of the underlying with its cost as `strike`.
+
+    A negative quantity is sold.
+    """
 
     kind: Kind
     strike: float

@@ -9,7 +9,7 @@ from pitlake.errors import BadInput
 
 @dataclass(frozen=True)
 class Branch:
-    """A scenario. probability: given its parent; value: only of a leaf."""
+    """A scenario. probability: conditional on its parent. value: only for a leaf."""
 
     name: str
     probability: float

@@ -40,7 +40,8 @@ def z_score(values: Sequence[float], window: int | None = None) -> ZScore:
 def kelly(probability: float, win: float, loss: float = 1.0, fraction: float = 1.0) -> float:
     """Return the share of capital to stake on a bet that wins `win` or loses `loss` per 1 staked; 0 without an edge.
 
-    fraction: of the full Kelly stake, such as 0.5. Raises BadInput for an invalid probability, gain, loss or fraction.
+    fraction: the part of the full Kelly stake to use, such as 0.5. Raises BadInput for an invalid probability, gain,
+    loss or fraction.
     """
     if not 0 <= probability <= 1:
         raise BadInput("probability", "is not between 0 and 1", "give a fraction")

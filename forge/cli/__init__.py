@@ -1,6 +1,6 @@
 """`pitlake forge …`. Answers go to stdout, progress goes to stderr.
 
-A command that needs a model fails with exit code 2 and says what to set if there is none; the others work without one.
+Without a model, a command that needs one fails with exit code 2 and says what to set. The other commands need no model.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ simulated_option = click.option(
 def command(context: click.Context, name: str | None) -> None:
     """Work with the portfolio manager's agent.
 
-    Ask it, read its memory, replay its decisions, approve what it proposes.
+    Ask it, read its memory, replay its decisions, approve its proposals.
     """
     choose_memory(context, name)
 
@@ -195,7 +195,7 @@ def demo(into: Path | None, lake: str | None) -> None:
 def mcp(as_of: str | None) -> None:
     """Serve shared memory and decisions to other agents over stdio.
 
-    `[mcp]` in the settings says what is shared; without it nothing is.
+    `[mcp]` in the settings lists what is shared [default: nothing].
     """
     from forge.shared import server
     from pitlake.clock import now, past
@@ -235,7 +235,7 @@ def doctor(form: str) -> None:
 
 
 def _clock(as_of: str | None) -> "Clock | None":
-    """Return the simulated memory of an instant; None, the live one, without an instant."""
+    """Return the simulated memory of an instant; without an instant, None for the live memory."""
     from forge.core.clock import Simulated
     from pitlake.clock import instant, micros
 

@@ -28,8 +28,8 @@ def fills() -> None:
 def import_(file: Path) -> None:
     """Add the fills of a CSV file to the account.
 
-    Its columns: ticker, quantity (negative for a sale), price in USD, filled_at such as 2024-02-15T10:30:00-05:00, and
-    where you like fees in USD and expression. A fill that was imported before is not counted again.
+    Its columns: ticker, quantity (negative for a sale), price in USD, filled_at such as 2024-02-15T10:30:00-05:00;
+    optionally fees in USD and expression. A fill that was imported before is not imported again.
     """
     from forge.memory.fills import import_fills
     from forge.providers.base import At
@@ -58,7 +58,7 @@ def import_(file: Path) -> None:
 def book(as_of: str | None, lake: str | None, form: str) -> None:
     """Show positions, cash, net asset value and P&L.
 
-    Computed from the fills and the market's bars as of that time.
+    They are computed from the fills and the market's bars as of that time.
     """
     from forge.memory.fills import fills as booked_fills
     from forge.memory.halts import halted
@@ -97,7 +97,7 @@ def _switch_command(name: str, status: Literal["halted", "released"], text: str)
     return command
 
 
-halt = _switch_command("halt", "halted", "Stop approvals and new entries until you release them.")
+halt = _switch_command("halt", "halted", "Stop approvals and new entries until you release trading.")
 release = _switch_command("release", "released", "Release trading that you or a limit halted.")
 
 

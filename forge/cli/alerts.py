@@ -1,4 +1,4 @@
-"""What needs the PM: `pitlake forge desk`."""
+"""`pitlake forge desk`: shows what needs the PM."""
 
 import json
 from dataclasses import asdict

@@ -34,7 +34,7 @@ def close(name: str, reason: str) -> None:
 def adjust(name: str, stop: str | None, target: str | None, expires: datetime | None) -> None:
     """Change the stop, target or last day of a held position.
 
-    The new terms count from the next session's open on.
+    The new terms apply from the open of the next session.
     """
     from forge.memory.approvals import change_held
     from pitlake.errors import BadInput
@@ -58,7 +58,7 @@ def adjust(name: str, stop: str | None, target: str | None, expires: datetime | 
 def constrain(**limits: float | None) -> None:
     """Set limits tighter than the settings'.
 
-    A limit that is not given keeps its value.
+    Limits that you leave out keep their values.
     """
     from forge.commands import constrain as tighten
 

@@ -79,7 +79,7 @@ def approvals(form: str, lake: str | None) -> None:
     "--hash",
     "sha256",
     metavar="HASH",
-    help="Hash of what you approve, or its first 8 characters [default: show it and ask].",
+    help="Hash of the text you approve, or its first 8 characters [default: show the text and ask].",
 )
 def approve(name: str, sha256: str | None, lake: str | None) -> None:
     """Approve an Expression or a lesson, exactly as it is shown."""
@@ -99,7 +99,7 @@ def approve(name: str, sha256: str | None, lake: str | None) -> None:
 
 
 def _typed_hash(own: "Desk", memory: "Memory", name: str) -> str:
-    """Show what would be approved and ask for its hash; without a terminal, say which hash to give."""
+    """Show the text to approve and ask for its hash; without a terminal, print the hash to pass."""
     from forge.memory import approvals as door
     from forge.memory.lessons import waiting_lessons
     from forge.records import render
@@ -109,10 +109,12 @@ def _typed_hash(own: "Desk", memory: "Memory", name: str) -> str:
     texts: dict[str, tuple[Record, str]] = {item.expression.id: (item.expression, item.sha256) for item in waiting}
     texts |= {lesson.record.id: (lesson.record, lesson.sha256) for lesson in waiting_lessons(memory)}
     if name not in texts:
-        raise BadInput("id", f"{name[:40]} does not wait for approval", "list what does: pitlake forge approvals")
+        raise BadInput(
+            "id", f"{name[:40]} does not wait for approval", "list the waiting items: pitlake forge approvals"
+        )
     record, sha256 = texts[name]
     if not sys.stdin.isatty():
-        raise BadInput("--hash", "is missing", f"read what {name} says, then give --hash {sha256[:12]}")
+        raise BadInput("--hash", "is missing", f"read the text of {name}, then give --hash {sha256[:12]}")
     click.echo(f"{render(record)}\nhash: {sha256}", err=True)
     typed: str = click.prompt("Type the first 8 characters of the hash to approve exactly this", err=True)
     return typed.strip()

@@ -10,7 +10,7 @@ from forge.cli.desk import lake_option
 def settle(lake: str | None) -> None:
     """Settle what is due now.
 
-    Settles Views, executes and closes trades, and follows those not taken, as the hourly schedule does.
+    As the hourly schedule does, it settles Views, executes and closes trades, and follows trades not taken.
     """
     from forge.desk import desk
     from forge.providers.base import At

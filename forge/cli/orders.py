@@ -28,8 +28,8 @@ def own_view(file: Path | None, name: str) -> None:
 def stop(name: str, reason: str) -> None:
     """Stop a running decision or backtest, by its name.
 
-    A decision ends before its next request to a model, with what is known. A backtest ends before its next decision;
-    the same command continues it.
+    A decision ends before its next request to a model and states the facts it has. A backtest ends before its next
+    decision; the same command continues it.
     """
     from forge.commands import stop as stop_running
     from forge.desk import desk

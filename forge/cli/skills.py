@@ -17,7 +17,7 @@ def propose() -> None:
     """Propose changes of skills from lessons that agree.
 
     A proposal needs at least five lessons from three weeks, and none that disagrees. The proposal model writes it. The
-    exit code is 1 if it wrote none for a claim.
+    exit code is 1 if the model wrote no proposal for a claim.
     """
     import asyncio
 
@@ -66,7 +66,7 @@ def proposals() -> None:
 def test(name: str, lake: str | None) -> None:
     """Test a proposal by repeating decisions with the change.
 
-    The decisions are those after its lessons; the result is kept with the proposal.
+    The decisions are those made after its lessons. The result is stored with the proposal.
     """
     import asyncio
 
@@ -105,7 +105,7 @@ def approve(name: str, sha256: str, untested: str) -> None:
 @skills.command()
 @click.argument("name", metavar="ID")
 @click.option("--hash", "sha256", required=True, help="Reject only if its hash is this one, which `proposals` shows.")
-@click.option("--reason", required=True, help="Why; kept with the proposal.")
+@click.option("--reason", required=True, help="The reason, which is stored with the proposal.")
 def reject(name: str, sha256: str, reason: str) -> None:
     """Reject a proposal. The same lessons do not propose it again."""
     from forge.desk import desk

@@ -29,11 +29,12 @@ DAY = click.DateTime(["%Y-%m-%d"])
     show_default=True,
     help="Split the period into independent runs, each with its own memory.",
 )
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Run this many of them at once.")
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Run this many runs at once.")
 @click.option(
     "--masked",
     is_flag=True,
-    help="Run each a second time with names, tickers, ids and years replaced, to measure what the model remembers.",
+    help="Run each a second time with names, tickers, ids and years replaced, to measure the effect of the model's "
+    "memory.",
 )
 @click.option("--again", is_flag=True, help="Run each a second time unchanged, to measure the noise between two runs.")
 @click.option("--name", help="Name of the run; the same name resumes it [default: its days].")
@@ -91,7 +92,7 @@ def backtest(  # noqa: PLR0913 - its options
 def fork(decision: str, step: int, change: str, lake: str | None) -> None:
     """Repeat a decision with one input changed.
 
-    All other inputs come from its tape; shows what differs, step by step.
+    All other inputs come from the decision's tape. The output shows the differences step by step.
     """
     import asyncio
 

@@ -1,1 +1,1 @@
-"""Settings, clocks, errors, the tape and skills: what the rest of Forge is built on."""
+"""The base of Forge: settings, clocks, errors, the tape and skills."""

@@ -52,6 +52,6 @@ def _unpack(content: str, folder: Path) -> Path:
             try:
                 new.rename(place)
             except OSError:
-                if not place.is_dir():  # another process was first
+                if not place.is_dir():  # Another process wrote it first.
                     raise
     return place

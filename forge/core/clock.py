@@ -28,14 +28,14 @@ def live() -> Clock:
 
 
 class Finished(Clock):
-    """The clock of a finished backtest: its memory can be read as of any instant, and is not written to."""
+    """The clock of a finished backtest, whose memory is read-only and can be read as of any instant."""
 
     def __init__(self, run: str) -> None:
         super().__init__(f"simulated:{run}", clock.now)
 
 
 class Simulated(Clock):
-    """A backtest's clock, which shows the instant it was last moved to.
+    """The clock of a backtest, which shows the instant to which it was last moved.
 
     Raises BadInput for a name that is not valid as a folder's name.
     """

@@ -36,9 +36,9 @@ class Limits:
 class AccountSettings:
     """The account behind the book.
 
-    capital: USD at the start, None for no account; costs_bp: basis points of a fill's value, for what code executes;
-    financing_rate: percent a year on borrowed cash; max_loss, max_drawdown: the loss since the start and since the
-    highest net asset value, in percent, at which code halts trading; None for no limit.
+    capital: USD at the start, None for no account. costs_bp: costs of executions by code, in basis points of a fill's
+    value. financing_rate: percent a year on borrowed cash. max_loss, max_drawdown: the loss since the start, and since
+    the highest net asset value, in percent, at which code halts trading; None for no limit.
     """
 
     capital: float | None = None
@@ -52,8 +52,8 @@ class AccountSettings:
 class Alerts:
     """When the desk alerts the PM.
 
-    stop_near: the distance from the last close to a stop, in percent of the close; view_due_days: the days before a
-    View's question is due; data_late_hours: the hours that data of a session may take to arrive.
+    stop_near: the distance from the last close to a stop, in percent of the close. view_due_days: the days before a
+    View's question is due. data_late_hours: the hours that data of a session may take to arrive.
     """
 
     stop_near: float = 3.0
@@ -99,8 +99,8 @@ class Price:
 class ContextSettings:
     """How much of a model's window a request may fill.
 
-    compact_at: the share from which older tool results are shortened; windows: tokens by `provider:id`, in addition to
-    or instead of the built-in list.
+    compact_at: the share from which older tool results are shortened. windows: tokens by `provider:id`, which extend or
+    replace entries of the built-in list.
     """
 
     compact_at: float = 0.7
@@ -161,7 +161,7 @@ class Sessions:
 
 @dataclass(frozen=True, kw_only=True)
 class Counterfactuals:
-    """When a View without an Expression becomes a counterfactual, and how many days one is tracked."""
+    """When a View without an Expression becomes a Counterfactual, and for how many days a Counterfactual is tracked."""
 
     min_days: int = 14
     min_confidence: float = 0.6
@@ -172,8 +172,8 @@ class Counterfactuals:
 class Evolution:
     """What a skill edit requires. pm_approval_required can only be true: an agent must not change its own skills.
 
-    same_claim: lessons with at least this mean cosine similarity count as the same claim; proposal_model: writes the
-    edits, "" to append the lessons by code.
+    same_claim: lessons with at least this mean cosine similarity count as the same claim. proposal_model: the model
+    that writes the edits; with "", code appends the lessons.
     """
 
     min_corroborations: int = 5
@@ -193,8 +193,8 @@ class Evolution:
 class Search:
     """Weights of similarity and recency in a search's score, which sum to 1, and the model that embeds the texts.
 
-    embedding_model: the bundled one, or `package.module:function` of one on this machine. A service's model is refused,
-    because it would receive the PM's memory and its answers can change.
+    embedding_model: the bundled model, or `package.module:function` of a model on this machine. A service's model is
+    refused, because it would receive the PM's memory and its answers can change.
     """
 
     semantic_weight: float = 0.7
@@ -224,7 +224,9 @@ class Mcp:
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """All settings. models: role to model; prices: by `provider:id`, in addition to or instead of the built-in list;
+    """All settings.
+
+    models: the model of each role. prices: by `provider:id`, which extend or replace entries of the built-in list.
     providers: sources of `fetch` in other packages, by name, each as `package.module:Class`.
     """
 
@@ -256,7 +258,7 @@ class Config:
 
 
 def load(place: str | Path) -> Config:
-    """Read settings from a TOML file, with defaults for what it leaves out. Raises BadInput naming the key."""
+    """Read settings from a TOML file, with defaults for missing keys. Raises BadInput, which names the key."""
     path = Path(place)
     try:
         return from_mapping(tomllib.loads(path.read_text()))

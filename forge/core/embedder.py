@@ -24,7 +24,7 @@ Instants = npt.NDArray[np.int64]
 SIMILARITY_WEIGHT, RECENCY_WEIGHT, RECENCY_DAYS = 0.7, 0.3, 30.0
 MICROS_A_DAY = 86_400_000_000
 MANY = 500
-"""How many contents one query looks up; SQLite limits the number of bound values."""
+"""The number of contents that one query looks up; SQLite limits the number of bound values."""
 
 
 @dataclass(frozen=True)
@@ -53,13 +53,13 @@ def text_model(name: str) -> TextModel:
 
 
 class VectorCache:
-    """A cache of one model's vectors, in a SQLite file or in memory. For one thread at a time."""
+    """A cache of one model's vectors, in a SQLite file or in memory. Use it from one thread at a time."""
 
     def __init__(self, path: Path | str = ":memory:", model: TextModel | None = None) -> None:
         self.model = model or TextModel()
         self._db = sqlite3.connect(path, isolation_level=None)
         self._db.execute("PRAGMA journal_mode = WAL")
-        self._db.execute("PRAGMA synchronous = NORMAL")  # vectors lost in a crash are computed again
+        self._db.execute("PRAGMA synchronous = NORMAL")  # Vectors that a crash loses are computed again.
         self._db.execute(
             "CREATE TABLE IF NOT EXISTS vectors (model TEXT, content BLOB, vector BLOB, PRIMARY KEY (model, content)) "
             "WITHOUT ROWID"
@@ -99,7 +99,7 @@ class VectorCache:
 
 
 class Hit(NamedTuple):
-    """One search result: the text's position among those searched, its score, and its similarity alone."""
+    """One search result: the position of the text among the searched texts, its score, and its similarity."""
 
     position: int
     score: float

@@ -3,7 +3,7 @@
 BadInput (pitlake)
 ├── PathRefused         not a path of Forge's files, or one that this caller may not write
 ├── NotThere            nothing is at that path, as of the turn's instant
-├── RecordUnreadable    a text is not the record its path promises; `line` says where
+├── RecordUnreadable    a text is not a record of the kind that its path requires; `line` says where
 ├── ContentRefused      a text that the gate refuses or that can't be stored; `line` says where
 ├── Stale               a path changed since the caller read it
 ├── CallDiffers         a call id was used before with other content
@@ -41,7 +41,7 @@ class _AtLine(BadInput):
 
 
 class LineFault(NamedTuple):
-    """The fault in one line of a record, and what to write instead."""
+    """The fault in one line of a record, and the text to write instead."""
 
     line: int
     problem: str
@@ -52,7 +52,7 @@ class LineFault(NamedTuple):
 
 
 class RecordUnreadable(_AtLine):
-    """A text is not the record its path promises. others: its further faults, in the order of lines."""
+    """A text is not a record of the kind that its path requires. others: further faults, in the order of lines."""
 
     def __init__(self, line: int, problem: str, next_step: str = "", others: Sequence[LineFault] = ()) -> None:
         super().__init__(line, problem, "\n".join([next_step, *map(str, others)]) if others else next_step)
@@ -83,7 +83,10 @@ class CallDiffers(BadInput):
 
 
 class ApprovalNeeded(BadInput):
-    """An Expression was written as active. Only the PM activates one, by approving exactly what was reviewed."""
+    """An Expression was written as active.
+
+    Only the PM activates an Expression, by approving exactly the reviewed text.
+    """
 
     def __init__(self, name: str) -> None:
         step = "write it as proposed, have it reviewed, and leave it to the PM"

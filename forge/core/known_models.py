@@ -1,7 +1,7 @@
 """Forge's default models, and the training cut-offs that their makers state.
 
-The default of each size is the newest model that answers without thinking first: the token limit of validation and
-compaction is so low that thinking would use it up. As of 2026-11-23; the dataset `model_registry` overrides it.
+The default of each size is the newest model that answers without thinking first. Validation and compaction have low
+token limits, which thinking would use up. As of 2026-11-23; the dataset `model_registry` overrides it.
 """
 
 import re
@@ -14,7 +14,7 @@ DOCS = "https://platform.claude.com/docs/en/models/{}/overview"
 class KnownModel(NamedTuple):
     """A model. trained_to: the last day of its training data, None where the maker does not state it; source: a URL.
 
-    released: the day it became available, after which it can have learnt nothing.
+    released: the day on which it became available; its training data can't be later.
     """
 
     model: str

@@ -60,7 +60,7 @@ class SkillLoader:
         self.index = dict(sorted({meta.name: meta for meta in skills}.items()))
 
     def resolve_name(self, name: str) -> str:
-        """Return a skill's name, given that or its spelling with underscores."""
+        """Return a skill's name, given the name or its spelling with underscores."""
         return name.replace("_", "-")
 
     def meta(self, name: str) -> SkillMeta:

@@ -1,4 +1,4 @@
-"""Requests to stop: a file next to a tape, which the process that works on a decision or a backtest looks for."""
+"""Requests to stop: a file next to a tape. The process that runs a decision or a backtest checks for this file."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from forge.core.tape import Tape, digest
 
 
 def request_stop(tape: Tape, name: str, reason: str) -> None:
-    """Ask for a stop before the next request to a model. name: of a decision, or of the tape's backtest."""
+    """Ask for a stop before the next request to a model. name: the name of a decision, or of the tape's backtest."""
     file = _file(tape, name)
     file.parent.mkdir(exist_ok=True)
     draft = file.with_suffix(".new")
@@ -15,7 +15,7 @@ def request_stop(tape: Tape, name: str, reason: str) -> None:
 
 
 def stop_reason(tape: Tape, name: str) -> str:
-    """Return why a stop was asked for, or ""."""
+    """Return the reason of a requested stop, or ""."""
     try:
         return _file(tape, name).read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -23,7 +23,7 @@ def stop_reason(tape: Tape, name: str) -> str:
 
 
 def forget_stop(tape: Tape, name: str) -> None:
-    """Forget an earlier request, as when a backtest is started again."""
+    """Remove an earlier request, for example when a backtest is started again."""
     _file(tape, name).unlink(missing_ok=True)
 
 

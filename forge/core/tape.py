@@ -1,8 +1,8 @@
-"""The tape: everything a decision learns from outside, recorded once, before anything depends on it.
+"""The tape records everything that a decision receives from outside, once, before anything depends on it.
 
-Recording, resuming after a kill, strict replay and live-tools replay are one method, `Lane.once`. It is keyed by lane
-(the agent or sub-agent), step number and the canonical form of the request. SQLite, synchronous FULL; rows are never
-changed.
+Recording, resuming after a kill, strict replay and live-tools replay are one method, `Lane.once`. The key of a step is
+its lane (the agent or sub-agent), its number and the canonical form of the request. The tape is an SQLite file with
+synchronous FULL, and its rows are never changed.
 """
 
 import fcntl
@@ -22,12 +22,12 @@ from pitlake.errors import BadInput, PitlakeError
 
 Mode = Literal["record", "strict", "live-tools"]
 Kind = Literal["model", "tool", "order", "compaction"]
-"""order: a result that depends on which concurrent work ended first; compaction: older tool results were shortened."""
+"""order: a result that depends on which concurrent task ended first. compaction: older tool results were shortened."""
 SHOWN = 120
 MAIN = "agent"
 """The lane of the agent itself."""
 WORK = "T-"
-"""The prefix of what is on a tape beside decisions: a simulated PM's work, in a backtest."""
+"""The prefix of entries of a tape that are not decisions, such as the work of the simulated PM in a backtest."""
 _TABLES = """
 CREATE TABLE IF NOT EXISTS decisions (decision TEXT PRIMARY KEY, inputs TEXT NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS receipts (decision TEXT PRIMARY KEY, receipt TEXT NOT NULL) STRICT;
@@ -80,14 +80,17 @@ GROUP BY 1, 2
 
 @dataclass
 class Sending:
-    """A request that is being sent. refused: why it may not be sent, ""; used: tokens of the request and its answer."""
+    """A request that is being sent.
+
+    refused: the reason why it may not be sent, or "". used: tokens of the request and its answer.
+    """
 
     refused: str = ""
     used: tuple[int, int] | None = None
 
 
 class Diverged(PitlakeError):
-    """A replay differs from its tape. lane, step, kind: where; change: how."""
+    """A replay differs from its tape. lane, step, kind: the place of the difference. change: the difference."""
 
     def __init__(self, lane: str, step: int, kind: str, change: str) -> None:
         self.lane, self.step, self.kind, self.change = lane, step, kind, change
@@ -105,7 +108,7 @@ class Step(NamedTuple):
 
 
 class Used(NamedTuple):
-    """What a decision used of one model. input, output: tokens."""
+    """The tokens that a decision used of one model. input, output: numbers of tokens."""
 
     decision: str
     model: str
@@ -144,7 +147,7 @@ class Tape:
 
     @contextmanager
     def claim(self, decision: str) -> Iterator[None]:
-        """Hold a decision while this process works on it. The operating system releases it when the process ends.
+        """Lock a decision while this process works on it. The operating system releases the lock when the process ends.
 
         Raises:
             BadInput: Another process, or another turn of this one, is working on it.
@@ -177,7 +180,7 @@ class Tape:
             connection.execute("INSERT INTO failures VALUES (?, ?)", (decision, reason))
 
     def failure(self, decision: str) -> str | None:
-        """Return why a decision has no answer; None if it has one, or is not known to have failed."""
+        """Return why a decision has no answer; None if it has an answer or has not failed."""
         chosen = "SELECT reason FROM failures WHERE decision = ? ORDER BY rowid DESC LIMIT 1"
         with self._open() as connection:
             row = connection.execute(chosen, (decision,)).fetchone()
@@ -196,7 +199,7 @@ class Tape:
                 except BlockingIOError:
                     yield None
                     return
-                # The previous holder may have removed the file meanwhile. This lock then protects nothing.
+                # The previous holder of the lock may have removed the file meanwhile. The lock then protects nothing.
                 if not file.exists() or not os.path.samestat(os.fstat(handle.fileno()), file.stat()):
                     continue
                 yield file
@@ -214,9 +217,9 @@ class Tape:
             return [Step(*row) for row in connection.execute(chosen, (decision,))]
 
     def spent(self, since: datetime, until: datetime, after: int = 0) -> tuple[list[Used], int]:
-        """Return what decisions as of `since` <= instant < `until` used, and the last row that was counted.
+        """Return the tokens used by decisions as of `since` <= instant < `until`, and the last row that was counted.
 
-        Pass that row as `after` to count only what was added since.
+        Pass that row as `after` to count only newer rows.
         """
         with self._open() as connection:
             last: int = connection.execute("SELECT coalesce(max(rowid), 0) FROM steps").fetchone()[0]
@@ -224,14 +227,14 @@ class Tape:
             return [Used(*row) for row in rows], last
 
     def unanswered(self, since: datetime, until: datetime) -> list[Used]:
-        """Return the least that unanswered requests used: running ones, failed ones, and those killed with their
-        process.
+        """Return a lower bound of the tokens of unanswered requests: running requests, failed ones, and those whose
+        process was killed.
         """
         with self._open() as connection:
             return [Used(*row) for row in connection.execute(_UNANSWERED, (since.timestamp(), until.timestamp()))]
 
     def sent(self, since: datetime, until: datetime) -> list[Used]:
-        """Return what was used by requests that were sent in a time, whatever instant their decisions are as of."""
+        """Return the tokens of requests that were sent in an interval, whatever the instants of their decisions are."""
         with self._open() as connection:
             return [Used(*row) for row in connection.execute(_SENT, (since.timestamp(), until.timestamp()))]
 
@@ -239,14 +242,10 @@ class Tape:
     def requesting(
         self, decision: str, model: str, tokens: int, check: Callable[[], str], shared: "Tape | None" = None
     ) -> Iterator[Sending]:
-        """Record that a request is being sent, and how it ended. One process at a time checks and records.
+        """Record that a request is being sent, and how it ended. Only one process at a time checks and records.
 
-        Args:
-            decision: Its name.
-            model: The model's id.
-            tokens: The least it uses.
-            check: Returns why it may not be sent, or "".
-            shared: Another tape, whose processes wait for each other too.
+        Args: decision: Its name. model: The model's id. tokens: A lower bound of its tokens. check: Returns the reason
+        why it may not be sent, or "". shared: Another tape, whose processes wait for each other too.
         """
         with (shared or self).spending():
             sending = Sending(check())
@@ -265,7 +264,7 @@ class Tape:
                     connection.execute("INSERT INTO used VALUES (?, ?, ?)", (request, *sending.used))
 
     def spending(self) -> AbstractContextManager[Path | None]:
-        """Let one process at a time compare what is spent with budgets."""
+        """Let one process at a time compare the spending with the budgets."""
         return self._locked("spending", blocking=True)
 
     def _send(self, decision: str, model: str, tokens: int) -> int | None:
@@ -293,7 +292,7 @@ class Tape:
         return row[0] if row else None
 
     def keep_content(self, decision: str, name: str, content: str) -> str:
-        """Record a text that a decision is made with, such as its prompt, and return the one on the tape.
+        """Record a text that a decision uses, such as its prompt, and return the text on the tape.
 
         Equal texts of many decisions are stored once. The first text of a name is never replaced.
         """
@@ -304,7 +303,7 @@ class Tape:
         return self.contents(decision)[name]
 
     def contents(self, decision: str) -> dict[str, str]:
-        """Return the texts that a decision was made with, by name."""
+        """Return the texts that a decision used, by name."""
         chosen = "SELECT name, content FROM bundles JOIN contents USING (sha256) WHERE decision = ?"
         with self._open() as connection:
             return dict(connection.execute(chosen, (decision,)).fetchall())
@@ -369,7 +368,10 @@ class Lane:
         return recorded.answer
 
     def keep_content(self, name: str, content: str) -> str:
-        """Return the tape's text of this name, else this one, which is recorded unless the lane is replayed."""
+        """Return the tape's text of this name.
+
+        If there is none, return this text, and record it unless the lane is replayed.
+        """
         key = f"{self.name} {name}"
         if key not in self._contents:
             recorded = self.tape.contents(self.decision).get(key)
@@ -379,7 +381,7 @@ class Lane:
         return self._contents[key]
 
     def record(self, request: Any, answer: str) -> None:
-        """Record an outcome as the next step. Raises Diverged if the tape has another outcome there."""
+        """Record an outcome as the next step. Raises Diverged if the tape has a different outcome at that step."""
         self.at += 1
         recorded = self.tape.find_step(self.decision, self.name, self.at)
         if recorded is None and self.mode == "record":
@@ -400,7 +402,7 @@ class Lane:
 
 
 def canonical(value: Any) -> str:
-    """Return the canonical JSON text of a value. ASCII only, so that lone surrogates survive."""
+    """Return the canonical JSON text of a value. The text is ASCII only, so that lone surrogates survive."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 

@@ -13,7 +13,8 @@ from pitlake.exchange import session
 class Slot:
     """A time of day at which an occasion is due, in the settings' time zone.
 
-    trigger: its name in walks; days: weekdays, Monday is 0; traded: only on days with a trading session.
+    trigger: its name in walk-forward runs. days: weekdays, with Monday as 0. traded: whether it is due only on days
+    with a trading session.
     """
 
     trigger: str

@@ -1,6 +1,6 @@
-"""The scripted demo: from a question over analysts to settlement, on the vintages of one GDP figure.
+"""The scripted demo: a question, analysts, decisions and settlement, on the vintages of one GDP figure.
 
-A script replaces every model. It shows that the parts work together, not good judgement.
+A script replaces every model, so the demo shows that the parts work together, not good judgement.
 """
 
 from forge.demo.story import play

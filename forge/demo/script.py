@@ -14,7 +14,7 @@ from forge.records import Expression, Invalidation, Scenario, Settles, View, ren
 SERIES, QUARTER_BEFORE, CLOSE = "GDP", 17_001.5, 10.0
 ASKED, REVISED, AGAIN = (
     "Did the economy grow in the first quarter, and how would you position for it?",
-    "The figure was revised a second ago: what of V-001?",
+    "The figure was revised a second ago: what does this mean for V-001?",
     "The figure was revised again: does V-001 still hold?",
 )
 VIEW = View(

@@ -30,7 +30,7 @@ from pitlake.lake.lake import Lake
 
 BEFORE, AFTER = "2014-05-29T08:29:59-04:00", "2014-05-29T08:30:01-04:00"
 LAST, JUDGED = "2014-06-25T08:30:01-04:00", "2014-07-01T09:00:00-04:00"
-REASON = "too many of us hold it"
+REASON = "too many of our positions depend on it"
 REPLAYS: tuple[tuple[Mode, str], ...] = (
     ("strict", "from the tape alone"),
     ("live-tools", "with the lake queried again"),

@@ -16,7 +16,7 @@ from forge.records import KINDS, Proposal
 from forge.tracking.settlement import ANSWERED, forecasts, settlements, whole_memory
 
 EVEN = 0.5
-"""A forecast of at least this confidence counts as a yes."""
+"""A forecast with at least this confidence counts as a prediction that the rule holds."""
 
 
 async def run_trial(agent: Agent, proposal: Proposal) -> Trial:

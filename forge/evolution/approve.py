@@ -1,4 +1,7 @@
-"""The PM's approval of a skill change, by its exact hash, tested or with a recorded reason; and its rollback."""
+"""The PM's approval of a skill change by its exact hash, and the rollback.
+
+A change needs a passed test or a recorded reason.
+"""
 
 import os
 from collections.abc import Callable
@@ -24,8 +27,8 @@ PASSED = "passed"
 def approve(memory: Memory, name: str, sha256: str, by: str, own: Path, untested: str = "") -> Proposal:
     """Apply a proposal.
 
-    sha256: of the changed skill's folder; own: the PM's folder of skills; untested: the reason to apply it without a
-    passed test. Raises BadInput with what is missing; nothing is changed then.
+    sha256: the hash of the changed skill's folder. own: the PM's folder of skills. untested: the reason to apply it
+    without a passed test. Raises BadInput, which states the missing requirement; then nothing is changed.
     """
     remembered, row, proposal = _waiting(memory, name, sha256)
     place = SkillLoader(own).meta(proposal.skill).path
@@ -50,7 +53,7 @@ def approve(memory: Memory, name: str, sha256: str, by: str, own: Path, untested
 def reject(memory: Memory, name: str, sha256: str, by: str, reason: str) -> Proposal:
     """Reject exactly one content of a proposal. It is not proposed again from the same lessons.
 
-    Raises BadInput if it does not wait, has another hash, or no reason is given.
+    Raises BadInput if the proposal does not wait, if it has another hash, or if no reason is given.
     """
     if not reason.strip():
         raise BadInput("reason", "is missing", "say why")

@@ -15,7 +15,10 @@ APPLIED: Final = "applied"
 
 
 class SkillChange(NamedTuple):
-    """A change of a skill. before, after: hashes of its folder; proposal: the one that was applied or rolled back."""
+    """A change of a skill.
+
+    before, after: hashes of its folder. proposal: the proposal that was applied or rolled back.
+    """
 
     at: datetime
     skill: str
@@ -28,7 +31,8 @@ class SkillChange(NamedTuple):
 class InForce:
     """A skill as of an instant.
 
-    sha256: of its folder; ours: whether it is as shipped; change: the change that made it, None if no proposal did.
+    sha256: the hash of its folder. ours: whether it equals the built-in skill. change: the change that created it; None
+    if no proposal did.
     """
 
     name: str
@@ -55,7 +59,7 @@ def changes(remembered: Remembered) -> list[SkillChange]:
 
 
 def in_force(remembered: Remembered, at: datetime, own: Path | None) -> list[InForce]:
-    """Return the skills as of an instant. remembered: memory as of now; own: the PM's folder as of now."""
+    """Return the skills as of an instant. remembered: the current memory. own: the PM's current folder."""
     all_changes = changes(remembered)
     return [
         _as_of(

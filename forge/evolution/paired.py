@@ -22,8 +22,8 @@ class Pair:
 class Trial:
     """The result of a test.
 
-    better, worse: pairs that only one arm got right; p: the exact probability of such a result by chance; worse_in: the
-    categories that got worse.
+    better, worse: the numbers of pairs that only the changed or only the original decision got right. p: the exact
+    probability of such a result by chance. worse_in: the categories that got worse.
     """
 
     pairs: int
@@ -34,7 +34,7 @@ class Trial:
 
     @property
     def passed(self) -> bool:
-        """Whether the change is shown to help and harms no category."""
+        """Whether the change helps significantly and harms no category."""
         return self.p < LEVEL and not self.worse_in
 
     def __str__(self) -> str:

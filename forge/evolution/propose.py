@@ -1,4 +1,4 @@
-"""Proposals: patches of skills that agreeing lessons suggest and support. Nothing is changed here."""
+"""Proposals: patches of skills that are supported by lessons which agree. This module changes no skill."""
 
 import difflib
 from collections import defaultdict
@@ -30,7 +30,8 @@ UNTESTED = "not tested: no model is configured"
 class Claim:
     """A claim about a skill.
 
-    lessons: ids of supporting lessons; text: from the first one; proposal: the one to write anew, "" for a new one.
+    lessons: ids of supporting lessons. text: the text of the first lesson. proposal: the proposal to write again, ""
+    for a new one.
     """
 
     skill: str
@@ -44,7 +45,7 @@ def claims(
 ) -> Iterator[Claim]:
     """Yield claims supported by enough lessons from enough weeks and opposed by none, whatever their wording.
 
-    trusted: ids of the lessons that can support one (default: all); any lesson can oppose.
+    trusted: ids of the lessons that can support a claim (default: all); any lesson can oppose a claim.
     """
     settings = settings or Evolution()
     by_skill: dict[str, list[_Lesson]] = defaultdict(list)
@@ -73,15 +74,15 @@ class _Lesson(NamedTuple):
 
     @property
     def counts(self) -> bool:
-        """Whether it supports its claim with enough weight."""
+        """Whether the lesson supports its claim with enough weight."""
         return self.record.stance == "supports" and self.record.weight >= ProcessKnowledge.LEAST_WEIGHT
 
 
 def _same_claims(lessons: list[_Lesson], least: float) -> list[list[_Lesson]]:
-    """Return lessons in groups of one claim: those whose mean similarity to a group is at least `least`.
+    """Return lessons grouped by claim. A lesson joins a group if its mean similarity to the group is at least `least`.
 
-    A claim and its opposite are similar; a lesson's stance tells them apart. Without an embedding model only equal
-    spellings are one claim.
+    A claim and its opposite are similar; a lesson's stance tells them apart. Without an embedding model, only claims
+    with the same spelling are grouped.
     """
     texts = [" ".join(lesson.record.claim.casefold().split()) for lesson in lessons]
     if find_spec("wordllama"):
@@ -133,8 +134,8 @@ def new_claims(
 ) -> list[Claim]:
     """Return the claims to propose a change for: those without a proposal, and those whose skill has changed since.
 
-    A claim keeps its open or applied proposal when more lessons support it. trusted: as in `claims`; again: also those
-    for which no change could be written.
+    A claim keeps its open or applied proposal when more lessons support it. trusted: as in `claims`. again: whether to
+    include claims for which no change could be written.
     """
     before, open_claims = proposals(remembered), []
     for claim in claims(remembered, settings, trusted):
@@ -151,7 +152,7 @@ def new_claims(
 
 
 def _proposes(proposal: Proposal, claim: Claim) -> bool:
-    """Return whether a proposal rests on a claim's lessons, or on fewer of them if it is open or applied."""
+    """Return whether a proposal is based on a claim's lessons, or on some of them if it is open or applied."""
     lasting = proposal.status in ("pending", "applied")
     same = set(proposal.links) <= set(claim.lessons) if lasting else proposal.links == claim.lessons
     return proposal.skill == claim.skill and same

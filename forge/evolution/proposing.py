@@ -1,7 +1,7 @@
-"""Runs that propose changes of skills, after the weekly retrospective and by hand. Nothing but proposals is written.
+"""Runs that propose changes of skills, after the weekly retrospective and by hand. A run writes only proposals.
 
-A run is a decision on the tape, with budget and receipt: it is continued after a kill, and replayed with the memory
-and the skills of its time. A model writes the changes; without one, code appends the lessons to the skill.
+A run is a decision on the tape, with a budget and a receipt. A killed run is continued, and a replay uses the memory
+and the skills of that time. A model writes the changes; without one, code appends the lessons to the skill.
 """
 
 from collections.abc import Callable
@@ -42,13 +42,13 @@ PREFIX = "P-"
 
 
 async def propose(agent: Agent, name: str = "", *, trigger: Trigger = "query", again: bool = False) -> list[Proposal]:
-    """Write proposals from lessons that agree. Without any, nothing is recorded.
+    """Write proposals from lessons that agree. If no lessons agree, nothing is recorded.
 
     Args:
         agent: The agent with the lessons; the model of its role `proposal` writes the changes.
         name: The run's name (default: the last run that was interrupted, else a new one).
         trigger: What started the run.
-        again: Whether to try again where an earlier run could write none.
+        again: Whether to try again for claims for which an earlier run wrote no change.
 
     Returns:
         The proposals. One that could not be written has the status `failed`, and says why.
@@ -90,7 +90,7 @@ async def replay(
 
 @dataclass
 class _Run:
-    """A run. prompt: of its requests; models: those that answered."""
+    """A run. prompt: the system prompt of its requests. models: the models that answered."""
 
     agent: Agent
     name: str
@@ -103,7 +103,7 @@ class _Run:
 
     @property
     def answer(self) -> str:
-        """The proposals, one a line."""
+        """The proposals, one per line."""
         return "\n".join(describe(proposal) for proposal in self.proposals)
 
     def receipt(self) -> DecisionReceipt:
@@ -142,7 +142,7 @@ def _new_inputs(agent: Agent, trigger: Trigger, *, again: bool) -> dict[str, Any
     remembered = whole_memory(agent.memory, at)
     try:
         model = agent.models(PROPOSAL).id
-        # Their texts are in a model's prompt, so the PM approves them first.
+        # The lessons' texts become part of a model's prompt, so the PM must approve them first.
         trusted = {lesson.record.id for lesson in approved_lessons(remembered)}
     except NoModel:
         model, trusted = "", None

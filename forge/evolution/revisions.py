@@ -50,7 +50,7 @@ def apply(place: Path, own: Path, file: str, text: str, expected: str) -> None:
 
 
 def undo(own: Path, skill: str) -> str:
-    """Undo the last change of a skill. Return its hash, or `none` if only the shipped skill is left.
+    """Undo the last change of a skill. Return the skill's hash, or `none` if only the built-in skill is left.
 
     Raises BadInput if there is nothing to undo.
     """
@@ -67,7 +67,8 @@ def undo(own: Path, skill: str) -> str:
 
 
 def _write(place: Path, file: str, text: str) -> None:
-    from skills_ref import validate  # of the extra `forge`, without which Dagster loads the schedules too
+    # The extra `forge` provides this library; Dagster must be able to load the schedules without it.
+    from skills_ref import validate
 
     target = (place / file).resolve()
     if not target.is_relative_to(place.resolve()):

@@ -1,4 +1,4 @@
-"""Forge's files: one tree of paths over memory, skills, the book and a session's own files.
+"""Forge's files: a single tree of paths for memory, skills, the book and a session's own files.
 
 `paths` checks paths, `query` parses filters of listings, `forge_fs` answers from `backends`.
 """

@@ -94,7 +94,7 @@ class SessionBackend:
 
 
 class SkillsBackend:
-    """/skills: the folders of the available skills. Links never lead outside of them."""
+    """/skills: the folders of the available skills. Links can't lead outside of these folders."""
 
     def __init__(self, own: Path | None) -> None:
         self._own = own
@@ -137,7 +137,7 @@ class SkillsBackend:
         at = top = meta.path.resolve()
         for part in parts:
             if not at.is_dir() or part not in {entry.name for entry in at.iterdir()}:
-                return None  # also on a file system that ignores case
+                return None  # This also works on a file system that ignores case.
             at = (at / part).resolve()
             if not at.is_relative_to(top):
                 return None

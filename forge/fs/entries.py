@@ -1,4 +1,4 @@
-"""Entries of listings, and the text they show of a record."""
+"""Entries of listings, and the text about a record that they show."""
 
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from forge.records import (
 
 
 class DirEntry(NamedTuple):
-    """An entry. name: that of a file, or of a folder, which ends in a slash; meta: the text next to it."""
+    """An entry. name: the name of a file, or of a folder, which ends in a slash. meta: the text next to it."""
 
     name: str
     meta: str

@@ -19,7 +19,7 @@ from forge.memory.remembered import Remembered
 
 
 class Backend(Protocol):
-    """Answers for the paths under a root."""
+    """Handles the paths under a root."""
 
     def read(self, path: str) -> str | None:
         """Return the text at a path, or None."""
@@ -32,7 +32,7 @@ class Backend(Protocol):
 
 
 class Written(NamedTuple):
-    """The result of a write. path: with the assigned id; rows: of the write and its effects."""
+    """The result of a write. path: the path with the assigned id. rows: the rows of the write and its effects."""
 
     path: str
     rows: Sequence[Row]
@@ -81,7 +81,7 @@ class ReadFS:
         return self.is_dir(path) or self._backend(path).read(path) is not None
 
     def is_dir(self, path: str) -> bool:
-        """Return whether a path is a folder. /memory/views/V-001 is not."""
+        """Return whether a path is a folder. /memory/views/V-001 is not a folder."""
         return paths.check_path(path) == "/" or self._backend(path).is_dir(path.rstrip("/") + "/")
 
     def _backend(self, path: str) -> Backend:

@@ -32,7 +32,7 @@ def check_path(path: object) -> str:
 
 
 def archive_path(path: str, number: int) -> str:
-    """Return the archive path of a record's earlier text. number: from 1, the oldest."""
+    """Return the archive path of a record's earlier text. number: its number; 1 is the oldest."""
     return path.replace("/memory/", ARCHIVE, 1).removesuffix(".md") + f"_{number}.md"
 
 

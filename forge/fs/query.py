@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?")
 
 @dataclass(frozen=True)
 class Item:
-    """The data a query is tested against: a record's fields, its whole text, and when it was written."""
+    """The data that a query tests: a record's fields, its whole text, and when it was written."""
 
     fields: dict[str, Any]
     text: str

@@ -1,4 +1,4 @@
-"""Memory: an append-only journal, a lake of its published batches, and both as of an instant.
+"""Memory: an append-only journal and a lake of its published batches, which are read as of an instant.
 
 `journal` writes, `chain` proves the rows, `flush` publishes, `remembered` is one turn's memory, `memory` is the entry
 point to them, and `effects` are the writes that follow from a write.

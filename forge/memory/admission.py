@@ -1,4 +1,4 @@
-"""Checks of writes: the text can be stored, and the gate would return it."""
+"""Checks of writes: the text can be stored, and the gate would accept it."""
 
 import json
 import re

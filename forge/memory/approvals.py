@@ -42,11 +42,11 @@ SESSION = "pm"
 
 
 Claims = Callable[[Expression], tuple[Violation, ...]]
-"""A check of what an Expression claims against what code computes from the market's bars."""
+"""A check that compares an Expression's claims with figures that code computes from the market's bars."""
 
 
 def unchecked(_expression: Expression) -> tuple[Violation, ...]:
-    """Return no violation, because there is no market to compute with."""
+    """Return no violation, because there is no market data to check against."""
     return ()
 
 
@@ -54,7 +54,8 @@ def unchecked(_expression: Expression) -> tuple[Violation, ...]:
 class Pending:
     """A pending Expression.
 
-    sha256: of its content; review: the newest one of exactly that content; problems: what prevents an approval.
+    sha256: the hash of its content. review: the newest review of exactly that content. problems: the reasons that
+    prevent an approval.
     """
 
     expression: Expression
@@ -92,9 +93,8 @@ def pending(
 def approve(
     memory: Memory, name: str, sha256: str, by: str, guardrails: Guardrails, claims: Claims = unchecked
 ) -> None:
-    """Make an Expression active. sha256: of exactly the approved content, or its first characters, as in `pending`.
-
-    Raises BadInput with what is missing; nothing is written then.
+    """Make an Expression active. sha256: the hash of exactly the approved content, or its first characters, as in
+    `pending`. Raises BadInput, which states the missing requirement; then nothing is written.
     """
     _decide(memory, name, sha256, by, guardrails, "", claims)
 
@@ -184,8 +184,8 @@ def change_held(memory: Memory, name: str, by: str, guardrails: Guardrails, term
 def adjusted(target: Expression, proposal: Expression, at: datetime) -> Expression:
     """Return a held Expression with the terms of an approved proposal.
 
-    A proposal with an exit_reason closes it at the end of the next session that ends after `at`; code writes the
-    result then, as for every exit.
+    A proposal with an exit_reason closes the position at the end of the next session that ends after `at`. Code then
+    writes the result, as for every exit.
     """
     if not proposal.exit_reason:
         return replace(

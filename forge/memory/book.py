@@ -13,7 +13,7 @@ PORTFOLIO = KINDS["portfolio"].path("state")
 
 
 def remembered_book(remembered: Remembered) -> Portfolio | None:
-    """Return the book of a turn's memory, including approved Expressions; None without a book from the PM."""
+    """Return the book of a turn's memory, including approved Expressions; None if the PM has not stored a book."""
     row = remembered.newest(PORTFOLIO)
     portfolio = cast("Portfolio", remembered.record(row)) if row else None
     return with_approved(portfolio, held_in(remembered).values())
@@ -48,8 +48,8 @@ def position_of(expression: Expression) -> Position:
 def with_approved(portfolio: Portfolio | None, positions: Iterable[Expression]) -> Portfolio | None:
     """Return the PM's book plus the approved Expressions that it does not list yet.
 
-    A total that the PM's book does not state stays unknown (None). An Expression without a number counts as 0 here:
-    guardrails never let one be approved.
+    A total that the PM's book does not state stays unknown (None). An Expression without a number counts as 0;
+    guardrails never let it be approved.
     """
     if portfolio is None:
         return None

@@ -19,9 +19,10 @@ FaultKind = Literal["tampered", "back-dated", "lost", "forged"]
 class Row:
     """One write.
 
-    seq: from 1, without gaps; written_at: microseconds since the epoch, strictly rising; kind: of the record, or
-    "files"; event: the event to be decided; call_id, part: the call that wrote it, and the number of the write;
-    request_hash: of the call's request; cause: the transition it follows from, or "".
+    seq: the number of the row, from 1 without gaps. written_at: microseconds since the epoch, strictly increasing.
+    kind: the kind of the record, or "files". event: the event to be decided. call_id, part: the call that wrote it, and
+    the number of the write in the call. request_hash: the hash of the call's request. cause: the transition that caused
+    it, or "".
     """
 
     seq: int
@@ -49,7 +50,7 @@ class Fault(NamedTuple):
 
 
 def start(journal: str, clock: str) -> str:
-    """Return the hash that a journal's first row follows: of its name and clock."""
+    """Return the hash that precedes a journal's first row: the hash of the journal's name and clock."""
     return _hash([journal, clock])
 
 
@@ -60,7 +61,8 @@ def link(row: Row, prev: str) -> Row:
 def judge(rows: Sequence[Row], before: Row | None, prev: str) -> tuple[list[Row], list[Fault]]:
     """Return the valid rows, and the faults of the others.
 
-    rows: in order of seq; before: the valid row that precedes them, if any; prev: its hash, or the journal's start.
+    rows: rows in order of seq. before: the valid row that precedes them, if any. prev: the hash of that row, or of the
+    journal's start.
     """
     faults = dict(_faults(rows, before, prev))
     return [row for row in rows if row.seq not in faults], sorted(faults.values())

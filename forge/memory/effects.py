@@ -1,4 +1,6 @@
-"""Writes and their effects: parse, check, then one transaction of the record and what follows from it.
+"""Writes and their effects.
+
+A text is parsed and checked, and then the record and its effects are written in one transaction.
 
 Closing an Expression creates an Outcome, rejecting one a Counterfactual, and invalidating a View sends its Expressions
 to review. Each effect stores the transition that caused it, so that it happens once.
@@ -45,7 +47,7 @@ from pitlake import clock
 AGENT, PM, CODE = "agent", "pm", "code"
 FINAL = frozenset({"closed", "rejected", "invalidated", "expired", "retired", "completed", "applied"})
 AGENT_STATUSES = frozenset({"draft", "proposed", "review_required", "active"})
-"""The statuses that an agent may write; for `active` the error states a separate next step."""
+"""The statuses that an agent may write; the error for `active` has its own next step."""
 RESULTS = ("pnl", "exit_reason", "exit_details", "rejection_reason")
 TRACKED = ("entry_price", "total_return", "exit_reason", "problem", "version", "answer", "marks")
 SAME_TRADE = ("view_id", "instrument", "direction", "notional")
@@ -98,13 +100,11 @@ class Writer:
     ) -> None:
         """Write the PM's decision on an Expression and its effects, in one transaction.
 
-        Args:
-            path: Of the Expression.
-            call_id: Unique in the session.
-            decide_from: Returns the approval and the Expressions it changes, from the newest text at `path`.
+        Args: path: Of the Expression. call_id: Unique in the session. decide_from: A function that returns the approval
+        and the changed Expressions, given the newest text at `path`.
 
         Raises:
-            BadInput: There is no such Expression, or what `decide_from` raises.
+            BadInput: There is no such Expression, or `decide_from` raises it.
         """
         at = clock.micros(self._remembered.as_of)
         call = WriteCall(actor=PM, session=self._remembered.session, call_id=call_id, after=at)
@@ -292,7 +292,7 @@ class Writer:
         return row.seq if row else 0
 
     def _is_mine(self, row: Row) -> bool:
-        """Return whether an effect changed a record this turn knew. Later writes of others stay invisible."""
+        """Return whether an effect changed a record that this turn can see. Later writes of others stay invisible."""
         if row.part == 0 or not row.cause.endswith(row.path.rpartition("/")[2].removesuffix(".md")):
             return True
         earlier = self._remembered.newest(row.path)
@@ -306,7 +306,7 @@ class Writer:
 
 
 def _tracked(record: Record | None) -> bool:
-    """Return whether code has followed a Counterfactual, or the text claims so."""
+    """Return whether code has followed a Counterfactual, or whether the text claims that it has."""
     if not isinstance(record, Counterfactual):
         return False
     return record.status != "tracking" or any(getattr(record, name) not in (None, "", ()) for name in TRACKED)

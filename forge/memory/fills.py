@@ -1,4 +1,7 @@
-"""Fills: the PM's own from a CSV file, and those that code books for approved Expressions. Each is booked once."""
+"""Fills: the PM's own from a CSV file, and the fills that code books for approved Expressions.
+
+Each fill is booked once.
+"""
 
 import csv
 import os
@@ -40,7 +43,7 @@ def fills(remembered: Remembered) -> list[Fill]:
 def import_fills(memory: Memory, file: Path) -> int:
     """Book the fills of a CSV file that were not booked before. Return their number.
 
-    Raises BadInput with the first invalid line; nothing is booked then.
+    Raises BadInput with the first invalid line; then nothing is booked.
     """
     now = memory.read_instant(memory.journal.clock.now())
     remembered = memory.hydrate(now, session=PM)
@@ -57,7 +60,7 @@ def import_fills(memory: Memory, file: Path) -> int:
 
 
 def book_fills(memory: Memory, fills_by_cause: Mapping[str, Fill], actor: str = CODE) -> int:
-    """Book fills in one transaction, except those whose cause was booked before. Return the number of new ones."""
+    """Book fills in one transaction, except those whose cause was booked before. Return the number of new fills."""
     now = memory.read_instant(memory.journal.clock.now())
     call = WriteCall(actor=actor, session=PM, call_id=f"fills:{os.urandom(10).hex()}", after=clock.micros(now))
 

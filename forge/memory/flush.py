@@ -31,8 +31,9 @@ _STORED = ", ".join(name for name in Row.__dataclass_fields__ if name != "writte
 
 @dataclass(frozen=True)
 class Flushed:
-    """The result of a flush. version: the lake version that contains it; rows: the number of published rows; faults:
-    the gaps.
+    """The result of a flush.
+
+    version: the lake version that contains the rows. rows: the number of published rows. faults: the gaps.
     """
 
     version: int

@@ -17,7 +17,7 @@ MISSING: Literal["missing"] = "missing"
 
 
 class Violation(NamedTuple):
-    """A limit that is exceeded, or that can't be checked: `actual` is "missing" then."""
+    """A limit that is exceeded or can't be checked; in the second case `actual` is "missing"."""
 
     rule: str
     actual: Number
@@ -51,7 +51,10 @@ class Guardrails:
     def check(
         self, expression: Expression, portfolio: Portfolio | None, constraints: Constraints | None
     ) -> tuple[Violation, ...]:
-        """Return the limits an Expression breaks. The book's own position in it is replaced, not added to."""
+        """Return the limits that an Expression breaks.
+
+        If the book already has a position in the Expression, the check replaces that position.
+        """
         if expression.status in UNBLOCKED:
             return ()
         broken = (measure for measure in self.measure(expression, portfolio, constraints) if not measure.within)

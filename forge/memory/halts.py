@@ -25,7 +25,7 @@ def halted(remembered: Remembered) -> Halt | None:
 
 
 def halted_spans(remembered: Remembered) -> tuple[Span, ...]:
-    """Return the times in which trading was halted: from and until; until is None while it still is."""
+    """Return the start and end of each halt of trading; the end is None if trading is still halted."""
     spans: list[Span] = []
     for row in remembered.all(HALT):
         switch, written_at = cast("Halt", remembered.record(row)), remembered.written_at(row)

@@ -1,6 +1,7 @@
 """The journal: the first place of every write. One row per write, with strictly rising instants in one chain.
 
-A call writes all of its rows or none, and only once: repeated, it returns the rows it wrote. SQLite or Postgres.
+A call writes all of its rows or none, and only once. A repeated call returns the rows that it wrote. SQLite or
+Postgres.
 """
 
 import hashlib
@@ -41,8 +42,8 @@ _HEAD = sa.select(JOURNAL.c.seq, JOURNAL.c.written_at, JOURNAL.c.chain).order_by
 class WriteCall:
     """The writer and its call.
 
-    call_id: unique in its session; event: the event to be decided, or ""; request_hash: of the call's request; after:
-    the turn's instant in microseconds; all writes are later than it.
+    call_id: an id that is unique in its session. event: the event to be decided, or "". request_hash: the hash of the
+    call's request. after: the turn's instant in microseconds; all writes are later.
     """
 
     actor: str
@@ -97,7 +98,7 @@ class Journal:
             return tuple(writing.rows)
 
     def append(self, path: str, content: str, call: WriteCall, based_on: int | None = None) -> Row:
-        """Write one text. based_on: the seq of the write at that path that the caller has read, 0 for none.
+        """Write one text. based_on: the seq of the write that the caller has read at that path, 0 for none.
 
         Raises Stale, ContentRefused and what `write` raises.
         """
@@ -111,9 +112,10 @@ class Journal:
         return (last.seq, last.chain) if last else (0, self.start)
 
     def rows(self, after: int = 0, until: int | None = None) -> list[Row]:
-        """Return the rows with a seq over `after`, written at or before `until` (microseconds), in order and unchecked.
+        """Return the rows with a seq above `after` that were written at or before `until` (microseconds), in order,
+        without checking their hashes.
 
-        The next row is included, because its copy of the last hash is evidence.
+        The following row is included, because its copy of the last hash proves that row.
         """
         chosen = sa.select(*_COLUMNS).where(JOURNAL.c.seq > after).order_by(JOURNAL.c.seq)
         if until is not None:
@@ -174,7 +176,7 @@ class Journal:
 
 
 class Writing:
-    """The transaction of one call: no one else writes until it ends, and reads see the newest rows."""
+    """The transaction of one call. Until it ends, no other call writes, and reads see the newest rows."""
 
     def __init__(self, journal: Journal, connection: sa.Connection, call: WriteCall) -> None:
         self.rows: list[Row] = []
@@ -221,8 +223,8 @@ class Writing:
     def next_id(self, kind: str) -> str:
         """Return the next id of a kind: one more than the highest ever used.
 
-        In a turn that decides an event, this would reveal how much was written since. Its ids are therefore derived
-        from its session and its number of ids, far above the others.
+        In a turn that decides an event, such ids would reveal how many records were written later. The ids of such a
+        turn are therefore derived from its session and the number of its ids, and are far higher.
         """
         record_kind, session = KINDS[kind], self._call.session
         if self._call.event:
@@ -235,7 +237,7 @@ class Writing:
         return f"{record_kind.prefix}-{(most or 0) + 1:03d}"
 
     def newest(self, path: str) -> Row | None:
-        """Return the newest write at a path, except by other attempts at the call's event."""
+        """Return the newest write at a path, ignoring other attempts at the call's event."""
         return next(iter(self._newest(JOURNAL.c.path == path, 1)), None)
 
     def all_of(self, kind: str) -> list[Row]:

@@ -24,7 +24,10 @@ MOST_CLAIM, MOST_BODY = 300, 600
 
 @dataclass(frozen=True)
 class Lesson:
-    """A current lesson. author: the writer of this text; decision: the PM's on exactly this content, "" for none."""
+    """A current lesson.
+
+    author: the writer of this text. decision: the PM's decision on exactly this content, "" for none.
+    """
 
     record: ProcessKnowledge
     sha256: str
@@ -72,7 +75,7 @@ def waiting_lessons(memory: Memory) -> list[Lesson]:
 
 
 def decide(memory: Memory, name: str, sha256: str, by: str, reason: str = "") -> None:
-    """Approve exactly one content of a lesson, or, with a reason, reject it.
+    """Approve exactly one content of a lesson, or reject it with a reason.
 
     Raises:
         BadInput: There is no such lesson, or its text has changed.
@@ -87,7 +90,7 @@ def decide(memory: Memory, name: str, sha256: str, by: str, reason: str = "") ->
         row = cast("Row", writing.newest(path))
         current_hash = content_hash(remembered.record(row))
         if len(sha256) < SHORTEST_HASH or not current_hash.startswith(sha256):
-            raise BadInput("hash", f"{name} has changed", "look at it again: pitlake forge approvals")
+            raise BadInput("hash", f"{name} has changed", "read it again: pitlake forge approvals")
         approval = Approval(
             id=writing.next_id("approvals"),
             subject=path,

@@ -66,7 +66,7 @@ class Memory:
         version: int | None = None,
         turn: str | datetime | None = None,
     ) -> Remembered:
-        """Return memory as of an instant: from the lake, and from the journal what is not flushed yet.
+        """Return memory as of an instant, from the lake, and from the journal for rows that are not flushed yet.
 
         Args:
             as_of: The instant up to which rows are visible.
@@ -94,8 +94,9 @@ class Memory:
         return Remembered(rows, lake_clock.instant(turn) if turn else at, session, event, head)
 
     def read_instant(self, at: datetime) -> datetime:
-        """Return the instant to read as of. A simulated clock may be before its newest write, which is visible
-        nevertheless.
+        """Return the instant to read as of.
+
+        A simulated clock may be before its newest write, which is still visible.
         """
         newest = self.journal.rows(max(0, self.journal.head()[0] - 1))
         if self.journal.clock.name == LIVE or not newest:
@@ -103,7 +104,7 @@ class Memory:
         return max(at, lake_clock.from_micros(newest[-1].written_at))
 
     def written_by(self, session: str, decision: str) -> list[Row]:
-        """Return a decision's own writes so far, in order. A resumed turn must remember them."""
+        """Return a decision's own writes so far, in order, for a resumed turn."""
         return self.journal.written_by(session, f"{decision}:")
 
     def flush(self) -> Flushed:
@@ -111,7 +112,7 @@ class Memory:
         return flushing.flush(self.journal, self.lake)
 
     def audit(self) -> list[Fault]:
-        """Return the faults of the journal, and of the lake as its copy."""
+        """Return the faults of the journal, and of the lake compared with the journal."""
         rows = self.journal.rows()
         _, faults = chain.judge(rows, None, self.journal.start)
         rows_by_seq = {row.seq: row for row in rows}
@@ -122,7 +123,7 @@ class Memory:
     def rebuild(self) -> int:
         """Rebuild a lost journal from the lake and return its number of rows. Rows that were never flushed are lost.
 
-        Raises BadInput if the journal has rows, or the lake has none or altered ones; ClocksMixed.
+        Raises BadInput if the journal has rows, or if the lake has no rows or altered ones; ClocksMixed.
         """
         try:
             with flushing.open_session(self.lake, None) as session:

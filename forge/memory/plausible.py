@@ -1,4 +1,4 @@
-"""Impossible contents of a View or an Expression, although each of its fields is valid.
+"""Finds impossible contents of a View or an Expression whose fields are each valid.
 
 A View's question must be answerable: by a column of its query, on a day that is not over. A stop must be on the losing
 side of entry and target, and the loss that it implies is at most twice the stated loss.
@@ -73,7 +73,7 @@ def _question(view: View, before: Record | None, as_of: datetime) -> Iterator[Re
 
 
 def _same_terms(trade: Expression, before: Record | None) -> bool:
-    """Return whether the terms are as they were: code may have raised a held position's stop above its entry."""
+    """Return whether the terms are unchanged. Code may have raised a held position's stop above its entry."""
     return isinstance(before, Expression) and all(getattr(trade, name) == getattr(before, name) for name in TERMS)
 
 

@@ -1,4 +1,4 @@
-"""The memory of one turn: every text as of its instant, and its own writes. Nothing else ever appears in it."""
+"""The memory of one turn: every text as of its instant, and its own writes. Other later writes never appear in it."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -14,7 +14,8 @@ from pitlake.clock import from_micros
 class Head:
     """The state of the journal, for receipts.
 
-    seq, chain: of the newest row; version: of the memory lake, None if nothing was published.
+    seq, chain: the number and hash of the newest row. version: the version of the memory lake, None if nothing was
+    published.
     """
 
     seq: int

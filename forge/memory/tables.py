@@ -38,7 +38,7 @@ sa.event.listen(
     sa.DDL("CREATE UNIQUE INDEX forge_journal_of_cause ON forge_journal (cause) WHERE cause <> ''"),  # type: ignore[no-untyped-call]
 )
 
-_LOCK = 0x666F726765  # Postgres: the one writer holds this lock until its transaction ends.
+_LOCK = 0x666F726765  # In Postgres, the writer holds this lock until its transaction ends.
 _BUSY_SECONDS = 60
 
 for _table in (META, JOURNAL):
@@ -75,12 +75,13 @@ def engine(url: str) -> sa.Engine:
 
 
 def _safe_sqlite(connection: Any, _: object) -> None:
-    connection.isolation_level = None  # transactions begin below instead
+    connection.isolation_level = None  # Transactions are started by the listener below.
     deadline = time.monotonic() + _BUSY_SECONDS
     while connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
         try:
             connection.execute("PRAGMA journal_mode=WAL")
-        except sqlite3.OperationalError:  # another process is switching the mode, and this statement does not wait
+        # Another process is switching the mode, and this statement does not wait for it.
+        except sqlite3.OperationalError:
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.01)

@@ -1,6 +1,6 @@
 """Models: requests and answers in provider-neutral types, the one caller of pydantic-ai, and the test double.
 
-No other part of Forge imports pydantic-ai, and this one only when a model is called.
+No other part of Forge imports pydantic-ai, and this package imports it only when a model is called.
 """
 
 from forge.model.messages import (

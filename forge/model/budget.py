@@ -1,7 +1,8 @@
 """Budgets of a run, a day and a backtest, in requests to models, tokens and dollars. Spending is counted on the tape.
 
-A budget is checked before each request against the least the request uses. Sub-agents, reviewers and compaction share
-the run's. An exceeded budget becomes the model's answer, so that it is on the tape and a replay ends where the run did.
+Before each request, a budget is compared with the spending so far plus a lower bound of the request's tokens.
+Sub-agents, reviewers and compaction share the run's budget. An exceeded budget becomes the model's answer, so that it
+is on the tape and a replay ends where the run did.
 """
 
 import math
@@ -23,7 +24,7 @@ from pitlake.clock import from_micros, instant, now
 Unit = Literal["calls", "tokens", "dollars"]
 CHARACTERS_A_TOKEN = 4
 AS_OF = "simulated:at-"
-"""The start of the name of the clock of a question as of T."""
+"""The prefix of the clock names of questions as of T."""
 
 
 class Spent(NamedTuple):
@@ -46,9 +47,9 @@ class Spent(NamedTuple):
 class Meter:
     """Checks a run's budgets.
 
-    at: the trigger's instant; a backtest's budget of a day is for the decisions with a trigger on that day. clock: that
-    of the decision's memory. If it is live, or that of a question as of T, all such decisions share one budget for each
-    day on which their requests are sent. backtest: the tapes of all its runs.
+    at: the trigger's instant. In a backtest, a day's budget covers the decisions with a trigger on that day. clock: the
+    clock of the decision's memory. If it is live, or the clock of a question as of T, all such decisions share one
+    budget for each day on which their requests are sent. backtest: the tapes of all its runs.
     """
 
     tape: Tape
@@ -65,7 +66,7 @@ class Meter:
         return lambda role: Metered(models(role), self)
 
     def spent(self) -> tuple[Spent, Spent]:
-        """Return what the run and the day have spent so far."""
+        """Return the spending of the run and of the day so far."""
         day = day_of(self.at, self.config.schedules.timezone)
         newer, self._seen = self.tape.spent(*day, self._seen)
         self._counted += newer
@@ -76,7 +77,7 @@ class Meter:
         return run, self.priced(used)
 
     def spent_in_backtest(self) -> Spent:
-        """Return what all runs of the backtest have spent so far."""
+        """Return the spending of all runs of the backtest so far."""
         return _sum(total_spent(tape, self.config) for tape in self.backtest)
 
     def backtest_exceeded(self, more: Spent | None = None) -> str:
@@ -125,7 +126,11 @@ class Metered:
         return self.model.id
 
     async def ask(self, request: Request) -> Answer:
-        """Return the model's answer, or without calling it the exceeded budget or the PM's stop. Raises ModelFailed."""
+        """Return the model's answer.
+
+        If a budget is exceeded or the PM has stopped the decision, return that as the answer without calling the model.
+        Raises ModelFailed.
+        """
         meter, least = self.meter, self.meter.least(self.id, request)
         if why := stop_reason(meter.tape, meter.decision):
             return Answer(why, finish="stopped")

@@ -1,7 +1,7 @@
 """The one caller of pydantic-ai: converts our requests to its messages and its responses to our answers.
 
 Answers are streamed, so that a long one does not time out. Busy or failing providers (429, 529, 5xx) are retried by
-their own client, with its pauses. What still fails is a ModelFailed that says what to do.
+their own client, with its pauses. Remaining failures are raised as ModelFailed, which says what to do.
 """
 
 import json
@@ -33,7 +33,7 @@ CACHED = {"anthropic_cache_tool_definitions": True, "anthropic_cache_instruction
 
 
 class Provided:
-    """A provider's model. id: as configured; seconds: the time limit of one request."""
+    """A provider's model. id: its configured id. seconds: the time limit of one request."""
 
     def __init__(self, id: str, model: "Library", seconds: float) -> None:  # noqa: A002 - what it is
         self.id = id
@@ -145,7 +145,7 @@ def _part(fields: dict[str, Any], called: "Mapping[str, ToolCallPart]") -> "Mode
 
 
 def _carried(response: "ModelResponse") -> tuple[dict[str, Any], ...]:
-    """Return the parts of a response with thinking: the thinking whole, the others as their text or call id."""
+    """Return the parts of a response with thinking: thinking in full, other parts as their text or call id."""
     from pydantic_ai.messages import TextPart, ThinkingPart, ToolCallPart
 
     def describe(part: "ModelResponsePart") -> dict[str, Any] | None:

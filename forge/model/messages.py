@@ -1,7 +1,7 @@
 """Requests to models and their answers, in provider-neutral types, and their canonical form.
 
-The tape is keyed by that form alone: roles, texts, tool names, arguments and results. A library's own serialisation may
-change with its next release, which would invalidate every recorded answer.
+The keys of the tape depend only on that form: roles, texts, tool names, arguments and results. A library's own
+serialisation may change with its next release, which would invalidate every recorded answer.
 """
 
 import json
@@ -12,8 +12,10 @@ from typing import Any, Literal, Protocol
 from pitlake.errors import BadInput, PitlakeError
 
 Finish = Literal["stop", "tools", "length", "refused", "budget", "stopped", "too_long"]
-"""budget, stopped: the model was not called, as a budget is exceeded or the PM stopped the decision; too_long: the
-request is too long for it. The answer's text then says which budget, why it stopped, or what the provider said.
+"""budget, stopped: the model was not called, because a budget is exceeded or the PM stopped the decision.
+
+too_long: the request is too long for the model. The answer's text then names the budget, the reason, or the provider's
+message.
 """
 
 
@@ -41,9 +43,8 @@ class Call:
 class Answer:
     """A model's answer. model: the id that the provider states; tokens as the provider counts them.
 
-    cached_tokens: those of the input that the provider had in its cache.
-    carried: its parts in order, if some of them, such as thinking, must be sent back to the provider unchanged. The
-    tape stores them too.
+    cached_tokens: the tokens of the input that the provider had in its cache. carried: the parts of the answer in
+    order, if some of them, such as thinking, must be sent back to the provider unchanged. The tape stores them too.
     """
 
     text: str
@@ -91,7 +92,7 @@ class ToolSpec:
 
 @dataclass(frozen=True)
 class Request:
-    """A request to a model. max_tokens: of the answer; None for the provider's limit.
+    """A request to a model. max_tokens: the limit of the answer; None for the provider's limit.
 
     stable: the characters at the start of `system` that are the same in every turn of a session; None for all of them.
     """
@@ -104,7 +105,7 @@ class Request:
     stable: int | None = None
 
     def canonical(self) -> dict[str, Any]:
-        """Return the request as JSON without ids, timestamps and anything a library adds."""
+        """Return the request as JSON, without ids, timestamps and additions of a library."""
         return {
             "role": self.role,
             "system": self.system,
@@ -115,7 +116,7 @@ class Request:
 
 
 class Model(Protocol):
-    """A model. id: as configured, such as `anthropic:claude-opus-4-5`."""
+    """A model. id: its configured id, such as `anthropic:claude-opus-4-5`."""
 
     @property
     def id(self) -> str:

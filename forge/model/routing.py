@@ -1,4 +1,4 @@
-"""The model of each role, and the creation of its client. Each role's model can be configured.
+"""Selects the model of each role and creates its client. Each role's model can be configured.
 
 A model is named `anthropic:<id>` or `openai:<id>`. Append `@http://…/v1` for another server with the same API,
 including a local one. Keys come from the environment.
@@ -23,7 +23,7 @@ KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 
 @dataclass(frozen=True)
 class Routing:
-    """Role to model. chosen: the configured models, which $FORGE_MODEL_<ROLE> overrides.
+    """The models by role. chosen: the configured models, which $FORGE_MODEL_<ROLE> overrides.
 
     seconds: the time limit of a request; retries: for a busy provider. Raises BadInput for an unknown role.
     """

@@ -11,7 +11,7 @@ Script = Sequence[Answer] | Callable[[Request], Answer]
 
 
 class Scripted:
-    """Gives prepared answers in order, or those of a function. asked: all requests so far."""
+    """Returns prepared answers in order, or the answers of a function. asked: all requests so far."""
 
     def __init__(self, script: Script, name: str = "1") -> None:
         self.id = f"scripted:{name}"

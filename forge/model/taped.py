@@ -1,4 +1,4 @@
-"""Models on tape: recorded answers are returned again without calling the model."""
+"""Taped models: a recorded answer is returned again without calling the model."""
 
 import asyncio
 import json
@@ -30,7 +30,7 @@ class Taped:
         return load_answer(await self._lane.once("model", {"model": self.id, **request.canonical()}, ask))
 
     def _as_recorded(self, request: Request) -> Request:
-        """Return a request with the prompt and tools that the lane began with, even if they have changed."""
+        """Return a request with the prompt and tools that the lane had at its start, even if these have changed."""
         tools = canonical([asdict(tool) for tool in request.tools])
         recorded = json.loads(self._lane.keep_content("tools", tools))
         system = self._lane.keep_content("system", request.system)
@@ -51,7 +51,7 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Retrying:
-    """A model that is retried when it fails or times out. seconds: of one try; retries: after the first."""
+    """A model that is retried after failures and timeouts. seconds: limit of an attempt. retries: further attempts."""
 
     model: Model
     seconds: float
@@ -91,15 +91,15 @@ class Models:
         return self.tape.lane(self.decision, name, self.mode)
 
     def window(self, lane: Lane, model: str) -> Window:
-        """Return the window of a lane's model, as it was when the lane began."""
+        """Return the window of a lane's model at the start of the lane."""
         return recorded_window(lane, model, self.context)
 
     def model(self, role: str, lane: Lane, recorded_name: str = "") -> Model:
-        """Return the model of a role, not yet taped. recorded_name: its name if the lane has no step with it."""
+        """Return the model of a role, without a tape. recorded_name: its name if the lane has no step of the model."""
         first = lane.first_step()
         name = str(json.loads(first.request)["model"]) if first and first.kind == "model" else recorded_name
         if self.mode != "record":
-            return Recorded(name, AssertionError("a replay asks no model"))
+            return Recorded(name, AssertionError("a replay calls no model"))
         try:
             return self.chosen(role)
         except NoModel as absent:

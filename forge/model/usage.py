@@ -1,4 +1,4 @@
-"""The token meter: what each request and its answer used, and the share of the model's window that it filled.
+"""The token meter: the tokens of each request and its answer, and the share of the model's window that they filled.
 
 All of it is read from the tape. A window is recorded with the lane that it limits, because lists of models change.
 """
@@ -19,7 +19,8 @@ WINDOW = "window"
 class Usage:
     """Tokens of a request and its answer, as the provider counts them.
 
-    cached: those of `input` that the provider had in its cache; window: the most that the model takes, None if unknown.
+    cached: the tokens of `input` that the provider had in its cache. window: the context window of the model, None if
+    unknown.
     """
 
     input: int
@@ -35,7 +36,7 @@ class Usage:
 
 @dataclass(frozen=True)
 class RequestUsage(Usage):
-    """The usage of a request on the tape. lane, step: where; model: as configured."""
+    """The usage of a request on the tape. lane, step: its place. model: its configured id."""
 
     lane: str = ""
     step: int = 0
@@ -44,18 +45,21 @@ class RequestUsage(Usage):
 
 @dataclass(frozen=True)
 class Window:
-    """A model's window. tokens: None if unknown; share: of it, from which older tool results are shortened."""
+    """A model's window.
+
+    tokens: None if unknown. share: the share of the window from which older tool results are shortened.
+    """
 
     tokens: int | None = None
     share: float = 1.0
 
     @property
     def limit(self) -> int:
-        """The tokens from which a request is shortened, 0 for an unknown window."""
+        """The number of tokens above which a request is shortened; 0 for an unknown window."""
         return int((self.tokens or 0) * self.share)
 
     def usage(self, answer: Answer) -> Usage:
-        """Return what an answer of the model and its request used."""
+        """Return the tokens of an answer of the model and of its request."""
         return Usage(answer.input_tokens, answer.cached_tokens, answer.output_tokens, self.tokens)
 
 
@@ -63,7 +67,9 @@ UNKNOWN = Window()
 
 
 def recorded_window(lane: Lane, model: str, settings: ContextSettings) -> Window:
-    """Return the window that is recorded with a lane, else the settings' or the listed one, which is then recorded.
+    """Return the window that is recorded with a lane.
+
+    Without a record, take it from the settings or the built-in list, and record it.
 
     A replayed lane without a record has none, because it was recorded without any.
     """

@@ -1,7 +1,7 @@
 """The providers of `fetch`: Forge's own, one module each, and those of other packages.
 
-Each reads as of the turn's instant. Other packages add providers by the entry points `pitlake.forge.providers`, or by a
-line in `[providers]` of Forge's settings.
+Each provider reads as of the turn's instant. Other packages add providers by the entry points
+`pitlake.forge.providers`, or by a line in `[providers]` of Forge's settings.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Provider `analytics`: figures computed by forge.analytics from rows of the lake and numbers of the caller.
 
-A figure is public since its newest input row, and cites its rows. A figure computed only from the caller's numbers has
-the turn's instant and cites nothing.
+A figure is public from the instant of its newest input row, and cites its rows. A figure computed only from the
+caller's numbers has the turn's instant and cites nothing.
 """
 
 import asyncio
@@ -114,7 +114,7 @@ def option(values: dict[str, Any], inputs: Inputs) -> Figures:
 
 
 def payoff(values: dict[str, Any], _inputs: Inputs) -> Figures:
-    """Best, worst and breakevens of legs at expiry; null where nothing bounds it."""
+    """Best result, worst result and breakevens of legs at expiry; null for a result without a bound."""
     legs = [_leg(leg) for leg in _list(values, "legs")]
     result = options.payoff(legs)
     bounds = {name: None if isinf(value) else value for name, value in (("most", result.most), ("least", result.least))}
@@ -129,7 +129,7 @@ def scenario_tree(values: dict[str, Any], _inputs: Inputs) -> Figures:
 
 
 def z_score(values: dict[str, Any], inputs: Inputs) -> Figures:
-    """How far the newest value is from those before."""
+    """The distance of the newest value from the values before it."""
     if "series" in values:
         rows, column = inputs.query("macro_series", series=_text(values, "series")), "value"
     else:
@@ -193,7 +193,8 @@ class Analytics:
     """The provider `analytics`."""
 
     name: str = "analytics"
-    summary: str = "Curve, duration, option, payoff, scenario_tree, zscore, kelly: figures of rows and of your numbers."
+    summary: str = "Curve, duration, option, payoff, scenario_tree, zscore, kelly: figures computed from rows and "
+    "from your numbers."
 
     async def fetch(self, params: Params, at: At) -> FetchResult:
         """Return the figures of one operation. params: `op` and its parameters. Raises BadInput for other

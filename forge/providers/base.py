@@ -44,8 +44,8 @@ class At(Viewpoint):
 class FetchResult:
     """The result of a fetch: rows and gaps that passed the lake's gate as of the instant.
 
-    receipts: one per query; a replay returns the same bytes. notes: how the lake resolved the tickers, such as a ticker
-    that only a later list contains.
+    receipts: one per query; a replay of a receipt returns the same bytes. notes: how the lake resolved tickers, for
+    example by a later list.
     """
 
     source: str
@@ -67,7 +67,7 @@ class FetchResult:
         return max((str(row["available_at"]) for row in self.rows), default=None)
 
     def format_full(self) -> str:
-        """Return the result as JSON, a row a line, so that its first lines say what it is.
+        """Return the result as JSON with one row per line, so that its first lines show what it contains.
 
         Receipts omit the lake's version, which also counts later publications.
         """
@@ -99,11 +99,11 @@ class Provider(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name in `fetch`."""
+        """The provider's name in `fetch`."""
 
     @property
     def summary(self) -> str:
-        """One line on what it has."""
+        """One line about its data."""
 
     async def fetch(self, params: Params, at: At) -> FetchResult:
         """Fetch data. Raises BadInput for invalid parameters, and the errors of the lake."""

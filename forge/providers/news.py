@@ -13,7 +13,8 @@ class News(QueryProvider):
     """The queries for articles, and the search by meaning, which first embeds its text."""
 
     def parameters(self, op: str) -> tuple[catalogue.Parameter, ...]:
-        return super().parameters("search" if op == MEANING else op)  # computed from the query's words
+        # The score was computed from the words of the query.
+        return super().parameters("search" if op == MEANING else op)
 
     async def fetch(self, params: Params, at: At) -> FetchResult:
         """Run one operation. params: `op` and its query's parameters; for meaning: `query`, `ticker`, `limit`."""
@@ -26,7 +27,7 @@ class News(QueryProvider):
         if unknown := sorted(set(values) - {"query", "ticker", "limit"}):
             raise BadInput(unknown[0], "meaning takes no such parameter", "it takes query, ticker, limit")
         if not isinstance(values.get("query"), str):
-            raise BadInput("query", "meaning needs a text", "say what to look for")
+            raise BadInput("query", "meaning needs a text", "give the text to search for")
         text = values.pop("query")
         query, bound = searches.find(text, by=MEANING, **values)
         return FetchResult(source=self.name, label=f"{self.name} {MEANING} ({text[:60]})", **ask(query, bound, at))

@@ -1,4 +1,5 @@
-"""Providers of other packages: found by entry points or named in the settings, checked, and their rows gated.
+"""Providers of other packages, which are found by entry points or named in the settings, and are checked when they are
+loaded.
 
 Their rows pass the lake's gate as of the turn's instant, as those of Forge's own providers do. A row without its
 instant, or with a later one, is refused.
@@ -31,7 +32,7 @@ class PackageProvider:
     async def fetch(self, params: Params, at: At) -> FetchResult:
         """Fetch data and pass it through the gate.
 
-        Raises BadInput for an answer of another type, EnvelopeRefused, and what the provider raises.
+        Raises BadInput for an answer of another type, EnvelopeRefused, and the provider's own errors.
         """
         result: object = await self.provider.fetch(params, at)
         if not isinstance(result, FetchResult):
@@ -50,7 +51,7 @@ def installed_providers() -> list[tuple[str, str]]:
 def load_provider(field: str, name: str, place: str) -> Provider:
     """Return the provider at `package.module:Class`; an object that is not a class is used as it is.
 
-    field: what names it in errors. Raises BadInput if it can't be imported or is not a provider of that name.
+    field: its name in errors. Raises BadInput if it can't be imported or is not a provider of that name.
     """
     if not _NAME.fullmatch(name):
         raise BadInput(field, f"{name[:40]!r} is not a name for a source", "use lower-case letters, digits and _")

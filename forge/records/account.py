@@ -1,4 +1,4 @@
-"""Records of the account: what was bought and sold, and whether trading is halted."""
+"""Records of the account: purchases and sales, and whether trading is halted."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -32,7 +32,9 @@ class Fill(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Halt(Record):
-    """Whether trading is halted. by: who halted or released it; reason: why; lost, limit: of a halt by code, in
+    """Whether trading is halted.
+
+    by: who halted or released it. reason: the reason. lost, limit: for a halt by code, the loss and its limit in
     percent.
     """
 

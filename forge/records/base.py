@@ -18,7 +18,7 @@ UNSTORED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class RecordFault(NamedTuple):
-    """What is wrong with a record. fields: the field at fault first, then the others that the fault depends on."""
+    """A fault of a record. fields: the faulty field first, then the other fields that the fault depends on."""
 
     fields: tuple[str, ...]
     problem: str
@@ -45,7 +45,7 @@ class Record:
             raise InvalidRecord(faults)
 
     def contradictions(self) -> Iterator[RecordFault]:
-        """Yield what is wrong between fields that are each valid."""
+        """Yield faults between fields that are each valid."""
         yield from ()
 
     def _field_faults(self) -> Iterator[RecordFault]:

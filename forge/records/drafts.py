@@ -1,4 +1,4 @@
-"""Records as people and models write them: the text is taken apart leniently, and values are read by `natural`.
+"""Records as people and models write them. The text is split leniently, and `natural` reads the values.
 
 Accepted: a missing title, front matter, a code fence around the record, bold or bulleted field names, values over
 several lines, blank lines between fields, comments, and a body without `---` before it.
@@ -16,11 +16,11 @@ _FIELD = re.compile(r"(?:[-*] )?\**(?P<name>[A-Za-z_][\w -]{0,40}?)\**\s*:\**(?:
 _TITLE = re.compile(r"#+\s*(?P<title>.*?)\s*")
 _BLOCK = frozenset({"", "|", ">", "|-", ">-"})
 IGNORED = frozenset({"updated"})
-"""Fields that code sets, whatever a draft has there."""
+"""Fields that code sets, whatever a draft contains."""
 
 
 def read_draft(kind: Kind, text: str, name: str) -> Draft:
-    """Read a record as a person or a model wrote it. name: what its path says it is, `new` or an id."""
+    """Read a record as a person or a model wrote it. name: the name in its path, `new` or an id."""
     text = text.replace("\r\n", "\n").replace("\t", " ")
     if fence := _FENCE.fullmatch(text):
         text = fence[1]
@@ -59,7 +59,7 @@ class _Reader:
         return self._skip_blank(number + 1)
 
     def _set_title(self, text: str) -> bool:
-        """Take an id from a title. Return whether the title says no more than the id."""
+        """Take an id from a title. Return whether the title contains only the id."""
         first, _, rest = text.strip("*` ").partition(" ")
         name = first.strip(":").upper()
         if name in ("NEW", f"{self._kind.prefix}-NEW"):

@@ -80,8 +80,8 @@ RULES: dict[str, tuple[str, ...]] = {
         "an active View needs scenarios, whose probabilities sum to 1, and settles; a draft may lack them",
         "settles.query is a named query (read /help/queries.md), params are its parameters",
         "settles.rule is a column of that query, one of < <= > >= == != and a number or a 'text', such as value < 2.0",
-        "a scenario's when holds for the values of that column that make it come true: value >= 1 and value < 2",
-        "if scenarios have a when, exactly one of them holds for any value",
+        "a scenario's `when` is true for the values with which it comes true: value >= 1 and value < 2",
+        "if scenarios have a `when`, exactly one of them is true for any value",
         "confidence is then the sum of the probabilities of the scenarios in which settles.rule holds",
         "settles.by is a New York day that is not over yet",
         "invalidation lists what would make the View wrong",
@@ -99,6 +99,6 @@ RULES: dict[str, tuple[str, ...]] = {
     ),
     "observations": ("category is free text",),
     "pk": ("skill lists the skills that the lesson concerns, separated by commas",),
-    "counterfactuals": ("code follows the path afterwards: leave out what is not listed here",),
+    "counterfactuals": ("code follows the path afterwards: leave out all fields that are not listed here",),
 }
 """Rules of a kind beyond its fields' types, as help pages state them."""

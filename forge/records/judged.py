@@ -1,4 +1,4 @@
-"""The question of a View, its settlement from the lake, and the calibration of a category."""
+"""Records of judged forecasts: the question of a View, its settlement, and the calibration of a category."""
 
 import operator
 import re
@@ -21,8 +21,8 @@ _RULE = re.compile(r"([a-z][a-z0-9_]*) (<|<=|>|>=|==|!=) (?:(-?[0-9]+(?:\.[0-9]+
 class Settles:
     """The question that judges a View.
 
-    query, params: a named query of the lake and its values; rule: over its first row, such as `value < 2.0`; by: the
-    day as of which it is asked.
+    query, params: a named query of the lake and its values. rule: a comparison over its first row, such as `value <
+    2.0`. by: the day as of which it is asked.
     """
 
     query: str
@@ -80,7 +80,7 @@ def _parts(rule: str) -> tuple[str, str, str | None, str | None]:
 class Band:
     """The forecasts of one band of confidence.
 
-    bias: mean forecast minus the share that came true; least, most: the 95 % interval of that share.
+    bias: the mean forecast minus the share that came true. least, most: the 95 % interval of that share.
     """
 
     low: Share
@@ -104,13 +104,14 @@ class Mark:
 
 @dataclass(frozen=True, kw_only=True)
 class Settlement(Record):
-    """The lake's answer to a View's question. Written by code only; a restated figure adds a second settlement.
+    """The lake's answer to a View's question. Only code writes it; a restated figure adds a second settlement.
 
-    probability: the View's first confidence, at stated_at; status: whether its rule held; value: of the rule's column,
-    as JSON; row_key: what the row is about, as JSON; question, answer: SHA-256; scenario: the one that came true, ""
-    without conditions; scenario_probability: its forecast; scenario_brier: over all scenarios, 0 to 2; base_rate: how
-    often the rule held before the forecast; None where the lake can't say; lead_days: how long the View was right
-    without a break before the answer was public, None if it was not right then.
+    probability: the View's first confidence, at stated_at. status: whether its rule held. value: the value of the
+    rule's column, as JSON. row_key: the key of the row, as JSON. question, answer: SHA-256 hashes. scenario: the
+    scenario that came true, "" without conditions. scenario_probability: its forecast. scenario_brier: the Brier score
+    over all scenarios, 0 to 2. base_rate: how often the rule held before the forecast; None if the lake has too little
+    data. lead_days: how long the View was right without a break before the answer was public; None if it was not right
+    at that time.
     """
 
     view: str
@@ -159,12 +160,12 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration(Record):
-    """The scores of a category's forecasts; its id is the category. Written by code only.
+    """The scores of a category's forecasts; its id is the category. Only code writes it.
 
-    The figures are of forecasts with one exposure, the cleanest with enough forecasts; cells cover all of them. The
-    same question in several Views is one forecast; repeats: the others. skill: of `skill_forecasts`, against stating
-    their base rates, above 0 if better; scenario scores: of `scenario_forecasts`; lead_days: the median of the
-    `right_forecasts`, which were right before the answer was public.
+    The figures cover forecasts of a single exposure, the cleanest with enough forecasts. The cells cover all exposures.
+    The same question in several Views counts as one forecast. repeats: the number of the other forecasts. skill: the
+    skill of `skill_forecasts` compared with stating their base rates, above 0 if better. The scenario scores cover
+    `scenario_forecasts`. lead_days: the median over `right_forecasts`, which were right before the answer was public.
     """
 
     forecasts: Count

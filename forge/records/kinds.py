@@ -23,9 +23,10 @@ NEW = "new"
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """A scenario of a View. probability: 0 to 1; those of a View sum to 1.
+    """A scenario of a View.
 
-    when: rules over the column of the View's question that make it this one, joined by `and`: value >= 1 and value < 2.
+    probability: 0 to 1; the probabilities of a View sum to 1. when: rules over the column of the View's question,
+    joined by `and`, under which this scenario comes true, such as value >= 1 and value < 2.
     """
 
     name: str
@@ -51,7 +52,7 @@ class Position:
 
 @dataclass(frozen=True, kw_only=True)
 class View(Record):
-    """A view of the future with probabilities. An active one has scenarios and the question that judges it."""
+    """A view of the future with probabilities. An active View has scenarios and the question that judges it."""
 
     scope: str
     category: Category
@@ -65,7 +66,7 @@ class View(Record):
     invalidation: tuple[Invalidation, ...] = ()
 
     def contradictions(self) -> Iterator[RecordFault]:
-        """Yield what is wrong between fields that are each valid."""
+        """Yield faults between fields that are each valid."""
         total = sum(scenario.probability for scenario in self.scenarios)
         if self.scenarios and abs(total - 1) > SUM_OF_PROBABILITIES:
             yield RecordFault(("scenarios",), f"their probabilities sum to {total:g}, not 1")
@@ -84,7 +85,7 @@ class View(Record):
 
 
 def _untied(scenarios: tuple[Scenario, ...], rule: str, confidence: float) -> str:
-    """Return why scenarios with conditions don't give the confidence, "" if they do. Raises ValueError."""
+    """Return why the scenarios with conditions do not match the confidence, "" if they do. Raises ValueError."""
     conditions = [scenario.when for scenario in scenarios]
     if not all(conditions):
         return "give every scenario a `when`, or none"
@@ -110,8 +111,8 @@ def _untied(scenarios: tuple[Scenario, ...], rule: str, confidence: float) -> st
 class Expression(Record):
     """A trade that expresses a View. Numbers in percent of capital; duration in years.
 
-    adjusts: the id of a held Expression that this one would change: its target, stop and last day, or, with an
-    exit_reason, its closing. Applied once the PM approves it.
+    adjusts: the id of a held Expression that this one would change. It changes the target, stop and last day, or, with
+    an exit_reason, closes the position. The change is applied once the PM approves it.
     """
 
     view_id: str
@@ -151,7 +152,7 @@ class Observation(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Linkage(Record):
-    """How one thing moves another."""
+    """The influence of one quantity on another."""
 
     source: str
     target: str
@@ -195,7 +196,7 @@ class Outcome(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Counterfactual(Record):
-    """A decision that was not taken, tracked from its day on. Only code adds its path.
+    """A decision that was not taken, tracked from its day. Only code adds its path.
 
     marks: the trade's return, or the value of the View's question, session by session; entry_price: USD; exit_reason:
     target, stop or time; problem: why the path can't be followed; answer: SHA-256 of the lake's answer.
@@ -223,8 +224,9 @@ class Counterfactual(Record):
 class Proposal(Record):
     """A change of a skill, with its lessons in `links`. Written by code, decided by the PM.
 
-    base, sha256: of the skill's folder before and after; tested: the result of the test, or why there was none; why:
-    the reason of the change, or why there is none although a model was asked; body: the file's new text.
+    base, sha256: the hashes of the skill's folder before and after. tested: the result of the test, or the reason why
+    there was no test. why: the reason of the change, or the reason why the model wrote no change. body: the file's new
+    text.
     """
 
     skill: str
@@ -241,7 +243,7 @@ class Proposal(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Portfolio(Record):
-    """The PM's book. gross, net, exposures: in percent of capital; duration in years."""
+    """The PM's book. gross, net and exposures are in percent of capital, duration in years."""
 
     gross: Positive | None = None
     net: float | None = None
@@ -256,7 +258,7 @@ class Portfolio(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Constraints(Record):
-    """The PM's limits. They can only tighten the configuration's."""
+    """The PM's limits. They can only tighten the limits of the configuration."""
 
     max_single_risk: Positive | None = None
     max_gross: Positive | None = None
@@ -311,8 +313,8 @@ class Review(Record):
 class Kind(NamedTuple):
     """A kind of record.
 
-    folder: where it is stored; prefix: of its ids, "" if ids are names; agents: whether agents may write it; archived:
-    whether `/memory/.archive/` shows its earlier texts.
+    folder: the folder in which it is stored. prefix: the prefix of its ids, "" if ids are names. agents: whether agents
+    may write it. archived: whether `/memory/.archive/` shows its earlier texts.
     """
 
     name: str

@@ -1,8 +1,8 @@
-"""Field values as people and models write them, read where only one meaning is possible.
+"""Reads field values as people and models write them, if only one meaning is possible.
 
 Accepted: `60%` for a share, `1%` for percent of capital, `1,000.5`, `$27.60`, quoted text, `28 June 2024`, lists and
-structures as YAML, words of an enumeration in any case, and comments after a value. What has two meanings, such as
-06/07/2024, is refused.
+structures as YAML, words of an enumeration in any case, and comments after a value. A value with two possible meanings,
+such as 06/07/2024, is refused.
 """
 
 import json
@@ -35,7 +35,7 @@ _DAY_FORMS = ("%Y-%m-%d", "%Y/%m/%d", "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%b %
 
 
 def read(spec: Spec, text: str) -> Any:
-    """Parse a field's value in any unambiguous spelling. Raises ValueError saying what is wrong."""
+    """Parse a field's value in any unambiguous spelling. Raises ValueError with the fault."""
     text = text.strip()
     if spec.base is str and not spec.words:
         text = unquote(text)
@@ -144,7 +144,7 @@ def _items(inner: Spec, data: Any) -> list[Any]:
         return [{name: value} for name, value in data.items()]
     if isinstance(data, str) and inner.base is str:
         return [unquote(part.strip()) for part in data.split(",")]
-    if isinstance(data, dict) and inner.base is str:  # "a, b" is a mapping without values once it is in braces
+    if isinstance(data, dict) and inner.base is str:  # In braces, "a, b" is a mapping without values.
         return list(data)
     return data if isinstance(data, list) else [data]
 
@@ -224,4 +224,4 @@ def _load_yaml(text: str) -> Any:
 
 
 Read = Callable[[Spec, str], Any]
-"""Parses a field's value: `read` here for what people and models write, `values.read` for what is stored."""
+"""Parses a field's value: `read` of this module for texts of people and models, `values.read` for stored texts."""

@@ -63,7 +63,10 @@ def parse(kind: Kind, text: str) -> Record:
 
 @dataclass(frozen=True)
 class Layout:
-    """A record's text taken apart. pairs: line number, name and text of each field; body_line: of the body's start."""
+    """The parts of a record's text.
+
+    pairs: line number, name and text of each field. body_line: the line at which the body starts.
+    """
 
     title: str
     pairs: list[tuple[int, str, str]]
@@ -75,7 +78,7 @@ class Layout:
 class Draft:
     """A record with the faults of its text.
 
-    record: with the example's values for the fields at fault; at: each field's line.
+    record: the record, with the example's values in faulty fields. at: the line of each field.
     """
 
     record: Record
@@ -100,7 +103,9 @@ class Draft:
 
 
 def assemble(kind: Kind, layout: Layout, read: Read) -> Draft:
-    """Build a record from the parts of its text. read: parses a field's value. Raises RecordUnreadable if no record can
+    """Build a record from the parts of its text.
+
+    read: a function that parses a field's value. Raises RecordUnreadable if no record can
     be made.
     """
     field_specs = values.specs(kind.cls)
@@ -128,7 +133,7 @@ def assemble(kind: Kind, layout: Layout, read: Read) -> Draft:
 
 
 def _make(kind: Kind, layout: Layout, field_values: dict[str, Any], draft: Draft) -> Draft:
-    """Create the record. While it has faults of its own, their fields take the values of the kind's example."""
+    """Create the record. Faulty fields take the values of the kind's example."""
     example, body, failed = EXAMPLES.get(kind.name), layout.body, set(draft.failed)
     make: Callable[..., Record] = kind.cls
     while True:
@@ -149,7 +154,7 @@ def _make(kind: Kind, layout: Layout, field_values: dict[str, Any], draft: Draft
 
 
 def right_form(kind: Kind, name: str) -> str:
-    """Return what to write for a field, from the kind's example; "" where the example leaves it out."""
+    """Return the text to write for a field, from the kind's example; "" if the example leaves the field out."""
     example = EXAMPLES.get(kind.name)
     value = values.write(values.specs(kind.cls)[name], getattr(example, name)) if example and name != "body" else ""
     return f"write for example {name}: {value}" if value else ""

@@ -1,4 +1,4 @@
-"""How field values are written on one line and parsed, by the field's type. Nothing is guessed.
+"""Writes field values on one line and parses them, by the field's type. Nothing is guessed.
 
 Texts are written as they are, numbers as in JSON, instants and days in ISO 8601, lists of names with commas, structures
 as JSON. A missing value is an empty line.

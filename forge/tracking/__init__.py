@@ -1,1 +1,1 @@
-"""What became of forecasts and trades: settled against the lake, then scored. Written by code; no model is called."""
+"""Settles forecasts and trades against the lake, and then scores them. Code writes the results; no model is called."""

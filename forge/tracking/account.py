@@ -2,7 +2,7 @@
 
 Unless trading is halted, an approved Expression is executed at the open of the first session after its approval, in
 whole shares, for its notional's share of the previous evening's net asset value. Its stop, target or last day closes
-it. If a fill of the PM's own names an Expression, code does not execute it.
+it. If one of the PM's own fills names an Expression, code does not execute that Expression.
 """
 
 from collections.abc import Iterable
@@ -47,9 +47,9 @@ class Due(NamedTuple):
 
 
 def advance_account(memory: Memory, at: At, settings: config.AccountSettings) -> list[str]:
-    """Execute what is due, update the book, and halt trading beyond a limit. Return why something was not executed.
+    """Execute due entries and exits, update the book, and halt trading if a limit is exceeded.
 
-    Does nothing if the settings state no capital.
+    Return the reasons for trades that were not executed. Does nothing if the settings state no capital.
     """
     if settings.capital is None:
         return []
@@ -66,7 +66,10 @@ def advance_account(memory: Memory, at: At, settings: config.AccountSettings) ->
 
 
 def execute(memory: Memory, at: At, settings: config.AccountSettings) -> list[str]:
-    """Book the entries and exits that are due, in order of their days. Return why others could not be booked."""
+    """Book the entries and exits that are due, in order of their days.
+
+    Return the reasons for those that could not be booked.
+    """
     remembered, gaps = whole_memory(memory, at.as_of), list[str]()
     booked = fills(remembered)
     own = {fill.expression for fill in booked if fill.source == "import"}

@@ -69,7 +69,7 @@ def _stops(remembered: Remembered, market: At, near: float) -> Iterator[Alert]:
 
 
 def _stop_text(trade: FollowedTrade, near: float) -> str:
-    """Return why a stop needs the PM, or ""."""
+    """Return the reason why a stop needs the PM's attention, or ""."""
     path = trade.path
     if path.reason == "stop":
         return f"reached its stop {path.stop:g} on {path.marks[-1].day}"

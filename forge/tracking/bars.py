@@ -22,12 +22,15 @@ PER_SHARE = "USD per share"
 
 
 class NotFollowable(ValueError):
-    """The lake lacks what is needed to follow a position."""
+    """The lake lacks data that is needed to follow a position."""
 
 
 @dataclass(frozen=True)
 class Traded:
-    """Prices of one security. bars: by day; answer: SHA-256 of the lake's answers; version: of the lake."""
+    """Prices of one security.
+
+    bars: the bars by day. answer: SHA-256 of the lake's answers. version: the version of the lake.
+    """
 
     bars: dict[date, Bar]
     answer: str
@@ -68,8 +71,8 @@ def traded_bars(ticker: str, since: date, at: At) -> Traded:
 def daily_prices(ticker: str, since: date, at: At) -> Prices:
     """Return closes, splits and dividends from two weeks before a day on, as of an instant.
 
-    A split is dated by its execution where its statement is known, else by the first bar after it. Raises as
-    `traded_bars`.
+    A split is dated by its execution day if its statement is known, otherwise by the first bar after it. Raises the
+    errors of `traded_bars`.
     """
     if quoted := parse_quoted(ticker):
         rows = _quotes(quoted, since - timedelta(days=14), at)["rows"]

@@ -1,4 +1,4 @@
-"""Calibration: the scores of settled forecasts by category, written where the agent reads them.
+"""Calibration: computes the scores of settled forecasts by category and writes them to memory for the agent.
 
 Forecasts whose answer a model may have known are never mixed with those it can't have known.
 """
@@ -45,7 +45,7 @@ def calibrate(memory: Memory, at: datetime) -> list[Calibration]:
 
 
 def measure_category(category: str, settled: Sequence[Settlement]) -> Calibration:
-    """Return the record of one category: the cleanest forecasts if there are enough, and a cell for each kind."""
+    """Return the record of one category: the scores of its cleanest forecasts, and a cell for each kind."""
     repeats = len(settled) - len(distinct(settled))
     settled = distinct(settled)
     cells: dict[tuple[str, str, str], list[Settlement]] = defaultdict(list)
@@ -93,9 +93,9 @@ def measure_category(category: str, settled: Sequence[Settlement]) -> Calibratio
 
 
 def distinct(settled: Iterable[Settlement]) -> list[Settlement]:
-    """Return one settlement per question and author: that of the first forecast.
+    """Return one settlement per question and author: the settlement of the first forecast.
 
-    Two rules over the same row and day are one question if they differ in spelling only.
+    Two rules over the same row and day are the same question if they differ only in spelling.
     """
     firsts: dict[tuple[Any, ...], Settlement] = {}
     for settlement in sorted(settled, key=lambda settlement: settlement.stated_at):

@@ -1,9 +1,9 @@
 """The ledger: cash, positions and P&L from fills and daily prices.
 
-On each day, splits and dividends are applied to what was held the evening before, then fills, then the close. The cost
-is the average cost. A sale of more than is held closes the position and opens a short one. A position is valued at its
-last close, adjusted for later splits; before the first close, at the price of its last fill. Borrowed cash pays
-interest at the end of every calendar day.
+On each day, splits and dividends are applied first, to the positions of the evening before; then fills, then the close.
+The cost is the average cost. A sale of more than is held closes the position and opens a short one. A position is
+valued at its last close, adjusted for later splits; before the first close, at the price of its last fill. Borrowed
+cash pays interest at the end of every calendar day.
 """
 
 from collections import defaultdict
@@ -16,13 +16,15 @@ from pitlake.clock import new_york_day
 
 DAYS_A_YEAR = 365
 DUST = 1e-9
-"""Smaller quantities count as 0. They are rounding errors of fractions after a split."""
+"""Smaller quantities count as 0. Such quantities are rounding errors of fractions after a split."""
 
 
 @dataclass(frozen=True)
 class Prices:
-    """Daily prices of one security, as traded. closes, splits (new shares per share), dividends (USD per share, on the
-    ex-day): by day.
+    """Daily prices of one security, as traded.
+
+    closes, splits and dividends: values by day. A split is the number of new shares per share; a dividend is in USD per
+    share, on its ex-day.
     """
 
     closes: Mapping[date, float]
@@ -32,8 +34,10 @@ class Prices:
 
 @dataclass
 class Holding:
-    """A position. quantity: shares; cost: USD per share on average; price: the last one; closed: P&L of what was sold;
-    income: dividends; fees: all in USD.
+    """A position.
+
+    quantity: shares; cost: average USD per share. price: the last price. closed: the P&L of sold shares. income:
+    dividends. fees: the fees. All amounts are in USD.
     """
 
     instrument: str
@@ -83,8 +87,9 @@ class Holding:
 class Account:
     """The account as of a day.
 
-    holdings: all of them, closed ones included; financing: interest paid so far, negative; curve: net asset value at
-    the end of each day; missing: sessions on which something was held and had no price, by ticker. Amounts in USD.
+    holdings: all holdings, including closed ones. financing: interest paid so far, as a negative amount. curve: the net
+    asset value at the end of each day. missing: by ticker, the sessions on which a held security had no price. Amounts
+    in USD.
     """
 
     capital: float
@@ -126,13 +131,9 @@ def keep(
 ) -> Account:
     """Return the account at the end of a day.
 
-    Args:
-        capital: USD at the start.
-        fills: In any order; those after `until` do not count.
-        prices: By ticker.
-        sessions: The exchange's completed days, on which a price is due.
-        until: The last day; no interest is due on it yet.
-        financing_rate: Percent a year on borrowed cash.
+    Args: capital: USD at the start. fills: The fills in any order; fills after `until` are ignored. prices: By ticker.
+    sessions: The exchange's completed days, on which a price is expected. until: The last day, for which no interest is
+    due yet. financing_rate: Percent a year on borrowed cash.
     """
     ledger = _Ledger(capital)
     by_day: dict[date, list[Fill]] = defaultdict(list)

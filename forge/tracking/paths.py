@@ -1,9 +1,9 @@
 """The path of a position in one security, followed by its daily bars as traded.
 
 A position is opened at the open of its first session. In each bar the open comes first: if it is beyond the stop or the
-target, the position is closed at the open. If a bar touches both later, the stop counts, as the worse of the two.
-Splits adjust shares, stop and target; a dividend goes to the holder before its ex-day. A session without a bar ends the
-path.
+target, the position is closed at the open. If a bar later touches both, the stop counts, because it is the worse of the
+two. Splits adjust shares, stop and target; a dividend goes to the holder before its ex-day. A session without a bar
+ends the path.
 """
 
 from collections.abc import Iterable, Mapping
@@ -35,7 +35,7 @@ class Bar:
 class Terms:
     """New terms of a held position, which count from a session's open on.
 
-    changed: `target` and `stop`, in USD as of the eve of `since`, and `until`; only what was changed.
+    changed: `target` and `stop` are in USD as of the day before `since`. Only changed terms are set.
     """
 
     since: date
@@ -44,8 +44,10 @@ class Terms:
 
 @dataclass(frozen=True)
 class Trade:
-    """A trade. side: 1 long, -1 short; target, stop: in USD on the day before the first session, or None; until: its
-    last day; changes: later terms, in order.
+    """A trade.
+
+    side: 1 for long, -1 for short. target, stop: levels in USD as of the day before the first session, or None. until:
+    its last day. changes: later terms, in order.
     """
 
     side: int
@@ -59,9 +61,10 @@ class Trade:
 class Path:
     """The path of a trade.
 
-    entry_price: USD at the open of the first session; marks: return at each close, as a share of the entry price;
-    reason, price: of the exit, "" and None before it; gap: the session without a bar, or None; shares: what one share
-    of the first session has become; close, stop: of the last session, as traded on it.
+    entry_price: USD at the open of the first session. marks: the return at each close, as a share of the entry price.
+    reason, price: reason and price of the exit, "" and None before it. gap: the session without a bar, or None. shares:
+    the number of shares that one share of the first session has become. close, stop: close and stop of the last
+    session, as traded on that day.
     """
 
     entry_price: float | None
@@ -80,7 +83,7 @@ class Path:
 
 
 def follow(trade: Trade, bars: Mapping[date, Bar], sessions: Iterable[date]) -> Path:
-    """Follow a trade. sessions: the completed ones in which it was held, in order."""
+    """Follow a trade. sessions: the completed sessions in which it was held, in order."""
     entry_price, shares, cash, marks = None, 1.0, 0.0, list[Mark]()
     terms: dict[str, Any] = {"target": trade.target, "stop": trade.stop, "until": trade.until}
     changes, close = list(trade.changes), None
@@ -108,7 +111,7 @@ def follow(trade: Trade, bars: Mapping[date, Bar], sessions: Iterable[date]) -> 
 def _exit(
     side: int, bar: Bar, target: float | None, stop: float | None, until: date
 ) -> tuple[Reason | Literal[""], float | None]:
-    """Return why and at what price a position is closed in a bar."""
+    """Return the reason and the price at which a position is closed in a bar."""
     worst, best = (bar.low, bar.high) if side > 0 else (bar.high, bar.low)
     for price, certain in ((bar.open, True), (None, False)):
         if stop is not None and side * (bar.open if certain else worst) <= side * stop:

@@ -1,4 +1,4 @@
-"""A decision's receipt: everything it was based on, for replays, and whether its model may have known later events."""
+"""A decision's receipt: all inputs of the decision, for replays, and whether its model may have known later events."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -50,10 +50,10 @@ class DecisionReceipt:
 
 
 def exposure(cut_offs: Iterable[str | None], as_of: datetime, judged: date | None = None) -> Exposure:
-    """Return whether models may have seen what came after an instant. judged: the day that settles the forecast.
+    """Return whether models may have seen events after an instant. judged: the day that settles the forecast.
 
-    clean: every cut-off is before the instant's day; partial: one is after it, but before the day that judges; exposed:
-    otherwise, also if a cut-off is unknown.
+    clean: every cut-off is before the day of the instant. partial: a cut-off is after that day, but before the day that
+    settles the forecast. exposed: any other case, including an unknown cut-off.
     """
     days = [cut_off_day and date.fromisoformat(cut_off_day) for cut_off_day in cut_offs]
     if not all(days):
@@ -82,7 +82,7 @@ def cut_offs(models: Iterable[str], lake: str | Path | None) -> dict[str, str | 
 
 
 def recorded_cut_offs(tape: Tape) -> Callable[[str], list[str | None]]:
-    """Return a function that gives the cut-offs of a decision's models from its receipt, or none without a receipt."""
+    """Return a function that looks up the cut-offs of a decision's models in the decision's receipt, if any."""
 
     def of(decision: str) -> list[str | None]:
         receipt = tape.receipt(decision)

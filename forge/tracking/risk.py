@@ -29,10 +29,10 @@ PERCENT = 100
 class Risk:
     """A trade's risk. None where it can't be computed; gaps say why.
 
-    loss_at_stop: percent of capital lost from the last close to the stop; volatility: of its daily returns, percent a
-    year; beta: to the index; concentration: its share of the gross exposure with it, in percent; correlation: of its
-    returns, with the trade's sign, and those of the book; days_of_volume: shares needed as a multiple of an average
-    day's; price: the last close.
+    loss_at_stop: percent of capital lost between the last close and the stop. volatility: the volatility of its daily
+    returns, in percent a year. beta: the beta to the index. concentration: the trade's share of the gross exposure that
+    includes it, in percent. correlation: the correlation of its returns, with the trade's sign, and the returns of the
+    book. days_of_volume: the shares needed, as a multiple of an average day's volume. price: the last close.
     """
 
     price: float | None = None
@@ -45,7 +45,7 @@ class Risk:
     gaps: tuple[str, ...] = ()
 
     def lines(self) -> list[str]:
-        """Return the figures to read, each with its unit."""
+        """Return the figures as texts with their units."""
         figures = (
             ("last close", self.price, "USD"),
             ("loss at stop", self.loss_at_stop, "% of capital"),
@@ -113,7 +113,7 @@ def risk(expression: Expression, remembered: Remembered, at: At) -> Risk:
 
 
 def loss_at_stop(expression: Expression, price: float, gaps: list[str]) -> float | None:
-    """Return the percent of capital lost between a price and the stop; None, and a gap, without a stop to measure."""
+    """Return the percent of capital lost between a price and the stop; without a stop, return None and a gap."""
     try:
         stop = parse_price(expression.stop, "stop")
     except NotFollowable as problem:
@@ -127,7 +127,7 @@ def loss_at_stop(expression: Expression, price: float, gaps: list[str]) -> float
 
 
 def claim_check(at: At) -> Callable[[Expression], tuple[Violation, ...]]:
-    """Return a check of what an Expression claims: a loss below half of what it loses at its stop is a violation."""
+    """Return a check of an Expression's claims: a claimed loss below half of the loss at its stop is a violation."""
 
     def check(expression: Expression) -> tuple[Violation, ...]:
         claimed = expression.max_loss_pct

@@ -1,7 +1,8 @@
-"""Scores of forecasts: Brier and its parts, log score, reliability by band, and what chance alone would show.
+"""Scores of forecasts: Computes the Brier score and its parts, the log score, reliability by band, and the errors that
+chance alone would produce.
 
-An absolute bound on the calibration error would test nothing: for 500 forecasts by a perfect forecaster its median is
-0.044. So it is compared with the errors of a perfect forecaster with the same probabilities.
+A fixed bound on the calibration error would test nothing: for 500 forecasts by a perfect forecaster, its median is
+0.044. The error is therefore compared with the errors of a perfect forecaster with the same probabilities.
 """
 
 from collections.abc import Sequence
@@ -26,8 +27,8 @@ Floats = npt.NDArray[np.float64]
 class Reliability:
     """The forecasts of one band.
 
-    low, high: its bounds; forecast, came_true: mean probability and share that came true; least, most: the 95 % Wilson
-    interval of that share.
+    low, high: the bounds of the band. forecast: the mean probability. came_true: the share that came true. least, most:
+    the 95 % Wilson interval of that share.
     """
 
     low: float
@@ -43,9 +44,10 @@ class Reliability:
 class Scores:
     """The scores of a set of forecasts, all from 0 to 1 except log_score, in nats.
 
-    brier = reliability - resolution + uncertainty + within, where `within` is the variation inside bands (0 if all are
-    equal). base_brier: of always forecasting the share that came true. ece: the mean distance between band and outcome;
-    null_ece: its 95th percentile for a perfect forecaster; calibrated: whether chance explains ece, at a level of 5 %.
+    brier = reliability - resolution + uncertainty + within, where `within` is the variation inside bands (0 if all
+    forecasts of a band are equal). base_brier: the score of always forecasting the share that came true. ece: the mean
+    distance between forecast and outcome over the bands. null_ece: its 95th percentile for a perfect forecaster.
+    calibrated: whether chance explains ece, at a level of 5 %.
     """
 
     count: int
@@ -63,7 +65,10 @@ class Scores:
 
 
 def scores(probabilities: Sequence[float], came_true: Sequence[bool], draws: int = DRAWS) -> Scores:
-    """Score forecasts against outcomes. Raises ValueError if there are none, or one is not from 0 to 1."""
+    """Score forecasts against outcomes.
+
+    Raises ValueError if there are no forecasts, or if a forecast is not from 0 to 1.
+    """
     forecast, outcome = np.asarray(probabilities, float), np.asarray(came_true, float)
     if not len(forecast) or len(forecast) != len(outcome) or not ((forecast >= 0) & (forecast <= 1)).all():
         raise ValueError("give forecasts from 0 to 1, and one outcome for each")
@@ -116,7 +121,7 @@ def _bands(
 
 
 def share_of_interval(least: float, most: float, count: int) -> float:
-    """Return the share that has this `wilson` interval, to the precision of the interval."""
+    """Return the share whose `wilson` interval this is, to the precision of the interval."""
     spread = Z95**2 / count
     return min(1.0, max(0.0, (least + most) / 2 * (1 + spread) - spread / 2))
 
@@ -140,17 +145,17 @@ def wilson(share: float, count: int) -> tuple[float, float]:
 
 
 def multi_class_brier(probabilities: Sequence[float], happened: int) -> float:
-    """Return the Brier score over several classes, from 0 to 2. happened: the place of the class that came true."""
+    """Return the Brier score over several classes, from 0 to 2. happened: the index of the class that came true."""
     return sum((share - (place == happened)) ** 2 for place, share in enumerate(probabilities))
 
 
 def log_score_of(probability: float) -> float:
-    """Return the log score, in nats, of what came true. probability: what it was given."""
+    """Return the log score, in nats. probability: the forecast probability of the outcome that came true."""
     return float(-np.log(np.clip(probability, SURE, 1 - SURE)))
 
 
 def skill(probabilities: Sequence[float], base_rates: Sequence[float], came_true: Sequence[bool]) -> float | None:
-    """Return 1 - Brier score / that of a forecaster who states the base rates; None if that one made no error."""
+    """Return 1 - Brier score / that of a forecaster who states the base rates; None if the latter made no error."""
     outcome = np.asarray(came_true, float)
     base = float(np.mean((np.asarray(base_rates, float) - outcome) ** 2))
     return 1 - float(np.mean((np.asarray(probabilities, float) - outcome) ** 2)) / base if base else None

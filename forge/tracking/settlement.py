@@ -2,7 +2,7 @@
 
 Each question that a View had while active is judged with its first confidence, so that changing the question or the
 confidence later changes no score. A question without an answer is recorded and tried again. The first answer counts, as
-of the instant it became public, since a much later answer may be about something else. A later restatement of the
+of the instant it became public, because a much later answer may be about another period. A later restatement of the
 figure adds a second settlement; the first stays.
 """
 
@@ -42,8 +42,8 @@ Row = Mapping[str, Any]
 class Forecast:
     """A question that a View had while active.
 
-    view: the first text of the View with this question; stated_at: when that was written; source: its author; decision:
-    the one that wrote it.
+    view: the first text of the View with this question. stated_at: when that text was written. source: its author.
+    decision: the decision that wrote it.
     """
 
     view: View
@@ -62,7 +62,7 @@ class Forecast:
 
     @property
     def due(self) -> datetime:
-        """When the day that judges it is over in New York."""
+        """The instant at which the settling day is over in New York."""
         return end_of_new_york_day(self.settles.by)
 
 
@@ -85,15 +85,18 @@ def settlements(remembered: Remembered) -> list[Settlement]:
 
 
 def whole_memory(memory: Memory, at: datetime) -> Remembered:
-    """Return all of memory, including what was settled after the instant."""
+    """Return all of memory, including settlements made after the instant."""
     now = max(at, memory.journal.clock.now())
     return memory.hydrate(memory.read_instant(now), session=SESSION, turn=at)
 
 
 def settle(memory: Memory, now: At, cut_offs: CutOffs) -> list[Settlement]:
-    """Settle what is due and return the new settlements. What was settled after `now` is not settled again.
+    """Settle due questions and return the new settlements.
 
-    now: the instant, and the lake with the version to read; cut_offs: of a decision's models. Raises LakeNotFound.
+    Questions that were settled after `now` are not settled again.
+
+    now: the instant, the lake and the version to read. cut_offs: a function that returns the cut-offs of a decision's
+    models. Raises LakeNotFound.
     """
     remembered = whole_memory(memory, now.as_of)
     files = ForgeFS(memory, remembered, actor=CODE)
@@ -109,7 +112,7 @@ def settle(memory: Memory, now: At, cut_offs: CutOffs) -> list[Settlement]:
         judgement = _next_settlement(forecast, before, market)
         if judgement is not None:
             days = forecast.stated_at, forecast.settles.by
-            live = memory.journal.clock.name == "live" and forecast.source == PM  # a person has no cut-off
+            live = memory.journal.clock.name == "live" and forecast.source == PM  # A person has no knowledge cut-off.
             judgement = replace(judgement, exposure="clean" if live else exposure(cut_offs(forecast.decision), *days))
             if not judgement.restates:
                 judgement = replace(judgement, lead_days=lead_days(remembered, judgement, forecast.settles))
@@ -122,8 +125,8 @@ def settle(memory: Memory, now: At, cut_offs: CutOffs) -> list[Settlement]:
 def lead_days(remembered: Remembered, settlement: Settlement, settles: Settles) -> float | None:
     """Return for how many days before its answer was public a View was right without a break.
 
-    A View is right while it is active, asks this question, and gives what happened more than 0.5. None if it was not
-    right at the end.
+    A View is right while it is active, asks this question, and gives the actual outcome a probability above 0.5. None
+    if it was not right at the end.
     """
     public, since = settlement.public_at, None
     if public is None or settlement.status not in ANSWERED:
@@ -175,9 +178,10 @@ def _next_settlement(forecast: Forecast, before: list[Settlement], market: Marke
 
 
 def base_rate(forecast: Forecast, market: Market) -> float | None:
-    """Return how often the rule held at the ends of the 12 months before a forecast, as known then.
+    """Return how often the rule held at the ends of the 12 months before a forecast, by the information of that time.
 
-    With half a case added on either side, so that it is never 0 or 1. None if the lake answers fewer than 4 of them.
+    Half a case is added on either side, so that the rate is never 0 or 1. None if the lake answers for fewer than 4 of
+    the months.
     """
     truths, day = list[bool](), new_york_day(forecast.stated_at).replace(day=1)
     for _ in range(MONTHS):
@@ -204,7 +208,7 @@ def _try_settle(forecast: Forecast, as_of: datetime, market: Market) -> Settleme
 def _earliest(forecast: Forecast, late: Settlement, market: Market) -> Settlement:
     """Return the first answer after the day that judges, by bisection.
 
-    Rows of a publication appear at once, so its timestamp is tried first.
+    All rows of a publication appear at its timestamp, so that instant is tried first.
     """
     without = forecast.due
     while late.asked_as_of - without > MICROSECOND:
@@ -274,7 +278,7 @@ def _unanswered_settlement(forecast: Forecast, at: At, reason: str) -> Settlemen
 
 
 def _row_key(settles: Settles, row: Row) -> dict[str, Any]:
-    """Return a row's key: the keys of the datasets its query reads, as far as it shows them."""
+    """Return a row's key: the key columns of the datasets that its query reads, as far as the row has them."""
     keys = {name for dataset in catalogue.get(settles.query).reads for name in datasets.get(dataset).key}
     return {name: row[name] for name in sorted(keys & row.keys())}
 

@@ -1,7 +1,7 @@
 """Expressions as trades that daily bars can follow, and the exits of open ones.
 
-A trade is opened at the open of the first session after the PM's approval. What bars can't decide, such as an option or
-a target in 32nds, becomes a gap with its reason and is never guessed.
+A trade is opened at the open of the first session after the PM's approval. A trade that bars can't settle, such as an
+option or a target in 32nds, becomes a gap with its reason. Its result is never guessed.
 """
 
 from collections.abc import Sequence
@@ -58,7 +58,7 @@ def follow_trade(
     changes: tuple[Terms, ...] = (),
     opens: datetime | None = None,
 ) -> FollowedTrade:
-    """Follow an Expression opened at the first session from an instant on, whether it was held or not.
+    """Follow an Expression from the first session after an instant, whether it was held or not.
 
     Args:
         expression: What is followed.
@@ -140,7 +140,7 @@ def _changed_terms(before: Expression, after: Expression) -> dict[str, float | d
 
 
 def _next_open(moment: datetime) -> date:
-    """Return the day from which terms count: that of the first session that opens at or after an instant."""
+    """Return the day from which terms apply: the day of the first session that opens at or after an instant."""
     day = new_york_day(moment)
     exchange_session = session(day)
     return day if exchange_session and moment <= exchange_session.open else day + timedelta(days=1)
@@ -149,9 +149,11 @@ def _next_open(moment: datetime) -> date:
 def close_exits(
     memory: Memory, now: At, settings: config.AccountSettings | None = None
 ) -> tuple[list[Outcome], list[str]]:
-    """Close what reached its target, stop or last day. Return the Outcomes, and why others can't be followed.
+    """Close positions that reached their target, stop or last day.
 
-    With an account, the P&L is that of the fills. Otherwise it is that of the path, for the whole notional and without
+    Return the Outcomes, and the reasons for positions that can't be followed.
+
+    With an account, the P&L comes from the fills. Otherwise it comes from the path, for the whole notional and without
     costs.
     """
     remembered = whole_memory(memory, now.as_of)

@@ -33,9 +33,9 @@ UNDECIDED = ("draft", "proposed", "review_required")
 def track_untaken(
     memory: Memory, now: At, settings: Counterfactuals | None = None
 ) -> tuple[list[Counterfactual], list[str]]:
-    """Start and update every Counterfactual. Return those that changed, and why others can't be followed.
+    """Start and update every Counterfactual. Return the changed ones, and the reasons for those that can't be followed.
 
-    now: the instant, and the lake with the version to read. Raises LakeNotFound.
+    now: the instant, the lake and the version to read. Raises LakeNotFound.
     """
     settings = settings or Counterfactuals()
     now = now.pinned()
@@ -67,7 +67,7 @@ def _counterfactuals(remembered: Remembered) -> list[tuple[str, Counterfactual]]
 
 
 def _expired(remembered: Remembered, at: datetime, settings: Counterfactuals) -> Iterator[tuple[str, Counterfactual]]:
-    """Yield Expressions whose last day passed undecided. One that was ever active counts as decided."""
+    """Yield Expressions whose last day passed undecided. An Expression that was ever active counts as decided."""
     for path, expression in expressions(remembered):
         taken = any(cast("Expression", remembered.record(row)).status == "active" for row in remembered.all(path))
         if (

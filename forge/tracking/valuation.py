@@ -1,4 +1,4 @@
-"""Fills valued by the lake's bars: the account as of an instant, and what one Expression made."""
+"""Values fills by the lake's bars: the account as of an instant, and the P&L of one Expression."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ PERCENT = 100
 
 @dataclass(frozen=True)
 class Valued:
-    """An account with the reasons why some of it is not valued by a price of its last session."""
+    """An account, with the reasons why some positions are not valued by a price of the last session."""
 
     account: ledger.Account
     gaps: tuple[str, ...]
@@ -50,7 +50,10 @@ def value(booked: Iterable[Fill], settings: config.AccountSettings, at: At) -> V
 
 @dataclass(frozen=True)
 class Result:
-    """What the fills of Expressions made. usd, percent: of the account's capital; holdings: by instrument."""
+    """The P&L of the fills of Expressions.
+
+    usd: in USD. percent: in percent of the account's capital. holdings: by instrument.
+    """
 
     usd: float
     percent: float
@@ -64,13 +67,13 @@ class Result:
 
 
 def result_of(expression: str, booked: Iterable[Fill], settings: config.AccountSettings, at: At) -> Result:
-    """Return what an Expression's fills made as of an instant. Raises as `value`."""
+    """Return the P&L of an Expression's fills as of an instant. Raises as `value`."""
     valued = value((fill for fill in booked if fill.expression == expression), settings, at)
     return sum_results([expression], valued.account)
 
 
 def sum_results(expressions: Collection[str], account: ledger.Account) -> Result:
-    """Return what the fills of these Expressions made in an account."""
+    """Return the P&L of the fills of these Expressions in an account."""
     holdings = tuple(holding for holding in account.holdings if holding.expression in expressions)
     usd = sum(holding.result for holding in holdings)
     return Result(usd, usd / account.capital * PERCENT, holdings)

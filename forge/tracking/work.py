@@ -1,4 +1,4 @@
-"""What is due between decisions, by hand: fills, settlements, exits and trades not taken, then the scores."""
+"""Does the work between decisions on demand: fills, settlements, exits and trades not taken, then the scores."""
 
 from forge.core import config
 from forge.memory import Memory
@@ -11,7 +11,9 @@ from forge.tracking.untaken import track_untaken
 
 
 def settle_due(memory: Memory, at: At, cut_offs: CutOffs, settings: config.Config) -> tuple[list[str], list[str]]:
-    """Do what is due as of an instant, as the hourly schedule does. Return what changed, and what could not be done.
+    """Do the work that is due as of an instant, as the hourly schedule does.
+
+    Return the changes, and the work that could not be done.
 
     Raises LakeNotFound.
     """

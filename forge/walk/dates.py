@@ -1,6 +1,6 @@
 """Moves years by 28, in every spelling and within their century, which keeps weekdays and leap years.
 
-Two digits are a year only where nothing else is meant: FY24, '24, Q1'24, 1Q24, 2H24, 3/5/24, Feb-24.
+Two digits count as a year only where they can mean nothing else: FY24, '24, Q1'24, 1Q24, 2H24, 3/5/24, Feb-24.
 """
 
 import re
@@ -28,7 +28,7 @@ _SECOND = re.compile(r"(?<![A-Za-z0-9.,/])((?:19|20)[0-9]{2})/([0-9]{2})(?![A-Za
 
 
 def shift_years(text: str, *, back: bool = False) -> str:
-    """Return a text with every year moved by 28 years, or moved back. One undoes the other."""
+    """Return a text with every year moved by 28 years, or moved back."""
     by = -YEARS if back else YEARS
     text = _SECOND.sub(lambda match: f"{match[1]}/{_short(match[2], by)}" if _follows(match) else match[0], text)
     text = _SHORT.sub(lambda match: match[0].removesuffix(match[1]) + _short(match[1], by), text)
@@ -36,7 +36,10 @@ def shift_years(text: str, *, back: bool = False) -> str:
 
 
 def _follows(match: re.Match[str]) -> bool:
-    """Return whether 2023/24 means two years; both move together, so that it means that after a move as well."""
+    """Return whether a text such as 2023/24 means two years.
+
+    Both move together, so that the result means two years as well.
+    """
     return (int(match[1]) + 1) % CENTURY == int(match[2])
 
 

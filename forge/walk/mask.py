@@ -1,10 +1,10 @@
-"""The masked arm: what a model reads about companies and times is replaced, and what it writes is restored.
+"""The masked run: names of companies and times are replaced in a model's input, and restored in its output.
 
-A run that decides differently under the mask did not decide by the data alone. Replaced are names, former names and
+If a run decides differently under the mask, it did not decide by the data alone. Replaced are names, former names and
 tickers of every company in the lake, CIKs, accession numbers, addresses, and years in every spelling; years move by 28,
 which keeps weekdays and leap years. A name that a tool cut off is replaced too. The mask is one to one, so that the
-tape has the tools' real requests. Only a name that was cut off is not: it is restored in full. One-letter tickers are
-replaced only in quotes.
+tape has the tools' real requests. The exception is a name that was cut off, which is restored in full. One-letter
+tickers are replaced only in quotes.
 """
 
 import re
@@ -36,7 +36,7 @@ FIRST_STAND_IN = 9_000_000_000
 
 
 class Company(NamedTuple):
-    """What a company is called. names: the present one first; cik: of 10 digits, or ""."""
+    """The names of a company. names: the current name first. cik: 10 digits, or ""."""
 
     tickers: tuple[str, ...]
     names: tuple[str, ...]
@@ -138,7 +138,7 @@ def mask_of(lake: str | Path, version: int) -> Mask:
 
 
 def companies_of(lake: str | Path, version: int | None = None) -> list[Company]:
-    """Return what each company in the lake is or was called, by CIK. Raises what connect raises."""
+    """Return the current and former names of each company in the lake, by CIK. Raises what connect raises."""
     tickers, names = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
     at = now() - timedelta(seconds=1)
     with connect(at, version=version, lake=lake, datasets=["companies", "names"]) as session:

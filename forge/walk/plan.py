@@ -20,8 +20,8 @@ MONTHS = {"quarter": 3, "month": 1}
 class Walk:
     """One run. Raises BadInput for a period without a trigger.
 
-    since, until: its first and last day; masked: whether names of companies and times are masked; again: whether it
-    only repeats a run, to measure the noise; plan: the schedule.
+    since, until: its first and last day. masked: whether names of companies and times are masked. again: whether it
+    only repeats a run, to measure the noise. plan: the schedule.
     """
 
     name: str

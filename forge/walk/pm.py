@@ -1,7 +1,7 @@
 """The simulated PM, and the work between two questions: settlement, exits, counterfactuals, calibration.
 
-At the next trigger the PM approves what has clean guardrails and an approving review, and updates the book. Everything
-is recorded with its instant, so that a killed run can be resumed.
+At the next trigger the PM approves the Expressions with clean guardrails and an approving review, and updates the book.
+Everything is recorded with its instant, so that a killed run can be resumed.
 """
 
 from collections import Counter
@@ -38,7 +38,9 @@ def advance(
     cut_offs: Callable[[str], Iterable[str | None]],
     settings: config.Config,
 ) -> dict[str, Any]:
-    """Do what is due as of an instant before the agent is asked. Return counts, and the alerts after it.
+    """Do the work that is due as of an instant, before the agent is asked.
+
+    Return counts, and the alerts after the work.
 
     Raises LakeNotFound.
     """

@@ -47,7 +47,7 @@ class DecisionText:
 
 @dataclass(frozen=True)
 class AlertSpan:
-    """An alert of a run. since, until: the first and the last instant that had it."""
+    """An alert of a run. since, until: the first and the last instant at which it existed."""
 
     since: str
     until: str
@@ -58,9 +58,11 @@ class AlertSpan:
 
 @dataclass(frozen=True)
 class Money:
-    """The account of a run. drawn: its net asset value by day in percent of the capital, for wide and narrow windows;
-    worst: the deepest drawdown in percent; benchmark: SPY's return in percent over the same days, None where the lake
-    lacks it; gaps: why some of it is not valued.
+    """The account of a run.
+
+    drawn: its net asset value by day in percent of the capital, for wide and narrow windows; worst: the deepest
+    drawdown in percent; benchmark: SPY's return in percent over the same days, None if the lake lacks it. gaps: the
+    reasons why some positions are not valued.
     """
 
     account: Account
@@ -74,9 +76,9 @@ class Money:
 class RunReport:
     """The report of one run.
 
-    exposures: number of decisions by exposure; pnl: by Outcome in percent of capital, with the running sum; gross,
-    most_gross: the book's maximum and its limit; judged: count and Brier score by exposure; views: confidence by day
-    and scope.
+    exposures: the number of decisions by exposure. pnl: the P&L by Outcome in percent of capital, with the running sum.
+    gross, most_gross: the book's maximum and its limit. judged: count and Brier score by exposure. views: confidence by
+    day and scope.
     """
 
     walk: Walk
@@ -97,8 +99,8 @@ class RunReport:
 class RunPair:
     """A run and its masked run or repetition.
 
-    moved: the mean difference in confidence of the Views in both, None without any; both, lone: the number of Views in
-    both, and in one alone.
+    moved: the mean difference in confidence of the Views in both runs, None if there are none. both, lone: the numbers
+    of Views in both runs and in only one of them.
     """
 
     plain: RunReport
@@ -168,7 +170,7 @@ def _run_report(walk: Walk, ground: Ground) -> RunReport:
 
 
 def _alerts(tape: Tape) -> list[AlertSpan]:
-    """Return a run's alerts by their first instant; one that stays is one."""
+    """Return a run's alerts by their first instant; an alert that persists is listed once."""
     spans: dict[tuple[str, ...], AlertSpan] = {}
     for name in tape.decisions():
         receipt = tape.receipt(name) if name.startswith(WORK) else None
@@ -184,7 +186,7 @@ def _asked_and_answered(tape: Tape, decision: str) -> tuple[str, str]:
 
 
 def _money(remembered: Remembered, walk: Walk, ground: Ground) -> Money | str:
-    """Return the run's account as of its end; the reason where there is none."""
+    """Return the run's account as of its end, or the reason why there is none."""
     settings, at = ground.config.account, At(as_of=walk.ends, lake=ground.lake, version=pinned_version(walk, ground))
     if settings.capital is None:
         return "No account was kept: the settings name no capital."

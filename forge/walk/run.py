@@ -46,8 +46,10 @@ TAPE = "tape.sqlite"
 
 @dataclass(frozen=True)
 class Ground:
-    """The environment of runs. folder: contains each run's own; lake: the market's; skills: the PM's; together: the
-    names of runs that share a backtest's budget.
+    """The environment of runs.
+
+    folder: the folder that contains the folder of each run. lake: the market's lake. skills: the PM's folder of skills.
+    together: the names of runs that share a backtest's budget.
     """
 
     folder: Path
@@ -71,8 +73,10 @@ class Ground:
 
 @dataclass(frozen=True)
 class Walked:
-    """The result of a run. decisions: their number; ends: how they ended; spent: on models; stopped: why before its
-    end, or "".
+    """The result of a run.
+
+    decisions: the number of decisions. ends: how they ended. spent: the spending on models. stopped: the reason why it
+    stopped early, or "".
     """
 
     name: str
@@ -93,7 +97,7 @@ def run(walk: Walk, ground: Ground, on_progress: Callable[[str], None] = no_prog
 def run_all(
     walks: list[Walk], ground: Ground, jobs: int, on_progress: Callable[[str], None] = no_progress
 ) -> list[Walked]:
-    """Run independent walks, `jobs` at a time, on one backtest's budget. Raises what `run` raises."""
+    """Run independent walks, `jobs` at a time, on one backtest's budget. Raises the errors of `run`."""
     ground = replace(ground, together=tuple(walk.name for walk in walks))
     if jobs == 1 or len(walks) == 1:
         return [run(walk, ground, on_progress) for walk in walks]

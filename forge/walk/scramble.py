@@ -1,6 +1,6 @@
 """Reversible replacement of numbers and addresses by others of the same form.
 
-It is not encryption. It only prevents a model from recognising what it has seen in training.
+It is not encryption. It only prevents a model from recognising data from its training.
 """
 
 import base64
@@ -17,7 +17,10 @@ _HIDDEN = re.compile(re.escape(SITE) + r"([a-z2-7]+)")
 
 
 def scramble(digits: str, *, back: bool = False) -> str:
-    """Return as many other digits; with `back`, the original digits. A Feistel network over two halves."""
+    """Return the same number of other digits; with `back`, return the original digits.
+
+    A Feistel network over two halves.
+    """
     middle = len(digits) // 2
     left, right = digits[:middle], digits[middle:]
     for number in reversed(range(ROUNDS)) if back else range(ROUNDS):

@@ -1,4 +1,4 @@
-"""Approvals on the pages: each is a POST with the token, for exactly the text that was shown."""
+"""Approvals on the pages. Each is a POST request with the token, for exactly the text that was shown."""
 
 import getpass
 from contextlib import AbstractContextManager
@@ -49,12 +49,12 @@ class Approvals:
         )
 
     async def approve_lesson(self, request: Request) -> Response:
-        """Approve a lesson, if it still says what was shown."""
+        """Approve a lesson, if its text is still the one shown."""
         fields = await form(request)
         return await to_thread.run_sync(partial(self._decide_lesson, request, fields.get("sha256", ""), ""))
 
     async def reject_lesson(self, request: Request) -> Response:
-        """Reject a lesson with a reason, if it still says what was shown."""
+        """Reject a lesson with a reason, if its text is still the one shown."""
         fields = await form(request)
         reason = " ".join(fields.get("reason", "").split()) or "rejected"
         return await to_thread.run_sync(partial(self._decide_lesson, request, fields.get("sha256", ""), reason))

@@ -1,4 +1,7 @@
-"""The PM's commands on the pages: each is a POST with the token, and does what the command of that name does."""
+"""The PM's commands on the pages.
+
+Each is a POST request with the token, and does the same as the command of that name.
+"""
 
 import getpass
 from collections.abc import Callable, Mapping

@@ -59,7 +59,7 @@ class Text(NamedTuple):
 
 
 class LimitUse(NamedTuple):
-    """How much of a limit the book uses; None if the book does not say."""
+    """How much of a limit the book uses; None if the book does not state it."""
 
     rule: str
     actual: float | None
@@ -67,7 +67,7 @@ class LimitUse(NamedTuple):
 
 
 class BookLine(NamedTuple):
-    """A figure of the book before a decision and with what it proposed; None if the book does not say."""
+    """A figure of the book before a decision and with the decision's proposals; None if the book does not state it."""
 
     name: str
     before: float | None
@@ -76,7 +76,7 @@ class BookLine(NamedTuple):
 
 @dataclass(frozen=True)
 class Day:
-    """The desk as of an instant. memory: the live one; lake: the market's."""
+    """The desk as of an instant. memory: the live memory. lake: the market's lake."""
 
     at: datetime
     desk: Desk
@@ -86,7 +86,7 @@ class Day:
 
     @classmethod
     def of(cls, at: datetime, lake: Lake, root: str | None = None) -> "Day":
-        """Open the memory at a root, else the one that the environment variables name, with its tape and settings."""
+        """Open the memory at a root (default: the one in the environment variables), with its tape and settings."""
         own = desk(root)
         return cls(at, own, own.memory(), own.tape, lake)
 
@@ -124,7 +124,7 @@ class Day:
         return pending(self.memory, self.desk.guardrails, self.at, claim_check(self.market))
 
     def risk(self, expression: Expression) -> Risk:
-        """Return the risk of a trade as code computes it from the day's bars."""
+        """Return the risk of a trade, computed from the day's bars."""
         return risk(expression, self.remembered, self.market)
 
     @property
@@ -139,7 +139,7 @@ class Day:
         return [proposal for proposal in self.newest("proposals", Proposal) if proposal.status == "pending"]
 
     def patch(self, proposal: Proposal) -> str:
-        """Return the patch of a pending proposal; the file's new text for one that was decided."""
+        """Return the patch of a pending proposal, or the file's new text for a decided one."""
         return patch(proposal, self.desk.skills) if proposal.status == "pending" else proposal.body
 
     def skills(self) -> list[InForce]:
@@ -174,7 +174,7 @@ class Day:
         ]
 
     def limits(self, names: Sequence[str]) -> list[LimitUse]:
-        """Return these limits, as far as the PM has tightened them; their use is not measured."""
+        """Return these limits, including any tightening by the PM. Their use is not measured."""
         return [LimitUse(name, None, self.desk.guardrails.limit(name, self._constraints)) for name in names]
 
     def held(self) -> list[Expression]:
@@ -198,7 +198,7 @@ class Day:
 
     @cached_property
     def account(self) -> Valued | str:
-        """The account by its fills; the reason where there is none."""
+        """The account by its fills, or the reason why there is none."""
         settings = self.desk.config.account
         if settings.capital is None:
             return "No account is kept: the settings name no capital."

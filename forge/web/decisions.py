@@ -15,8 +15,10 @@ SHOWN = 200
 
 
 class DecisionStart(NamedTuple):
-    """A decision on the tape. question: what was asked; as_of: its instant; clock: of its memory; trigger: query,
-    schedule or alert; failure: why it has no answer, "" if it has one or did not fail.
+    """A decision on the tape.
+
+    question: the question. as_of: its instant. clock: the clock of its memory. trigger: query, schedule or alert.
+    failure: the reason why it has no answer, "" if it has one or did not fail.
     """
 
     name: str
@@ -33,8 +35,10 @@ class DecisionStart(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A step to read. what: the tool's name, or the kind of step; question, answer: the start of each; whole: the full
-    answer if `answer` is cut, else ""; tokens: of a request to a model.
+    """A step in readable form.
+
+    what: the tool's name, or the kind of step. question, answer: the start of each text. whole: the full answer if
+    `answer` is cut, else "". tokens: the tokens of a request to a model.
     """
 
     lane: str
@@ -47,8 +51,10 @@ class Line(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """A decision in full. receipt: as stored, None if it has not ended; steps: the tape's; edges: its lineage;
-    requests: what each request to a model used.
+    """A decision in full.
+
+    receipt: the stored receipt, None if it has not ended. steps: the steps on the tape. edges: its lineage. requests:
+    the tokens that each request to a model used.
     """
 
     start: DecisionStart
@@ -59,7 +65,7 @@ class Decision(NamedTuple):
 
     @property
     def tokens(self) -> str:
-        """Return one line on what all requests used, "" without any."""
+        """Return one line about the tokens of all requests, "" if there are none."""
         return total(self.requests) if self.requests else ""
 
     @property

@@ -1,7 +1,7 @@
 """The desk's pages: today, what waits for the PM, Views, Expressions, decisions, calibration and the ledger.
 
-Every page takes `?as_of=` and shows the desk of that instant; without it, of now. Reading changes nothing; a replay is
-a POST, and writes nothing either. `approving` has the PM's decisions.
+Every page takes `?as_of=` and shows the desk of that instant; without it, of now. Reading changes nothing. A replay is
+a POST request, which writes nothing either. The module `approving` handles the PM's decisions.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ TEMPLATES = Path(__file__).with_name("templates")
 
 
 class DeskPages:
-    """The desk's pages. lake: the market's."""
+    """The desk's pages. lake: the market's lake."""
 
     def __init__(self, templates: jinja2.Environment, lake: Lake) -> None:
         self._templates, self._lake = templates, lake
@@ -105,7 +105,7 @@ class DeskPages:
             )
 
     def skills(self, request: Request) -> Response:
-        """Show the skills in force and the proposed changes."""
+        """Show the active skills and the proposed changes."""
         with self.day(request) as day:
             return self.proposed(request, day)
 
@@ -194,7 +194,7 @@ class DeskPages:
 
 
 def _root(memory: str | None) -> str | None:
-    """Return the root of a memory by its name; None for the one that the environment names."""
+    """Return the root of a memory by its name; None for the memory that the environment names."""
     roots = memories() if memory else {}
     if memory and memory not in roots:
         raise BadInput(MEMORY, f"there is no memory {memory[:40]!r}", choice(memory, list(roots)))

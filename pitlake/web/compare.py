@@ -21,7 +21,7 @@ class Pair:
 
     @property
     def mark(self) -> str:
-        """Return the mark of a new figure or period, of a figure that is gone, of a changed value, or of the same value."""
+        """Return the mark of a new figure or period, a figure that is gone, a changed value, or the same value."""
         if self.before is None or self.after is None:
             return NEW if self.before is None else GONE
         if _about(self.before) != _about(self.after):

@@ -89,7 +89,7 @@ def test_what_is_told_is_what_happened(told):
         "    [hard] max_single_risk: 8 (limit: 5)",
         "  E-001 waits: the review says approve",
         "  E-001 active: short ten-year note futures, loss 2 %",
-        "  CF-001: reason: too many of us hold it",
+        "  CF-001: reason: too many of our positions depend on it",
         "  V-001 invalidated, 0%: The newest estimate is 16,990.7, -10.8 on the quarter before.",
         "  E-001 review_required: short ten-year note futures, loss 2 %",
         "  V-001 failed: value >= 17001.5 by 2014-06-30, and it is 16990.7",

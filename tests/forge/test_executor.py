@@ -201,4 +201,4 @@ def test_a_task_that_used_what_was_retried_since_is_told():
         executor.dispatch(task("a2", retry_of="a"))
         return await CollectTool(executor).execute("", target="all")
 
-    assert run(script).endswith(", 1 used a result that was retried since (b)")
+    assert run(script).endswith(", 1 used a result of a task that was retried later (b)")

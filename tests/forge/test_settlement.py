@@ -229,7 +229,7 @@ def test_o2_the_prompt_warns_of_what_chance_does_not_explain(memory):
         return worst_calibration(standing(memory))
 
     assert told(0.4) == "⚠ thematic: worst band bias +0.40"
-    assert told(0.1) == "No category is further off than chance makes it."
+    assert told(0.1) == "No category deviates more than chance explains."
 
 
 def world(root, count, seed):

@@ -189,7 +189,7 @@ def test_every_turn_begins_with_its_instant_and_the_end_of_the_models_training(m
     model, _ = asked_of(memory, tmp_path, [text_answer("fine")])
     first = str(model.asked[0].messages[0])
     assert first.startswith("AS OF 2014-05-29T12:29:59Z (Thursday 2014-05-29 08:29 in New York).")
-    assert "When your training data ends is not known." in first
+    assert "The end of your training data is unknown." in first
     assert undated(first) == "What of growth?"
 
 

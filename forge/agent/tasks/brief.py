@@ -29,7 +29,7 @@ def system_prompt(skill: LoadedSkill) -> str:
 
 
 def first_message(task: Task, used: Mapping[str, TaskResult], fs: ReadFS) -> str:
-    """Return the first message of a sub-agent. used: the results of its dependencies."""
+    """Return the first message of a sub-agent. used: the results of the tasks it depends on."""
     sections = [f"OBJECTIVE:\n{task.objective}"]
     if task.context:
         sections.append("CONTEXT:\n" + "\n\n".join(f"[{ref}]\n{resolve_ref(ref, fs)}" for ref in task.context))

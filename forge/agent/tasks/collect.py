@@ -22,7 +22,7 @@ SPEC = ToolSpec(
     schema({"target": {"type": "string"}}, "target"),
 )
 RecordChoice = Callable[[str, Callable[[], str]], Awaitable[str]]
-"""Records a choice that depends on which task ended first, by call id, so that a replay makes the same one."""
+"""Records, by call id, a choice that depends on which task ended first, so that a replay makes the same choice."""
 
 
 async def _now(_call_id: str, choose: Callable[[], str]) -> str:
@@ -111,7 +111,7 @@ def task_ledger(executor: Executor, collected: set[str]) -> str:
     rejected = [name for name in states if name in executor.results and executor.results[name].rejected]
     outdated = [name for name in states if executor.outdated(name)]
     parts += [_named(len(rejected), "rejected", rejected)] if rejected else []
-    parts += [_named(len(outdated), "used a result that was retried since", outdated)] if outdated else []
+    parts += [_named(len(outdated), "used a result of a task that was retried later", outdated)] if outdated else []
     return "LEDGER: " + ", ".join(parts)
 
 

@@ -1,8 +1,8 @@
-"""The executor: runs tasks concurrently, each after its dependencies. A failure stays in its task.
+"""The executor runs tasks concurrently, each after its dependencies. A failure does not affect other tasks.
 
-A dependency must have been dispatched, and a retry may not depend on a task that waits for the task it retries, so
-cycles are impossible. Tasks that depend on a retried task get its newest result, and those skipped because of it are
-queued again.
+Cycles are impossible: a dependency must already have been dispatched, and a retry may not depend on a task that waits
+for the task it retries. Tasks that depend on a retried task get its newest result. Tasks that were skipped because of
+it are queued again.
 """
 
 import asyncio
@@ -84,7 +84,7 @@ class Executor:
         """Restore a task that was dispatched before a kill. result: None if it must run again from its tape."""
         if task.retry_of:
             old = self.newest(task.retry_of)
-            # It had ended. If it was skipped, the tape does not say so.
+            # It had ended. The tape does not record that a task was skipped.
             self.results.setdefault(old, TaskResult(id=old, status="skipped", error=f"retried as {task.id}"))
             self.cancel(old)
             self._retried[old] = task.id
@@ -105,7 +105,7 @@ class Executor:
         return result.status if result else "running" if name in self._running else "queued"
 
     def outdated(self, name: str) -> bool:
-        """Return whether a task used a result that was retried since."""
+        """Return whether a task used the result of a task that was retried later."""
         result = self.results.get(name)
         return result is not None and any(self.newest(used) != used for used in result.used)
 
@@ -198,12 +198,12 @@ class Executor:
         while True:
             used = {need: await self._newest_result(need) for need in task.depends_on}
             if self._is_outdated(used):
-                continue  # a dependency was retried during the wait for another one
+                continue  # A dependency was retried while the task waited for another one.
             if bad := next((need for need, result in used.items() if result.status in BAD), None):
                 return TaskResult(id=task.id, status="skipped", error=f"needs {bad}: {used[bad].status}")
             async with self._places:
                 if self._is_outdated(used):
-                    continue  # or during the wait for a free place
+                    continue  # A dependency may also have been retried while the task waited for a free place.
                 self._running.add(task.id)
                 if self._seconds is not None:
                     limit.reschedule(asyncio.get_running_loop().time() + self._seconds)
@@ -212,7 +212,7 @@ class Executor:
                 return replace(result, used=used_ids if result.status == "ok" else ())
 
     def _is_outdated(self, used: Mapping[str, TaskResult]) -> bool:
-        """Return whether one of these results is not from the newest attempt."""
+        """Return whether one of these results is from an attempt that is not the newest."""
         return any(self.results.get(self.newest(need)) is not result for need, result in used.items())
 
     async def _newest_result(self, need: str) -> TaskResult:

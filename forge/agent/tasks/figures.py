@@ -1,4 +1,4 @@
-"""The figures in an output: each with the fetched row that proves it, or marked as unproven."""
+"""Lists the figures in an output, each with the fetched row that proves it or marked as unproven."""
 
 import json
 import re
@@ -27,7 +27,10 @@ class Figure(NamedTuple):
 
 
 def figure_ledger(text: str, fs: ReadFS, sections: tuple[str, ...] = CAPITAL) -> str:
-    """List the figures of the sections, one per line, with their sources. No sections: the whole text."""
+    """List the figures of the sections, one per line, with their sources.
+
+    Without sections, list those of the whole text.
+    """
     lines = [f"- {figure.text}: {figure.where or 'UNPROVEN'}" for figure in figures(text, fs, sections)]
     return "\n".join([HEADING, *(lines or ["none"])])
 
@@ -52,7 +55,7 @@ def _rows(fs: ReadFS) -> Iterator[tuple[str, str, Any]]:
             receipts = ", ".join(str(receipt["answer"])[:12] for receipt in answer["receipts"])
             rows = [row for row in answer["data"] if isinstance(row, dict)]
         except (ValueError, KeyError, TypeError):
-            continue  # not every source's answer has rows
+            continue  # Some sources' answers have no rows.
         name = entry.name.removesuffix(".md")
         yield from ((f"{name} row {number}", receipts, row) for number, row in enumerate(rows, start=1))
 

@@ -9,7 +9,7 @@ from forge.records import KINDS, Expression, View, parse, render
 from forge.records.kinds import NEW
 
 SLACK = 0.005
-"""The allowed difference between a stated prior and the value in memory, because outputs have two decimals."""
+"""The allowed difference between a stated prior and the value in memory; outputs have two decimals."""
 
 
 class ProposedWrite(NamedTuple):

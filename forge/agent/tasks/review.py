@@ -57,7 +57,7 @@ _NAMED = re.compile(r"(?:/memory/expressions/)?(E-[0-9]{3,9})(?:\.md)?")
 
 
 def parse_review(text: str) -> ReviewVerdict:
-    """Parse the verdict of a review. A missing, unknown or repeated one is `escalate`."""
+    """Parse the verdict of a review. A missing, unknown or repeated verdict counts as `escalate`."""
     words = [match.strip(" \t*.").lower() for match in _VERDICT.findall(text)]
     return next((candidate for candidate in VERDICTS if words == [candidate]), "escalate")
 

@@ -29,7 +29,7 @@ class Task:
 
     @classmethod
     def of(cls, arguments: Mapping[str, Any], original: "Task | None" = None) -> "Task":
-        """Build a task from the arguments of dispatch. A retry inherits what is missing from the original."""
+        """Build a task from the arguments of dispatch. A retry inherits missing arguments from the original task."""
         values = dict(arguments)
         for name in ("context", "depends_on"):
             if name in values:
@@ -44,7 +44,7 @@ class Task:
 
 @dataclass(frozen=True, kw_only=True)
 class Validation:
-    """A validator's judgement of an output. counterargument: only from a contrastive one."""
+    """A validator's judgement of an output. counterargument: only from a contrastive validator."""
 
     verdict: ValidationVerdict
     feedback: str = ""
@@ -56,8 +56,8 @@ class Validation:
 class TaskResult:
     """The result of a task.
 
-    used: the tasks whose summaries it was given; proposed: the memory writes its output implies, as files to confirm,
-    or the reason if one is impossible.
+    used: the tasks whose summaries it received. proposed: the memory writes that its output implies, as files to
+    confirm, or the reason why a write is impossible.
     """
 
     id: str

@@ -43,7 +43,7 @@ REPAIR = "Your output breaks its contract: {}. Give the whole output again with 
 class TaskContext:
     """The shared context of a turn's sub-agents and reviewers.
 
-    remembered: the turn's memory; own: the PM's folder of skills; help_pages: the files of /help.
+    remembered: the turn's memory. own: the PM's folder of skills. help_pages: the files of /help.
     """
 
     memory: Memory
@@ -67,7 +67,10 @@ class TaskContext:
         return ForgeFS(self.memory, self.remembered.fork(), skills=self.own, help_pages=self.help_pages)
 
     def tools(self, fs: ForgeFS, allowed: tuple[str, ...]) -> dict[str, Tool]:
-        """Return the tool read, and search and fetch if allowed. None of them can write elsewhere."""
+        """Return the tool `read`, and `search` and `fetch` if allowed.
+
+        These tools can write only to the task's own files.
+        """
         files = ReadFS(fs.remembered, self.own, self.help_pages)
         tools: list[Tool] = [ReadTool(files)]
         if "search" in allowed:
@@ -94,7 +97,7 @@ class SubAgents:
         self._files[task.id] = self._context.files()
 
     def reveal(self, name: str) -> None:
-        """Let the turn see what a task fetched and wrote."""
+        """Make the data that a task fetched and wrote visible to the turn."""
         self._context.remembered.take(self._rows(name))
 
     def recorded_result(self, name: str) -> TaskResult | None:
@@ -106,7 +109,7 @@ class SubAgents:
         """Run a task. Raises ModelFailed, Diverged."""
         recorded = self.recorded_result(task.id)
         if recorded is not None and recorded.status != "ok":
-            return recorded  # in a replay, because the cause may not be on the tape, such as a time limit
+            return recorded  # In a replay, the cause may be missing from the tape, such as a time limit.
         context, fs = self._context, self._files[task.id]
         for result in used.values():
             fs.remembered.take(self._rows(result.id))
@@ -188,7 +191,7 @@ class SubAgents:
         fs.write_file(f"{brief.RESULTS}{task.id}.md", content + "\n", call_id=f"{self._call_prefix(task.id)}result")
 
     def record_end(self, task: Task, result: TaskResult) -> TaskResult:
-        """Record how a task ended. A skipped one is not recorded, because it follows from the others."""
+        """Record how a task ended. A skipped task is not recorded, because the skip follows from the other tasks."""
         if result.status != "skipped":
             self._context.models.lane(f"end {task.id}").record(task.id, result.to_json())
         return result

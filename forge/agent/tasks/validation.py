@@ -54,7 +54,7 @@ def parse_verdict(text: str, *, contrastive: bool) -> Validation:
 
 
 def labelled_sections(text: str, label: re.Pattern[str]) -> dict[str, list[str]]:
-    """Return the texts after each label at the start of a line, up to the next label."""
+    """Return the text after each label at the start of a line, up to the next label."""
     matches = list(label.finditer(text))
     ends = [*(match.start() for match in matches[1:]), len(text)][: len(matches)]
     sections: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""Tools, the files they work on, and how a call runs: every failure becomes the call's answer.
+"""Tools, the files they use, and the execution of calls. Every failure becomes the answer of the call.
 
 Unknown tools, arguments that do not match the schema and errors go back to the model, which can try again. The text of
 an unexpected error is withheld, because a provider or a disk may have written it; only its type is shown.
@@ -28,13 +28,13 @@ class Tool(Protocol):
 
     @property
     def spec(self) -> ToolSpec:
-        """What a model sees of the tool."""
+        """The name, description and schema that a model sees."""
 
     @property
     def execute(self) -> Callable[..., Coroutine[Any, Any, str]]:
         """Run the tool. Takes a call id, the same on every resume and replay, and the schema's arguments.
 
-        Raises PitlakeError for what the model can correct.
+        Raises PitlakeError for faults that the model can correct.
         """
 
 

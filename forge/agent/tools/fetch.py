@@ -13,7 +13,7 @@ from pitlake.errors import BadInput, LakeError, PitlakeError, for_agents
 
 CONTEXT = "/session/context/"
 FETCHED = f"{CONTEXT}ctx_"
-"""The start of the paths of fetched data. They prove figures, so that nothing else may be written there."""
+"""The start of the paths of fetched data. These files prove figures, so nothing else may be written there."""
 _NAME = re.compile(r"/context/(ctx_[0-9]{3,9})\.md$")
 
 
@@ -36,13 +36,14 @@ class Fetched(Protocol):
 
 
 Asks = Callable[[Mapping[str, Any]], Awaitable[Fetched]]
-"""A source: takes parameters, returns what it has as of the turn's instant. Raises PitlakeError."""
+"""A source: a function from parameters to its data as of the turn's instant. Raises PitlakeError."""
 
 
 class Shelf:
-    """Stores fetched data. The files of a session are numbered consecutively, for all tools.
+    """Stores fetched data.
 
-    earlier_rows: the decision's earlier writes, so that a repeated call keeps its number.
+    Numbers the files of a session consecutively, for all tools. earlier_rows: the decision's earlier writes, so that a
+    repeated call keeps its number.
     """
 
     def __init__(self, remembered: Remembered, earlier_rows: Iterable[Row] = ()) -> None:

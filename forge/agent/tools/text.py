@@ -23,7 +23,7 @@ _FENCED = re.compile(r"^```.*?^```[ \t]*$", re.DOTALL | re.MULTILINE)
 
 
 def default_depth(path: str) -> str:
-    """Return a path's default depth: full, unless a rule says less."""
+    """Return the default depth of a path: full, unless a rule sets a smaller one."""
     return next((depth for prefix, depth in DEFAULT_DEPTHS.items() if path.startswith(prefix)), "full")
 
 
@@ -71,8 +71,9 @@ def section(content: str, name: str) -> str:
 
 
 def _ends(match: re.Match[str], level: int) -> bool:
-    """Return whether a heading ends a section: a section with `#`s ends at the same level, any other at every
-    heading.
+    """Return whether a heading ends a section.
+
+    A section with `#`s ends at a heading of the same or a higher level, and any other section ends at every heading.
     """
     if level:
         return bool(match["level"]) and len(match["level"]) <= level

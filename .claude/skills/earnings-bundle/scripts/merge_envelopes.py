@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Merges the envelopes of several data agents into one, with each revision of an item once and every gap.
 
-`merge` does the work; the command reads `{lane: envelope}` from a file and writes the envelope to stdout. The lanes are
-first judged by the lake's rules at the cut-off. The order of the lanes does not matter. Standard library only.
+`merge` does the work; the command reads `{lane: envelope}` from a file and writes the envelope to stdout. Each lane is
+first checked by the lake's rules at the cut-off. The order of the lanes does not matter. Standard library only.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Item = dict[str, Any]
 
 
 def merge(answers: Mapping[str, Any], pit: str | None) -> dict[str, list[Item]]:
-    """Merge the lanes' envelopes into one. pit: the cut-off each envelope must keep; None in open mode.
+    """Merge the lanes' envelopes into one. pit: the cut-off that each envelope must respect; None in open mode.
 
-    Items with the same `evidence` and `available_at` are the same revision: they become one item unless their fields
+    Items with the same `evidence` and `available_at` are the same revision: these become one item unless their fields
     contradict each other. Each item names its `lanes`. Newest first.
     """
     items: list[Item] = []
@@ -112,7 +112,7 @@ def main() -> int:
     """Merge a file of answers; the exit code is 0, or 2 for an invalid file or cut-off."""
     parser = argparse.ArgumentParser(description="Merge data agents' envelopes into one.", allow_abbrev=False)
     parser.add_argument("answers", type=Path, help="a JSON file, {lane: envelope or null}")
-    parser.add_argument("--pit", help="the cut-off that each lane must keep")
+    parser.add_argument("--pit", help="the cut-off that each lane must respect")
     options = parser.parse_args()
     pit = cut_off({"pit": options.pit}, os.environ)
     if pit is not None and not isinstance(pit, str):

@@ -1,7 +1,7 @@
 """Checks the frontmatter, hooks, skills, paths and documented calls of the data agents against rules.
 
-There are two wirings: agents that ask the lake, and agents that read a graph directly if there is no lake. The latter
-document Cypher in their skills instead of calls, and bring their own hooks, so that the settings need none.
+There are two wirings: agents that ask the lake, and agents that read a graph directly if there is no lake. Agents of
+the second kind document Cypher in their skills instead of calls. They have their own hooks, so the settings need none.
 
 The linter only reads files, in the project's environment; `--lake ROOT` also makes every documented call against that
 lake. Prints `ERROR [RULE] path: message` lines and a summary; the exit code is 0 when nothing is wrong and 1 otherwise.
@@ -39,7 +39,7 @@ PIT_DONE = {
     **dict.fromkeys((f"perplexity-{op}" for op in ("search", "ask", "reason", "research", "sec")), (*LAKE, "Bash")),
 }
 DIRECT = "mcp__neo4j-cypher__read_neo4j_cypher"
-# Other projects' servers, gated in the settings for users who add them.
+# Servers of other projects. The settings gate them in case a user adds them.
 FOREIGN = (
     DIRECT,
     *(f"mcp__perplexity__perplexity_{op}" for op in ("search", "ask", "reason", "research")),
@@ -342,7 +342,7 @@ def _wrong_cypher(root: Path, skills: list[str]) -> Iterator[str]:
     texts = [text for page in pages if page.is_file() for text in _CYPHER.findall(page.read_text(encoding="utf-8"))]
     queries = [text for text in texts if "$pit" in text and "..." not in text]
     if not queries:
-        yield "no skill of it has a Cypher query up to $pit"
+        yield "none of its skills has a Cypher query up to $pit"
     for text in queries:
         first = text.strip().splitlines()[0]
         for phrase in ("<= $pit", "available_at:", "available_at_source:", "AS data", "AS gaps"):

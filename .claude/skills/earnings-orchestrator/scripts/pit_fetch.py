@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The agents' access to outside sources: a wrapper of `pitlake fetch` with one cut-off and one envelope.
+"""The agents' access to outside sources. It runs `pitlake fetch` with one cut-off and returns one envelope.
 
 It writes exactly one envelope {"data": [...], "gaps": [...]} to stdout for every request, and exits with 0; only --help
-prints help. A session bound by PITLAKE_AS_OF is never widened: its own cut-off is added, and a later one is refused. In
+prints help. In a session bound by PITLAKE_AS_OF, it adds the session's cut-off and refuses a later one. In
 a session bound by PITLAKE_KNOWN_BY, that instant replaces any other. A bound session uses its own lake, and can't
 replace a source by a file. It runs the installed pitlake, whatever the working directory contains. The command's answer
 must pass the lake's rules before it is shown. Only the standard library is used; nothing is fetched, dated or filtered
@@ -57,7 +57,8 @@ def answer(arguments: Sequence[str], env: Mapping[str, str]) -> dict[str, Any]:
         arguments = [*_without_pit(arguments), "--pit", pit]
     if KNOWN_BY in env:
         arguments = [*arguments, "--known-by", env[KNOWN_BY]]
-    # A shell shows stderr together with stdout, and nothing may appear next to an envelope that is judged at a cut-off.
+    # A shell shows stderr together with stdout, and nothing may appear next to an envelope that is checked at a
+    # cut-off.
     stderr = None if pit is None else subprocess.DEVNULL
     try:
         completed = subprocess.run(
@@ -72,7 +73,7 @@ def answer(arguments: Sequence[str], env: Mapping[str, str]) -> dict[str, Any]:
 
 
 def judged(output: bytes, pit: str | None) -> dict[str, Any]:
-    """Return the command's envelope if it passes at the cut-off, else a gap that says what is wrong."""
+    """Return the command's envelope if it passes at the cut-off, else a gap that states the fault."""
     try:
         payload = rules.strict_json(output)
     except (ValueError, RecursionError):

@@ -1,4 +1,5 @@
-"""How far the newest value is from those before it. fetch('analytics', {"op": "zscore", "series": "DGS10", "window":
+"""The distance of the newest value from the values before it. fetch('analytics', {"op": "zscore", "series": "DGS10",
+"window":
 250}), or with "ticker" and "start_date": score, mean, deviation and percentile.
 """
 
