@@ -193,8 +193,7 @@ class Analytics:
     """The provider `analytics`."""
 
     name: str = "analytics"
-    summary: str = "Curve, duration, option, payoff, scenario_tree, zscore, kelly: figures computed from rows and "
-    "from your numbers."
+    summary: str = "Curve, duration, option, payoff, scenario_tree, zscore, kelly: figures of rows and given numbers."
 
     async def fetch(self, params: Params, at: At) -> FetchResult:
         """Return the figures of one operation. params: `op` and its parameters. Raises BadInput for other

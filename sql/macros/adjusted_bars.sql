@@ -1,7 +1,8 @@
--- reads: prices, own_bars, av_daily_bars, splits, polygon_splits Daily bars of one company or ETF, with the facts that
--- a series needs. split_factor: the number of shares that one share of the bar's day has become, by the splits that
--- were public. whole: whether the series is unbroken from the bar on. It is broken by an uncertain split, and by an
--- overnight move as large as a split's that neither a recorded split nor the volume explains.
+-- reads: prices, own_bars, av_daily_bars, splits, polygon_splits
+-- Daily bars of one company or ETF, with the facts that a series needs. split_factor: the number of shares that one
+-- share of the bar's day has become, by the splits that were public. whole: whether the series is unbroken from the bar
+-- on. It is broken by an uncertain split, and by an overnight move as large as a split's that neither a recorded split
+-- nor the volume explains.
 CREATE MACRO adjusted_bars(wanted) AS TABLE
 WITH
     acts AS MATERIALIZED (FROM splits_of([wanted])),

@@ -1,6 +1,7 @@
--- reads: xbrl_facts, sec_facts Every statement of a fact about these companies, in the columns of `xbrl_facts`.
--- companies: in the form that company.sql reads. EDGAR's statements are used only where the graph had not stated the
--- fact at that time. `source` names the dataset.
+-- reads: xbrl_facts, sec_facts
+-- Every statement of a fact about these companies, in the columns of `xbrl_facts`. companies: in the form that
+-- company.sql reads. EDGAR's statements are used only where the graph had not stated the fact at that time. `source`
+-- names the dataset.
 --
 -- Units are spelled as the graph spells them. EDGAR states totals only.
 CREATE MACRO all_facts(companies) AS TABLE

@@ -1,5 +1,6 @@
--- reads: news, benzinga_news Benzinga's articles about a company, or about all companies if it is null, that the graph
--- does not hold. text: the text that searches read, without HTML tags.
+-- reads: news, benzinga_news
+-- Benzinga's articles about a company, or about all companies if it is null, that the graph does not hold. text: the
+-- text that searches read, without HTML tags.
 CREATE MACRO benzinga_of(wanted) AS TABLE
 SELECT
     available_at, available_at_source, id, ticker, tickers, title, teaser, channels, created,

@@ -1,7 +1,7 @@
--- reads: transcripts, qa_exchanges, call_transcripts The texts of the calls of a company, or of all companies if it is
--- null, from every source, each call once. They are the graph's exchanges of question and answer, otherwise the
--- speakers' turns of earningscall.biz, or its whole text. `source` names the dataset, and `kind` the kind of vectors of
--- the text. id: the call's id, `_qa__` and the position.
+-- reads: transcripts, qa_exchanges, call_transcripts
+-- The texts of the calls of a company, or of all companies if it is null, from every source, each call once. They are
+-- the graph's exchanges of question and answer, otherwise the speakers' turns of earningscall.biz, or its whole text.
+-- `source` names the dataset, and `kind` the kind of vectors of the text. id: the call's id, `_qa__` and the position.
 CREATE MACRO exchanges_of(wanted) AS TABLE
 WITH
     of_graph AS (

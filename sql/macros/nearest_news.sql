@@ -1,7 +1,7 @@
--- reads: news, benzinga_news, embeddings, text_vectors The articles nearest to a vector or a seed, of one company or
--- all. Rows are filtered by company first, then ranked. Vectors are scored as they are read, because a join would copy
--- 12 kilobytes per row. Only articles with good scores are looked up; all articles are if a company is given or no
--- vector has a score.
+-- reads: news, benzinga_news, embeddings, text_vectors
+-- The articles nearest to a vector or a seed, of one company or all. Rows are filtered by company first, then ranked.
+-- Vectors are scored as they are read, because a join would copy 12 kilobytes per row. Only articles with good scores
+-- are looked up; all articles are if a company is given or no vector has a score.
 CREATE MACRO nearest_news(embedding, seed, wanted, k, model_wanted) AS TABLE
 WITH
     asked AS MATERIALIZED (SELECT search_vector(embedding, seed, model_wanted) AS vector),

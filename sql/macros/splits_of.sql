@@ -1,8 +1,8 @@
--- reads: splits, polygon_splits The splits of these companies or tickers, each once. companies: in the form that
--- company.sql reads. The graph's statement takes precedence over Polygon's. The same ratio on two days within a week is
--- one split. A split is public from its first statement on, and has that statement's evidence and source. ratio: shares
--- after the split for one share before. The ratio and both numbers of shares are null if two statements of one day
--- differ.
+-- reads: splits, polygon_splits
+-- The splits of these companies or tickers, each once. companies: in the form that company.sql reads. The graph's
+-- statement takes precedence over Polygon's. The same ratio on two days within a week is one split. A split is public
+-- from its first statement on, and has that statement's evidence and source. ratio: shares after the split for one
+-- share before. The ratio and both numbers of shares are null if two statements of one day differ.
 CREATE MACRO splits_of(companies) AS TABLE
 WITH
     parts AS MATERIALIZED (

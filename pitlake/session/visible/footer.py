@@ -42,7 +42,7 @@ _lock = Lock()
 def read(descriptor: int) -> Footer:
     """Read the footer of an open file.
 
-    Raises MachineExhausted if the machine lacks resources, which is no fault of the file.
+    Raises MachineExhausted if the machine lacks resources; the file may still be good.
     """
     facts = os.fstat(descriptor)
     key = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
