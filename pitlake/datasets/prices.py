@@ -34,8 +34,8 @@ DATASET = Dataset(
         "splits public as of an instant."
     ),
     availability=(
-        "The market close of the bar's day, including early closes, or the bar's own timestamp if that is later. The "
-        "proof of a bar's adjustment may become public after the bar; the figures are those of the bar's day."
+        "The market close of the bar's day, including early closes, or the bar's own timestamp if that is later. A "
+        "bar's adjustment may be proven later; its figures are those of its day."
     ),
     columns=(
         Column(
