@@ -189,7 +189,7 @@ def test_compact_merges_nothing_when_one_name_is_none(pitlake, tmp_path):
     [
         (8 << 20, 100, "failed", "full: "),
         (0, 100, "failed", "full: "),
-        (10 << 30, 0, "failed", "but no more files"),
+        (10 << 30, 0, "failed", "can create no more files"),
         (100 << 20, 100, "note", "nearly full: "),
         (10 << 30, 100, "ok", " MiB free"),
     ],
