@@ -46,7 +46,7 @@ def _sample(case: Case, graded_verdict: Verdict) -> Sample:
 
 @solver
 def answered() -> Solver:
-    """Put the outcome of the case in the place of a model's answer."""
+    """Return the outcome of the case in place of a model's answer."""
 
     async def solve(state: TaskState, _generate: Generate) -> TaskState:
         state.output = ModelOutput.from_content("none", state.metadata["verdict"])

@@ -78,7 +78,7 @@ def _share(able: Sequence[Verdict], name: str) -> dict[str, Any]:
 
 
 def _touching(verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """Return how many calls returned something from after their instant; agents' calls are scored by this."""
+    """Return how many calls returned data from after their instant; agents' calls are scored by this."""
     calls, touched = sum(verdict.calls for verdict in verdicts), sum(verdict.touched for verdict in verdicts)
     low, high = wilson(touched, calls)
     return {"of": calls, "touched": touched, "share": touched / calls if calls else 0.0, "low": low, "high": high}

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 SECONDS, MEMORY = 30.0, 2 << 30
-"""The limits of a reader: seconds, and bytes of memory."""
+"""The limits of a reader, in seconds and in bytes of memory."""
 LARGEST_FILE, LONGEST_TEXT = 64 << 20, 16 << 20
 """The largest file that is read, in bytes, and the most text that is taken from a file, in characters."""
 
@@ -62,7 +62,7 @@ def _answer(
     resource.setrlimit(resource.RLIMIT_AS, (room, room))
     resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with suppress(MemoryError):  # there is no result to send
+    with suppress(MemoryError):  # There is no result to send.
         try:
             answer: tuple[object, Exception | None] = (read(*args, **settings), None)
         except MemoryError:

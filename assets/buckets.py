@@ -1,6 +1,7 @@
 """The rows and gaps of a run, collected by day on their way to the stage; contests are settled at the end.
 
-Memory is limited: many rows are converted to Arrow. `assets.runs` decides which record belongs to which day.
+To limit memory, rows are converted to Arrow once there are many. `assets.runs` decides which record belongs to which
+day.
 """
 
 from collections import defaultdict
@@ -41,7 +42,10 @@ class Bucket:
 
 
 class Buckets:
-    """The days of one run. `add` files an outcome, `spill` limits memory, `close` passes finished days to the stage."""
+    """The days of one run.
+
+    `add` stores an outcome, `spill` limits memory, and `close` passes finished days to the stage.
+    """
 
     def __init__(self, extractor: Normaliser, stage: Stage) -> None:
         self._extractor, self._stage = extractor, stage
@@ -49,7 +53,7 @@ class Buckets:
         self._pending = 0
 
     def add(self, day: date | None, outcome: Row | Gap) -> None:
-        """File one source record's outcome under its day (None: undated)."""
+        """Store the outcome of one source record under its day (None: undated)."""
         bucket = self._days[day]
         bucket.extracted += 1
         self._pending += 1
@@ -166,7 +170,7 @@ def rows_table(extractor: Normaliser, rows: Sequence[Row]) -> pa.Table:
 
 def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
     if kind == INSTANT and any(isinstance(value, datetime) and value.tzinfo is None for value in values):
-        # Arrow would take a naive time for UTC; without a zone in its type the gate refuses the column by name.
+        # Arrow would read a naive time as UTC. With a type without a zone, the gate refuses the column by name.
         naive = [value.replace(tzinfo=None) if value is not None else None for value in values]
         return pa.array(naive, pa.timestamp("us"))
     return pa.array(values, kind)

@@ -1,5 +1,6 @@
-"""Contests: decides which of several records about the same thing keeps its row. Pure over staged rows; independent of
-datasets.
+"""Contests: decides which of several records about the same thing keeps its row.
+
+These are pure functions of staged rows that do not depend on the dataset.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -40,8 +41,8 @@ def settle(
 ) -> Settled:
     """Decide contests among numbered rows: the highest rank wins its group, then the greater contender id.
 
-    A loser's row that equals the winner's row of the same identity in every column that is not ignored, such as the
-    ticker, is a repeat; all others lose.
+    If a loser's row equals the winner's row of the same identity in every column, apart from ignored ones such as the
+    ticker, it is a repeat. All other rows of a loser lose.
     """
     groups: dict[tuple[Any, ...], list[tuple[int, dict[str, Any]]]] = {}
     for index, row in rows:

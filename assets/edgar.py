@@ -32,7 +32,7 @@ SHUT_BY_ORDER = frozenset(
     )
 )  # fmt: skip
 # Letters with the staff, draft registrations and draft offering statements are made public weeks after their
-# acceptance, and nothing says when. Amendments, which end in "/A", are withheld as well.
+# acceptance, and no source states the day. Amendments, which end in "/A", are withheld as well.
 WITHHELD_FORMS = frozenset({"UPLOAD", "CORRESP", "LETTER", "DRS", "DRSLTR", "DOS", "DOSLTR"})
 # Forms that holders, bidders, exchanges and EDGAR's staff file about a company, under a name of their choice.
 _BY_OTHERS = re.compile(
@@ -98,7 +98,10 @@ def withheld(form: object) -> bool:
 
 
 def is_by_others(form: object) -> bool:
-    """Return whether others than the company file a form about it, so that it does not prove the company's own name."""
+    """Return whether parties other than the company file a form about it.
+
+    Such a form does not prove the company's own name.
+    """
     return isinstance(form, str) and bool(_BY_OTHERS.fullmatch(form.strip().upper().removesuffix("/A")))
 
 

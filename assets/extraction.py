@@ -1,7 +1,7 @@
-"""The base of all normalisers: pure functions that make each source record a row or a gap; and the graph's extractors.
-
-No stream, lake or Dagster here: `assets.runs` and `assets.feeds.runs` read, bucket and stage, and the factories make
-the Dagster assets. A dataset's module defines one `Extractor` (assets/graph) or one `Feed` (assets/external).
+"""The base of all normalisers, which are pure functions that turn each source record into a row or a gap, and of the
+graph's extractors. `assets.runs` and `assets.feeds.runs` read records, collect them by day and stage them; the
+factories make the Dagster assets. A dataset's module defines one `Extractor` (assets/graph) or one `Feed`
+(assets/external).
 """
 
 import hashlib
@@ -21,8 +21,9 @@ from pitlake.lake.lake import Lake
 
 Record = Mapping[str, Any]
 UNFORESEEN = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError, Unreadable)
-"""The errors of reading a record with an unforeseen shape. Such a record becomes a gap; if there are many, nothing is
-published.
+"""The errors raised for a record of unexpected shape.
+
+Such a record becomes a gap; if there are many, nothing is published.
 """
 Parser = Callable[[Any], Any]
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
@@ -32,15 +33,18 @@ class GraphReader(Protocol):
     """The part of resources.graph.graph.Graph that extraction uses: a read-only stream of the driver's records."""
 
     def stream(self, cypher: str, params: Mapping[str, Any], *, fetch_size: int) -> Iterator[list[Any]]:
-        """Yield every record of a read query, in lists of up to `fetch_size`. Raises GraphError, never ends short."""
+        """Yield every record of a read query, in lists of up to `fetch_size`.
+
+        Raises GraphError; it never ends early without an error.
+        """
         ...
 
 
 class Releases(Protocol):
-    """The releases of filings that the lake knows. See assets.feeds.releases."""
+    """The releases of filings in the lake. See assets.feeds.releases."""
 
     def release(self, accession_no: str, cik: str, filing_date: date | None = None) -> Release | None:
-        """Return when EDGAR released a filing of that CIK; None if the lake does not know it."""
+        """Return when EDGAR released a filing of that CIK; None if the lake does not have it."""
         ...
 
     def __call__(self, ticker: str, day: date) -> datetime | None:
@@ -72,13 +76,13 @@ class Statements(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class RunFacts:
-    """The facts of a run besides the record: its clock and its settings.
+    """The context of a run: its clock, its settings and the lake's earlier facts.
 
     publication_lag: added to a call's start to get the availability of its text. as_accepted: whether filings count
-    from their acceptance instead of their release. fetched_at, evidence and location: of the record's capture, and its
-    address without parts specific to this request; None and "" for the graph. releases: the lake's releases of filings,
-    for outside feeds. statements: the lake's earlier statements. splits: the lake's splits. earlier: the usable
-    captures of the same request that were taken before one.
+    from their acceptance instead of their release. fetched_at, evidence: time and evidence of the record's capture.
+    location: its address without parts that are specific to this request. They are None and "" for the graph. releases:
+    the lake's releases of filings, for outside feeds. statements: the lake's earlier statements. splits: the lake's
+    splits. earlier: returns the usable captures of the same request that were taken before a capture.
     """
 
     observed_at: datetime
@@ -97,8 +101,8 @@ class RunFacts:
 class Place:
     """The place of a record: its evidence, its availability if provable, and its New York day.
 
-    day None files it under "undated". reason: the contract's gap reason, if it already decides the record. columns: the
-    columns that state how the availability was found.
+    If `day` is None, the record is filed under "undated". reason: the contract's gap reason, if the record is already
+    known to be a gap. columns: the columns that state how the availability was determined.
     """
 
     evidence: str
@@ -110,8 +114,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A record that becomes a row: every business column by name. basis: the basis of available_at, if it is the
-    observation; see pitlake.contract. `contender` and `rank` are used by the contest.
+    """A record that becomes a row, with every business column by name.
+
+    basis: the basis of available_at, if the row is dated by its observation; see pitlake.contract. `contender` and
+    `rank` are used by the contest.
     """
 
     values: dict[str, Any]
@@ -126,7 +132,8 @@ class Row:
 class Gap:
     """A record that becomes a gap, and the reason.
 
-    available_at: when the gap itself may be shown: the record's own proven instant, or None for when it was observed.
+    available_at: the instant from which the gap may be shown. It is the record's own proven instant, or None for the
+    observation.
     """
 
     type: str
@@ -138,10 +145,9 @@ class Gap:
 
 @dataclass(frozen=True, kw_only=True)
 class Contest:
-    """How records about the same thing are settled: within `group` the contender with the highest rank keeps its rows.
-
-    A loser's rows with the content of a winning row count as repeats; the others become gaps. labels: the columns in
-    which repeats may differ, such as the ticker.
+    """How records about the same thing are resolved: within `group`, the contender with the highest rank keeps its
+    rows. A loser's rows with the content of a winning row count as repeats, and its other rows become gaps. labels: the
+    columns in which repeats may differ, such as the ticker.
     """
 
     group: tuple[str, ...]
@@ -160,7 +166,7 @@ def whole_record(record: Record) -> Iterable[Record]:
 class Normaliser:
     """How one dataset's source records become rows and gaps.
 
-    batch: the number of records converted to Arrow at once. It limits memory, so it is smaller for larger records.
+    batch: the number of records converted to Arrow at once. It limits memory, so larger records have a smaller batch.
     """
 
     dataset: Dataset
@@ -181,11 +187,11 @@ class Normaliser:
         return next(rule for rule in self.dataset.gap_rules if rule.type == "pit_excluded")
 
     def normalise(self, record: Record, run: RunFacts) -> Row | Gap:
-        """Make exactly one row or one gap of a source record. Pure."""
+        """Turn a source record into exactly one row or one gap. Pure."""
         return self.outcome(record, self.place(record, run), run)
 
     def place(self, record: Record, run: RunFacts) -> Place:
-        """Return the place of a record. If `locate` does not foresee its shape, its content identifies it."""
+        """Return the place of a record. If `locate` can't handle its shape, the record is identified by its content."""
         try:
             return self.locate(record, run)
         except UNFORESEEN:
@@ -195,7 +201,7 @@ class Normaliser:
     def outcome(self, record: Record, place: Place, run: RunFacts) -> Row | Gap:
         if place.reason or place.available_at is None:
             return self._gap(place, place.reason, run)
-        naive = place.available_at.tzinfo is None  # it can't be compared; the gate refuses the column by name
+        naive = place.available_at.tzinfo is None  # The value can't be compared; the gate refuses the column by name.
         if not naive and place.available_at > run.observed_at:
             return self._gap(place, self.future.reason, run)
         try:
@@ -214,7 +220,7 @@ class Normaliser:
     def _gap(self, place: Place, reason: str, run: RunFacts) -> Gap:
         shown_at = place.available_at
         if shown_at is not None and shown_at.tzinfo is not None and shown_at > run.observed_at:
-            shown_at = None  # a future date proves nothing, so the gap counts from its observation
+            shown_at = None  # A future date proves nothing, so the gap is dated by its observation.
         return Gap(self.gap_types[reason], reason, place.evidence, shown_at, place.day)
 
 
@@ -224,13 +230,11 @@ class Extractor(Normaliser):
 
     windows: Cypher with $lo and $hi, day texts that bound the record's timestamp text (lo <= text < hi). They only
     reduce work; `locate` decides. sweeps: Cypher with $dated, a regular expression, for records that no window can
-    match (no readable date, no parent), so that nothing is lost silently.
-    prepared: returns the extractor with the facts of the graph and the lake that it needs; called once per run, with
-    the requested days.
-    after: datasets of the lake that it needs.
-    margin: days by which windows are widened on each side, because a text's day depends on its offset; 0 where the
-    text is a New York day itself. trail: days that a record's own day may follow its text's day, offsets aside;
-    trail_of: the same for the records of one day, where it is less.
+    match (no readable date, no parent), so that nothing is lost silently. prepared: a function that adds the facts of
+    the graph and the lake that the extractor needs; it is called once per run, with the requested days. after: datasets
+    of the lake that it needs. margin: days by which windows are widened on each side, because a text's day depends on
+    its offset; 0 if the text is a New York day. trail: the number of days by which a record's own day may follow its
+    text's day, apart from offsets. trail_of: the same for the records of a certain day, if it is smaller.
     """
 
     windows: tuple[str, ...]
@@ -262,7 +266,7 @@ def iso_day(spelled: str) -> date:
         raise Unreadable("no such day") from None
 
 
-day_of = lru_cache(maxsize=16_384)(new_york_day)  # the facts of a filing and the bars of a day share their instant
+day_of = lru_cache(maxsize=16_384)(new_york_day)  # The facts of a filing and the bars of a day share their instant.
 
 
 def parsed(record: Record, parsers: Mapping[str, Parser]) -> dict[str, Any]:

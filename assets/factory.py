@@ -1,6 +1,7 @@
-"""Makes a Dagster asset of an extractor: write, audit and publish inside, then report the result.
+"""Makes a Dagster asset of an extractor.
 
-The kernel guards publishing, not Dagster: when a failed blocking check is shown, nothing was published.
+The asset writes, audits and publishes, and then reports the result. pitlake decides what is published, not Dagster:
+when Dagster shows a failed blocking check, nothing was published.
 """
 
 import contextlib
@@ -114,7 +115,7 @@ def dagster_events(
 ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
     """Yield the report as Dagster events: a materialisation with its checks, or the checks and a failure.
 
-    more: metadata of the run, added to the report's.
+    more: metadata of the run, in addition to that of the report.
     """
     for note in (*report.notes, *refused_records(report)):
         context.log.warning(note)
@@ -129,7 +130,7 @@ def dagster_events(
 
 
 def refused_records(report: RunReport) -> Iterator[str]:
-    """Yield one line per check that refused records: how many, why, and where some of them are."""
+    """Yield one line per check that refused records, with their number, the reasons and some of the records."""
     for check in report.checks:
         if check.name in REFUSING and not check.passed:
             counts = ", ".join(f"{name}={fact}" for name, fact in check.facts.items() if name != "rows")
@@ -138,8 +139,8 @@ def refused_records(report: RunReport) -> Iterator[str]:
 
 
 def _add_day_metadata(context: dg.AssetExecutionContext, published: Published, whole: dict[str, Any]) -> None:
-    """Add each day's counts to its own partition; the run's counts only to the last one, because a range would store
-    them per day.
+    """Add each day's counts to its own partition, and the run's counts only to the last partition, because otherwise a
+    range would store them for each day.
     """
     last = max(context.partition_keys)
     for day in context.partition_keys:
@@ -150,7 +151,7 @@ def _add_day_metadata(context: dg.AssetExecutionContext, published: Published, w
 
 
 def refusal_metadata(refusal: CheckFailed) -> dict[str, dg.MetadataValue]:
-    """Return where to look first: locators of source records, never their values."""
+    """Return the locators of the source records to look at first, never their values."""
     return {"examples": dg.MetadataValue.md("\n".join(f"- `{example}`" for example in refusal.examples) or "none")}
 
 

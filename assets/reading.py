@@ -1,6 +1,5 @@
-"""Reads the graph for some days: streams windows, files every record under its own day, passes days to the stage.
-
-The extractor decides what a record becomes, `assets.runs` what is published.
+"""Reads the graph for some days: it streams windows, stores every record under its own day, and passes days to the
+stage. The extractor decides what a record becomes, and `assets.runs` decides what is published.
 """
 
 import gc
@@ -37,7 +36,7 @@ class Span(NamedTuple):
 
 @dataclass
 class Strays:
-    """Records outside the requested range: the source answered another question."""
+    """The source returned records outside the requested range."""
 
     count: int = 0
     examples: list[str] = field(default_factory=list)
@@ -53,7 +52,7 @@ class Spans:
     """Days as contiguous spans in order, each as long as the size of the previous spans allows: `met` reports the
     number of records.
 
-    Few records need few queries; with many, a span is limited so that it fits into memory.
+    If there are few records, few queries are needed; if there are many, a span is limited so that it fits into memory.
     """
 
     def __init__(self, days: Iterable[date], batch: int) -> None:
@@ -128,8 +127,9 @@ class _Reading:
         self.strays = Strays()
 
     def sweep(self) -> None:
-        """Read the records that no window can match, before the windows; one that matches nevertheless is then a
-        repeat.
+        """Read the records that no window can match, before the windows.
+
+        If a window matches such a record nevertheless, that match is a repeat.
         """
         for cypher in self._extractor.sweeps:
             for record in self._records(cypher, {"dated": DATED}):
@@ -139,7 +139,7 @@ class _Reading:
                     self._file(record, place, place.day)
 
     def snapshot(self, clock: Callable[[], datetime]) -> None:
-        """Read everything, dated once all of it is read, because nothing is available before it was seen."""
+        """Read everything, and date it once all of it is read, because no record is available before it was seen."""
         records = [record for cypher in self._extractor.windows for record in self._records(cypher, {})]
         self._run = replace(self._run, observed_at=clock())
         for record in records:

@@ -1,6 +1,6 @@
-"""Runs an extractor over days: reads, stages, audits, and publishes as one commit or reports why not.
+"""Runs an extractor over days: reads, stages, audits, and publishes as one commit, or reports the reason.
 
-No Dagster here. pitlake.lake decides what may be published.
+This module does not use Dagster. pitlake.lake decides what may be published.
 """
 
 import logging
@@ -34,8 +34,8 @@ _log = logging.getLogger(__name__)
 class RunReport:
     """The result of a run: it published, or it was refused and published nothing.
 
-    gaps: staged gaps by (type, reason). preview: the first rows; empty for outcomes and if nothing passed. notes:
-    failures to report or store something after the outcome.
+    gaps: the number of staged gaps by (type, reason). preview: the first rows; empty for outcomes and if no row passed.
+    notes: failures to report or store something after the outcome.
     """
 
     dataset: str
@@ -59,12 +59,11 @@ def attempt_partitions(
 ) -> RunReport:
     """Extract and publish the records of these New York days as one lake version; a snapshot dataset ignores them.
 
-    observed_at: the run's one clock; by default the wall clock, read before the first record to judge what is public
-    and after the last one to date what is new, so that no change is dated before it was seen.
-    audits: checks in addition to the lake's own audit, such as `checks.expectations.expected`.
-    The results of the checks are stored in the lake in either case.
-    Raises GraphError, LakeError, and BadInput if a day precedes the dataset's first day or the lag is out of range;
-    nothing is published then.
+    observed_at: the run's clock. By default it is the wall clock, which is read before the first record to decide what
+    is public, and after the last record to date new content. No change is therefore dated before it was seen. audits:
+    checks in addition to the lake's own audit, such as `checks.expectations.expected`. The results of the checks are
+    stored in the lake in either case. Raises GraphError, LakeError, and BadInput if a day precedes the dataset's first
+    day or the lag is out of range; nothing is published then.
     """
     dataset = extractor.dataset
     early = [day for day in days if day < dataset.first_day]
@@ -99,8 +98,8 @@ def concluded(
 ) -> RunReport:
     """Fill a stage, publish it, and report. Every run ends here; a refusal publishes nothing and is reported.
 
-    Before the outcome a failure raises and nothing was published. After it nothing raises: a failure to report or store
-    something is logged as a warning with the version, and is one of the report's notes.
+    Before the outcome, a failure raises an error and nothing was published. After it, no error is raised: a failure to
+    report or store something is logged as a warning with the version and added to the report's notes.
     """
     outcome: Published | CheckFailed
     try:
@@ -186,12 +185,12 @@ def _report(staged: Staged, outcome: Published | CheckFailed, checks: tuple[Chec
         gaps=Counter(pairs),
         preview=pa.Table.from_pylist(
             preview.to_pylist(), preview.schema
-        ),  # a copy, because the stage's files are about to be removed
+        ),  # Copy the rows, because the stage's files are about to be removed.
     )
 
 
 def _with_refusal(checks: tuple[CheckResult, ...], refusal: CheckFailed) -> tuple[CheckResult, ...]:
-    """Return the audit's results with the refusing check, which may have failed before there was a stage."""
+    """Return the audit's results and the refusing check, which may have failed before there was a stage."""
     facts = {fact: value if isinstance(value, int) else str(value) for fact, value in refusal.facts.items()}
     refused = CheckResult(name=refusal.check, passed=False, facts=facts, examples=refusal.examples)
     return (*(check for check in checks if check.name != refusal.check), refused)

@@ -1,4 +1,4 @@
-"""Share splits on record and their effect on prices, for everything that crosses a split.
+"""Recorded share splits and their effect on prices, for all code that compares prices across a split.
 
 Sources state a split once, twice within a week, or with two ratios: `merged` decides what is certain. `LakeSplits`
 reads the lake's records lazily; nothing is written here.
@@ -17,16 +17,17 @@ from pitlake.lake.lake import Lake
 from pitlake.lake.tables.query import calculator, reading
 
 DATASETS = ("splits", "polygon_splits")
-# Sources may date one split on two days that are this far apart. Two splits of one ratio are never this close.
+# Sources may date one split on two days that are up to this far apart. Two separate splits with the same ratio are
+# never so close together.
 SAME_SPLIT_WITHIN = timedelta(days=7)
 SAME_RATIO = 1e-3
-# A split counts as executed from the close of its day's session on, 16 hours after that day's midnight.
+# A split counts as executed from the close of its day's session, 16 hours after that day's midnight.
 UNTIL_CLOSE = timedelta(hours=16)
 # The smallest overnight move that may be an unrecorded split: that of a 3:2 split, less a tenth for the night's own
 # move. On 12,147 nights, five large companies moved as much without a split only once.
 ODD_JUMP = log(1.35)
-# When the market itself moves a price so far, this many times the shares and the money of the day before are traded. A
-# split changes neither. Without such a move, volume grows as much on 5 of 1,000 nights.
+# If the market moves a price so far, the traded shares and the traded money are at least this many times those of the
+# day before. A split changes neither. Without such a move, volume grows by as much on 5 of 1,000 nights.
 ODD_VOLUME = log(3)
 # The largest move that volume can explain: that of a 2:1 split, plus a tenth for the night's own move. Only a recorded
 # split explains a larger one.
@@ -48,9 +49,8 @@ Volumes = tuple[float | None, float | None]
 
 
 class Split(NamedTuple):
-    """One split: the first and the last stated day of execution, and its shares after for one before.
-
-    ratio None: sources disagree, or none states it.
+    """One split: the first and the last stated day of execution, and the number of shares after it for one share
+    before. ratio: None if sources disagree or none states it.
     """
 
     first: date
@@ -106,7 +106,7 @@ def _of_the_market(move: float, traded: float) -> bool:
 
 
 def fits(move: float, split: float) -> bool:
-    """Return whether a move fits a split, or is so large that the split may not have happened.
+    """Return whether a move is small enough that the split happened; a very small split always fits.
 
     move: logarithmic, with the effect of the split on a share undone. split: logarithmic, 0 for none.
     """
@@ -116,8 +116,8 @@ def fits(move: float, split: float) -> bool:
 def per_share_since(ticker: str, public_at: datetime, run: RunFacts) -> datetime:
     """Return when a provider's figure per share counts as public.
 
-    That is public_at, unless a split has happened between it and the fetch. The figure then counts from the fetch,
-    because providers restate their history by every split.
+    This is `public_at`, unless a split has happened between that instant and the fetch. The figure then counts from the
+    fetch, because providers restate their history at every split.
     """
     if run.splits is None or run.fetched_at is None or run.fetched_at <= public_at:
         return public_at
@@ -134,7 +134,7 @@ def _same(ratio: float | None, other: float | None) -> bool:
 
 
 class LakeSplits:
-    """The splits of one lake version: the newest one at the first question."""
+    """The splits of one lake version, the newest at the first question."""
 
     def __init__(self, lake: Lake, datasets: Sequence[str] = DATASETS) -> None:
         self._lake, self._datasets = lake, datasets

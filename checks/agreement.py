@@ -1,4 +1,4 @@
-"""Disagreements of sources about an earnings release: each is a row, and none is resolved.
+"""Disagreements of sources about an earnings release. Each is listed, and none is resolved.
 
 Pure over rows of `earnings_events` revisions; the warning `sources_agree` counts them.
 """

@@ -1,6 +1,6 @@
-"""The audit's results as Dagster asset checks: names, severities and presentation. Nothing is measured here.
+"""The audit's results as Dagster asset checks: names, severities and presentation.
 
-A blocking check that fails has already prevented the publish: Dagster only shows it.
+This module measures nothing. A blocking check that fails has already prevented the publish, and Dagster only shows it.
 """
 
 import re

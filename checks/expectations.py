@@ -43,8 +43,9 @@ def once(staged: Staged) -> pa.Table:
 
 
 def validate(rows: pa.Table, expectations: Sequence[Rule]) -> dict[str, int]:
-    """Return the number of rows that break each rule, without rules that hold. A break of the table as a whole counts
-    as one.
+    """Return the number of rows that break each rule, without rules that hold.
+
+    A broken rule about the whole table counts as one row.
     """
     return _broken(frame(rows), expectations)
 
@@ -75,7 +76,8 @@ def _results(data: Any, expectations: Sequence[Rule], form: Mapping[str, Any]) -
 
     validator = Validator(PandasExecutionEngine(batch_data_dict={"run": data}), data_context=_context())
     settings = {"result_format": {"partial_unexpected_count": 0, **form}, "catch_exceptions": True}
-    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # about the way it compares instants
+    # This warning is about the way it compares instants.
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
         return list(validator.graph_validate(configurations, runtime_configuration=settings))
 
 
@@ -123,7 +125,8 @@ def _context() -> Any:
 @cache
 def library() -> Any:
     """Return Great Expectations, imported once."""
-    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # about modules that it imports itself
+    # This warning is about modules that it imports itself.
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
         import great_expectations
 
     return great_expectations

@@ -1,6 +1,7 @@
 """Expectation results for the newest rows of the lake, by Great Expectations, for the report.
 
-Only counts, no values. `checks.expectations` checks staged rows before a publish; nothing is refused here.
+The results are counts and contain no values. `checks.expectations` checks staged rows before a publish; nothing is
+refused here.
 """
 
 from pathlib import Path

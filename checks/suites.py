@@ -19,7 +19,7 @@ def name_of(dataset: Dataset) -> str:
 
 
 def suite(dataset: Dataset) -> Any:
-    """Return a dataset's rules as an ExpectationSuite, but for the one about a single run's window."""
+    """Return a dataset's rules as an ExpectationSuite, except for the rule about a single run's window."""
     rules = standing_rules(dataset)
     return library().ExpectationSuite(name=name_of(dataset), expectations=[*map(expectation, rules)])
 

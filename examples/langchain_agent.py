@@ -44,7 +44,7 @@ async def answer(as_of: str, question: str) -> str:
     async with Client(server) as lake:
         tools = [tool(lake, listed_tool) for listed_tool in (await lake.list_tools()).tools]
         agent = create_agent(ChatOpenAI(model=os.environ["OPENAI_MODEL"]), tools, system_prompt=RULES)
-        with suppress(GraphRecursionError):  # the client would wrap it in an exception group
+        with suppress(GraphRecursionError):  # The client would wrap the exception in a group.
             state = await agent.ainvoke({"messages": [HumanMessage(question)]}, {"recursion_limit": STEPS})
             return str(state["messages"][-1].content)
     sys.exit(f"The model gave no answer: it took more than {STEPS} steps.")

@@ -20,7 +20,8 @@ RULES = "Answer from the tools alone. Cite the evidence and the available_at of 
 async def answer(as_of: str, question: str) -> str:
     """Return the agent's answer to a question, using the lake's tools."""
     server = StdioTransport("pitlake", ["mcp", "--as-of", as_of], env={**os.environ})
-    lake = MCPToolset(server, tool_error_behavior="failed")  # the model sees each of its errors, however many there are
+    # The model sees each of its errors, however many there are.
+    lake = MCPToolset(server, tool_error_behavior="failed")
     agent = Agent(OpenAIChatModel(os.environ["OPENAI_MODEL"]), toolsets=[lake], instructions=RULES)
     async with agent:
         return (await agent.run(question)).output

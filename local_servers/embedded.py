@@ -39,8 +39,8 @@ _JVM_OPTIONS = (
 def embedded_graph(root: Path | str, *, heap: str = "1g") -> Iterator[GraphServer]:
     """Run a server over the data in `root` (created if missing) during the block.
 
-    Processes that name the same root share one server; the last to leave stops it, also when it is killed. The
-    passwords are new at each start and never on a command line. The data stays and can be opened again.
+    Processes that name the same root share one server. The last process to leave stops the server, even if that process
+    is killed. The passwords are new at each start and never on a command line. The data stays and can be opened again.
 
     Raises:
         BadInput: arcadedb-embedded is not installed.

@@ -1,8 +1,8 @@
 """A lease on a local server process: the first user starts it, later ones share it, the last one stops it.
 
 Sharing is by directory: all users of the same control directory get the same running server, from any process of the
-same system user. The caller (embedded.py, neo4j_local.py) decides what runs and when it is ready; supervisor.py is the
-other side.
+same system user. The caller (embedded.py, neo4j_local.py) decides which server runs and when it is ready; supervisor.py
+keeps the server running.
 """
 
 import contextlib
@@ -41,7 +41,7 @@ class Launch:
 
 
 class Lease:
-    """One user's hold on a running server, until `close`. `info` comes from its launcher."""
+    """One user's lease on a running server, until `close`. `info` comes from its launcher."""
 
     def __init__(self, line: socket.socket, info: dict[str, str]) -> None:
         self.info = info
@@ -58,7 +58,7 @@ class Lease:
             return False
 
     def close(self) -> None:
-        """Release the server. For the last user, return only when the server has stopped and its files are free."""
+        """Release the server. For the last user, return only after the server has stopped and its files are free."""
         _held.discard(self)
         with contextlib.suppress(OSError):
             self._line.shutdown(socket.SHUT_WR)
@@ -128,7 +128,7 @@ def _attach(control: Path) -> Lease | None:
         answer = line.makefile("rb").readline()
     except OSError:
         answer = b""
-    if not answer:  # no server, or one that is just stopping
+    if not answer:  # There is no server, or it is just stopping.
         line.close()
         return None
     return Lease(line, json.loads(answer))
@@ -155,7 +155,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _wait_until_free(path: Path) -> None:
-    """Wait until the last server over this directory has really ended."""
+    """Wait until the previous server over this directory has ended."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
     with path.open("wb") as file:
         while True:

@@ -3,7 +3,7 @@
 local_servers.lease starts it and passes one line of JSON on a socket that is its standard input. Every user of the
 server is a connected socket, which the kernel closes however the user ends, including kill -9. When the last one is
 closed the server is stopped. The server cannot outlive this program. The program never reads the server's output and
-does not know graphs.
+can run any kind of server.
 """
 
 import ctypes
@@ -82,7 +82,7 @@ class Supervisor:
         return ended
 
     def run(self) -> None:
-        """Serve until the last user left or the server ended."""
+        """Serve until the last user has left or the server has ended."""
         while self.users:
             for key, _ in self.selector.select():
                 ready = key.fileobj
@@ -92,7 +92,7 @@ class Supervisor:
                 if ready is self.door:
                     self._welcome()
                 elif ready in self.users and not self._still_there(ready):
-                    if len(self.users) == 1:  # the last user waits until this end closes: close it after the server
+                    if len(self.users) == 1:  # The last user waits until this end closes, so close it after the server.
                         self._close()
                         return
                     self.selector.unregister(ready)

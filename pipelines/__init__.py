@@ -1,1 +1,1 @@
-"""Wiring only: definitions, partitions, jobs and schedules. Code that computes data belongs elsewhere."""
+"""Dagster's definitions, partitions, jobs and schedules. Code that computes data belongs elsewhere."""

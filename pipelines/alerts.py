@@ -32,7 +32,7 @@ _logger = logging.getLogger("pitlake.alerts")
 
 @dg.run_failure_sensor(
     default_status=dg.DefaultSensorStatus.RUNNING,
-    monitor_all_code_locations=True,  # also runs of `dg launch`, which are of no code location
+    monitor_all_code_locations=True,  # This includes runs of `dg launch`, which have no code location.
     description="Reports each failed run: its steps, and the reason if pitlake refused it.",
 )
 def tell_of_failures(context: dg.RunFailureSensorContext, lake: LakeResource, notifier: Notifier) -> None:
@@ -46,7 +46,7 @@ def tell_of_failures(context: dg.RunFailureSensorContext, lake: LakeResource, no
 @dg.run_status_sensor(
     run_status=dg.DagsterRunStatus.SUCCESS,
     default_status=dg.DefaultSensorStatus.RUNNING,
-    monitor_all_code_locations=True,  # also runs of `dg launch`, which are of no code location
+    monitor_all_code_locations=True,  # This includes runs of `dg launch`, which have no code location.
     description="Reports runs that published although a provider gave no usable answer to some requests.",
 )
 def tell_of_missing_answers(context: dg.RunStatusSensorContext, lake: LakeResource, notifier: Notifier) -> None:
@@ -73,8 +73,9 @@ def _incident(
 def _tell(
     context: dg.RunStatusSensorContext, title: str, incident: Incident, lake: LakeResource, notifier: Notifier
 ) -> None:
-    """Report to the lake and to people, once. A lake that is missing or can't be written prevents no alert."""
-    run = context.instance.get_run_by_id(incident.run_id)  # as it stands, which the context's does not know
+    """Report to the lake and to people, once. The alert is sent even if the lake is missing or can't be written."""
+    # Read the current run, because the context's copy may be out of date.
+    run = context.instance.get_run_by_id(incident.run_id)
     if run and REPORTED in run.tags:
         return
     try:
@@ -133,8 +134,9 @@ def _reasons(context: dg.RunFailureSensorContext) -> Iterator[str]:
 def tell_of_stale_datasets(
     context: dg.SensorEvaluationContext, lake: LakeResource, notifier: Notifier
 ) -> dg.SkipReason:
-    """Report datasets with a freshness limit, compared with the newest lake version. Forgets those that are fresh
-    again.
+    """Report datasets with a freshness limit, compared with the newest lake version.
+
+    Datasets that are fresh again are removed from the list of reported ones.
     """
     reported: dict[str, str] = json.loads(context.cursor or "{}")
     try:

@@ -24,7 +24,7 @@ BUNDLES = ("earnings_snapshots", "earnings_outcomes")
 OPEN_DAYS = 45  # after this the longest window of an outcome, twenty sessions, has ended
 AGAIN_AFTER = timedelta(days=1)  # a failed release is not requested at every evaluation
 ENDED = (dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
-LOST_AFTER = timedelta(days=7)  # a run that began this long ago and has not ended has died
+LOST_AFTER = timedelta(days=7)  # A run that began this long ago and has not ended has died.
 
 earnings_bundles = dg.define_asset_job(
     "earnings_bundles",
@@ -52,7 +52,7 @@ def ranges(instance: dg.DagsterInstance, keys_to_build: Sequence[str]) -> list[t
     if len(spans) > FEW_RUNS and not _covered(instance, _under_way(instance)).intersection(keys_to_build):
         chosen, keys = frozenset(keys_to_build), instance.get_dynamic_partitions(EARNINGS_SET)
         for key in chosen:
-            instance.delete_dynamic_partition(EARNINGS_SET, key)  # what was built of it stays
+            instance.delete_dynamic_partition(EARNINGS_SET, key)  # The parts of it that were built remain.
         instance.add_dynamic_partitions(EARNINGS_SET, [key for key in keys if key in chosen])
         spans = _neighbours(instance, keys_to_build)
     return spans
@@ -70,7 +70,7 @@ def tags(first: str, last: str) -> dict[str, str]:
 
 
 def unbuilt(instance: dg.DagsterInstance, releases: Sequence[Event]) -> list[str]:
-    """Return the keys of releases that were never completely built, without those requested recently."""
+    """Return the keys of releases that were never completely built, except recently requested ones."""
     built = frozenset.intersection(
         *(frozenset(instance.get_materialized_partitions(dg.AssetKey(name))) for name in BUNDLES)
     )
@@ -115,7 +115,7 @@ def _covered(instance: dg.DagsterInstance, runs: Iterable[dg.DagsterRun]) -> fro
     description="Makes new releases partitions and builds them in few runs.",
 )
 def new_earnings(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult | dg.SkipReason:
-    """Request releases of which nothing was built yet, as partitions and in few runs."""
+    """Request releases that were never built, as partitions and in few runs."""
     try:
         releases = events(lake.open())
     except LakeNotFound:

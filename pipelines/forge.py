@@ -1,6 +1,6 @@
 """Forge's schedules: hourly settlement, and runs of the agent at the times in the settings.
 
-A run decides as of its scheduled instant, so that a late run knows nothing more. A retried run continues its decision
+A run decides as of its scheduled instant, so a late run sees no later data. A retried run continues its decision
 from the tape. Without a model a schedule skips and says why.
 """
 

@@ -27,7 +27,7 @@ def _needed(example: Scope) -> dict[str, Any]:
 graph_days = dg.define_asset_job(
     "graph_days",
     selection=dg.AssetSelection.groups(GROUP) - dg.AssetSelection.assets(*SNAPSHOTS),
-    description="Every dataset of the graph for some New York days. Running days again publishes what changed.",
+    description="Every dataset of the graph for some New York days. Running the days again publishes the changes.",
 )
 
 graph_snapshots = dg.define_asset_job(

@@ -1,4 +1,4 @@
-"""OpenLineage: tells a service of each run's start and end, the datasets it publishes and those it reads.
+"""OpenLineage: reports to a service the start and end of each run, the datasets it publishes and those it reads.
 
 openlineage-python reads the address from the environment. Events name datasets and hold none of their rows.
 """
@@ -29,7 +29,7 @@ def _sensor(status: dg.DagsterRunStatus) -> dg.SensorDefinition:
         name=f"lineage_{STATES[status].lower()}",
         run_status=status,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        monitor_all_code_locations=True,  # also runs of `dg launch`, which are of no code location
+        monitor_all_code_locations=True,  # This includes runs of `dg launch`, which have no code location.
         description=f"Sends OpenLineage's event {STATES[status]} of each run.",
     )
     def send(context: dg.RunStatusSensorContext) -> None:

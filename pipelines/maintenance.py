@@ -1,4 +1,4 @@
-"""The lake's upkeep as a Dagster job: compaction, then vacuum, which removes nothing unless a run's config says so.
+"""The lake's upkeep as a Dagster job: compaction, then vacuum, which removes files only if a run's config says so.
 
 pitlake.lake implements both and protects stored receipts and their versions.
 """
@@ -15,7 +15,7 @@ from resources.lake import LakeResource
 class VacuumConfig(dg.Config):
     """The config of a vacuum."""
 
-    dry_run: bool = Field(default=True, description="Only report which files nothing needs.")
+    dry_run: bool = Field(default=True, description="Only report the files that are not needed.")
     keep_days: int = Field(default=30, ge=0, description="Keep versions that were the newest within this many days.")
 
 

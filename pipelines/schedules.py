@@ -1,7 +1,8 @@
 """The schedules, in New York time. Every schedule is stopped until somebody starts it in the UI.
 
 The graph is loaded late, so its evening run covers a week. Outside sources are requested at the pace of their
-publications, for the lake's watch list, which `pitlake sync` writes. A schedule with nothing to watch says so.
+publications, for the lake's watch list, which `pitlake sync` writes. A schedule with an empty watch list skips and
+states this reason.
 """
 
 import os
@@ -35,11 +36,11 @@ from resources.lake import LakeResource
 
 LOOKBACK_DAYS = 7
 AFTER_CLOSE = "30 18 * * *"
-AFTER_GRAPH = "30 19 * * 1-5"  # the evening's load reports releases
+AFTER_GRAPH = "30 19 * * 1-5"  # The evening's load reports releases.
 AFTER_NEWS = "45 8,19 * * *"
 DROPS = "*/15 * * * *"
 AFTER_RELEASES = "0 20 * * 1-5"
-AFTER_EVENING = "30 20 * * *"  # a separate run, so that a failed dataset does not prevent the report
+AFTER_EVENING = "30 20 * * *"  # This is a separate run, so that a failed dataset does not prevent the report.
 PRE_OPEN = "0 8 * * 1-5"
 EDGAR_HOURS = "*/15 6-22 * * 1-5"  # EDGAR accepts from 06:00 to 22:00
 RELEASES = ["31 8 * * 1-5", "1 10 * * 1-5", "1 14 * * 1-5"]  # just after the usual release times

@@ -3,7 +3,8 @@
 Forge's journal is in the same Postgres, unless it was started elsewhere. HOME/environment, which only its user can
 read, takes a shell there while all this runs.
 
-Only processes are wired here. What they run is `pipelines.definitions`; what Postgres is, `resources.postgres`.
+This module only starts processes. `pipelines.definitions` defines their work, and `resources.postgres` defines
+Postgres.
 """
 
 import argparse
@@ -49,7 +50,7 @@ class House:
 
     @property
     def answers(self) -> bool:
-        """Return whether the UI answers already, which takes it some seconds."""
+        """Return whether the UI answers yet, which takes some seconds after the start."""
         try:
             return requests.get(f"{self.url}/server_info", timeout=5).ok
         except requests.RequestException:
@@ -63,7 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, help="where Postgres keeps its data [HOME/postgres]")
     parser.add_argument("--port", type=int, default=3000, help="of the user interface, 0 for a free one [%(default)s]")
     options = parser.parse_args(arguments)
-    for ends in (signal.SIGINT, signal.SIGTERM):  # also where a shell started this with both ignored
+    # This is also needed if a shell started this process with both signals ignored.
+    for ends in (signal.SIGINT, signal.SIGTERM):
         signal.signal(ends, _interrupted)
     try:
         with serving(options.home.absolute(), {}, options.port, options.data) as house:

@@ -1,4 +1,4 @@
-"""Forge as a Dagster resource: the locations of its memory and tape. See `forge` for what it does."""
+"""Forge as a Dagster resource: the locations of its memory and tape. The package `forge` implements Forge."""
 
 import dagster as dg
 from pydantic import Field

@@ -16,8 +16,8 @@ from pitlake.errors import NotifyFailed
 
 VARIABLE = "PITLAKE_NOTIFY"
 LOG = "log"
-# What apprise sends to a host named in the URL. Of other kinds that place holds a key; of these, "@" may be anywhere
-# in a password, so that only the plain form is believed.
+# The kinds that apprise sends to the host named in the URL. In URLs of other kinds, this place holds a key. A password
+# may contain "@", so only the plain form of these kinds is accepted.
 _HOSTED = re.compile(
     r"(?P<kind>(?:json|xml|form|mailto)s?)://(?:[^/?#@]*@)?(?P<host>[A-Za-z0-9.-]+)(?::[0-9]+)?(?:/[^@?#]*)?(?:\?.*)?"
 )
@@ -70,8 +70,8 @@ def _sent(channel: str, title: str, body: str) -> str:
 
 
 def _said(place: int, channel: str) -> str:
-    """Return a channel without its credentials: the kind and the host, or the position, if what looks like a host may
-    be a key.
+    """Return a channel without its credentials: its kind and host, or its position in the list if the host may be a
+    key.
     """
     match = _HOSTED.fullmatch(channel)
     if match:

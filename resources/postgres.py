@@ -1,6 +1,6 @@
 """A private Postgres server, from the system's packages, on the loopback: for `make serve` and the tests.
 
-With Docker, `make up` starts one in a container instead. Nothing here knows what is stored in it.
+With Docker, `make up` starts one in a container instead. This module does not depend on the stored data.
 """
 
 import contextlib

@@ -20,8 +20,8 @@ class ExtractionSettings(dg.ConfigurableResource[None]):
         default=None,
         description=(
             f"Minutes added to the start of a call to get the availability of its text, {LEAST} to {MOST}: at least an "
-            f"hour after the end of a call of two hours. Blank: {LAG_VARIABLE}, else a day. Changing it never moves "
-            "rows that are published."
+            f"hour after the end of a call of two hours. Blank: {LAG_VARIABLE}, else a day. A change never moves "
+            f"published rows."
         ),
     )
 

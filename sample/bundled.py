@@ -95,6 +95,6 @@ def capture_all(feed: Feed, scope: Scope, store: CaptureStore, fetched_at: datet
             for _ in feed.collect(unit, fetch):
                 pass
         except AnswerRefused:
-            continue  # a refusal is an answer too, and is captured
+            continue  # A refusal is an answer too, and is captured.
     store.flush()
     return count

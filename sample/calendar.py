@@ -49,7 +49,7 @@ class TradingDay:
 def sessions() -> dict[date, TradingDay]:
     """Return the trading days from the oldest news to half a year after the world's end; events may need later days."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # The library has yet to follow pandas 3.1.
+        warnings.simplefilter("ignore", DeprecationWarning)  # The library does not support pandas 3.1 yet.
         calendar = exchange_calendars.get_calendar("XNYS", start="2021-01-04", end="2025-12-31")
     schedule = calendar.schedule
     return {

@@ -191,7 +191,7 @@ DEAD = (
             9_400_000, 310, 38, 0.003, 0.08, reports_after_close=False, segments=("WaterMember", "SewerMember"),
             died=date(2024, 11, 15)),
 )  # fmt: skip
-_FIRST_DEAD = 7_000  # beyond the index of any scale
+_FIRST_DEAD = 7_000  # This is above the index of any scale.
 
 
 def companies(scale: int = 1) -> Iterator[Company]:

@@ -173,7 +173,7 @@ def contents(lake: Lake) -> Table:
         table.add_column(column, justify="right")
     for dataset, count in rows.items():
         if dataset not in versions:
-            continue  # nothing was asked of its source
+            continue  # The run sent no request to its source.
         by_type = (f"{gaps[dataset, kind]:,}" for kind in GAP_TYPES)
         table.add_row(dataset, f"{count:,}", *by_type, str(versions.get(dataset, "")))
     totals = (f"{sum(gaps[dataset, kind] for dataset in rows):,}" for kind in GAP_TYPES)

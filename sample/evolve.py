@@ -1,4 +1,4 @@
-"""Changes of the source graph between two runs: overwritten texts, a colliding dividend, a late filing.
+"""Changes of the source graph between two runs: overwritten texts, dividends with the same id, a late filing.
 
 They are applied over Bolt to a loaded world. For these cases, the outcomes of a second extraction replace the
 manifest's.

@@ -62,7 +62,7 @@ def load_world(admin: GraphAdmin, scale: int = 1, progress: Progress | None = No
 
 
 def write_graphs(admin: GraphAdmin, graphs: Sequence[Graph]) -> None:
-    """Create the nodes of all parts, then their edges. No look-up is needed, because none of them exists yet."""
+    """Create the nodes of all parts, then their edges. This needs no look-up, because none of the nodes exists yet."""
     for label in sorted({label for graph in graphs for label in graph.nodes}):
         nodes = chain.from_iterable(graph.nodes.get(label, {}).values() for graph in graphs)
         _write(admin, f"UNWIND $rows AS row CREATE (n:{label}) SET n = row", nodes)

@@ -177,7 +177,7 @@ DOMAINS = (
                 "claims the date."
             ),
             (
-                "Prose (web_syntheses) may tell outcomes, so it is only in open mode. As of an instant, only "
+                "Prose (web_syntheses) may contain outcomes, so it is shown only in open mode. As of an instant, only "
                 "web_results are data."
             ),
         ),

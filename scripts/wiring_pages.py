@@ -1,6 +1,6 @@
-"""The names of the MCP server's tools in all files of the data agents' wiring, taken from pitlake.mcp.tools.
+"""Writes the names of the MCP server's tools, from pitlake.mcp.tools, into all files of the data agents' wiring.
 
-The guard lists the tools that may be called; settings and agents list those whose answers pass the gate.
+The guard lists the tools that may be called. Settings and agents list the tools whose answers pass the gate.
 """
 
 import re

@@ -30,7 +30,7 @@ class Anatid(Memory):
         return [memory.content for memory in self.store.context(entity, limit=1000, **when)]
 
     def found(self, term: str, at: datetime) -> Iterable[str]:
-        """Return what a recall finds."""
+        """Return the memories that a recall finds."""
         return [hit.content for hit in self.store.as_of(at).recall(term, k=1000)]
 
     def close(self) -> None:

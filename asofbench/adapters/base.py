@@ -55,10 +55,10 @@ class Visible(Adapter):
 
     @abstractmethod
     def visible(self, at: datetime) -> Rows:
-        """Return what is visible as of an instant, one row per entity and item, as JSON-compatible values."""
+        """Return the visible rows as of an instant, one per entity and item, as JSON-compatible values."""
 
     def ask(self, question: Question) -> Any:
-        """Answer questions about data; attacks on an interface have nothing to attack here."""
+        """Answer questions about data. There is no interface here for attacks."""
         at = read(question.as_of)
         if question.kind == "join":
             return [self.known(entity, item, read(when)) for entity, item, when in question.spine]
@@ -86,13 +86,14 @@ class Visible(Adapter):
         return value_of(self.visible(at), entity, item)
 
     def visible_without_instant(self, at: datetime) -> Rows:
-        """Return what a caller gets who leaves the instant out of the call. at: T, for systems that hold it themselves,
-        so that callers do not state it.
+        """Return the answer to a call without the instant.
+
+        at: T, for systems that store it themselves, so that callers do not state it.
         """
         raise Unable("forgotten")
 
     def visible_at_null(self) -> Rows:
-        """Return what a caller gets who passes a null for the instant."""
+        """Return the answer to a call with a null for the instant."""
         raise Unable("missing")
 
 

@@ -11,7 +11,7 @@ from asofbench.model import Question, read
 
 
 class FactBlock(Visible):
-    """options: said (a claim is known when it was said, as with --backfill; otherwise when it was loaded)."""
+    """options: said (whether a claim is known from when it was said, as with --backfill, or only once loaded)."""
 
     def load(self, rows: Rows) -> None:
         """Write one bundle, in which a further delivery of a record supersedes the one before."""
@@ -36,7 +36,7 @@ class FactBlock(Visible):
         self.cached: tuple[datetime, Rows] | None = None
 
     def ask(self, question: Question) -> Any:
-        """Return what a scan and its certificate count, and the answers to questions about data."""
+        """Return the counts of a scan and of its certificate, and the answers to questions about data."""
         if question.kind == "counts":
             scan = factblock.scan(self.bundle, as_of=read(question.as_of))
             return [scan.nodes.num_rows, scan.certificate.get("masked")]

@@ -9,9 +9,11 @@ from asofbench.reading import careful
 
 
 class Oracle(Visible):
-    """Knows when each row became public, including rewrites and back-dated figures. options: off, a deviation. off:
-    none, silent (answers nothing), failing (refuses everything), everything (ignores the instant), early (also shows
-    what becomes public at T+1 µs), late (leaves out what became public exactly at T).
+    """A system that knows when each row became public, including rewrites and back-dated figures.
+
+    options: `off`, its deviation: none, silent (answers nothing), failing (refuses everything), everything (ignores the
+    instant), early (also shows rows that become public at T+1 µs), late (leaves out rows that became public exactly at
+    T).
     """
 
     def load(self, rows: Rows) -> None:

@@ -11,7 +11,7 @@ from asofbench.model import Question, read
 
 
 class Memory(Visible):
-    """A store that is asked about an entity, or for what holds a word."""
+    """A store that is queried by an entity or by a word."""
 
     def load(self, rows: Rows) -> None:
         """Write the deliveries in order of arrival."""
@@ -20,11 +20,11 @@ class Memory(Visible):
 
     @abstractmethod
     def remember(self, rows: Rows) -> None:
-        """Write rows; `content` makes the text of one."""
+        """Write rows; `content` makes the text of a row."""
 
     @abstractmethod
     def about(self, entity: str, *at: datetime | None) -> Iterable[str]:
-        """Return the texts about an entity as of an instant or None, or without one."""
+        """Return the texts about an entity as of an instant, as of None, or without an instant."""
 
     @abstractmethod
     def found(self, term: str, at: datetime) -> Iterable[str]:
@@ -35,7 +35,7 @@ class Memory(Visible):
         return json.dumps([row["item"], row["value"], row["text"]])
 
     def ask(self, question: Question) -> Any:
-        """Recall what the question is about."""
+        """Recall the subject of the question."""
         if question.kind in ("listing", "statistics", "counts"):
             raise Unable(question.kind)
         at = read(question.as_of)

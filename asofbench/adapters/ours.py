@@ -84,7 +84,7 @@ class Pitlake(Adapter):
         return asked(self._sql, question, self._names())
 
     def _open_without_instant(self) -> None:
-        """Replace the session by one without an instant, unless that is refused; then callers have the one as of T."""
+        """Replace the session with one without an instant. If that is refused, callers keep the session as of T."""
         with suppress(BadInput):
             opened = connect(lake=self.lake, catalogue=self.catalogue, isolation=self.options["isolation"])
             self.close()

@@ -1,4 +1,4 @@
-"""plugmem: a memory that dates what it learns by the machine's clock, and is read by `as_of`."""
+"""plugmem: a memory that dates its entries by the machine's clock and is read by `as_of`."""
 
 import time
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ class Plugmem(Memory):
     """T is the machine's time when the last delivery up to it was written."""
 
     def remember(self, rows: Rows) -> None:
-        """Remember each row, or revise what it is about. The store's clock ticks once a millisecond."""
+        """Remember each row, or revise the memory of its subject. The store's clock ticks once a millisecond."""
         self.store = plugmem.Plugmem.open(str(self.folder / "facts.plugmem"))
         self.written = [(datetime.min.replace(tzinfo=timezone.utc), _milliseconds() - 1)]
         ids: dict[tuple[str, str], int] = {}
@@ -32,11 +32,11 @@ class Plugmem(Memory):
             self.written.append((row["loaded_at"], _milliseconds()))
 
     def about(self, entity: str, *at: datetime | None) -> Iterable[str]:
-        """Return what a recall finds about an entity."""
+        """Return the memories that a recall finds about an entity."""
         return self._recalled(*at, entities=[entity])
 
     def found(self, term: str, at: datetime) -> Iterable[str]:
-        """Return what a recall finds."""
+        """Return the memories that a recall finds."""
         return self._recalled(at, query=term)
 
     def _recalled(self, *at: datetime | None, **about: Any) -> Iterable[str]:

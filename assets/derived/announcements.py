@@ -22,8 +22,8 @@ Fields = Mapping[str, Any]
 class Announcement:
     """One revision of a source row about an earnings release.
 
-    day: its New York day. tickers: the companies it may be about. statement: its name in the source. fields: the
-    columns of `earnings_events` it fills.
+    day: its New York day. tickers: the tickers of the companies that it may be about. statement: its name in the
+    source. fields: the columns of `earnings_events` that it fills.
     """
 
     source: str
@@ -46,8 +46,8 @@ class AnnouncementSource:
     """How to read one dataset. `where` and `select` are SQL over its revisions; `parse` returns a row's statement, day
     and fields.
 
-    by_cik: rows have no ticker; `names` and the graph's companies give the company's ticker at that time. before,
-    after: the event's day is in [day - before, day + after].
+    by_cik: whether rows have no ticker, so that it comes from `names` and the graph's companies. before, after: the
+    event's day is in [day - before, day + after].
     """
 
     dataset: str
@@ -130,7 +130,7 @@ RELEASES = (
     ),
 )
 
-# A release may be filed days after it was made, but not long before. A call follows its release within days.
+# A release may be filed days after it was made, but not much earlier. A call follows its release within days.
 STATEMENTS = (
     AnnouncementSource(
         dataset="av_earnings",

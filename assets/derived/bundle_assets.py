@@ -79,7 +79,7 @@ def event_asset(
         events = [event for event in earnings_bundles.events(lake_now) if event.key in keys]
         unknown = keys - {event.key for event in events}
         if unknown:
-            raise dg.Failure(f"the lake knows no release of {', '.join(sorted(unknown)[:5])}", allow_retries=False)
+            raise dg.Failure(f"the lake has no release of {', '.join(sorted(unknown)[:5])}", allow_retries=False)
         report = build(lake_now, events, context.run.run_id, config)
         if isinstance(report.outcome, CheckFailed):
             yield from dagster_events(context, dataset, report)
@@ -87,7 +87,7 @@ def event_asset(
         for note in (*report.notes, *refused_records(report)):
             context.log.warning(note)
         whole = run_metadata(report, report.outcome)
-        for key in context.partition_keys:  # only the last partition has the facts of the whole run
+        for key in context.partition_keys:  # Only the last partition has the facts of the whole run.
             facts = whole if key == context.partition_keys[-1] else {"lake version": report.outcome.version}
             context.add_asset_metadata(facts, partition_key=key)
         yield dg.MaterializeResult(check_results=list(check_results(dataset, report.checks)))

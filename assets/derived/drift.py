@@ -1,6 +1,6 @@
 """Measures `drift`: compares, field by field, what providers state today with what the lake saw first.
 
-Requesting again captures the answers and publishes none of them. A later run of the feed publishes them, as revisions
+A repeated request captures the answers and publishes none of them. A later run of the feed publishes them, as revisions
 available when observed.
 """
 
@@ -78,7 +78,8 @@ def measure(feed: Feed, scope: Scope, client: HttpClient, lake: Lake) -> list[Fi
 def compared(feed: Feed, today: pa.Table, snapshot: Snapshot, polled: Collection[str]) -> list[FieldDrift]:
     """Compare today's rows with the first-seen ones of one lake version, field by field, and count missing records.
 
-    polled: the start of the evidence of each request that was repeated; its first-seen records should appear today.
+    polled: for each repeated request, the start of its records' evidence; the records that it returned first should
+    also appear today.
     """
     files = snapshot.files(feed.dataset.name)
     if not files:

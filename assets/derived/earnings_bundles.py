@@ -1,6 +1,6 @@
 """Builds `earnings_snapshots`: the named query earnings_snapshot, run as of instants around each release.
 
-The as-of session decides what a snapshot may contain; nothing is filtered here. Every row cites its answer by a hash
+The as-of session decides what a snapshot may contain. This module filters nothing. Every row cites its answer by a hash
 that later publishes do not change, and a stored receipt of that answer allows a replay of the whole bundle.
 """
 
@@ -42,8 +42,10 @@ _MINUTES = re.compile(r"[+-][0-9]{1,5}")
 
 @dataclass(frozen=True, order=True)
 class Event:
-    """One release. `key` is its partition: ticker and instant. released_at: when EDGAR showed it, None with the event;
-    release_rule: the rule behind it.
+    """One release.
+
+    `key` is its partition: ticker and instant. released_at: when EDGAR showed the release. release_rule: the rule
+    behind this instant.
     """
 
     event_at: datetime
@@ -211,9 +213,7 @@ def _evidence(bundle: Bundle) -> str:
 
 
 def _available_at(bundle: Bundle) -> datetime:
-    """Return the availability of a row or gap. It names the release, which was unknown before, whatever the snapshot's
-    instant.
-    """
+    """Return the availability of a row or gap. It is never before the release, because the row names the release."""
     return max(bundle.as_of, bundle.event.public_at)
 
 

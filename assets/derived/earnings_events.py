@@ -1,7 +1,7 @@
 """Derives `earnings_events`: every 8-K with item 2.02 as an event, with the statements of other sources.
 
-Pure over one lake version, and independent of the order in which sources arrived: a row depends only on a filing and
-one statement, never on what became available later.
+It is a pure function of one lake version and does not depend on the order in which sources arrived: a row depends only
+on a filing and one statement, never on later rows.
 """
 
 from collections import defaultdict
@@ -30,8 +30,8 @@ READS = ("names", *(source.dataset for source in (*RELEASES, *STATEMENTS)))
 def derive(lake: Lake, *, run_id: str, observed_at: datetime | None = None, audits: Sequence[Audit] = ()) -> RunReport:
     """Derive the dataset from the lake's newest version and publish it as one commit, or nothing. Raises LakeError.
 
-    audits: checks of the stage besides the lake's own audit. A call without a release near it is a gap; earlier rows do
-    not change.
+    audits: checks of the stage in addition to the lake's own audit. A call without a release near it becomes a gap;
+    earlier rows do not change.
     """
     try:
         snapshot = lake.snapshot()
@@ -100,8 +100,9 @@ def _releases_near(statement: Announcement, source: AnnouncementSource, releases
 
 
 def _rows(release: Announcement, statement: Announcement, moment: datetime) -> Iterator[dict[str, Any]]:
-    """Yield a statement of a release, and again at the instant when the exchange did not open as planned, if that has
-    passed.
+    """Yield a statement of a release.
+
+    If the exchange did not open as planned, yield it again at that instant, if it has passed.
     """
     row = _row(release, statement)
     yield row

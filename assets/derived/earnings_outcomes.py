@@ -49,8 +49,8 @@ class Series(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A symbol's change over a window: in percent, with the shares that one share became, and the bars and splits
-    behind it.
+    """A symbol's change over a window: the percentage, the number of shares that one share became, and the bars and
+    splits behind it.
     """
 
     percent: float
@@ -77,8 +77,8 @@ def build(
 ) -> RunReport:
     """Build the outcomes of some events and publish them as one commit. Raises LakeError.
 
-    A window that has not ended is neither row nor gap; a later run adds it. The same is true if its bars may still
-    arrive; a week after its end it is a gap.
+    A window that has not ended is neither a row nor a gap, and neither is one whose bars may still arrive. A later run
+    adds it. If bars are missing a week after its end, it is a gap.
     """
     observed = observed_at or lake.now()
     symbols = sorted({MARKET, *(event.ticker for event in events)})
@@ -162,8 +162,10 @@ def changed(series: Series, window: Window) -> Change | GapRule:
 
 
 def _whole(series: Series, window: Window, splits: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether a price series is unbroken over every night of a window. It is broken too if the price moves like
-    a split that was recorded within the week before but did not show on its own night.
+    """Return whether a price series is unbroken over every night of a window.
+
+    The series is also broken if the price moves like a split that was recorded within the week before but had no effect
+    on its own night.
     """
     unseen: list[tuple[date, float]] = []
     path = [bar for day, bar in series.bars.items() if window.base - SAME_SPLIT_WITHIN <= day <= window.end]

@@ -29,7 +29,7 @@ class DriftConfig(dg.Config):
 
 
 OnEvents = Callable[[dg.DagsterInstance, Sequence[Event]], object]
-"""Called with all releases once they are published. The caller keeps the partitions."""
+"""Called with all releases once they are published. The caller stores the partitions."""
 
 
 def derived_assets(on_events: OnEvents) -> list[dg.AssetsDefinition]:

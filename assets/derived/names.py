@@ -1,8 +1,8 @@
 """Derives `names`: the names of companies over time, from EDGAR's captured answers, cover page facts and the graph's
 companies.
 
-Pure over one lake version and its captures. A statement contains only what it proves. That a name is no longer used is
-stated by the next one, so no row depends on a later name.
+Pure over one lake version and its captures. A statement contains only proven facts. The next statement shows that a
+name is no longer used, so no row depends on a later name.
 """
 
 import re
@@ -64,8 +64,8 @@ def derive(
 ) -> RunReport:
     """Derive the dataset from the lake's newest version and its captures, and publish it as one commit, or nothing.
 
-    Raises LakeError, CaptureDamaged. audits: checks besides the lake's own audit. beside: further answers to read
-    besides the lake's captures.
+    Raises LakeError, CaptureDamaged. audits: checks in addition to the lake's own audit. beside: answers to read in
+    addition to the lake's captures.
     """
     try:
         snapshot = lake.snapshot()
@@ -117,8 +117,8 @@ def statements(
 class Poll:
     """The names of a company in one answer of EDGAR. former: name, first and last day of each.
 
-    days: the days with filings of the company itself that were shown at once; first_listed: the first day of any
-    filing; pages: the first and last day of each page of older filings.
+    days: the days with filings that the company itself made and that EDGAR showed on acceptance. first_listed: the
+    first day of any filing. pages: the first and last day of each page of older filings.
     """
 
     fetched_at: datetime
@@ -163,7 +163,10 @@ def polled(capture: Capture) -> Poll | None:
 
 
 def of_poll(poll: Poll, earlier: Sequence[Poll]) -> tuple[list[NameStatement], list[StagedGap]]:
-    """Return the statements of a poll, given earlier polls: a name that one of them lacked is dated after that one."""
+    """Return the statements of a poll, given earlier polls.
+
+    A name that an earlier poll did not contain is dated after that poll.
+    """
     rows, gaps = [], []
     for name, since, to in poll.former:
         before = [last for _, first, last in poll.former if (first, last) < (since, to)]
@@ -189,7 +192,7 @@ def of_poll(poll: Poll, earlier: Sequence[Poll]) -> tuple[list[NameStatement], l
 
 
 def _unknown_until(name: str, earlier: Sequence[Poll]) -> date:
-    """Return the New York day of the last poll that did not know a name."""
+    """Return the New York day of the last poll that did not contain a name."""
     days = (clock.new_york_day(poll.fetched_at) for poll in earlier if not poll.knows(name))
     return max(days, default=date.min)
 
@@ -197,7 +200,8 @@ def _unknown_until(name: str, earlier: Sequence[Poll]) -> date:
 def _first_shown(poll: Poll, since: date, until: date | None) -> date | None:
     """Return the first day on which EDGAR showed a filing of the company under a name; None if no such day is certain.
 
-    since, until: the days of the name, which EDGAR counts by filings that it withheld at first as well.
+    since, until: the days of the name. EDGAR derives them from all filings, including filings that it withheld at
+    first.
     """
     if until is not None and since < poll.first_listed and since < FIRST_DRAFTS:
         return since
@@ -244,8 +248,9 @@ def _borne(poll: Poll, name: str, since: date) -> NameStatement:
 
 
 def _borne_since(cik: str, name: str, since: date, location: str, fetched_at: datetime) -> NameStatement:
-    """Return a name that EDGAR dates from a day on, proven public at that day's end, or when fetched if that is
-    earlier.
+    """Return a name that EDGAR dates from a certain day.
+
+    It was public at the end of that day, or at the fetch if that is earlier.
     """
     at, evidence = min(dating.end_of_day(since), fetched_at), f"{location}&item={name}"
     statement = _statement(cik, "company_name", [name], EDGAR_NAME, f"{name}/{since}", at, evidence)
@@ -288,7 +293,7 @@ def _symbols(spelled_symbols: Iterable[str]) -> list[str]:
 
 
 def _day(text: object) -> date:
-    """The day that an instant of EDGAR's former names begins with. Raises Unreadable."""
+    """Return the day at the start of an instant of EDGAR's former names. Raises Unreadable."""
     return dating.day(str(text)[:10])
 
 

@@ -55,8 +55,8 @@ def records(
 ) -> Iterator[tuple[Record, Capture]]:
     """Yield one record per line, by the header's names. optional: the default of a missing or blank column.
 
-    A line of another length, and one that contradicts an earlier line, is marked. A file that does not end in a line
-    break is one record. Raises Unparsable for a header with missing or unknown columns.
+    Lines of another length and lines that contradict an earlier line are marked. A file that does not end in a line
+    break yields a single record. Raises Unparsable for a header with missing or unknown columns.
     """
     for capture in captures:
         if not capture.body.endswith(b"\n"):
@@ -71,7 +71,7 @@ def records(
 
 
 def problem(record: Record) -> str:
-    """Return the gap reason that already decides a record; "" if there is none."""
+    """Return the gap reason of a record that is already marked; "" if it is not."""
     return str(record.get("problem") or (REPEATED.reason if TWICE in record else ""))
 
 

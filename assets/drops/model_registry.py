@@ -25,7 +25,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def last_day(value: Any) -> date | None:
-    """Return a day, or the last day of a month, because a model with only a month may know all of it."""
+    """Return a day, or the last day of a month, because a model with a cutoff month may know the whole month."""
     word = fields.word(value)
     month = _MONTH.fullmatch(word or "")
     if month:

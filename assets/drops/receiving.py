@@ -1,6 +1,6 @@
 """Receives dropped files and publishes their rows: each content once, in the order of receipt.
 
-A file is dated by its capture, and nothing in the file or the file system can change that. A run publishes every
+A file is dated by its capture. Nothing in the file or the file system can change this date. A run publishes every
 content that no earlier run has published, so a killed run is completed by the next one.
 """
 
@@ -40,7 +40,7 @@ def dropped(name: str) -> Provider:
 def receive(feed: Feed, folder: Path, store: CaptureStore, *, settled: float = SETTLED_SECONDS) -> list[Capture]:
     """Capture every file below a folder whose content is not the newest one captured under its name.
 
-    Skipped are hidden files, links, suffixes outside TYPES, and files written less than `settled` seconds ago. Raises
+    Hidden files, links, suffixes outside TYPES, and files written less than `settled` seconds ago are skipped. Raises
     BadInput for a missing folder and for a file of more than MOST_BYTES.
     """
     if not folder.is_dir():
@@ -70,10 +70,10 @@ def _is_ready(path: Path, settled: float) -> bool:
 def publish(
     feed: Feed, store: CaptureStore, lake: Lake, *, run_id: str, audits: Sequence[Audit] = ()
 ) -> Iterator[RunReport]:
-    """Publish every received content that no run has published yet, each as one version; the first refused one ends the
-    run.
+    """Publish every received content that no run has published yet, each as one version.
 
-    A refused content is skipped once its name has a newer one. Without new content the report says that nothing
+    The first refused content ends the run. A refused content is skipped once there is newer content of the same name.
+    Without new content the report says that nothing
     changed.
     """
     waiting = _waiting(store, feed, lake)

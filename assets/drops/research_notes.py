@@ -59,7 +59,7 @@ def _read_pdf(body: bytes) -> NoteValues:
     except FileNotDecryptedError:
         return {"problem": contract.LOCKED.reason}
     except (PyPdfError, ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError):
-        return {"problem": contract.UNREADABLE.reason}  # a damaged file fails wherever its objects are used
+        return {"problem": contract.UNREADABLE.reason}  # A damaged file can fail wherever its objects are used.
 
 
 def of_html(capture: Capture) -> NoteValues:

@@ -1,8 +1,8 @@
-"""What EDGAR's clocks prove together: two readings of one acceptance, and the lake's earlier statements.
+"""Combines EDGAR's clocks: proves an acceptance by two readings of it or by the lake's earlier statements.
 
-EDGAR's JSON gives one acceptance in UTC or on New York's clock, and changes between downloads. Two texts for one
-instant, the later as UTC and the earlier on New York's clock, prove both, and a proven acceptance stays proven.
-assets.feeds.dating reads a single text; assets.edgar decides the release. Pure.
+EDGAR's JSON gives one acceptance in UTC or on New York's clock, and changes between downloads. If the later of two
+texts, read as UTC, and the earlier one, read on New York's clock, give the same instant, both readings are proven. A
+proven acceptance stays proven. assets.feeds.dating reads a single text; assets.edgar decides the release. Pure.
 """
 
 from collections import defaultdict
@@ -80,8 +80,8 @@ def _proven(row: Row, statements: Sequence[Mapping[str, Any]], run: RunFacts) ->
 
 
 def _as_published(dataset: Dataset, row: Row, statements: Sequence[Mapping[str, Any]], run: RunFacts) -> Row:
-    """Return the row with the acceptance that the lake published, if nothing else of the filing changed and both may be
-    the same instant: a better proof is not new content.
+    """Return the row with the acceptance that the lake published, if the rest of the filing is unchanged and both may
+    be the same instant. A better proof is not new content.
     """
     content = [name for name in dataset.content_columns if name != "accepted_at"]
     published = [
@@ -97,7 +97,7 @@ def _as_published(dataset: Dataset, row: Row, statements: Sequence[Mapping[str, 
 
 
 def _on_day(filing: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return whether a filing with only a known day may have been accepted when the other one was."""
+    """Return whether a filing with only a known day may have been accepted at the time of the other."""
     end = filing["accepted_at"]
     by_day = filing["acceptance_rule"] == dating.DATE_ONLY
     return by_day and any(end - dating.DATE_ONLY_BOUND <= at <= end for at in _possible(other))
@@ -131,7 +131,7 @@ def _new_york(naive: datetime) -> datetime:
 
 
 def _whole(moment: datetime) -> datetime:
-    return moment.replace(microsecond=0)  # headers have seconds, the JSON milliseconds
+    return moment.replace(microsecond=0)  # Headers have seconds, and the JSON has milliseconds.
 
 
 def _as_utc(moment: datetime) -> datetime:

@@ -1,6 +1,6 @@
 """The latest possible meaning of words that claim a date: exact with an offset, otherwise in an unknown time zone.
 
-For lane 3, whose sources spell dates in many ways. Pure; other modules decide what a claim proves.
+Lane 3 uses it, because its sources write dates in many ways. Other modules decide what a claim proves.
 """
 
 import re
@@ -24,15 +24,15 @@ _LOOSE = re.compile(
 def latest(text: str, zone: ZoneInfo) -> datetime:
     """Return the latest instant a text can mean. Raises Unreadable.
 
-    With an offset it is exact, but for a fraction of a second. Without, it is the end of the minute by `zone`'s clock,
-    in its later reading where clocks change: late by an hour and a minute, by 26 hours more with no known zone.
-    A day alone is its END in New York or in `zone`, whichever is later: late by 25 hours, or by 50 with no known zone.
-    3/4/2024 is the later of its two readings.
+    A time with an offset is exact, except for a fraction of a second. A time without an offset is the end of the minute
+    by the clock of `zone`, in the later reading where clocks change. It is late by up to an hour and a minute, and by
+    26 hours more if the zone is unknown. A day alone is its END in New York or in `zone`, whichever is later. It is
+    late by up to 25 hours, or by 50 if the zone is unknown. 3/4/2024 is the later of its two readings.
     """
     spelled = " ".join(text.split())
     for exact in (dating.rfc2822, dating.iso):
         try:
-            return exact(spelled, dating.EVER)  # the caller judges dates older than the web
+            return exact(spelled, dating.EVER)  # The caller decides about dates older than the web.
         except Unreadable:
             continue
     loose, naive = _LOOSE.fullmatch(spelled), _NAIVE.fullmatch(spelled)
@@ -44,7 +44,7 @@ def latest(text: str, zone: ZoneInfo) -> datetime:
 
 
 def _loose(match: re.Match[str]) -> datetime:
-    """Parse ISO-8601 with an offset, not strictly; a fraction of a second is rounded up."""
+    """Parse ISO-8601 with an offset, also in lenient spellings. A fraction of a second is rounded up."""
     day, clock, seconds, fraction, offset = match.groups()
     colon = offset if offset.upper() == "Z" or ":" in offset else f"{offset[:3]}:{offset[3:]}"
     exact = dating.iso(f"{day}T{clock}:{seconds or '00'}{colon.upper()}", dating.EVER)
@@ -55,7 +55,7 @@ def _clock(spelled: str, zone: ZoneInfo) -> datetime:
     try:
         naive = datetime.fromisoformat(spelled)
         readings = [naive.replace(tzinfo=zone, fold=fold).astimezone(timezone.utc) for fold in (0, 1)]
-        return max(readings) + timedelta(minutes=1)  # the source may have cut off seconds or a fraction
+        return max(readings) + timedelta(minutes=1)  # The source may have cut off seconds or a fraction.
     except (ValueError, OverflowError):
         raise Unreadable("no time") from None
 

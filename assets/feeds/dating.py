@@ -1,6 +1,6 @@
-"""When outside items became public: the dating rules of all sources. Pure; each rule states its maximum delay.
+"""The rules that date items of outside sources. Each rule states its maximum delay.
 
-No rule is ever early. If a text is ambiguous, the later reading counts; if it has no reading, it is `Unreadable`.
+No rule is ever early. For an ambiguous text, the later reading counts. A text without a reading raises `Unreadable`.
 """
 
 import re
@@ -13,7 +13,7 @@ from pitlake.clock import NEW_YORK, end_of_new_york_day, new_york_day
 from pitlake.errors import BadInstant, Unreadable
 from pitlake.gate.rules import InstantFault, parse_instant
 
-# The longest New York day has 25 hours: a date alone may be that much late.
+# The longest New York day has 25 hours, so the end of a date may be late by that much.
 DATE_ONLY_BOUND = timedelta(hours=25)
 # New York's clock is at most this much behind UTC, so the later of two readings is at most this late.
 UNDECIDED_BOUND = timedelta(hours=5)
@@ -99,7 +99,7 @@ def end_of_day_text(text: object) -> datetime:
 
 def rfc2822(text: object, since: datetime = ONLINE) -> datetime:
     """Parse a mail or HTTP date with an offset: exact. `-0000` means no offset and is unreadable. Raises Unreadable."""
-    if not isinstance(text, str) or _YEAR_OF_ZEROS.search(text):  # the parser takes the year 0001 for 2001
+    if not isinstance(text, str) or _YEAR_OF_ZEROS.search(text):  # The parser reads the year 0001 as 2001.
         raise Unreadable("no RFC 2822 date")
     try:
         moment = parsedate_to_datetime(text)
@@ -119,9 +119,10 @@ def iso(text: object, since: datetime = ONLINE) -> datetime:
 
 
 def new_york_clock(naive: datetime) -> datetime:
-    """Return the instant of a naive New York time; the later one if it occurs twice or not at all.
+    """Return the instant of a naive New York time.
 
-    Late by FOLD_BOUND at most, and only then. Raises Unreadable for times outside of the calendar.
+    If clock changes make the time occur twice or not at all, return the later reading, which is late by FOLD_BOUND at
+    most. Raises Unreadable for times outside of the calendar.
     """
     if naive.year == NEVER.year:
         raise Unreadable("outside of the calendar")
@@ -152,9 +153,10 @@ def edgar_header(text: object) -> Dated:
 def edgar(text: object, form: str | None = None) -> Dated:
     """Date the `acceptanceDateTime` of EDGAR's JSON, whose Z is UTC for some filers and the New York clock for others.
 
-    An offset decides. Midnight, in either reading, means a day without a time: its end, late by 24 hours and
-    DATE_ONLY_BOUND at most. Hours that only one of the two can have decide; what the Commission files itself has no
-    hours. Everything else takes the later reading, late by UNDECIDED_BOUND at most. Raises Unreadable.
+    An offset decides. Midnight in either reading means a day without a time, which counts at its end, late by 24 hours
+    and DATE_ONLY_BOUND at most. If only one reading is within EDGAR's hours, that reading is used; filings of the
+    Commission itself have no such hours. In all other cases the later reading is used, late by UNDECIDED_BOUND at most.
+    Raises Unreadable.
     """
     spelled = text.strip() if isinstance(text, str) else ""
     if not _CLOCK.fullmatch(spelled):

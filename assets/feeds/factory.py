@@ -1,6 +1,6 @@
 """Makes a Dagster asset of a feed: its config is a scope and a mode.
 
-The same code as everywhere decides which rows are public and what may be published.
+Dating and publishing use the same code as all other runs.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,9 @@ class FeedConfig(dg.Config):
     )
     ciks: list[str] = Field(default_factory=list, description="EDGAR's numbers of companies, such as 0000320193.")
     series: list[str] = Field(default_factory=list, description="Macro series, such as GDP.")
-    queries: list[str] = Field(default_factory=list, description="Words, questions or addresses, as the feed takes.")
+    queries: list[str] = Field(
+        default_factory=list, description="Words, questions or addresses, depending on the feed."
+    )
     date_from: str = Field(default="", description="First New York day, YYYY-MM-DD.")
     date_to: str = Field(default="", description="Last New York day, YYYY-MM-DD.")
     updated_since: str = Field(default="", description="An instant with offset.")

@@ -1,7 +1,7 @@
 """Feeds: the requests of a run to a provider, and how the answers become source records.
 
-Pure but for `collect`, which uses the function it receives. `assets.feeds.runs` runs a feed; a dataset's module
-(assets/external/<source>/<dataset>.py) defines one `FEED`.
+All functions except `collect` are pure; `collect` uses the function that it receives. `assets.feeds.runs` runs a feed;
+a dataset's module (assets/external/<source>/<dataset>.py) defines one `FEED`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ class Scope:
         return {name: _plain(value) for name, value in vars(self).items()}
 
     def as_config(self, mode: str) -> dict[str, Any]:
-        """Return the scope as the run config of a feed's asset: the fields that are given, and the mode."""
+        """Return the scope as the run config of a feed's asset: its non-empty fields, and the mode."""
         facts = {name: list(value) if isinstance(value, tuple) else value for name, value in self.as_json().items()}
         return {name: value for name, value in facts.items() if value} | {"mode": mode}
 
@@ -68,7 +68,7 @@ def _plain(value: object) -> object:
 
 
 class Unit(NamedTuple):
-    """One independent piece of a run, such as one company: a failure ends it alone."""
+    """One independent part of a run, such as one company. A failure ends only this part."""
 
     name: str
     scope: Scope
@@ -88,8 +88,10 @@ def one_entity(unit: Unit) -> str:
 
 
 class Whole(NamedTuple):
-    """What an answer covers completely: an entity (None: all of them) within bounds of columns, each a column with its
-    first and last value (both included, None is open; a date or an instant is its New York day).
+    """The part of a source that an answer covers completely: an entity (None: all entities) within bounds of columns.
+
+    A bound is a column with its first and last value, both included; None means no bound, and a date or an instant is
+    given as its New York day.
     """
 
     entity: str | None
@@ -97,7 +99,7 @@ class Whole(NamedTuple):
 
 
 def in_order(captures: Sequence[Capture]) -> bool:
-    """Return whether pages were answered in order; otherwise records may be missing between two sittings."""
+    """Return whether pages were answered in order; otherwise records may be missing between two runs of requests."""
     return all(capture.fetched_at <= other.fetched_at for capture, other in pairwise(captures))
 
 
@@ -105,18 +107,18 @@ def in_order(captures: Sequence[Capture]) -> bool:
 class Feed(Normaliser):
     """How one dataset is loaded from a provider.
 
-    units: splits a scope into units; raises BadInput if the scope lacks what the feed needs. collect: the captures of
-    a unit, by ordinary loops over pages; AnswerRefused ends the unit and keeps earlier captures. records: all of a
-    unit's captures as source records, each with the capture it came from; Unparsable ends the unit. Each record becomes
-    one row or one gap by `locate` and `values`, as everywhere. after: datasets of the lake that date these records.
-    entity_of: the entity that a unit covers completely; None for other units, such as a day.
-    naming: how to name records without a lasting identifier in their source; `values` leaves that column out.
-    as_fetched: whether a content is available no earlier than its first capture, the only proof of it.
-    example: a scope that its bundled answers (sample/external) answer.
-    whole: what a unit's answers cover completely, or None if unknown; no captures mean that the provider states it has
-    nothing. A record that a complete answer did not contain is dated after it, unless the source's own clock proves its
-    publication. Without `whole` no answer proves that a record was missing.
-    among: adjusts a unit's outcomes by the lake's earlier statements.
+    units: splits a scope into units; raises BadInput if the scope lacks a field that the feed needs. collect: requests
+    the captures of a unit, page by page; AnswerRefused ends the unit and keeps earlier captures. records: turns all
+    captures of a unit into source records, each with the capture it came from; Unparsable ends the unit. Each record
+    becomes one row or one gap by `locate` and `values`, as in all extractions. after: datasets of the lake that date
+    these records. entity_of: the entity that a unit covers completely; None for other units, such as a day. naming: how
+    to name records that have no lasting identifier in their source; `values` leaves that column out. as_fetched:
+    whether a content is available no earlier than its first capture, because only the capture proves it. example: a
+    scope that the bundled answers (sample/external) can answer. whole: the part of the source that a unit's answers
+    cover completely, or None if unknown. Without captures, the provider has stated that it has no records. A record
+    that a complete answer did not contain is dated after it, unless the source's own clock proves its publication.
+    Without `whole`, no answer proves that a record was missing. among: a function that adjusts a unit's outcomes by the
+    lake's earlier statements.
     """
 
     provider: Provider

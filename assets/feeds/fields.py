@@ -1,6 +1,7 @@
-"""Parsers of providers' JSON: texts, names, numbers and days in the promised form, or Unreadable.
+"""Parsers of providers' JSON.
 
-Unlike in the graph, a number is a number and a missing value is null; nothing is guessed. assets.feeds.dating parses
+They return texts, names, numbers and days, or raise Unreadable for a value of another form. Unlike in the graph,
+numbers are numbers and missing values are null. assets.feeds.dating parses
 instants.
 """
 

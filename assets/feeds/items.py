@@ -1,6 +1,5 @@
-"""Helpers for answers with many records: the name of a record in evidence, and repeated records.
-
-Pure. resources/http defines answers.
+"""Helpers for answers with many records: the name of a record in evidence, and repeated records. resources/http defines
+answers.
 """
 
 import hashlib
@@ -37,7 +36,7 @@ def evidence_of(run: RunFacts, record: Record, *parts: Any, content: Any = None)
 
     Args:
         parts: The name, which must be unique in its dataset.
-        content: What is hashed (default: the record without the fields in OURS).
+        content: The value to hash (default: the record without the fields in OURS).
     """
     again = (f"again-{record[TWICE]}",) if TWICE in record else ()
     name = "/".join("" if part is None else str(part) for part in (*parts, *again))
@@ -51,7 +50,7 @@ def evidence_of(run: RunFacts, record: Record, *parts: Any, content: Any = None)
 
 
 def parsed_or_text(parser: Callable[[Any], Hashable], value: Any) -> Hashable:
-    """Return the parsed value, so that two spellings of one thing are one key, or the spelling if it can't be
+    """Return the parsed value, so that two spellings of a value are the same key, or the spelling if it can't be
     parsed.
     """
     try:
@@ -65,7 +64,7 @@ def mark_repeats(
 ) -> Iterator[Came]:
     """Yield the records, marked TWICE if an earlier one has the same key and other content.
 
-    The mark counts earlier ones. Without it, two answers to one question would refuse the whole run.
+    The mark contains the number of earlier records. Without it, two records with one key would refuse the whole run.
     """
     first: dict[Hashable, object] = {}
     count: dict[Hashable, int] = {}

@@ -12,7 +12,7 @@ from pitlake.lake.tables.query import calculator, columns, quoted, reading
 
 
 class LakeStatements:
-    """The statements of one lake version: the newest one at the first question."""
+    """The statements of one lake version, the newest at the first question."""
 
     def __init__(self, lake: Lake) -> None:
         self._lake = lake

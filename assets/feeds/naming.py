@@ -1,8 +1,10 @@
-"""Names for records without a lasting name in their source: each takes the name under which the lake knows it.
+"""Assigns names to records that have no lasting name in their source.
 
-If a name depended on neighbouring records or on values that may be corrected, a changed answer would make an old record
-a new one and show it twice in the past. A record is therefore matched with the lake's earlier statements, and only one
-without a match gets a new name. Pure.
+A record keeps the name that it already has in the lake.
+
+A name must not depend on neighbouring records or on values that may be corrected. Otherwise a changed answer would turn
+an old record into a new one and show it twice in the past. A record is therefore matched with the lake's earlier
+statements, and only a record without a match gets a new name. Pure.
 """
 
 import math
@@ -23,10 +25,11 @@ Outcome = tuple[Row | Gap, date | None]
 class Naming:
     """How one dataset's records are named.
 
-    column: the name, part of the identity. group: columns; only the name distinguishes records with the same values in
-    them. likeness: the similarity of a record and an earlier statement; the most similar are matched first, 0 is never
-    matched. fresh: returns the name of an unmatched record, given the names taken. order: the order in which new
-    records are named. id: the column of the source's own id, which decides if possible; "" if there is none.
+    column: the column of the name, which is part of the identity. group: columns within whose values the name is
+    unique. likeness: a function that returns the similarity of a record and an earlier statement. The most similar
+    pairs are matched first, and a similarity of 0 is never a match. fresh: a function that returns a new name, given
+    the names in use. order: the order in which new records are named. id: the column of the source's own id, which
+    decides a match if both have one; "" if there is none.
     """
 
     column: str
@@ -38,7 +41,7 @@ class Naming:
 
 
 def name_rows(naming: Naming, dataset: Dataset, found_outcomes: Iterable[Outcome], run: RunFacts) -> Iterator[Outcome]:
-    """Yield the outcomes of one unit, in their order, each row with its name."""
+    """Yield the outcomes of one unit in order, each row with its name."""
     outcomes = list(found_outcomes)
     rows = [outcome.values for outcome, _ in outcomes if isinstance(outcome, Row)]
     entities = {row[dataset.entity] for row in rows}
@@ -64,7 +67,7 @@ def _names(naming: Naming, rows: Sequence[Values], statements: Iterable[Values])
     names: list[Any] = [None] * len(rows)
     for key, places in groups.items():
         places.sort(key=lambda place: naming.order(rows[place]))
-        distinct: list[Values] = []  # a record stated twice has one name
+        distinct: list[Values] = []  # A record that is stated twice has one name.
         for place in places:
             if rows[place] not in distinct:
                 distinct.append(rows[place])
@@ -75,7 +78,7 @@ def _names(naming: Naming, rows: Sequence[Values], statements: Iterable[Values])
 
 
 def _choose_names(naming: Naming, rows: Sequence[Values], statements_of: Mapping[Any, Sequence[Values]]) -> list[Any]:
-    """Choose the names of one group's rows: the most similar pairs of a row and a known name first, then new names."""
+    """Name the rows of one group: first by the most similar existing names, then by new names."""
     ids = _ids(naming, rows)
     pairs = [
         (_alike(naming, row, statements, ids), -place, name)
@@ -99,8 +102,10 @@ def _ids(naming: Naming, rows: Iterable[Values]) -> set[Any]:
 
 
 def _alike(naming: Naming, row: Values, statements: Sequence[Values], present: Collection[Any]) -> float:
-    """Return the similarity of a row and a known record. Equal ids prove that they are the same. Different ids prove
-    the opposite only while the answer still has the known one, because a correction may have a new id.
+    """Return the similarity of a row and a known record.
+
+    Equal ids prove that both are the same record. Different ids prove the opposite only while the answer still contains
+    the old id, because a correction may have a new id.
     """
     own, own_ids = _ids(naming, (row,)), _ids(naming, statements)
     if own & own_ids:
@@ -111,10 +116,9 @@ def _alike(naming: Naming, row: Values, statements: Sequence[Values], present: C
 
 
 def first_dated(group: tuple[str, ...], dated: str, *, moved_at_most: timedelta, step: timedelta) -> Naming:
-    """Name records `first_stated`, by the day or instant in the column `dated` when they were first seen.
-
-    A record that is missing from its day matches the one that appeared near it. If a name is taken, the next one is
-    used, a step later.
+    """Name records in the column `first_stated`, by the day or instant that the column `dated` had when they were first
+    seen. A record that is missing from its day matches a record that appeared near that day. If a name is in use, the
+    next free one is used, a step later.
     """
 
     def likeness(row: Values, other: Values) -> float:
@@ -131,5 +135,5 @@ def first_dated(group: tuple[str, ...], dated: str, *, moved_at_most: timedelta,
 
 
 def first_free(_row: Values, taken: Collection[Any]) -> int:
-    """Return the first number that is free, as the name of a record that matches none."""
+    """Return the first free number as the name of a record without a match."""
     return next(number for number in range(len(taken) + 1) if number not in taken)

@@ -1,8 +1,8 @@
-"""The releases of filings that the lake knows, which date facts, search hits and earnings.
+"""The releases of filings in the lake, which date facts, search hits and earnings.
 
 They are read lazily from the lake's reports and sec_filings, for one company or ticker at a time. Of the statements
-observed before an instant the earliest counts, because every statement is dated by a rule that is never early. Nothing
-is written here.
+observed before an instant, the earliest counts, because every statement is dated by a rule that is never early. This
+module writes nothing.
 """
 
 from collections import defaultdict
@@ -24,7 +24,7 @@ from pitlake.lake.tables.query import calculator, reading
 from pitlake.questions.tickers import Tickers
 
 COMPANIES_REMEMBERED = 64
-# Per dataset: the acceptance, its rule, and the filing date; and what an item of earnings looks like.
+# For each dataset: the columns of the acceptance, its rule and the filing date, and the pattern of an earnings item.
 FILED = {
     "reports": (f"created, '{OFFSET}', NULL::DATE", "x LIKE 'Item 2.02%'"),
     "sec_filings": ("accepted_at, acceptance_rule, filing_date", "x = '2.02'"),
@@ -53,7 +53,7 @@ class Filing(NamedTuple):
 
 
 class LakeReleases:
-    """The releases of one lake version: the newest one at the first question."""
+    """The releases of one lake version, the newest at the first question."""
 
     def __init__(self, lake: Lake) -> None:
         self._lake = lake
@@ -113,7 +113,7 @@ class LakeReleases:
 class ReleasesAt:
     """The releases of a lake as they were known at an observation.
 
-    A lake that is filled from captures has statements that were observed later than the record to be dated.
+    A lake that is filled from captures may contain statements that were observed later than the record to be dated.
     """
 
     def __init__(self, releases: LakeReleases, observed_at: datetime) -> None:
@@ -122,10 +122,8 @@ class ReleasesAt:
         self._earnings = lru_cache(COMPANIES_REMEMBERED)(self._earnings_of)
 
     def release(self, accession_no: str, cik: str, filing_date: date | None = None) -> Release | None:
-        """Return when EDGAR released a filing of that CIK (10 digits); None if the lake does not know it, or if that
-        lies after the observation.
-
-        filing_date: the caller's, used if the lake has none.
+        """Return when EDGAR released a filing of that CIK (10 digits); None if the lake does not have it, or if the
+        release is after the observation. filing_date: used if the lake has no filing date.
         """
         return _released(self._of_cik(cik).get(accession_no), filing_date, self._observed_at)
 
@@ -155,7 +153,7 @@ class ReleasesAt:
 
 @dataclass(frozen=True)
 class KnownReleases:
-    """Releases of filings that were read from a lake before, by CIK and accession number; without earnings.
+    """Releases of filings that were read from a lake in advance, by CIK and accession number, without earnings.
 
     observed_at: the observation of the records that they date.
     """
@@ -172,19 +170,20 @@ class KnownReleases:
         return _released(self.filings.get(cik, {}).get(accession_no), filing_date, self.observed_at)
 
     def __call__(self, ticker: str, day: date) -> datetime | None:
-        """Return None: earnings are not known by ticker here."""
+        """Return None, because these releases do not include earnings by ticker."""
         return None
 
 
 def _released(filing: Filing | None, filing_date: date | None, observed_at: datetime) -> Release | None:
-    """Return the filing's release; None if it is unknown or lies after the observation."""
+    """Return the filing's release; None if it is unknown or after the observation."""
     release = filing and filing.release(filing_date)
     return release if release is not None and release.at <= observed_at else None
 
 
 def _known_at(filings: Sequence[Filing], observed_at: datetime) -> Filing:
-    """Return the statement with a filing date, otherwise the earliest, among those observed up to an instant, or else
-    among those observed first.
+    """Return the statement to use, among those observed up to an instant, or else among those observed first.
+
+    A statement with a filing date is preferred, then the earliest.
     """
     return min(
         filings,

@@ -34,9 +34,10 @@ EXAMPLES = 20
 class Difference:
     """The comparison of today's outcomes of an earlier run's captures with the lake's rows.
 
-    same: rows with the same content in the lake. changed: records that the lake has with other content only. added:
-    records that are missing from the lake. redated: rows with the same content and another date in the lake. gaps: the
-    number of records that are gaps today. examples: one line each, as "kind identity column: lake's -> today's".
+    same: the number of rows with the same content in the lake. changed: records that the lake has only with other
+    content. added: records that are missing from the lake. redated: rows with the same content but another date in the
+    lake. gaps: records that are gaps today. examples: one line each, as "kind identity column: value in the lake ->
+    value today".
     """
 
     same: int = 0
@@ -48,7 +49,10 @@ class Difference:
 
 
 def reparse(feed: Feed, run_id: str, lake: Lake, store: CaptureStore) -> Difference:
-    """Parse a run again and compare. Raises BadInput for a run without captures here, CaptureDamaged."""
+    """Parse a run again and compare it with the lake.
+
+    Raises BadInput for a run without captures here, CaptureDamaged.
+    """
     run_facts = store.run(run_id, feed.dataset.name)
     until = clock.instant(run_facts["until"])
     difference = Difference()

@@ -1,7 +1,8 @@
-"""The captures of a scope that the lake has not read, in rounds for a replay in the order they were taken.
+"""Finds the captures of a scope that the lake has not read, and groups them into rounds for a replay in the order of
+capture.
 
-Each capture of a unit's first request begins a state of the source. Captures of the same sitting belong to it, later
-ones do not. States of several units from one sitting are one round.
+Each capture of a unit's first request begins a state of the source. Captures of the same session of requests belong to
+this state, later captures do not. States of several units from one session form one round.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +20,10 @@ from resources.http.client import HttpClient
 from resources.http.provider import OK
 
 SITTING = clock.micros(clock.EPOCH + timedelta(minutes=15))
-"""The longest pause between two answers of one sitting, in microseconds: Retry-After is followed for five minutes."""
+"""The longest pause between two answers of one session of requests, in microseconds.
+
+Retry-After is followed for up to five minutes.
+"""
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,7 @@ class State:
 
 
 class _FirstRequest(Exception):
-    """Stops a unit at its first request. It is not an error."""
+    """Stops a unit at its first request. This is not an error."""
 
     def __init__(self, request: Request) -> None:
         super().__init__()
@@ -60,7 +64,7 @@ def read_by(lake: Lake, dataset: str, store: CaptureStore) -> frozenset[str]:
     """Return the captures at which the states begin that the lake has read."""
     captures: set[str] = set()
     for run_id in {poll.run_id for poll in lake.polls(dataset)}:
-        with suppress(BadInput):  # another machine has the captures of this run
+        with suppress(BadInput):  # Another machine has the captures of this run.
             captures.update(store.run(run_id, dataset).get("read", ()))
     return frozenset(captures)
 
@@ -85,7 +89,7 @@ def unread_rounds(
 
 
 def _asked_again(feed: Feed, store: CaptureStore, key: str, at: int, following: int | None) -> bool:
-    """Whether an answer was refused and the request repeated in the same sitting; then the repeated answer counts."""
+    """Return whether an answer was refused and repeated in the same session; the repeated answer then counts."""
     if following is None or following > at + SITTING:
         return False
     capture = next(store.until(clock.from_micros(at)).newest_first(feed.provider.name, key))
@@ -108,7 +112,7 @@ def first_request(feed: Feed, unit: Unit) -> Request | None:
 def _state(
     feed: Feed, unit: Unit, client: HttpClient, store: CaptureStore, capture: str, at: int, following: int | None
 ) -> State:
-    """Return the state that begins with a capture: the answers of its sitting, before the next state begins."""
+    """Return the state that begins with a capture: the answers of its session, before the next state begins."""
     until = at
     while True:
         keys: set[str] = set()

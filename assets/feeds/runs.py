@@ -51,11 +51,11 @@ def run_feed(
     """Replay the captures of a scope that the lake has not read, in the order they were taken, then fetch or replay it.
 
     Each round of captures is published as one lake version, as it would have been when they were taken. The last state
-    is published too, or the report says why not. A refused round is left out and mentioned in the report's notes.
-    observed_at: the clock of the last state. By default records are judged by the wall clock, those of a replay by when
-    they were answered, and what is new is dated by the last of its answers: a replay is the same whenever it runs.
-    releases: the releases of filings; by default the lake's.
-    Raises BadInput for an invalid scope or settings, NotCaptured in replay, LakeError; nothing is published then.
+    is published too, or the report states the reason. A refused round is left out and mentioned in the report's notes.
+    observed_at: the clock of the last state. By default, records are checked against the wall clock, and those of a
+    replay against the time of their answer. New content is dated by the last of its answers, so a replay gives the same
+    result whenever it runs. releases: the releases of filings; by default the lake's. Raises BadInput for an invalid
+    scope or settings, NotCaptured in replay, LakeError; nothing is published then.
     """
     dataset, units = feed.dataset, feed.units(scope)
     read = read_by(lake, dataset.name, client.store)
@@ -87,14 +87,14 @@ def run_once(
 
 
 def nothing_asked(feed: Feed, lake: Lake, run_id: str, audits: Sequence[Audit] = ()) -> RunReport:
-    """Report a run without requests: it published nothing and polled nothing."""
+    """Report a run without requests, which published nothing and polled nothing."""
     with lake.stage(feed.dataset, run_id) as stage:
         stage.poll(entities=())
         return concluded(stage, lake, lambda: None, clock.now, audits)
 
 
 def _but_the_last(rounds: Sequence[Sequence[State]], last: int) -> Iterator[Sequence[State]]:
-    """Return the rounds without those read last anyway: the newest answers, if they came in the last sitting."""
+    """Return the rounds without the newest answers of the last session, which are read last anyway."""
     for states in rounds:
         left = [state for state in states if not (state.newest and state.until >= last - SITTING)]
         if left:
@@ -198,7 +198,7 @@ class _Run:
         stage: Stage,
         seen: "_Seen",
     ) -> Whole | None:
-        """Fill the stage from a unit's answers; return what they cover completely."""
+        """Fill the stage from a unit's answers, and return the completely covered part."""
         readable = refusal is None or refusal.gap_type == NO_DATA
         with collector_paused():
             for outcome, day in outcomes(self._feed, unit, captures, refusal, run):
@@ -210,21 +210,22 @@ class _Run:
         return self._feed.whole(unit, captures) if self._feed.whole and readable else None
 
     def keep_read(self) -> None:
-        """Record which captures were read, once they are published. If the run dies before that, the next one reads
-        them again.
+        """Record which captures were read, once they are published.
+
+        If the run dies before that, the next run reads them again.
         """
         self._store.keep_run(self._run_id, self._feed.dataset.name, self._facts | {"read": sorted(self.read)})
 
 
 def _answered(captures: Sequence[Capture], now: datetime) -> datetime:
-    """Return when the last of these was answered; now, if there are none."""
+    """Return when the last of these captures was answered, or the current time if there are none."""
     return min(now, max((capture.fetched_at for capture in captures), default=now))
 
 
 def _poll(stage: Stage, looked: Sequence[tuple[Whole | None, str | None, int | None]]) -> None:
-    """Declare the polled part on the stage, without units that were last answered in an earlier sitting than others.
+    """Declare the polled part on the stage, without units last answered in an earlier session.
 
-    looked: for each unit what it covers completely, its entity, and when it was last answered, in microseconds.
+    looked: for each unit, the completely covered part, its entity, and the time of its last answer in microseconds.
     """
     last = max((at for *_, at in looked if at is not None), default=0)
     for whole, entity, at in looked:

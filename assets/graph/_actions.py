@@ -29,13 +29,13 @@ def place_action(evidence: str, ticker: Any, date_text: Any, date_nodes: Any, *,
 
 
 def company(companies: Iterable[Any]) -> str | None:
-    """Return the CIK of the company that a node hangs on; None if there is none, or more than one."""
+    """Return the CIK of the company that a node is linked to; None if there is none, or more than one."""
     ciks = {texts.readable(texts.cik, company_id) for company_id in companies}
     return ciks.pop() if len(ciks) == 1 else None
 
 
 def contest(dataset: Dataset, rule: GapRule) -> Contest:
-    """Return how several nodes of one action are settled, such as those of a ticker before and after it was renamed."""
+    """Return how several nodes of one action are resolved, such as those of a ticker and its later name."""
     return Contest(
         group=dataset.key,
         contender=lambda record: str(record["node"]),

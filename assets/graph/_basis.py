@@ -1,8 +1,9 @@
 """Proves the split basis of a stored bar, so that it can be converted back to the traded price.
 
 The graph stores bars adjusted by the splits that had executed when it loaded them, but not the time of the load. A bar
-without later splits is as traded. Any other bar has as many readings as splits. A figure that is known to be as traded
-proves one of them, or the continuity with a neighbour whose reading is proven. Pure.
+without later splits is as traded. Any other bar may have been adjusted for none, some or all of the later splits. One
+of these readings is proven by a figure that is known to be as traded, or by continuity with a neighbour whose reading
+is proven. Pure.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -14,8 +15,8 @@ from typing import NamedTuple
 
 from assets.splits import LEAST_SPLIT, SAME_SPLIT_WITHIN, Split, between
 
-# A reading is proven if the move that it leaves is at most this large, and every other reading leaves a move twice as
-# large.
+# A reading is proven if the price move under it is at most this large, and at least twice as large under every other
+# reading.
 MOST_MOVE = 0.4
 SHARE_OF_DISTANCE = 1 / 3
 MOST_APART = timedelta(days=31)
@@ -53,7 +54,7 @@ def factors(bars: Sequence[Bar], splits: Sequence[Split], traded: Mapping[date, 
 def _readings(day: date, splits: Sequence[Split]) -> list[float]:
     """Return the divisors that the bar may have: none, one or more of the splits after it, in their order.
 
-    Empty if an uncertain split makes every reading doubtful.
+    The result is empty if an uncertain split makes every reading doubtful.
     """
     after = [split for split in splits if split.last > day]
     if any(split.ratio is None or split.first <= day for split in after):
@@ -69,7 +70,7 @@ def _spread(
     traded: Collection[date],
     factor_of: dict[date, float | None],
 ) -> None:
-    """Prove bars by their neighbours: each by the one before it in `order`."""
+    """Prove bars by their neighbours, each by the bar before it in `order`."""
     sure = True
     for earlier_bar, bar in pairwise(order):
         earlier, later = (earlier_bar, bar) if forward else (bar, earlier_bar)
@@ -79,7 +80,8 @@ def _spread(
             parted = factor is not None and _parted(earlier, later, factor_of, shares, splits)
             sure = bar.day in traded or (sure and not parted)
         elif sure and factor is not None and shares is not None and later.day - earlier.day <= MOST_APART:
-            # The earlier close as traded is the later opening as traded, times the shares it has become.
+            # The earlier close as traded equals the later opening as traded, times the number of shares that one share
+            # has become.
             jump = log(later.open * shares / earlier.close)
             target = log(factor) - jump if forward else log(factor) + jump
             factor_of[bar.day] = _nearest(readings[bar.day], target, MOST_MOVE, LEAST_SPLIT)
@@ -99,8 +101,9 @@ def _nearest(choices: Sequence[float], target: float, most: float, least: float)
 def _parted(
     earlier: Bar, later: Bar, factor_of: Mapping[date, float | None], shares: float | None, splits: Sequence[Split]
 ) -> bool:
-    """Whether two settled neighbours differ as if a split on record near them were on another day than stated. Then
-    nothing is proven through them.
+    """Return whether two proven neighbours differ as if a recorded split near them had another day than stated.
+
+    In that case they prove no other bar.
     """
     if shares is None:
         return True

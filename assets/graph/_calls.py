@@ -1,4 +1,5 @@
-"""Shared code of earnings calls and their parts: the call's identity, its date, and which of two nodes counts.
+"""Shared code of earnings calls and their parts: the call's identity, its date, and the choice between two nodes of a
+call.
 
 Independent of datasets.
 """
@@ -32,7 +33,7 @@ CALL_FIELDS = """
 _MINUTE_ID = re.compile(r".+_\d{4}-\d{2}-\d{2}T\d{2}\.\d{2}", re.ASCII)
 _MIDNIGHT = re.compile(r"\d{4}-\d{2}-\d{2}[T ]00:00(?::00(?:\.0*)?)?(?![:.\d])", re.ASCII)
 _SHORT_ID = re.compile(r".+_\d{4}_\d", re.ASCII)
-# In spring a New York day has 23 hours: 24 of them may end on the second day after.
+# In spring a New York day has 23 hours, so 24 hours may end on the second day after.
 LONGEST_LAG_DAYS = -(-DEFAULT_LAG // timedelta(days=1)) + 1
 
 
@@ -41,7 +42,7 @@ def place_call(record: Record, run: RunFacts, evidence: str) -> Place:
 
     A part without a call, and a call without start or ticker, is not a row.
 
-    Midnight, in the stated zone or in New York, means a day without a time, which may be days before the call.
+    Midnight in the stated zone or in New York means a day without a time, and this day may be days before the call.
     """
     if record.get("call_node") is None:
         return Place(evidence, reason=contract.NO_CALL.reason)
@@ -66,7 +67,7 @@ def call_values(record: Record) -> dict[str, Any]:
 
 
 def id_shape(node: str) -> int:
-    """Rank the shape of a transcript id: 2 TICKER_YYYY-MM-DDTHH.MM, 1 a full timestamp, 0 TICKER_YYYY_Q."""
+    """Rank the form of a transcript id: 2 for TICKER_YYYY-MM-DDTHH.MM, 1 for a full timestamp, 0 for TICKER_YYYY_Q."""
     if _MINUTE_ID.fullmatch(node):
         return 2
     return 0 if _SHORT_ID.fullmatch(node) else 1

@@ -64,7 +64,7 @@ def filing_values(record: Record) -> dict[str, Any]:
 def company(record: Record) -> tuple[str | None, str | None]:
     """Return CIK and ticker of the primary filer, otherwise of the first referenced company, otherwise its own CIK.
 
-    Of several primary filers the one that the filing names as its own wins, then the least CIK.
+    Of several primary filers, use the one that the filing names as its own, otherwise the one with the lowest CIK.
     """
     own = texts.readable(texts.cik, record.get("report_cik"))
     linked = linked_companies(record.get("filers")) or linked_companies(record.get("referenced"))
@@ -78,7 +78,7 @@ def linked_companies(pairs: Any) -> list[tuple[str, str | None]]:
     return _linked(tuple(map(tuple, pairs or ())))
 
 
-@lru_cache(maxsize=texts.TEXTS_REMEMBERED)  # every fact of a filing names the same companies
+@lru_cache(maxsize=texts.TEXTS_REMEMBERED)  # Every fact of a filing names the same companies.
 def _linked(pairs: tuple[tuple[Any, Any], ...]) -> list[tuple[str, str | None]]:
     linked = ((texts.readable(texts.cik, cik), texts.word(ticker)) for cik, ticker in pairs)
     return sorted(

@@ -40,7 +40,7 @@ Entity = tuple[str, str]  # label and id
 class ProvenFactors(NamedTuple):
     """The factors that make an entity's bars as traded, by day; None: not proven.
 
-    Bars of other days are as traded since `since`, and unproven before.
+    Bars of other days are as traded from `since` on, and unproven before.
     """
 
     since: date
@@ -117,8 +117,10 @@ def _series(graph: GraphReader, entities: Collection[Entity], since: date) -> di
 
 
 def _closes(lake: Lake, entities: Mapping[Entity, EntitySplits]) -> dict[Entity, dict[date, float]]:
-    """Return closes that are as traded, by day: those of a source that states them so, and those that the lake saw
-    before any split that could have changed them.
+    """Return closes that are as traded, by day.
+
+    They come from a source that states traded prices, or the lake saw them before any split that could have changed
+    them.
     """
     statements, symbols = LakeStatements(lake), {entity_splits.symbol for entity_splits in entities.values()}
     raw: dict[str, dict[date, float]] = {}

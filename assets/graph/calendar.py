@@ -1,6 +1,7 @@
 """Dataset `calendar`: the graph's Date nodes. A day states the next planned trading day, by the exchange's rules.
 
-A closing that cancelled that day is a revision, public when the closed day was over. The graph stores the final result.
+If a closing cancelled that day, the change is a revision, public when the closed day was over. The graph stores only
+the final result.
 """
 
 from collections.abc import Iterator
@@ -40,7 +41,7 @@ REGULAR_CLOSE = time(16)
 FOLLOWING = "next_trading_date"
 CLOSED = "closed_through"
 LONGEST = 14
-"""The most days between two sessions. The longest break since 1933, in September 2001, took seven."""
+"""The most days between two sessions. The longest break since 1933, in September 2001, took seven days."""
 
 
 def split(record: Record) -> Iterator[Record]:
@@ -59,7 +60,7 @@ def locate(record: Record, _run: RunFacts) -> Place:
     """Return the close of a trading day, the end of any other day, or the end of a closing that changed the plan."""
     evidence = f"neo4j:Date:{record['date']}"
     day = texts.readable(texts.day, record["date"])
-    if day is None or day.year == date.max.year:  # the calendar's last day has no end
+    if day is None or day.year == date.max.year:  # The calendar's last day has no end.
         return Place(evidence, reason=contract.BAD_DATE.reason)
     trading = texts.readable(texts.flag, record["is_trading_day"])
     if trading is None:

@@ -78,7 +78,10 @@ def values(record: Record) -> dict[str, Any]:
 
 
 def extractor(last_splits: LastSplits) -> Extractor:
-    """Return the extractor with these splits. The day of a split may contain dividends of any day before it."""
+    """Return the extractor with these splits.
+
+    The New York day of a split may contain dividends declared on any earlier day.
+    """
     days_of_splits = set(map(day_of, last_splits.values()))
 
     def trail_of(day: date) -> int:
@@ -111,7 +114,7 @@ def _names(node: Record) -> set[str]:
 
 
 def _public_at(split: Place) -> datetime | None:
-    """Return when a split was public; one that is not a row of `splits` counts from the end of its day."""
+    """Return when a split was public. A split that is not a row of `splits` counts from the end of its day."""
     if split.available_at is not None or split.day is None:
         return split.available_at
     return end_of_new_york_day(split.day)

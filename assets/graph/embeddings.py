@@ -1,4 +1,4 @@
-"""Dataset `embeddings`: the vectors on News and QAExchange nodes, dated as the texts they embed."""
+"""Dataset `embeddings`: the vectors on News and QAExchange nodes, dated like the texts that they embed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -45,7 +45,7 @@ RETURN 'qa_exchange' AS kind, p.id AS node
 
 LARGEST_FLOAT32 = 3.4e38
 
-# What is embedded, by kind: the dataset that has it, how its rows are named there, and the columns of its text.
+# The embedded texts by kind: their dataset, the name of a row in it, and the columns of the text.
 TEXTS = {
     "news": ("news", "id", ("title", "teaser", "body")),
     "qa_exchange": ("qa_exchanges", "transcript_id || '_qa__' || sequence", ("exchanges",)),
@@ -58,7 +58,7 @@ Digests = Mapping[tuple[str, str], str]
 
 
 def prepared(_graph: GraphReader, lake: Lake, run: RunFacts, _days: Sequence[date]) -> Extractor:
-    """Return the extractor with the lake's newest texts, by kind and id: an embedded text must be one of them."""
+    """Return the extractor with the lake's newest texts by kind and id. An embedded text must be one of these texts."""
     try:
         snapshot = lake.snapshot()
     except LakeNotFound:
@@ -77,7 +77,7 @@ def prepared(_graph: GraphReader, lake: Lake, run: RunFacts, _days: Sequence[dat
 
 
 def _is_another(record: Record, digests: Digests) -> bool:
-    """Whether the lake has another text for the embedded one."""
+    """Return whether the lake has a different text in place of the embedded one."""
     try:
         digest = digests.get((record["kind"], record["id"] if record["kind"] == "news" else exchange(record)["id"]))
     except RecordRefused:
@@ -113,7 +113,7 @@ def values(record: Record) -> dict[str, Any]:
 
 
 def exchange(record: Record) -> dict[str, Any]:
-    """Return the id of an exchange in `qa_exchanges`, whatever the node's id."""
+    """Return the id of an exchange in `qa_exchanges`, which does not depend on the node's id."""
     try:
         sequence = qa_exchanges.sequence(record["sequence"])
     except Unreadable:
@@ -123,7 +123,10 @@ def exchange(record: Record) -> dict[str, Any]:
 
 
 def vector(value: Any) -> list[float]:
-    """Return a list of finite numbers, not all 0, because a zero vector has no direction. Raises Unreadable."""
+    """Return a list of finite numbers.
+
+    They must not all be 0, because a zero vector has no direction. Raises Unreadable.
+    """
     if not isinstance(value, list) or not all(_is_finite(number) for number in value) or not any(value):
         raise Unreadable("no vector")
     return [float(number) for number in value]

@@ -82,8 +82,9 @@ def locate(record: Record, _run: RunFacts, split_entities: SplitEntities) -> Pla
 
 
 def _one_basis(record: Record, happened: datetime, window_end: datetime, split_entities: SplitEntities) -> bool:
-    """Return whether the return may be what a holder earned. It is not if a split in its window, recorded or not,
-    explains it.
+    """Return whether a holder may have earned this return.
+
+    A return that a split in its window explains, recorded or not, was not earned.
     """
     percent = texts.readable(texts.first_number, record["value"])
     if percent is None:

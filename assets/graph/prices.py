@@ -28,7 +28,7 @@ WINDOW = f"MATCH (d:Date)-[p:HAS_PRICE]->(e)\nWHERE d.date >= $lo AND d.date < $
 
 UNDATED = f"MATCH (d:Date)-[p:HAS_PRICE]->(e)\nWHERE NOT coalesce(d.date =~ $dated, false){FIELDS}"
 
-DECIMALS = 6  # of a price or volume that was multiplied
+DECIMALS = 6  # The rounding of a price or volume that was multiplied.
 PRICES = ("open", "high", "low", "close", "vwap")
 PARSERS = {"date": texts.day} | dict.fromkeys((*PRICES, "volume", "transactions"), texts.number)
 
@@ -80,7 +80,7 @@ def extractor(factors: Factors) -> Extractor:
 
 
 def prepared(graph: GraphReader, lake: Lake, run: RunFacts, days: Sequence[date]) -> Extractor:
-    """Return the extractor for these days, with the splits after them and the proofs of the bars before those."""
+    """Return the extractor for these days, with the later splits and the proofs of the bars before them."""
     return extractor(_traded.factors(graph, lake, run, days))
 
 

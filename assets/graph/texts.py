@@ -1,7 +1,7 @@
 """Parsers of the graph's spellings: numbers with separators, '1'/'0', "null", JSON in strings, three timestamp forms.
 
-Each is pure: it returns a typed value, or None if the property is absent, or raises `Unreadable` if it is not what its
-field promises. Nothing is guessed.
+Each parser returns a typed value, or None if the property is absent, or raises `Unreadable` if the value does not have
+the form of its field. Nothing is guessed.
 """
 
 import html
@@ -113,7 +113,7 @@ def flag(value: Any) -> bool | None:
 def instant(value: Any) -> datetime | None:
     """Return an instant in any of the graph's spellings, as aware UTC; None when absent.
 
-    Nanoseconds are rounded up to the next microsecond, so that nothing is public before it was.
+    Nanoseconds are rounded up to the next microsecond, so that no row is early.
 
     Accepted are `2024-01-04T13:48:33-05:00`, `2024-01-04 16:00:00-0500` and mixtures of the two. A date alone, a time
     without offset and an offset used nowhere on Earth are unreadable; the last would also escape the query windows,
@@ -123,7 +123,7 @@ def instant(value: Any) -> datetime | None:
     return None if value is None else _instant(str(value))
 
 
-@lru_cache(maxsize=TEXTS_REMEMBERED)  # all facts of a filing and all bars of a day state the same instant
+@lru_cache(maxsize=TEXTS_REMEMBERED)  # All facts of a filing and all bars of a day state the same instant.
 def _instant(value: str) -> datetime | None:
     if is_absent(value):
         return None
@@ -166,7 +166,7 @@ def leading_day(value: Any) -> date | None:
         parsed_day = iso_day(str(value).strip()[:10])
     except Unreadable:
         return None
-    return None if parsed_day.year == date.max.year else parsed_day  # the calendar's last day has no end
+    return None if parsed_day.year == date.max.year else parsed_day  # The calendar's last day has no end.
 
 
 def session_day(moment: datetime | None, claimed: date | None) -> bool:
@@ -177,8 +177,8 @@ def session_day(moment: datetime | None, claimed: date | None) -> bool:
 def canonical_json(value: Any, kind: type | tuple[type, ...] = (dict, list)) -> str | None:
     """Return JSON in one spelling (no spaces, raw Unicode, NaN as null), members in stored order; None when absent.
 
-    The order of members is kept because statements are read in it. Raises Unreadable for what is not JSON of `kind`,
-    names a member twice, or holds a number that is not finite.
+    The order of members is kept because statements are read in it. Raises Unreadable for text that is not JSON of
+    `kind`, that names a member twice, or that contains a number that is not finite.
     """
     if is_absent(value):
         return None
@@ -201,7 +201,10 @@ def json_array(value: Any) -> str | None:
 
 
 def json_or_text(value: Any) -> str | None:
-    """Return canonical JSON; a text that can't be parsed becomes a JSON string, and the record is still used."""
+    """Return canonical JSON.
+
+    A text that can't be parsed becomes a JSON string, so that the record can still be used.
+    """
     try:
         return canonical_json(value)
     except Unreadable:
@@ -229,7 +232,7 @@ def keywords(value: Any) -> list[str] | None:
     return [word.strip() for word in value.split(",") if word.strip()] if members == [str(value).strip()] else members
 
 
-@lru_cache(maxsize=TEXTS_REMEMBERED)  # few authors, channels and items occur, each very often
+@lru_cache(maxsize=TEXTS_REMEMBERED)  # Few different authors, channels and items occur, each very often.
 def _strings(spelled: str) -> tuple[str, ...]:
     members = readable(_json, spelled)
     return _texts_in(members) if isinstance(members, list) else (spelled.strip(),)
@@ -266,7 +269,7 @@ def cik(value: Any) -> str | None:
 
 
 def readable(parser: Callable[[Any], Any], value: Any) -> Any:
-    """Return the parser's value, or None if it is unreadable: for fields whose absence is a gap anyway."""
+    """Return the parser's value, or None if it is unreadable. It is for fields whose absence makes a gap anyway."""
     try:
         return parser(value)
     except Unreadable:

@@ -1,4 +1,4 @@
-"""Dataset `transcripts`: one row per earnings call, however many nodes the graph has for it."""
+"""Dataset `transcripts`: one row per earnings call, even if the graph has several nodes for it."""
 
 from typing import Any
 

@@ -49,7 +49,7 @@ INFINITE_DECIMALS, NO_DECIMALS = 10**6, -(10**6)
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Return the filing's release. Facts that are unusable, whatever their value, are refused here."""
+    """Return the filing's release. This function refuses facts that are unusable whatever their value is."""
     if record.get("node") is None:
         place = _filings.place_filing(record, run, f"neo4j:Report:{record['accession_no']}")
         return _refused(place, contract.NO_FACTS if _complete(record) else contract.INCOMPLETE)

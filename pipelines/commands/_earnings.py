@@ -81,7 +81,7 @@ def backfill(root: str | None, choice: Wanted, say: Callable[[str], None]) -> di
     chosen = [event for event in releases if choice.includes(event)]
     absent = choice.tickers - {event.ticker for event in releases}
     if absent:
-        raise BadInput("--tickers", f"the lake knows no release of {', '.join(sorted(absent))}", "leave them out")
+        raise BadInput("--tickers", f"the lake has no release of {', '.join(sorted(absent))}", "leave them out")
     if not chosen:
         raise BadInput(
             "--from, --to", "there is no release between them", "materialise earnings_events, or widen the range"

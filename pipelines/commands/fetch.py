@@ -17,7 +17,7 @@ from pitlake.cli import render
 from pitlake.cli.options import lake_option
 
 Answered = tuple[dict[str, Any], dict[str, Any]]
-OWN_SECONDS = 90.0  # the time to start, publish and query the lake on a busy machine
+OWN_SECONDS = 90.0  # The time to start, publish and query the lake on a busy machine.
 LIVE_VARIABLE = "PITLAKE_FETCH_LIVE"
 FLAGS = {
     "source": "Which source: benzinga, perplexity, alphavantage, yahoo, polygon, earningscall, alfred, sec_full_text.",
@@ -33,7 +33,7 @@ FLAGS = {
     "date-from": "First New York day.",
     "date-to": "Last New York day.",
     "updated-since": "Unix seconds.",
-    "lookback-minutes": "How far back without dates [default: 1440].",
+    "lookback-minutes": "Minutes to look back if no dates are given [default: 1440].",
     "limit": "Maximum number of items, after filtering [default: 50].",
     "max-pages": "Maximum number of pages [default: 10].",
     "timeout": "Seconds the source may take in all, including pages and retries [default: 20].",
@@ -54,7 +54,7 @@ FLAGS = {
 
 
 def flags(command: Any) -> Any:
-    """Declare every flag as plain text, because the envelope reports faults, not the parser."""
+    """Declare every flag as plain text, because faults are reported in the envelope and not by the parser."""
     command = click.option("--query", multiple=True, metavar="TEXT", help="A question; may be repeated.")(command)
     command = click.option("--live", is_flag=True, help=f"Allow the network; so does {LIVE_VARIABLE}=1.")(command)
     for name, text in reversed(FLAGS.items()):
@@ -66,7 +66,7 @@ class Forgiving(click.Command):
     """A command that also receives faulty command lines, as `fault`, and answers them with the envelope."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Return the parameters, or the one fault."""
+        """Return the parameters, or the fault of the command line."""
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as fault:
@@ -85,8 +85,8 @@ def command(lake: str | None = None, words: tuple[str, ...] = (), fault: str = "
     pitlake fetch --source benzinga --pit 2024-02-15T16:00:00-05:00 --tickers NOG --date-from 2024-02-01
     pitlake fetch --source alphavantage --pit 2024-02-15T16:00:00-05:00 earnings symbol=AAPL
 
-    The answer is the {data, gaps} envelope. Lake and captures answer first; the network is used only with --live, and
-    what it returns is kept in the lake.
+    The answer is the {data, gaps} envelope. Lake and captures answer first. The network is used only with --live, and
+    its answers are kept in the lake.
     """
     payload, metadata = (
         _in_time(lake, words, options) if not fault else ({"data": [], "gaps": [_gap(fault, "bad_input")]}, {})
@@ -97,11 +97,11 @@ def command(lake: str | None = None, words: tuple[str, ...] = (), fault: str = "
     click.echo(json.dumps(metadata, ensure_ascii=False, sort_keys=True, default=str), err=True)
     if "given_up" in metadata:
         sys.stdout.flush()
-        os._exit(0)  # the abandoned thread may never end, and its answer is not published
+        os._exit(0)  # The abandoned thread may never end; its answer is not published.
 
 
 def _in_time(lake: str | None, words: tuple[str, ...], options: dict[str, Any]) -> Answered:
-    """Return the answer, or a gap once the source's seconds and those of the work here are over."""
+    """Return the answer, or a gap once the time limits of the source and of this command are over."""
     answers: list[Answered] = []
     asking = threading.Thread(target=lambda: answers.append(_answered(lake, words, options)), daemon=True)
     asking.start()

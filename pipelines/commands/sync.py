@@ -49,8 +49,8 @@ def command(everything: bool, headers: str, split_basis: str | None, lake: str |
     pitlake sync --all --from companyfacts.zip,submissions.zip
     pitlake sync
 
-    The lake remembers what it watches; without options a sync fetches what is new of it. One that was stopped goes on
-    where it was. A source with a key is asked where its variable is set; the plan names those that are skipped.
+    The lake stores its watch list. Without options, a sync fetches the new data of this list. A stopped sync continues
+    where it stopped. A source with a key is used if its variable is set; the plan names the skipped sources.
     """
     lists = {name: _split(texts[name]) for name in ("tickers", "ciks", "series", "sources")}
     since, paths = _day(texts["since"]), tuple(map(Path, _split(texts["files"])))

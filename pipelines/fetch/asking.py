@@ -23,7 +23,7 @@ THEMES: Mapping[str, tuple[str, ...]] = {
 
 
 class NotAsked(Exception):
-    """The question can't be answered. `reason` says why, `kind` is the type of the gap it becomes."""
+    """The question can't be answered. `reason` states the reason, and `kind` is the type of the resulting gap."""
 
     def __init__(self, reason: str, *, kind: str = "bad_input") -> None:
         super().__init__(reason)
@@ -32,7 +32,7 @@ class NotAsked(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class FetchQuestion:
-    """One question. `pit` None is open mode, selected by omitting it; an unreadable one is refused.
+    """One question. `pit` is None in open mode, which is selected by omitting it; an unreadable `pit` is refused.
 
     known_by: the state of the lake that answers, None for the newest. texts: options of single sources (horizon, search
     filters), as given. live: whether the network may be used.
@@ -103,12 +103,12 @@ def read(options: Mapping[str, Any], words: Iterable[str] = ()) -> FetchQuestion
 
 
 def patience(source: str, seconds: float) -> float:
-    """Return the seconds a source may take for the whole question: the given ones, or more for slow sources."""
+    """Return the seconds that a source may take for the whole question: the given number, or more for slow sources."""
     return max(seconds, LEAST_SECONDS.get(source, 0.0))
 
 
 def _pit(text: Any) -> datetime | None:
-    """Parse the cut-off. An empty or unreadable one is not the same as none: nothing is answered then."""
+    """Parse the cut-off. If it is empty or unreadable, nothing is answered; this differs from a missing cut-off."""
     if text is None:
         return None
     try:

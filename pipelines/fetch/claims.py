@@ -1,8 +1,8 @@
 """Provider dates that an operator chose to trust for a source: items that no capture proves.
 
 This is off by default and never applies to the lake's own datasets. A date without a time counts at the end of its day
-in New York, so nothing of the cut-off's day is shown. Each item says that its date is the provider's claim, and the
-lake's report counts them.
+in New York, so items dated on the cut-off's day are not shown. Each item says that its date is the provider's claim,
+and the lake's report counts them.
 """
 
 import os

@@ -88,7 +88,7 @@ def _body(path: str) -> bytes:
     try:
         content = json.loads(body)
     except ValueError:
-        return body  # either lines or no answer; the provider's judge decides
+        return body  # The content is either lines or no answer; the provider's judge decides.
     wrapped = content.get("items") if isinstance(content, dict) and set(content) == {"items"} else None
     return json.dumps(wrapped).encode() if wrapped is not None else body
 

@@ -41,9 +41,9 @@ NEWEST = "available_at DESC"
 class Operation:
     """One operation of one source. `renamed`: our column -> the item's field; other columns keep their names.
 
-    record_type: stated in every item, "" for none. excluded: why nothing earlier can be proven, "" if it can; then only
-    rows fetched before the cut-off are shown. synthesis: a dataset whose rows are added, in open mode only. unlimited:
-    SQL for rows outside of the limit. by_address: `where` also takes $found, the addresses in an answer.
+    record_type: stated in every item, "" for none. excluded: the reason why only rows fetched before the cut-off are
+    shown, "" if earlier instants can be proven. synthesis: a dataset whose rows are added, in open mode only.
+    unlimited: SQL for rows outside of the limit. by_address: `where` also takes $found, the addresses in an answer.
     """
 
     dataset: str
@@ -128,7 +128,7 @@ def _day_of_cut(question: FetchQuestion) -> Any:
 
 
 def _news_where(question: FetchQuestion) -> Where:
-    """Match any item of each given list, in any case; words are searched in all texts and labels."""
+    """Match any item of each given list, ignoring case. Words are searched in all texts and labels."""
     parts = ["true"]
     values: dict[str, Any] = {}
     for name, column in (("tickers", "tickers"), ("channels", "channels"), ("tags", "tags")):

@@ -51,7 +51,7 @@ class BulkSync:
         self._store = CaptureStore.of(lake.location)
 
     def run(self, paths: Sequence[Path]) -> None:
-        """Load what the files at these paths have and the lake lacks.
+        """Load the data of the files at these paths that the lake lacks.
 
         Raises BadInput for other files, and for facts without the submissions that date them.
         """

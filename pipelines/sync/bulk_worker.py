@@ -1,6 +1,6 @@
 """The processes of a bulk load: read some companies of an archive and make rows and gaps of them.
 
-Nothing is published here and no lake is opened.
+These processes publish nothing and open no lake.
 """
 
 import atexit
@@ -105,7 +105,7 @@ def _submissions(task: Task, cik: str, names: Sequence[str]) -> list[Capture]:
     try:
         pages = [page for page in sec_filings.older_pages(main, cik, task.since) if page in names]
     except Unparsable:
-        return [main]  # whose reader says so
+        return [main]  # The reader of the text reports the problem.
     return [main, *read(task.archive, pages)]
 
 

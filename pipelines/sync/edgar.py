@@ -92,7 +92,7 @@ class EdgarSync:
                 self._progress.unanswered.append(f"CIK {cik}: {refusal.reason}")
             return refusal.answered_at is not None or bool(submissions)
         except Unparsable:
-            pass  # the run that reads it makes an unreadable answer a gap
+            pass  # The run that reads an unreadable answer turns it into a gap.
         return True
 
     def _ask_for_facts(self, unit: Unit, submissions: Sequence[Capture]) -> None:

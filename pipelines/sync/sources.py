@@ -17,7 +17,7 @@ EDGAR = "sec_edgar"
 FIRST_DAY = date(2009, 1, 1)
 """The first day of news and calls if none is given."""
 FIRST_PANEL = date(2015, 1, 1)
-"""Since when FRED-MD has a file a month."""
+"""The first month for which FRED-MD has a file."""
 DAY = timedelta(hours=20)
 MOST_PAGES = 100
 
@@ -27,9 +27,9 @@ class Step:
     """One dataset of a source.
 
     scope: the requests for a watch list on a New York day. every: how long an answer stays current. None requests only
-    what was never answered, and repeats a window that had not ended when it was requested. of_companies: whether it
-    covers the watched tickers. without_premium: options to use if the source refuses those of the scope to a key
-    without a subscription.
+    scopes that were never answered, and repeats a window that had not ended when it was requested. of_companies:
+    whether it covers the watched tickers. without_premium: options to use if the source refuses those of the scope to a
+    key without a subscription.
     """
 
     dataset: str
@@ -89,7 +89,7 @@ STEPS = (
     ),
 )
 BY_NAME_ALONE = frozenset({"fred_md"})
-"""Sources without a key that must be named, because they send much data that few need."""
+"""Sources without a key that are used only if they are named, because they send much data that few users need."""
 DEFAULT_SERIES = ("GDP", "CPIAUCSL", "UNRATE", "PAYEMS", "FEDFUNDS", "DGS10")
 """The series to watch if FRED's key is set and no series are named."""
 

@@ -16,7 +16,10 @@ class Upkeep:
         self._compacted_to = dict.fromkeys(datasets, 0)
 
     def compact_where_due(self, *, at_end: bool = False) -> None:
-        """Compact the datasets with many new files. at_end: also those with a few, because they will be queried now."""
+        """Compact the datasets with many new files.
+
+        at_end: whether to compact datasets with only a few new files too, because they will be queried next.
+        """
         allowed = FEW_FILES if at_end else self._most_new_files
         for name in self._datasets:
             snapshot = self._lake.snapshot()

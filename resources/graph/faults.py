@@ -27,7 +27,7 @@ _SENTENCE = 300
 
 
 def refuses_writing(error: BaseException) -> bool:
-    """Whether the server says that this connection may not write, rather than failing for another reason."""
+    """Return whether the server reports that this connection may not write, and did not fail for another reason."""
     return isinstance(error, (Forbidden, ForbiddenOnReadOnlyDatabase)) or getattr(error, "code", "") == ACCESS_MODE
 
 

@@ -1,6 +1,6 @@
 """The only way to read the source graph: proven read-only, streamed, with typed errors. Nothing here writes.
 
-It knows no labels and datasets, and starts no server: open.py, tests or the caller provide the address.
+It does not depend on labels or datasets and starts no server: open.py, tests or the caller provide the address.
 sample/graph_admin.py loads sample graphs.
 """
 
@@ -117,7 +117,7 @@ class _Cursor:
         try:
             self._transaction = session.begin_transaction()
             self._result = self._transaction.run(cypher, params)
-            self._result.peek()  # after this a retry is not safe
+            self._result.peek()  # After this point a retry is not safe.
         except BaseException:
             session.close()
             raise

@@ -21,8 +21,8 @@ def prove_read_only(driver: neo4j.Driver, database: str, address: str) -> None:
     The node has a label that is already in use. A server that accepts it until the rollback therefore gains no new
     label, except an empty ArcadeDB with an administrator's login, which keeps an empty vertex type without a name.
 
-    Raises: GraphNotReadOnly: the server let the statement pass, or failed at it for another reason than its being a
-        write. neo4j's own errors: the server could not be asked.
+    Raises: GraphNotReadOnly: the server accepted the statement, or refused it for another reason than that it writes.
+    neo4j's own errors: the server could not be asked.
     """
     with driver.session(database=database, default_access_mode=neo4j.READ_ACCESS) as session:
         node = _rolled_back(session, _ANY_NODE)

@@ -1,7 +1,7 @@
 """Three ways to a server, one code path: NEO4J_URI, the embedded default, or a local Neo4j. Settings come from here.
 
-NEO4J_URI (with NEO4J_USERNAME, NEO4J_PASSWORD, NEO4J_DATABASE) wins. Without it PITLAKE_GRAPH names the local server to
-run ("embedded" or "neo4j") and PITLAKE_GRAPH_ROOT the directory of its data.
+NEO4J_URI (with NEO4J_USERNAME, NEO4J_PASSWORD, NEO4J_DATABASE) takes precedence. Without it PITLAKE_GRAPH names the
+local server to run ("embedded" or "neo4j") and PITLAKE_GRAPH_ROOT the directory of its data.
 """
 
 import contextlib
@@ -66,7 +66,7 @@ def _is_address(uri: str) -> bool:
     parts = urlsplit(uri)
     try:
         return parts.scheme in SCHEMES and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is not a number
+    except ValueError:  # The port may not be a number.
         return False
 
 

@@ -27,7 +27,7 @@ PATHS: dict[str, str] = {"companyfacts": "/api/xbrl/companyfacts/{}", "submissio
 
 @dataclass(frozen=True, kw_only=True)
 class Member:
-    """One file of an archive. mark: changes with its content. size: in bytes, unpacked."""
+    """One file of an archive. mark: a value that changes with its content. size: the unpacked bytes."""
 
     name: str
     mark: tuple[int, int]

@@ -18,7 +18,7 @@ ASKER = "asks a provider"
 
 
 class TooLarge(requests.RequestException):
-    """An answer with more bytes than allowed; nothing of it is stored."""
+    """An answer has more bytes than allowed, so no part of it is stored."""
 
 
 class Bounded(HTTPAdapter):
@@ -75,8 +75,9 @@ class Bounded(HTTPAdapter):
 
 
 class _Asker:
-    """A thread that sends one request after the other, so that its caller can stop waiting. Nothing else ends a wait
-    for a name, a handshake or a header that arrives byte by byte.
+    """A thread that sends one request after the other, so that its caller can stop waiting.
+
+    There is no other way to end a wait for a name, a handshake or a header that arrives byte by byte.
     """
 
     def __init__(self) -> None:
@@ -85,8 +86,9 @@ class _Asker:
         threading.Thread(target=self._ask, name=ASKER, daemon=True).start()
 
     def result(self, question: Callable[[], requests.Response], seconds: float) -> requests.Response | BaseException:
-        """Return the answer to a request, or raise its error. Raises Empty when it takes longer: then dismiss the
-        thread.
+        """Return the answer to a request, or raise its error.
+
+        Raises Empty if it takes longer; then dismiss the thread.
         """
         self._questions.put(question)
         return self._answers.get(timeout=max(seconds, 0.0))

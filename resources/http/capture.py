@@ -1,8 +1,8 @@
 """Captures: raw HTTP answers without secrets, stored by content and found again by the request.
 
 A body is stored once under its SHA-256, compressed, and each answer as one small JSON file with the others of its
-request. Captures of a lake in an object store are stored there too, with a local mirror. Nothing here queries a
-provider or interprets an answer.
+request. Captures of a lake in an object store are stored there too, with a local mirror. This module does not query a
+provider or interpret an answer.
 """
 
 import gzip
@@ -35,7 +35,7 @@ FOLDER = "_captures"
 PLACE = "the captures"
 FIRST_OF_NAME = 2
 SYNCED_AT_ONCE = 8
-COMPRESSION = 6  # a higher level takes four times as long for 6 % less
+COMPRESSION = 6  # A higher level takes four times as long to save 6 %.
 _CHARSET = re.compile(r"charset=[\"']?([\w.:-]+)", re.IGNORECASE)
 
 
@@ -114,7 +114,7 @@ class Capture:
             return self.body.decode("utf-8-sig", errors="replace")
 
     def json(self) -> Any:
-        """Return the body as JSON, parsed once; do not change it. Raises Unparsable for anything else."""
+        """Return the body as JSON, parsed once; do not change it. Raises Unparsable for any other content."""
         return self._json
 
     @cached_property
@@ -156,7 +156,8 @@ class CaptureStore:
         body = self._body(capture.sha256)
         if not self._has(body, capture.body):
             self._write(body, gzip.compress(capture.body, COMPRESSION, mtime=0))
-        self._unsynced.add(str(body))  # also if it exists, because a run that died may not have synced it
+        # Sync the file even if it exists, because a run that died may not have synced it.
+        self._unsynced.add(str(body))
         self._write(self._answer(capture), _answer_text(capture))
         return capture
 
@@ -312,7 +313,7 @@ class RemoteCaptureStore(CaptureStore):
     def _read(self, path: Path) -> Capture:
         try:
             return super()._read(path)
-        except CaptureDamaged:  # a copy in the mirror may be damaged; the object store decides
+        except CaptureDamaged:  # The copy in the mirror may be damaged, so use the object store's.
             shutil.rmtree(self.root / "bodies", ignore_errors=True)
             path.unlink(missing_ok=True)
             return super()._read(path)

@@ -1,4 +1,5 @@
-"""The only way to query a provider: captures first, then the network within its rate, with retries where useful.
+"""The only way to query a provider: captures first, then the network within the rate limit, with retries if they can
+help.
 
 Every answer is captured before it is judged, including refusals; refusals are never served as data. `capture` defines
 captures, `provider` providers.
@@ -55,7 +56,8 @@ class _Line(NamedTuple):
     def open(cls, provider: Provider, root: Path, seconds: Callable[[], float]) -> "_Line":
         headers, secrets = provider.request_headers(), provider.secret_store().values()
         session = requests.Session()
-        session.trust_env = False  # a .netrc would add credentials; what else it means is read once, not per request
+        # A .netrc would add credentials. The other settings of the environment are read once and not for each request.
+        session.trust_env = False
         session.proxies = dict(get_environ_proxies(provider.url(Request("/"))))
         session.verify = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or True
         session.headers.update(headers)
@@ -135,8 +137,10 @@ class HttpClient:
         self.close()
 
     def _captured(self, request: Request, key: str) -> Capture | None:
-        """Return the newest usable capture. In replay this is the newest that states the provider's data, even if it
-        has none, otherwise the newest refusal, as at that time.
+        """Return the newest usable capture.
+
+        In replay, this is the newest capture with the provider's data, even if it says that there is none. If there is
+        no such capture, it is the newest refusal, as at that time.
         """
         refusal: AnswerRefused | None = None
         for capture in self.store.newest_first(self.provider.name, key):
@@ -214,7 +218,7 @@ class HttpClient:
             headers = line.secrets
         elif line.secrets:
             headers = {"Authorization": f"Bearer {next(iter(line.secrets.values()))}"}
-        prepared = requests.PreparedRequest()  # a session's own preparation costs as much as the request
+        prepared = requests.PreparedRequest()  # A session's own preparation takes as long as the request.
         prepared.prepare(
             method=request.method,
             url=located(url, tuple(query)),
@@ -242,7 +246,7 @@ class HttpClient:
 
     def _opened(self) -> _Line:
         line = _Line.open(self.provider, self.store.root, self._left)
-        if self.provider.handshake is not None:  # the values that it returned are secrets too
+        if self.provider.handshake is not None:  # The values that the handshake returned are secrets too.
             self._spellings |= spelled(line.secrets)
             unmask(self._masks)
             self._masks = masked_wire(self._spellings)
@@ -286,8 +290,9 @@ def captured(
 
 
 def _fetched_at(date_header: str | None) -> datetime:
-    """Return the current time, or the provider's Date if it is ahead by more than clocks differ: late is safe, early is
-    not.
+    """Return the current time, or the provider's Date if it is ahead by more than clocks usually differ.
+
+    A late instant is safe, an early one is not.
     """
     ours = clock.now()
     try:

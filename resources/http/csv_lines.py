@@ -14,8 +14,8 @@ from resources.http.capture import Capture
 def cells(capture: Capture) -> Iterator[list[str]]:
     """Yield the lines of an answer, header first, without blank ones; each may be shorter or longer than the header.
 
-    No source here writes a line break into a cell, so one means that lines were swallowed. Raises Unparsable for it and
-    for invalid CSV; earlier lines have been yielded then.
+    None of the sources writes a line break into a cell, so a line break means that an unclosed quote joined lines.
+    Raises Unparsable in this case and for invalid CSV, after the earlier lines were yielded.
     """
     try:
         for line in csv.reader(StringIO(capture.text())):

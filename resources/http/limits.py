@@ -42,7 +42,7 @@ class RateLimit:
         return True
 
     def _taken(self) -> float:
-        """Replace the oldest request by one that is made now; otherwise return how long to wait."""
+        """Replace the oldest request with a request made now, or return how long to wait."""
         fcntl.flock(self._file, fcntl.LOCK_EX)
         try:
             (count,) = _COUNT.unpack(self._read(0))

@@ -1,7 +1,7 @@
 """Providers of outside data: address, rate, secrets, and the judge of answers.
 
 Each file in resources/http/providers has one `PROVIDER`. A judge reads an answer's content, because refusals also come
-as HTTP 200. Nothing here opens a connection.
+as HTTP 200. This module opens no connection.
 """
 
 import os
@@ -38,7 +38,7 @@ OK = Assessment("ok")
 
 
 def retry(reason: str, gap_type: str = "upstream_error") -> Assessment:
-    """Judge that the answer may change soon; if not, it becomes this gap."""
+    """Judge that the answer may change soon; after all retries it becomes this gap."""
     return Assessment("retry", gap_type, reason)
 
 
@@ -89,7 +89,7 @@ class Provider:
     queried for a while. handshake: prepares the first request: sets cookies in the session and returns secrets. keep:
     response headers to store. names: parameters that identify the subject; the others belong to one request, such as
     its window or page. $PITLAKE_<NAME>_URL replaces base URL and hosts, so that a local server can replace the
-    provider. Redirects are not followed, because they would send secrets elsewhere.
+    provider. Redirects are not followed, because they would send secrets to other hosts.
     """
 
     name: str

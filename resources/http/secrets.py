@@ -97,7 +97,7 @@ def _spellings(value: str) -> Iterator[str]:
 def redact(content: bytes, spellings: Mapping[bytes, str]) -> tuple[bytes, int]:
     """Return the content with every secret replaced by its name, and their number.
 
-    The longest come first, so that nothing is left of a secret that contains another one.
+    The longest secrets are replaced first, so that no part of a secret that contains another secret remains.
     """
     count = 0
     for spelling, name in sorted(spellings.items(), key=lambda pair: -len(pair[0])):

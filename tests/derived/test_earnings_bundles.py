@@ -404,7 +404,7 @@ def test_the_command_builds_and_says_what_it_did(lake, capfd, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (["--tickers", "NONE"], "--tickers: the lake knows no release of NONE"),
+        (["--tickers", "NONE"], "--tickers: the lake has no release of NONE"),
         (["--from", "soon"], "--from: 'soon' is not a date"),
         (["--from", "2024-05-02", "--to", "2024-05-01"], "--from: lies after --to"),
         (["--to", "2020-01-01"], "there is no release between them"),

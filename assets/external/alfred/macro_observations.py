@@ -1,8 +1,9 @@
 """Dataset `macro_observations`: every vintage of every observation of a FRED series, dated by its release.
 
 There is one unit per series. ALFRED returns at most 2,000 vintages, so long series are requested in windows of
-vintages. The first day of a later window repeats the end of the previous one and is left out. Pure functions but for
-`collect`. options: clocks = calendar | none says whether a release's time of day counts if its calendar has the day.
+vintages. The first day of a later window repeats the end of the previous one and is left out. All functions except
+`collect` are pure. options: clocks = calendar | none. It selects whether a release's time of day is used on days in its
+calendar.
 """
 
 from collections.abc import Iterator, Sequence
@@ -48,7 +49,7 @@ def units(scope: Scope) -> Sequence[Unit]:
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
     """Fetch the series' vintages, its observations in windows of vintages, and the calendar of its release.
 
-    The calendar comes last: without it the observations are still valid, but dated later.
+    The calendar is fetched last, because without it the observations are still valid, but dated later.
     """
     vintages = fetch(_ask(VINTAGES, series_id=unit.name, limit=DATES_PAGE))
     yield vintages
@@ -77,9 +78,7 @@ def windows(vintages: Sequence[Any]) -> list[tuple[str, str]]:
 
 
 def _observations(series: str, start: str, end: str, fetch: Fetch) -> Iterator[Capture]:
-    """Yield the pages of a window, until there are as many records as the answers state. A short page before that is
-    the last.
-    """
+    """Yield the pages of a window until there are as many records as the answers state, or until a short page."""
     params = {"series_id": series, "realtime_start": start, "realtime_end": end, "limit": PAGE}
     offset = 0
     for _ in range(MOST_PAGES):
@@ -113,7 +112,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
     """Yield a record per observation and vintage, and one for a window with fewer observations than it states.
 
     Raises Unparsable for an answer without its list. If another list is missing, the observations are only dated later,
-    so it is raised at the end.
+    so the error is raised at the end.
     """
     release, released_on = _release(captures)
     if unit.scope.options.get("clocks") == CLOCKS[1]:
@@ -127,7 +126,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
         carried = params.get("realtime_start") if params.get("realtime_start") in ends else None
         body = _body(capture)
         for row in _required_list(capture, "observations"):
-            # A carried row repeats a row of the window before, which has its own vintage.
+            # A carried row repeats a row of the window before, and that row has its own vintage.
             if carried is None or not isinstance(row, dict) or row.get("realtime_start") != carried:
                 yield _record(row, body.get("realtime_start"), facts), capture
         ends.add(params.get("realtime_end", ""))
@@ -151,7 +150,7 @@ def _short(captures: Sequence[Capture]) -> Iterator[Capture]:
 
 
 def whole(unit: Unit, captures: Sequence[Capture]) -> Whole | None:
-    """Return what was read completely: every vintage of every observation, if all windows were read to their end."""
+    """Return the completely read part: every vintage of every observation, if all windows were read to their end."""
     pages = [capture for capture in captures if _is(capture, OBSERVATIONS)]
     read = {dict(page.params).get("realtime_start") for page in pages}
     starts = {start for start, _ in windows(_list_or_empty(captures[0], "vintage_dates"))} if captures else set()

@@ -1,6 +1,6 @@
 """Shared code of bars of all lengths: reads both forms of an answer, JSON and CSV, into one record per bar.
 
-No dates are decided here.
+This module decides no dates.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -60,8 +60,9 @@ def days(bars: Iterable[Came]) -> set[date]:
 
 
 def seen_at(capture: Capture) -> datetime:
-    """Return when the answer was made: the earlier instant of our clock and the provider's. A bar counts as finished
-    only if it was by both clocks.
+    """Return when the answer was made, by our clock or the provider's, whichever is earlier.
+
+    A bar is finished only if it had ended by both clocks.
     """
     try:
         return min(capture.fetched_at, dating.rfc2822(capture.headers.get("date")))
@@ -88,7 +89,8 @@ def _of_lines(capture: Capture) -> Iterator[dict[str, Any]]:
     if "timestamp" not in header:
         raise Unparsable(capture.evidence, "the lines have no timestamp")
     for line in lines:
-        if len(line) > len(header):  # the extra cell can't be identified; a missing figure makes only its bar a gap
+        # Extra cells can't be assigned to columns, whereas a missing figure only turns its own bar into a gap.
+        if len(line) > len(header):
             raise Unparsable(capture.evidence, "a line has more cells than its header")
         bar = dict(zip_longest(header, line))
         yield {name: bar.get(name) for name in FIGURES} | {"stamp": bar["timestamp"]}

@@ -27,7 +27,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def whole(unit: Unit, captures: Sequence[Capture]) -> Whole:
-    """Return what was read completely: every day, or for a full compact answer every day since its first."""
+    """Return the completely read part: every day, or for a compact answer of full length every day since its first."""
     days = sorted(_bars.days(_bars.bars(unit, captures)))
     cut = unit.scope.options.get("outputsize") != "full" and len(days) >= COMPACT
     return Whole(unit.name, (("date", days[0].isoformat(), None),) if cut else ())
@@ -44,7 +44,7 @@ def locate(record: Record, run: RunFacts) -> Place:
     evidence = evidence_of(run, record, record["ticker"], record["stamp"])
     try:
         day = dating.day(record["stamp"])
-        dating.end_of_day(day)  # no day follows the calendar's last one
+        dating.end_of_day(day)  # The calendar's last day has no following day.
     except Unreadable:
         return Place(evidence, reason=contract.NO_DAY.reason)
     if TWICE in record:

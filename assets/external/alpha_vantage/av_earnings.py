@@ -50,7 +50,7 @@ SPELLED = {
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """Fetch all quarters and years, which one answer holds."""
+    """Fetch all quarters and years, which are in one answer."""
     yield fetch(Request(PATH, {"function": "EARNINGS", "symbol": unit.name}))
 
 
@@ -88,8 +88,9 @@ def _objects(answer: Any, name: str, capture: Capture) -> list[dict[str, Any]]:
 
 
 def _running(years: Sequence[Record]) -> str | None:
-    """Return the end of the newest year if it follows the previous one too soon. Such a year is the sum of a running
-    year's quarters.
+    """Return the end of the newest year if it follows the previous one too soon.
+
+    Such a year is the sum of the quarters of an unfinished year.
     """
     ends = []
     for year in years:
@@ -131,11 +132,10 @@ def locate(record: Record, run: RunFacts) -> Place:
 def public_at(ticker: str, day: date, time_of_day: str, releases: Releases | None) -> tuple[datetime, str]:
     """Return when a report of that day was public, and the rule.
 
-    It is late by DATE_ONLY_BOUND at most, and by another day if the report was filed the day after.
-
-    A filing of that evening is released after the day's end, and the day's end then counts. A filing before the day's
-    close does not prove a report that is said to have come after it. A filing of the next day counts if the day itself
-    has none, because the stated day and its end may be too early.
+    The instant is late by DATE_ONLY_BOUND at most, and by another day if the report was filed the day after. If a
+    filing of that evening is released after the day's end, the day's end is used. A filing before the day's close does
+    not prove a report that is stated to be after the close. If the day itself has no filing, a filing of the next day
+    is used, because the end of the stated day may be too early.
     """
     if releases is not None:
         release = releases(ticker, day)

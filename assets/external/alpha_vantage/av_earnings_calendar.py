@@ -52,7 +52,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
-    """Yield one record per line. A line of another length may be truncated; it becomes a gap."""
+    """Yield one record per line. A line of another length may be truncated, so it becomes a gap."""
     return mark_repeats(_lines(unit, captures), _what, lambda line: [line.get(name) for name in FIELDS])
 
 

@@ -1,8 +1,8 @@
 """Dataset `av_intraday_bars`: raw intraday bars of Alpha Vantage, dated by their end.
 
-The source does not say whether a bar's time is its start. Today it is: the bar 15:55 ends at the official close, the
-bar 16:00 contains the closing auction, and the last bar of a day is 19:55, not 20:00. Answers of 2018 do not show it.
-Time plus length is never early in either case.
+The source does not say whether a bar's time is its start. Today it is the start: the bar 15:55 ends at the official
+close, the bar 16:00 contains the closing auction, and the last bar of a day is 19:55, not 20:00. Answers of 2018 do not
+show which one it was. Time plus length is never early in either case.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,7 +31,10 @@ STAMP = "%Y-%m-%d %H:%M:%S"
 
 
 def units(scope: Scope) -> list[Unit]:
-    """Return one unit per ticker. Raises BadInput for an unknown interval, and for half a window."""
+    """Return one unit per ticker.
+
+    Raises BadInput for an unknown interval, and if only one end of the window is given.
+    """
     interval = scope.options.get("interval", "5min")
     if interval not in INTERVALS:
         raise BadInput(
@@ -64,7 +67,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def whole(unit: Unit, captures: Sequence[Capture]) -> Whole:
-    """Return what was read completely: every bar of the months, or of the last 30 days without the first, which is cut
+    """Return the completely read part: every bar of the months, or of the last 30 days without the first, which is cut
     off.
     """
     scope, interval = unit.scope, unit.scope.options.get("interval", "5min")

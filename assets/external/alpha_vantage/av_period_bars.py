@@ -26,7 +26,7 @@ WEEKDAYS = 5
 def units(scope: Scope) -> Sequence[Unit]:
     """Return one unit per ticker; `period` of the options is week (the default) or month.
 
-    Raises BadInput for another one.
+    Raises BadInput for any other period.
     """
     if _period(scope) not in FUNCTIONS:
         raise BadInput(
@@ -101,7 +101,7 @@ def _day(record: Record) -> date:
 
 
 def _name(record: Record) -> str:
-    """Return the first day of the period that contains the bar's day; the bar's stamp if that is not a day."""
+    """Return the first day of the period that contains the bar's day, or the bar's stamp if the stamp is not a day."""
     try:
         return days_of(record["period"], _day(record))[0].isoformat()
     except Unreadable:

@@ -66,9 +66,9 @@ def _ask(unit: Unit, page: int) -> Request:
 
 
 def whole(unit: Unit, captures: Sequence[Capture]) -> Whole | None:
-    """Return every article that was created and last updated on the unit's day, whichever of the two the provider
-    filters by. Without days return those created since the day after the instant. None if a filter or a missing page
-    left some out.
+    """Return the completely read articles: those created and last updated on the unit's day, whichever of the two the
+    provider filters by. Without days, return those created since the day after the instant. None if a filter or a
+    missing page left some out.
     """
     scope = unit.scope
     filtered = scope.tickers or scope.options.get("channels") or (scope.date_from and scope.updated_since)
@@ -144,7 +144,7 @@ def _number(item: Any) -> str | None:
 
 
 def _instant(value: Any) -> datetime | None:
-    """Parse RFC 2822 as the REST interface spells it, or ISO with an offset; None for anything else."""
+    """Parse a time in RFC 2822 as the REST interface writes it, or in ISO with an offset; None for any other text."""
     for reader in (dating.rfc2822, dating.iso):
         try:
             return reader(value)

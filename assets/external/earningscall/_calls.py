@@ -20,7 +20,7 @@ from resources.http.capture import Capture, Request
 EVENTS = "events"
 DEFAULT_EXCHANGE = "NASDAQ"
 LAG_OPTION = "publication_lag_minutes"
-# The list of calls has been seen to state starts that were hours early.
+# The list of calls has stated starts that were hours early.
 LEAST_LAG_OF_LISTED = timedelta(hours=12)
 # A call follows the 8-K of its release within days, but the day that is stated for it may be weeks early.
 AFTER_RELEASE, RELEASED_WITHIN = timedelta(days=4), 45
@@ -71,7 +71,7 @@ def lag(scope: Scope) -> timedelta:
 
 
 def listed_lag(scope: Scope) -> timedelta:
-    """Return `lag` for a start that only the company's list states: at least 12 hours. Raises BadInput."""
+    """Return the lag for a start that only the company's list states: `lag`, but at least 12 hours. Raises BadInput."""
     return max(lag(scope), LEAST_LAG_OF_LISTED)
 
 
@@ -134,9 +134,8 @@ def latest(spelled: Sequence[Any]) -> Any:
 
 
 def instant(value: Any) -> datetime | None:
-    """Return a start with its local offset; None when null or blank, or at midnight there or in New York.
-
-    Midnight means a day without a time. Raises Unreadable.
+    """Return a start with its local offset; None when null or blank, or if it is midnight locally or in New York, which
+    means a day without a time. Raises Unreadable.
     """
     moment = _exact(value)
     return None if moment is None or _midnight_of(value, moment) else moment
@@ -159,9 +158,11 @@ def when_fetched(record: Record, run: RunFacts, *names: Any) -> Place:
 
 
 def when_published(record: Record, run: RunFacts) -> Place:
-    """Return the place of a call's text: the latest of its stated starts plus the lag, a later day without a time by
-    its end. Without a start it is the 8-K of its release plus some days, and without that the fetch. It is later if
-    the text was published or its file written later.
+    """Return the place of a call's text.
+
+    It is available at the latest of its stated starts plus the lag; a later day without a time counts at its end.
+    Without a start, it is available some days after the 8-K of its release, or without that 8-K at the fetch. If the
+    text was published or its file written later, that instant counts.
     """
     evidence = evidence_of(run, record, record["exchange"], record["symbol"], f"{record['year']}Q{record['quarter']}")
     starts = (record.get("start"), *record["listed"])
@@ -180,7 +181,7 @@ def when_published(record: Record, run: RunFacts) -> Place:
 
 
 def publication(texts: Sequence[Any]) -> datetime | None:
-    """Return the latest of stated publications. Midnight means the end of that day, because no time is stated then.
+    """Return the latest of the stated publications. Midnight means a day without a time, which counts at its end.
 
     None without one. Raises Unreadable.
     """
@@ -229,7 +230,7 @@ def later(*texts: Any) -> datetime | None:
 def written_by(capture: Capture) -> datetime | None:
     """Return when the provider had certainly written the answer's file; None without a header.
 
-    The file existed when it was fetched, and a future or unreadable header proves nothing more.
+    The file existed when it was fetched. A future or unreadable header proves only this.
     """
     header = capture.headers.get("last-modified")
     if header is None:

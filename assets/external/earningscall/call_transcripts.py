@@ -1,6 +1,7 @@
 """Dataset `call_transcripts`: the text of a call, dated by its publication or by its start and a lag.
 
-Pure functions but `collect`. There is one unit per company and fiscal quarter, so that a refusal affects no other.
+Pure functions but `collect`. There is one unit per company and fiscal quarter, so that a refusal affects only that
+call.
 """
 
 import json
@@ -99,7 +100,7 @@ def _whole(body: Mapping[str, Any]) -> str | None:
 
 
 def _spoken(turn: Mapping[str, Any]) -> str | None:
-    """Return the words of a turn, which may be listed one by one. Raises Unreadable."""
+    """Return the text of a turn, whose words may be listed one by one. Raises Unreadable."""
     words = [fields.word(word) for word in fields.objects(turn.get("words") or [])]
     return fields.text(turn.get("text")) or " ".join(filter(None, words)) or None
 

@@ -93,7 +93,9 @@ def _first_of_month(spelling: re.Pattern[str], spelled: str) -> date | None:
 def _month(
     header: list[str], line: list[str], month: date | None, codes: dict[str, str], facts: dict[str, Any]
 ) -> Iterator[Record]:
-    """Yield the values of one month. A line of another length or without a month is one record that becomes a gap.
+    """Yield the values of one month.
+
+    A line of another length or without a month is yielded as one record, which becomes a gap.
     Blank cells are skipped.
     """
     if len(line) != len(header) or month is None:
@@ -111,7 +113,7 @@ def _vintage(url: str) -> str | None:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Return when the provider last wrote the file, if not before the vintage's month; else when it was fetched."""
+    """Return when the provider last wrote the file, or the fetch time if that is before the vintage's month."""
     evidence = evidence_of(run, record, record.get("vintage"), record["month"], record.get("series", ""))
     if "problem" in record:
         return Place(evidence, reason=record["problem"])

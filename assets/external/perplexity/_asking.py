@@ -1,7 +1,7 @@
 """Perplexity's requests: one per question, with the filters of a scope under the provider's names.
 
-Date filters only reduce the work: results are dated and checked like everything else. Pure; web_results and
-web_syntheses share the requests and so their captures.
+Date filters only reduce the number of results, which are dated and checked like all others. web_results and
+web_syntheses share the requests, and therefore their captures.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ OPTIONS = (
 
 
 def units(scope: Scope) -> Sequence[Unit]:
-    """Return one unit per question. Raises BadInput without one, and for unknown options."""
+    """Return one unit per question. Raises BadInput if there is no question, and for unknown options."""
     if not scope.queries:
         raise BadInput("queries", "no question is given", "give at least one")
     request("", scope)
@@ -62,7 +62,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def question_of(capture: Capture) -> tuple[str, str]:
-    """Return the operation and question a capture answers, from its request."""
+    """Return the operation and the question of a capture, from its request."""
     payload = capture.payload if isinstance(capture.payload, dict) else {}
     if capture.url.endswith("/search"):
         return SEARCH, str(payload.get("query", ""))
@@ -102,7 +102,7 @@ def _chat(query: str, scope: Scope) -> Request:
 def _filters(scope: Scope) -> dict[str, Any]:
     recency = _one_of(scope.options, "search_recency", RECENCY, "")
     if recency and (scope.date_from or scope.date_to):
-        raise BadInput("search_recency", "does not go with dates", "leave out one of the two")
+        raise BadInput("search_recency", "can't be combined with dates", "leave out one of the two")
     domains = [domain for domain in scope.options.get("search_domains", "").split(",") if domain.strip()]
     return {
         "search_after_date_filter": _american(scope.date_from),

@@ -1,6 +1,6 @@
 """Dataset `web_results`: pages a search found, dated by days the provider claims. Pure.
 
-Of a chat answer only its search results are read here; its prose is web_syntheses'.
+This feed reads only the search results of a chat answer; web_syntheses reads the prose.
 """
 
 from collections.abc import Iterator, Sequence
@@ -76,7 +76,7 @@ def _claimed(value: Any) -> datetime | None:
 
 
 def _claimed_day(value: Any) -> date | None:
-    """The day of a claim in New York; None when null or blank. Raises Unreadable."""
+    """Return the New York day of a claim; None when null or blank. Raises Unreadable."""
     at = _claimed(value)
     ended = at is not None and ":" not in str(value)
     return at and new_york_day(at - MICROSECOND if ended else at)
@@ -145,4 +145,4 @@ FEED = Feed(
     as_fetched=True,
 )
 CLAIMED = replace(FEED, locate=locate_by_claim, as_fetched=False)
-"""The feed dated by the provider, which proves nothing: for answers outside of the lake."""
+"""The feed with the provider's own dates, which prove nothing. It is used only for answers outside of the lake."""

@@ -17,7 +17,7 @@ from pitlake.errors import BadInput
 from resources.http.capture import Capture
 from resources.http.providers.perplexity import PROVIDER
 
-# A block that is never closed runs to the end, because the text after its beginning may belong to it.
+# A block without an end extends to the end of the text, because all text after its beginning may belong to it.
 _THOUGHT = re.compile(r"<think\b[^<>]*>.*?(?:</think\s*>|\Z)", re.DOTALL | re.IGNORECASE)
 # The text before an end without a beginning belongs to a block whose beginning was cut off.
 _HEADLESS = re.compile(r"\A.*</think\s*>", re.DOTALL | re.IGNORECASE)

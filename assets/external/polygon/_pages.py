@@ -37,15 +37,10 @@ def ticker_feed(
 ) -> Feed:
     """Return the feed of one kind of record that a ticker has.
 
-    Args:
-        dataset: what it fills.
-        path: where the provider lists the records.
-        day: the field by which they are listed and cut, which each of them has.
-        id_column: the column of the provider's own id.
-        key: readers of the fields by which two records are one.
-        likeness: see `assets.feeds.naming.Naming`.
-        order: see `assets.feeds.naming.Naming`.
-        more: the other fields of the feed.
+    Args: dataset: the dataset that it fills. path: the provider's path of the list. day: the field, present in each
+    record, by which the list is sorted and cut. id_column: the column of the provider's own id. key: readers of the
+    fields that identify a record. likeness: see `assets.feeds.naming.Naming`. order: see `assets.feeds.naming.Naming`.
+    more: the other fields of the feed.
     """
 
     def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
@@ -108,7 +103,7 @@ def next_page(capture: Capture) -> dict[str, str]:
 
 
 def whole(unit: Unit, captures: Sequence[Capture], dated_by: str) -> Whole | None:
-    """Return what was read completely: every record of the ticker in the scope's days, if the last page was read."""
+    """Return the completely read part: every record of the ticker in the scope's days, if the last page was read."""
     if captures and (next_page(captures[-1]) or not in_order(captures)):
         return None
     first, last = (day.isoformat() if day else None for day in (unit.scope.date_from, unit.scope.date_to))
@@ -132,10 +127,10 @@ def items(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 
 def place(record: Record, run: RunFacts, *, named_by: str, dated_by: str, undated: str) -> Place:
-    """Return the end of the day in `dated_by`, otherwise a gap: `undated` if there is no day.
+    """Return the end of the day in `dated_by`; without a day, return a gap with the reason `undated`.
 
-    named_by: the day that is part of the evidence but not of the name, because it may be corrected. What replaces a gap
-    is therefore matched by its company only.
+    named_by: the day that is part of the evidence but not of the name, because it may be corrected. A record that
+    replaces a gap is therefore matched only by its company.
     """
     if MORE in record:
         return Place(run.evidence, reason=figures.MORE_PAGES.reason)

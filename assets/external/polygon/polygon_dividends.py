@@ -29,7 +29,7 @@ PARSERS = {
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Return the end of the declaration day, or the fetch if a split has followed it."""
+    """Return the end of the declaration day, or the fetch time if a split followed that day."""
     undated = contract.NO_DECLARATION.reason
     place = _pages.place(record, run, named_by="ex_dividend_date", dated_by="declaration_date", undated=undated)
     if place.available_at is None:

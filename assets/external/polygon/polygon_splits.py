@@ -22,7 +22,7 @@ def locate(record: Record, run: RunFacts) -> Place:
     if session_day is not None:
         place = dated(place.evidence, session_day.close)
     if run.fetched_at is not None and place.available_at is not None and place.available_at > run.fetched_at:
-        return Place(place.evidence, day=place.day, reason=shared.FUTURE.reason)  # it may still be cancelled
+        return Place(place.evidence, day=place.day, reason=shared.FUTURE.reason)  # The split may still be cancelled.
     return place
 
 

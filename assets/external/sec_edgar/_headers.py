@@ -1,6 +1,6 @@
 """SGML headers of filings: the acceptance on New York's clock, which is reliable where EDGAR's JSON is ambiguous.
 
-Pure but for `fetched`, which uses the function it receives.
+All functions except `fetched` are pure; `fetched` uses the function that it receives.
 """
 
 import re
@@ -57,7 +57,7 @@ def parsed(text: str) -> Header:
 
 
 def conformed_names(text: str) -> list[tuple[str, str]]:
-    """Return each CIK in a header with its name there, once."""
+    """Return each CIK in a header once, with its name in the header."""
     names: dict[str, str] = {}
     name = ""
     for label, value in _lines(text):
@@ -70,7 +70,7 @@ def conformed_names(text: str) -> list[tuple[str, str]]:
 
 
 def former_names(text: str) -> list[tuple[str, str, date]]:
-    """Return the former names in a header: CIK, name, and its first day, which is what EDGAR dates."""
+    """Return the former names in a header, each with its CIK and its first day, which EDGAR states."""
     names: list[tuple[str, str, date]] = []
     cik = name = ""
     for label, value in _lines(text):
@@ -89,10 +89,10 @@ def _first(lines: dict[str, list[str]], name: str) -> str | None:
 
 
 def fetched(filings: Iterable[tuple[str, str]], fetch: Fetch, *, if_captured: bool = False) -> Iterator[Capture]:
-    """Fetch the headers of filings (CIK, accession number). A missing one is left out, and the JSON then dates its
-    filing.
+    """Fetch the headers of filings (CIK, accession number).
 
-    if_captured: also leave out a header that a replay does not have. Otherwise raises AnswerRefused, and NotCaptured.
+    A missing header is left out, and the JSON then dates its filing. if_captured: whether to leave out headers that a
+    replay does not have; otherwise they raise NotCaptured. Raises AnswerRefused.
     """
     for cik, accession_no in filings:
         try:

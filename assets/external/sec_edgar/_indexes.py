@@ -1,4 +1,4 @@
-"""EDGAR's index files: the filings of a day or quarter. They locate filings and date nothing.
+"""EDGAR's index files: the filings of a day or quarter. They only locate filings and do not date them.
 
 Form, company and master indexes are read alike, with any column widths and date format. Pure; sec_filings uses them for
 discovery.

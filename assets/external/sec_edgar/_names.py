@@ -24,7 +24,7 @@ _day = lru_cache(maxsize=16_384)(dating.day)
 
 def required_day(value: Any) -> date:
     """Return a day. Raises Unreadable."""
-    if not isinstance(value, str):  # the cache needs a hashable value
+    if not isinstance(value, str):  # The cache needs a hashable value.
         raise Unreadable("no date")
     return _day(value)
 

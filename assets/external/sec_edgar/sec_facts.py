@@ -1,6 +1,6 @@
 """Dataset `sec_facts`: values of companyfacts or companyconcept, dated by their filing's release. Pure functions.
 
-options: concepts = us-gaap/Assets,dei/EntityCommonStockSharesOutstanding requests only those.
+options: concepts, such as us-gaap/Assets,dei/EntityCommonStockSharesOutstanding, requests only these concepts.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """Yield one record per fact; with a first day in the scope, per fact filed since."""
+    """Yield one record per fact. If the scope has a first day, yield only facts that were filed since that day."""
     for capture in captures:
         for shared, facts in fact_lists(capture, unit.name, unit.scope.date_from):
             for record in fact_records(facts, shared, capture):

@@ -1,8 +1,8 @@
 """Dataset `sec_filings`: every filing of a registrant's submissions, dated by EDGAR's release. Pure but for `collect`.
 
 A scope of CIKs fetches all pages of their submissions. A scope of days finds the registrants in the daily indexes.
-options: headers = earnings | none | undecided | all says for which filings the SGML header is fetched, by default for
-those with item 2.02 whose clock is undecided; forms = 8-K,10-Q narrows.
+options: headers = earnings | none | undecided | all selects the filings whose SGML header is fetched. The default
+selects filings with item 2.02 whose clock is undecided. forms = 8-K,10-Q limits the forms.
 """
 
 import re
@@ -66,7 +66,7 @@ PARSERS: dict[str, Parser] = {
 
 
 def units(scope: Scope) -> list[Unit]:
-    """Return one unit per registrant, or one per day if only days are given. Raises BadInput without either."""
+    """Return one unit per registrant, or one per day if only days are given. Raises BadInput if both are missing."""
     _names.option(scope.options, "headers", HEADERS)
     if scope.ciks:
         return _names.unit_per_cik(scope)
@@ -77,9 +77,9 @@ def units(scope: Scope) -> list[Unit]:
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """Fetch the submissions of a registrant, or of every registrant in a day's index; then the wanted headers.
+    """Fetch the submissions of a registrant, or of every registrant in a day's index; then fetch the requested headers.
 
-    Missing data of one registrant affects no other: a missing page is reported at the end.
+    Missing data of one registrant does not affect the others. A missing page is reported at the end.
     """
     if not unit.name.startswith(INDEX):
         yield from _submissions(unit.name, unit.scope, fetch)
@@ -96,7 +96,8 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
         except AnswerRefused as refusal:
             if refusal.gap_type != "no_data":
                 raise
-            lost = refusal if complete else lost  # the filing of a registrant without submissions is a gap by the index
+            # The filing of a registrant without submissions becomes a gap of the index.
+            lost = refusal if complete else lost
     if lost is not None:
         raise lost
 
@@ -108,7 +109,8 @@ def _submissions(cik: str, scope: Scope, fetch: Fetch) -> Iterator[Capture]:
     for name in older_pages(main, cik, scope.date_from):
         pages.append(fetch(Request(f"/submissions/{name}")))
         yield pages[-1]
-    default = "headers" not in scope.options  # older captures, made before this was the default, can be replayed too
+    # Older captures, made before this became the default, can also be replayed.
+    default = "headers" not in scope.options
     yield from _headers.fetched(_undecided(pages, cik, scope), fetch, if_captured=default)
 
 
@@ -134,7 +136,7 @@ def _undecided(pages: Iterable[Capture], cik: str, scope: Scope) -> Iterator[tup
             undecided = accepted is None or accepted.rule in UNPROVEN
             needed = headers == "all" or (undecided and (headers == "undecided" or EARNINGS in items_of(record)))
             if needed and _inside(record["filing_date"], scope):
-                with suppress(Unreadable):  # `locate` makes its row a gap
+                with suppress(Unreadable):  # `locate` turns this row into a gap.
                     yield cik, _names.accession(record["accession_no"])
 
 
@@ -147,7 +149,7 @@ def items_of(record: Record) -> list[str]:
 
 
 def _inside(filing_date: Any, scope: Scope) -> bool:
-    """Return whether a filing date is in the scope's days. This reduces work and dates nothing."""
+    """Return whether a filing date is in the scope's days. This only reduces work and dates nothing."""
     filed = str(filing_date)
     after = scope.date_from is None or filed >= scope.date_from.isoformat()
     return after and (scope.date_to is None or filed <= scope.date_to.isoformat())
@@ -251,7 +253,7 @@ def locate(record: Record, run: RunFacts) -> Place:
         return Place(evidence, reason=WITHHELD.reason)
     try:
         form, filing_date = fields.word(record.get("form_type")), _names.optional_day(record.get("filing_date"))
-    except Unreadable:  # `values` names the unreadable field
+    except Unreadable:  # `values` names the unreadable field.
         return dated(evidence, run.observed_at)
     at, rule, _ = release(accepted, form, filing_date, as_accepted=run.as_accepted)
     place = dated(evidence, at, (RELEASE_RULE.name, rule))

@@ -1,7 +1,7 @@
-"""Dataset `sec_fulltext_hits`: hits of EDGAR's full-text search. A hit is dated by its filing only.
+"""Dataset `sec_fulltext_hits`: hits of EDGAR's full-text search.
 
-options: forms, ciks narrow the search; headers = none | all fetches the header of every filing with a hit, which dates
-hits of filings that are not in the lake.
+A hit is dated only by its filing. options: forms and ciks limit the search. headers = none | all: with all, the header
+of every filing with a hit is fetched, which dates hits of filings that are not in the lake.
 """
 
 from collections.abc import Iterator, Sequence
@@ -43,7 +43,7 @@ PARSERS: dict[str, Parser] = {
 
 
 def units(scope: Scope) -> list[Unit]:
-    """Return one unit per query. Raises BadInput without one."""
+    """Return one unit per query. Raises BadInput if there is none."""
     _names.option(scope.options, "headers", HEADERS)
     if not scope.queries:
         raise BadInput(
@@ -53,7 +53,7 @@ def units(scope: Scope) -> list[Unit]:
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """Fetch pages of a hundred up to the last one, the search's limit or the run's; then the wanted headers."""
+    """Fetch pages of a hundred up to the last one or a limit; then fetch the requested headers."""
     scope, pages = unit.scope, []
     for start in range(0, min(MOST, scope.max_pages * PAGE), PAGE):
         pages.append(fetch(_request(unit, start)))
@@ -106,7 +106,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
 
 
 def _hits(page: Capture) -> tuple[int, list[dict[str, Any]]]:
-    """Return the number of hits, and those of the page with their columns' names. Raises Unparsable."""
+    """Return the number of hits, and the hits of the page with the names of their columns. Raises Unparsable."""
     try:
         answer = page.json()["hits"]
         return int(answer["total"]["value"]), [_hit(hit) for hit in answer["hits"]]

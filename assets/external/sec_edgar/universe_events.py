@@ -1,8 +1,9 @@
 """Dataset `universe_events`: the filings that register, list, rename, delist and deregister companies.
 
 A scope of days reads EDGAR's form indexes, which list ended companies like all others; a scope of CIKs reads their
-submissions and former names. Pure but for `collect`. options: index = day | quarter says which index, headers = none |
-all fetches the SGML headers that date an index's filings exactly, documents = all | none the exchanges' Forms 25.
+submissions and former names. All functions except `collect` are pure. options: index = day | quarter selects the index.
+headers = none | all selects whether to fetch the SGML headers, which date an index's filings exactly. documents = all |
+none selects whether to fetch the exchanges' Forms 25.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -26,7 +27,7 @@ from resources.http.providers.sec_edgar import PROVIDER
 
 INDEXES, HEADERS, DOCUMENTS = ("day", "quarter"), ("none", "all"), ("all", "none")
 EXCHANGES_REMOVAL, CERTIFICATE = "25-NSE", "CERT"
-NOTICE_OF_DELISTING = "3.01"  # an item of an 8-K; indexes do not state items
+NOTICE_OF_DELISTING = "3.01"  # This is an item of an 8-K. Indexes do not state items.
 
 # Offerings from a shelf (424B2, 424B5, 424B7) are left out: their issuers are registered already, and banks file
 # thousands.
@@ -69,7 +70,7 @@ def event_of(form: object, items: Collection[str] = ()) -> str | None:
 def units(scope: Scope) -> list[Unit]:
     """Return one unit per registrant, or one per day or quarter if only days are given.
 
-    Raises BadInput without either.
+    Raises BadInput if both are missing.
     """
     for name, choices in (("index", INDEXES), ("headers", HEADERS), ("documents", DOCUMENTS)):
         _names.option(scope.options, name, choices)
@@ -84,7 +85,7 @@ def units(scope: Scope) -> list[Unit]:
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """Fetch a registrant's submissions, or one index; then the wanted headers and documents."""
+    """Fetch a registrant's submissions, or one index; then fetch the requested headers and documents."""
     options = unit.scope.options
     captures = []
     for capture in _lists(unit, fetch):
@@ -117,7 +118,7 @@ def _first_day(scope: Scope) -> date:
 
 
 def _documents(removals: Mapping[tuple[str, str], None], fetch: Fetch) -> Iterator[Capture]:
-    """Fetch the documents of removals. A missing one is left out, and its class is then unknown."""
+    """Fetch the documents of removals. A missing document is left out, and its class is then unknown."""
     for cik, accession_no in removals:
         try:
             yield fetch(_removals.request(cik, accession_no))
@@ -191,8 +192,9 @@ def _is_filer(entry: _indexes.IndexEntry) -> bool:
 
 
 def _renames(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """Yield one record per former name: the first filing that EDGAR lists after its last day, which has the next
-    name.
+    """Yield one record per former name: the first filing that EDGAR lists after the last day of the name.
+
+    This filing has the next name.
     """
     mains = [capture for capture in captures if capture.url.endswith(".json") and "-submissions-" not in capture.url]
     for main in mains if unit.scope.ciks else ():

@@ -1,9 +1,9 @@
 """Lane 3: a reader turns a raw answer into candidates with claims; this module proves the claims and dates the
 candidates.
 
-A reader only proposes. A claim counts if its quote is in the answer, contains the stated date, and states a day or an
-instant. Every claim gets its latest possible reading. A candidate is available at its latest proven claim, so a further
-claim can only delay it. Pure.
+A reader only proposes. A claim is proven if its quote is in the answer, contains the stated date, and states a day or
+an instant. Every claim gets its latest possible reading. A candidate is available at its latest proven claim, so a
+further claim can only delay it. Pure.
 """
 
 from collections.abc import Sequence
@@ -61,7 +61,7 @@ class ProvenClaim:
 class Dating:
     """The dating of a candidate: `claim` decides, `published` is the best claim of publication.
 
-    dated_at None: the page only existed when it was fetched.
+    dated_at is None if the only proof is that the page existed when it was fetched.
     """
 
     available_at: datetime
@@ -81,9 +81,10 @@ def prove(candidate: Candidate, capture: Capture, source: AllowedHost) -> tuple[
 
 
 def decide(candidate: Candidate, capture: Capture, source: AllowedHost) -> Dating | None:
-    """Return the dating of a candidate. In lane 3 only this function makes an availability.
+    """Return the dating of a candidate.
 
-    None without a proven claim, and if the page mentions an unreadable update, because the text may be that recent.
+    In lane 3, only this function determines an availability. Return None without a proven claim, and if the page
+    mentions an unreadable update, because the text may be as recent as that update.
     """
     proven = prove(candidate, capture, source)
     proven_ids = {id(dated.claim) for dated in proven}
@@ -119,6 +120,6 @@ def _reading(claim: Claim, capture: Capture, source: AllowedHost) -> datetime | 
     except Unreadable:
         return None
     if claim.kind == "served":
-        # The server's clock alone proves nothing. It must agree with our own time of the download.
+        # The server's clock alone proves nothing, so it must agree with our own time of the download.
         return capture.fetched_at if abs(instant - capture.fetched_at) <= CLOCKS_AGREE else None
     return instant

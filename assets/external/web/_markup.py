@@ -1,8 +1,8 @@
 """The deterministic reader of lane 3: one candidate a page, its claims from markup, from the text and from headers.
 
 The order is: JSON-LD of the page's own article, meta tags, <time> elements, update notes in the text, Last-Modified,
-Date. It decides which publication is shown, never the availability, for which the latest claim counts. Pure; the
-default reader of web_pages.
+Date. This order decides which publication is shown. It does not affect the availability, which follows from the latest
+claim. It is the default reader of web_pages.
 """
 
 import re
@@ -103,7 +103,7 @@ def _graph(node: dict[str, Any]) -> list[Any]:
 
 
 def _is_of(node: dict[str, Any], url: str) -> bool:
-    """Whether the addresses of an article, if any, are the page's."""
+    """Return whether the addresses of an article, if any, are those of the page."""
     main = node.get("mainEntityOfPage")
     addresses = [node.get("url"), node.get("@id"), main.get("@id") if isinstance(main, dict) else main]
     paths = {_path(address) for address in addresses if isinstance(address, str) and address.startswith("http")}
@@ -162,7 +162,7 @@ def _claim(kind: str, text: str, quote: str, method: str) -> Claim:
 
 
 def _member(page: str, name: str, value: str) -> str:
-    """Return the JSON member as written in the page, or "" if it is spelled with escapes and so not provable."""
+    """Return the JSON member as written in the page, or "" if it contains escapes and is therefore not provable."""
     match = re.search(rf'"{re.escape(name)}"\s*:\s*"{re.escape(value)}"', page)
     return match[0] if match else ""
 
@@ -173,7 +173,7 @@ def _tag(raw: Sequence[str], name: str, content: str) -> str:
 
 
 def _closed(page: str) -> str:
-    """Return a page up to its last `>`, so that no search for a tag runs to the end in vain."""
+    """Return a page up to its last `>`, so that no search for a tag runs to the end without a match."""
     return page[: page.rfind(">") + 1]
 
 

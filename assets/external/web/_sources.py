@@ -16,8 +16,9 @@ WESTMOST = ZoneInfo("Etc/GMT+12")
 
 @dataclass(frozen=True)
 class AllowedHost:
-    """A host that may date its own pages. zone: its time zone for times without one; if unknown, the last one on
-    Earth.
+    """A host that may date its own pages.
+
+    zone: its time zone for times without one; if unknown, the zone in which a day ends last.
     """
 
     host: str

@@ -1,6 +1,6 @@
 """Dataset `web_pages`: pages of the allowed sources, dated by the claims that `_claims` proves.
 
-Only https addresses of listed hosts are asked for. Pure functions but `collect`.
+Only https addresses of listed hosts are requested. Pure functions but `collect`.
 """
 
 import json
@@ -79,7 +79,7 @@ def values(record: Record) -> dict[str, Any]:
         "published": dating.published,
         "dated_at": dating.dated_at,
         "claim_method": dating.claim.method,
-        "claim_quote": "date" if served else dating.claim.quote,  # a download's own time is not content
+        "claim_quote": "date" if served else dating.claim.quote,  # The time of a download is not content.
         "claims": json.dumps(
             [_claim_facts(claim) for claim in dating.proven], ensure_ascii=False, separators=(",", ":")
         ),

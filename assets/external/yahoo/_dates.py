@@ -39,8 +39,8 @@ def of_instant(moment: datetime) -> DatedDay:
 def of_text(text: Any) -> DatedDay:
     """Date a text with an offset like `of_instant`.
 
-    A bare day may be the evening before the item's own day: late by DAY_BOUND at most. A time without an offset is
-    unreadable, because it is in the requesting machine's zone. Raises Unreadable.
+    A day alone may be the evening before the item's own day, so the result is late by DAY_BOUND at most. A time without
+    an offset is unreadable, because it is in the zone of the requesting machine. Raises Unreadable.
     """
     spelled = text.strip() if isinstance(text, str) else ""
     if _DAY.fullmatch(spelled):

@@ -87,8 +87,9 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 
 def whole(unit: Unit, captures: Sequence[Capture]) -> Whole:
-    """Return what was read completely: every event. A full answer may be cut off, so only events after the day of its
-    last one were read completely.
+    """Return the completely read part: every event.
+
+    An answer of full length may be cut off, so only the events after the day of its last event were read completely.
     """
     events = [event for capture in captures for table in _tables(capture) for event in _events(table, capture)]
     read = (parsed_or_text(lambda text: _dates.of_text(text).day, event["startdatetime"]) for event in events)
@@ -117,8 +118,8 @@ def _events(table: Any, capture: Capture) -> Iterator[Record]:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Return the end of the event's day, or the fetch after a split."""
-    # The day may be corrected, so a record that replaces a gap is matched by its company only.
+    """Return the end of the event's day, or the fetch time if a split followed."""
+    # The day may be corrected, so a record that replaces a gap is matched only by its company.
     evidence = f"{evidence_of(run, record, record['asked'])}&start={quote(str(record['startdatetime']), safe=':')}"
     try:
         start = _dates.of_text(record["startdatetime"])

@@ -62,8 +62,8 @@ def _ratings(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Return the end of the rating's day; with a price target, the fetch after a split."""
-    # The instant may be corrected, so a record that replaces a gap is matched by its company and firm only.
+    """Return the end of the rating's day, or the fetch time if a split followed and there is a price target."""
+    # The instant may be corrected, so a record that replaces a gap is matched only by its company and firm.
     evidence = f"{evidence_of(run, record, record['ticker'], record.get('firm'))}&graded={record.get('epochGradeDate')}"
     try:
         graded = _dates.of_instant(_dates.instant_of_epoch(record.get("epochGradeDate")))

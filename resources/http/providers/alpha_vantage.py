@@ -66,7 +66,8 @@ def _data(answer: Mapping[str, Any], function: str) -> bool | None:
 
 def _refusal(key: str, sentence: str) -> Assessment:
     text = sentence.lower()
-    if any(words in text for words in PAUSES):  # these sentences name the daily limit as well, so they come first
+    # These sentences also mention the daily limit, so they are checked first.
+    if any(words in text for words in PAUSES):
         return retry("too many requests at once")
     if any(words in text for words in DAILY):
         return refused("upstream_error", "daily limit reached")
