@@ -97,11 +97,13 @@ faults: $(SET_UP) ## Run lakes with disk, network and process faults for MINUTES
 truth: $(SET_UP) ## Compare N=10000 answers with those of lakes that end at their instant; memory too.
 	@$(BIN)/python -m tests.wall.campaign truth --n $(N)
 	@$(BIN)/python -m tests.wall.campaign truth-unions --n $(N)
+	@$(BIN)/python -m tests.wall.campaign truth-mounted --n $(N)
 	@$(BIN)/python -m tests.forge.campaign truth --n $(N)
 
 late: $(SET_UP) ## Compare N=10000 answers with those given before later polls of their source.
 	@$(BIN)/python -m tests.wall.campaign late --n $(N)
 	@$(BIN)/python -m tests.wall.campaign late-unions --n $(N)
+	@$(BIN)/python -m tests.wall.campaign late-mounted --n $(N)
 
 poisoned: $(SET_UP) ## Extract N=1000 random graphs with bad records: bad ones become gaps, all others are published.
 	@$(BIN)/python -m tests.assets.poisoned --n $(if $(filter file,$(origin N)),1000,$(N))

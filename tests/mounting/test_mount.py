@@ -263,6 +263,14 @@ def test_a_partial_table_proves_nothing_of_what_it_lacks(lake):
     assert len(rows(lake, LATE)) == 3
 
 
+def test_a_partial_table_may_state_an_older_row_of_a_key_later(lake):
+    two = estimates(ticker=["A"] * 3, period=["q1"] * 3)
+    mounted(lake, two.slice(1, 2), partial=True)
+    done = lake.mount(two, "estimates")
+    assert (done.published, done.revisions) == (1, 0)
+    assert rows(lake, EARLY, "eps", "estimates_revisions") == [(1.0,), (2.0,)]
+
+
 def test_deletions_are_gaps_and_what_was_deleted_stays(lake):
     mounted(lake, estimates())
     done = lake.mount(estimates().slice(0, 1), "estimates")

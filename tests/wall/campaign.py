@@ -1,8 +1,8 @@
-"""The long campaigns, as commands: `python -m tests.wall.campaign truth|attack|late|truth-unions|late-unions --n N`.
+"""The long campaigns, as commands: `python -m tests.wall.campaign truth|attack|late --n N`.
 
 Shares run on every core; progress goes to stderr, the tally and each failure to stdout; exit code 1 on any failure.
 `late --seed S` lives one history again, and tells it if it fails. The campaigns of unions put the questions that read
-several sources to lakes in which these disagree.
+several sources to lakes in which these disagree; those of mounted tables put generated SQL to random tables.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from tests.wall import fuzz, truth
+from tests.wall import fuzz, mounted, truth
 from tests.wall.distinguish import Report, distinguish
 from tests.wall.late import judge
 from tests.wall.late.looks import lived
@@ -69,6 +69,18 @@ def union_late_share(seed: int) -> union_judge.Tally:
         return union_judge.late(seed, Path(scratch))
 
 
+def mounted_truth_share(seed: int) -> mounted.Tally:
+    """The truncation of one mounted table."""
+    with tempfile.TemporaryDirectory(prefix="mounted-", dir=memory()) as scratch:
+        return mounted.truth(seed, Path(scratch))
+
+
+def mounted_late_share(seed: int) -> mounted.Tally:
+    """The later mounts of one mounted table."""
+    with tempfile.TemporaryDirectory(prefix="mounted-", dir=memory()) as scratch:
+        return mounted.late(seed, Path(scratch))
+
+
 def memory() -> str | None:
     """A file system in memory for small lakes, where there is one."""
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
@@ -79,7 +91,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("campaign", choices=SHARES)
     parser.add_argument("--n", type=int, default=100_000, help="pairs, or statements")
-    parser.add_argument("--seed", type=int, help="of late and of unions: this history alone")
+    parser.add_argument("--seed", type=int, help="of late, unions and mounted tables: this history alone")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     asked = parser.parse_args(arguments)
     started = time.monotonic()
@@ -126,7 +138,7 @@ def _describe_attack(report: Report) -> tuple[int, list[str]]:
     return report.statements, [f"{finding.kind} {finding.name}: {finding.sql}" for finding in report.findings]
 
 
-def _describe_late(tally: judge.Tally | union_judge.Tally) -> tuple[int, list[str]]:
+def _describe_late(tally: judge.Tally | union_judge.Tally | mounted.Tally) -> tuple[int, list[str]]:
     return tally.pairs, tally.mismatches
 
 
@@ -136,6 +148,8 @@ SHARES = {
     "late": (late_share, _describe_late),
     "truth-unions": (union_truth_share, _describe_late),
     "late-unions": (union_late_share, _describe_late),
+    "truth-mounted": (mounted_truth_share, _describe_late),
+    "late-mounted": (mounted_late_share, _describe_late),
 }
 
 if __name__ == "__main__":

@@ -58,18 +58,26 @@ class Sealed:
 
     def run(self, question: str | Query, values: dict[str, Any] | None = None) -> str:
         """The answer as text."""
-        try:
-            result = self.session.ask(question, values, max_rows=MOST_ROWS)
-            return f"{result.receipt.result_sha256}\n{_raw(result.arrow())}"
-        except PitlakeError as error:
-            if isinstance(error, SessionLost | LimitExceeded):
-                self.session.close()
-                self.session = self._open()
-            return f"error {type(error).__name__}: {error}"
+        answer, error = answer_text(self.session, question, values)
+        if isinstance(error, SessionLost | LimitExceeded):
+            self.session.close()
+            self.session = self._open()
+        return answer
 
     def close(self) -> None:
         """Close the session."""
         self.session.close()
+
+
+def answer_text(
+    session: Session, question: str | Query, values: dict[str, Any] | None = None
+) -> tuple[str, PitlakeError | None]:
+    """A session's answer as text, every byte of it, or its error, as text and as itself."""
+    try:
+        result = session.ask(question, values, max_rows=MOST_ROWS)
+        return f"{result.receipt.result_sha256}\n{_raw(result.arrow())}", None
+    except PitlakeError as error:
+        return f"error {type(error).__name__}: {error}", error
 
 
 def _raw(table: pa.Table) -> str:

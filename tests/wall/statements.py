@@ -4,7 +4,7 @@ Every statement is a function of a seed alone. Nothing here opens a session.
 """
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from pitlake.datasets import get
 from tests.wall.worlds import DATASETS
@@ -43,17 +43,24 @@ _WINDOWS = (
 )
 
 
-def select(seed: int) -> str:
-    """A SELECT with a total order over one or two datasets."""
-    rng = random.Random(f"select/{seed}")
+class Draws(random.Random):
+    """Random choices, among them a relation and its columns."""
+
+    columns_of: Mapping[str, Sequence[str]] = {name: get(name).agent_columns for name in DATASETS}
+
+
+def select(seed: int, columns_of: Mapping[str, Sequence[str]] | None = None) -> str:
+    """A SELECT with a total order over one or two datasets, by default those of the worlds."""
+    rng = Draws(f"select/{seed}")
+    rng.columns_of = columns_of or rng.columns_of
     make = rng.choice((_plain, _plain, _grouped, _windowed, _joined, _asof, _set_operation, _nested, _latest, _counted))
     return make(rng)
 
 
-def relation(rng: random.Random) -> tuple[str, list[str]]:
+def relation(rng: Draws) -> tuple[str, list[str]]:
     """A relation of the session and its columns."""
-    name = rng.choice(DATASETS)
-    return rng.choice((name, f"{name}_revisions")), list(get(name).agent_columns)
+    name = rng.choice([*rng.columns_of])
+    return rng.choice((name, f"{name}_revisions")), list(rng.columns_of[name])
 
 
 def _column(rng: random.Random, columns: list[str], alias: str = "") -> str:
@@ -77,7 +84,7 @@ def _where(rng: random.Random, columns: list[str]) -> str:
     )
 
 
-def _plain(rng: random.Random) -> str:
+def _plain(rng: Draws) -> str:
     name, columns = relation(rng)
     chosen = ", ".join(
         rng.choice(_SCALARS).format(c=_column(rng, columns)) + f" AS c{i}" for i in range(rng.randrange(1, 5))
@@ -86,7 +93,7 @@ def _plain(rng: random.Random) -> str:
     return f"SELECT {chosen} FROM {name} WHERE {_where(rng, columns)} ORDER BY ALL{tail}"
 
 
-def _grouped(rng: random.Random) -> str:
+def _grouped(rng: Draws) -> str:
     name, columns = relation(rng)
     key = rng.choice((_column(rng, columns), "date_trunc('month', available_at)", "available_at_source", "1"))
     measures = ", ".join(
@@ -97,14 +104,14 @@ def _grouped(rng: random.Random) -> str:
     return f"SELECT {key} AS k, {measures} FROM {name} WHERE {_where(rng, columns)} {shape}{having} ORDER BY ALL"
 
 
-def _windowed(rng: random.Random) -> str:
+def _windowed(rng: Draws) -> str:
     name, columns = relation(rng)
     calls = ", ".join(rng.choice(_WINDOWS).format(c=_column(rng, columns)) + f" AS w{i}" for i in range(2))
     window = "PARTITION BY available_at_source ORDER BY available_at, evidence"
     return f"SELECT evidence, {calls} FROM {name} WINDOW w AS ({window}) ORDER BY ALL LIMIT 60"
 
 
-def _joined(rng: random.Random) -> str:
+def _joined(rng: Draws) -> str:
     (left, ours), (right, theirs) = relation(rng), relation(rng)
     how = rng.choice(("JOIN", "LEFT JOIN", "FULL JOIN", "SEMI JOIN", "ANTI JOIN"))
     chosen = (
@@ -116,7 +123,7 @@ def _joined(rng: random.Random) -> str:
     return f"SELECT {chosen} FROM {left} a {how} {right} b ON {same_day} ORDER BY ALL LIMIT 80"
 
 
-def _asof(rng: random.Random) -> str:
+def _asof(rng: Draws) -> str:
     (left, _), (right, theirs) = relation(rng), relation(rng)
     return (
         f"SELECT a.evidence, {_column(rng, theirs, 'b.')} FROM {left} a ASOF LEFT JOIN"
@@ -125,14 +132,14 @@ def _asof(rng: random.Random) -> str:
     )
 
 
-def _set_operation(rng: random.Random) -> str:
+def _set_operation(rng: Draws) -> str:
     (left, ours), (right, theirs) = relation(rng), relation(rng)
     how = rng.choice(("UNION", "UNION ALL", "EXCEPT", "INTERSECT"))
     first, second = _column(rng, ours), _column(rng, theirs)
     return f"SELECT {first}::VARCHAR AS v FROM {left} {how} SELECT {second}::VARCHAR FROM {right} ORDER BY ALL"
 
 
-def _nested(rng: random.Random) -> str:
+def _nested(rng: Draws) -> str:
     name, columns = relation(rng)
     column = _column(rng, columns)
     return (
@@ -142,13 +149,13 @@ def _nested(rng: random.Random) -> str:
     )
 
 
-def _latest(rng: random.Random) -> str:
+def _latest(rng: Draws) -> str:
     name, columns = relation(rng)
     newest = "max(available_at), count(*), arg_max(evidence, (available_at, evidence))"
     return f"SELECT {newest}, {_column(rng, columns)} AS g FROM {name} GROUP BY g ORDER BY ALL"
 
 
-def _counted(rng: random.Random) -> str:
+def _counted(rng: Draws) -> str:
     return rng.choice(
         (
             "SELECT dataset, gap_type, reason, count(*), max(available_at) FROM gaps GROUP BY ALL ORDER BY ALL",

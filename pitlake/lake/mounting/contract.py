@@ -129,7 +129,8 @@ class Mount:
                 key=self.key,
                 entity=self.key[0],
                 identity=(*self.key, *instants),
-                thing=self.key,
+                # Another row of a key proves nothing of a row that a partial table did not contain.
+                thing=() if self.partial else self.key,
                 newer_by=instants,
                 source_tag="provider_metadata",
                 gap_rules=self._gap_rules(),

@@ -1,0 +1,227 @@
+"""A user's table under a random contract, mounted several times as it changes: truncation and late looks.
+
+*Truth.* The answer as of T is the answer of a lake whose table never had a row of a later date, nor a later change of
+an earlier row; and of one with other later rows and changes.
+
+*Late.* What a lake answered as of T when no later mount had been made is what it answers by `known_by=T` after all
+mounts, and as of an instant just before a mount whatever is asked for.
+"""
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import date, datetime, time, timedelta, timezone
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+
+from pitlake import connect
+from pitlake.lake import Lake
+from tests.wall import statements
+from tests.wall.late.looks import clock_at
+from tests.wall.sealed import answer_text
+
+NAME = "table_of_ours"
+START, END = datetime(2024, 1, 1, tzinfo=timezone.utc), datetime(2024, 4, 1, tzinfo=timezone.utc)
+AFTERWARDS = END + timedelta(days=200)
+MICROSECOND = timedelta(microseconds=1)
+LAGS = {"": timedelta(), "1 day": timedelta(days=1), "90 minutes": timedelta(minutes=90)}
+ZONES = ("America/New_York", "Asia/Tokyo", "UTC")
+MOMENTS, QUESTIONS = 4, 80
+VALUES: tuple[tuple[pa.DataType, Callable[[random.Random], Any]], ...] = (
+    (pa.string(), lambda rng: rng.choice(("guidance", "margin", "", "ä", "1"))),
+    (pa.float64(), lambda rng: round(rng.uniform(-9, 9), 2)),
+    (pa.int64(), lambda rng: rng.randrange(-3, 4)),
+    (pa.bool_(), lambda rng: rng.random() < 0.5),
+    (pa.date32(), lambda rng: date(2024, 1, 1) + timedelta(days=rng.randrange(60))),
+)
+
+Statement = tuple[tuple[Any, ...], datetime | date]  # the values of the key, and the date as the table states it
+Poll = dict[Statement, tuple[Any, ...]]
+
+
+@dataclass
+class Tally:
+    """What was compared: pairs of answers, those with rows, and every mismatch."""
+
+    pairs: int = 0
+    answered: int = 0
+    mismatches: list[str] = field(default_factory=list)
+
+    def same(self, what: str, as_of: datetime, seed: int, sql: str, answers: tuple[str, str]) -> None:
+        """Compare two answers."""
+        self.pairs += 1
+        self.answered += not answers[0].startswith("error")
+        if answers[0] != answers[1]:
+            self.mismatches.append(f"{what} as of {as_of.isoformat()}, seed {seed}: {sql}")
+
+
+class Table:
+    """A random table: its contract, and its content at each mount."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.rng = rng = random.Random(f"mounted/{seed}")
+        self.keys = [f"k{number}" for number in range(rng.randrange(1, 4))]
+        self.kinds = [rng.choice(VALUES) for _ in range(rng.randrange(1, 5))]
+        self.lag, self.zone = rng.choice([*LAGS]), rng.choice(ZONES)
+        self.dated = rng.random() < 0.3
+        self.partial = rng.random() < 0.3
+        self.columns = [*self.keys, *(f"v{number}" for number in range(len(self.kinds)))]
+        self.polls = [*self._polls()]
+
+    def known_at(self, stated: datetime | date) -> datetime:
+        """The instant at which a row of that date is public."""
+        if not isinstance(stated, datetime):
+            stated = datetime.combine(stated + timedelta(days=1), time(), ZoneInfo(self.zone))
+        return stated.astimezone(timezone.utc) + LAGS[self.lag]
+
+    def mount(self, root: Path, polls: list[tuple[datetime, Poll]], then: Callable[[Lake, int], None]) -> Lake:
+        """Mount these contents, one after the other, and call `then` after each."""
+        lake = Lake(root)
+        options = {"key": self.keys, "available_at": "at", "timezone": self.zone, "partial": self.partial}
+        for place, (observed, content) in enumerate(polls):
+            with clock_at(observed):
+                lake.mount(self._frame(content), NAME, **options, lag=self.lag or None)
+            then(lake, place)
+        return lake
+
+    def moments(self, count: int, place: int | None = None) -> Iterator[datetime]:
+        """Instants of rows and mounts, and a microsecond beside them; `place`: only between that mount and the next."""
+        stated = [self.known_at(at) for _, content in self.polls for _, at in content]
+        observed = [at for at, _ in self.polls]
+        first, last = START, AFTERWARDS
+        if place is not None:
+            first, last = observed[place], [*observed, AFTERWARDS][place + 1]
+        choices = [at for at in (*stated, *observed) if first < at < last] or [first + (last - first) / 2]
+        for _ in range(count):
+            at = self.rng.choice((*choices, last)) + self.rng.choice((-1, 0, 0, 1)) * MICROSECOND
+            yield min(max(at, first + MICROSECOND), last - MICROSECOND)
+
+    def until(self, as_of: datetime) -> list[tuple[datetime, Poll]]:
+        """The mounts as they were by then, and after them no row of a later date and no change of a row.
+
+        Every mount keeps the rows whose dates lie after it: each is a gap since that mount. The content of a row counts
+        from the first mount after its date.
+        """
+        polls, contents = [], Poll()
+        for observed, content in self.polls:
+            if observed > as_of:
+                past = {each: values for each, values in content.items()
+                        if not as_of < self.known_at(each[1]) <= observed}  # fmt: skip
+                polls.append((observed, past | {each: contents[each] for each in past.keys() & contents.keys()}))
+            else:
+                polls.append((observed, content))
+            public = {each: values for each, values in content.items() if self.known_at(each[1]) <= observed}
+            contents = public | contents if observed > as_of else contents | public
+        return polls
+
+    def otherwise(self, as_of: datetime) -> list[tuple[datetime, Poll]]:
+        """The mounts with other rows of later dates, and with other later changes."""
+        seen: set[Statement] = set()
+        polls = []
+        for observed, past in self.until(as_of):
+            content = {**past}
+            if observed > as_of:
+                for each in sorted(seen & past.keys(), key=repr):
+                    if self.rng.random() < 0.3:
+                        content[each] = self._values()
+                for _ in range(self.rng.randrange(6)):
+                    new = self._statement()
+                    if as_of < self.known_at(new[1]) <= observed:
+                        content[new] = self._values()
+            seen |= {each for each in past if self.known_at(each[1]) <= observed}
+            polls.append((observed, content))
+        return polls
+
+    def isolation(self) -> str:
+        """How the next sessions are isolated."""
+        return self.rng.choice(("process", "in_process", "in_process"))
+
+    def _polls(self) -> Iterator[tuple[datetime, Poll]]:
+        oldest = START - timedelta(days=3)
+        first = {(("W",) * len(self.keys), oldest.date() if self.dated else oldest): self._values()}  # never empty
+        content = {self._statement(): self._values() for _ in range(self.rng.randrange(25))}
+        observed = START + timedelta(days=self.rng.randrange(1, 60))
+        for _ in range(self.rng.randrange(1, 5)):
+            yield observed, first | content
+            observed += timedelta(microseconds=self.rng.randrange(10**6, 20 * 86_400 * 10**6))
+            kept = [each for each in content if self.rng.random() < 0.9]
+            content = {each: content[each] if self.rng.random() < 0.8 else self._values() for each in kept}
+            content |= {self._statement(): self._values() for _ in range(self.rng.randrange(8))}
+
+    def _statement(self) -> Statement:
+        at = START + timedelta(microseconds=self.rng.randrange(int((END - START).total_seconds() * 10**6)))
+        key = tuple(self.rng.choice("XYZ") for _ in self.keys)
+        return key, at.date() if self.dated else at
+
+    def _values(self) -> tuple[Any, ...]:
+        return tuple(None if self.rng.random() < 0.1 else make(self.rng) for _, make in self.kinds)
+
+    def _frame(self, content: Poll) -> pa.Table:
+        rows = [dict(zip(self.columns, (*key, *values), strict=True), at=at) for (key, at), values in content.items()]
+        types = [pa.string() for _ in self.keys] + [kind for kind, _ in self.kinds]
+        stated = pa.date32() if self.dated else pa.timestamp("us", "UTC")
+        schema = pa.schema([*zip(self.columns, types, strict=True), ("at", stated)])
+        self.rng.shuffle(rows)
+        return pa.Table.from_pylist(rows, schema=schema)
+
+
+def truth(seed: int, scratch: Path, moments: int = MOMENTS, count: int = QUESTIONS) -> Tally:
+    """Judge the truncation of one table. count: questions as of each of the moments."""
+    table, tally = Table(seed), Tally()
+    whole = table.mount(scratch / "whole", table.polls, _nothing)
+    for number, as_of in enumerate(table.moments(moments)):
+        others = (table.until(as_of), table.otherwise(as_of))
+        lakes = [table.mount(scratch / f"{number}-{place}", polls, _nothing) for place, polls in enumerate(others)]
+        asked = [*_questions(table, number, count)]
+        isolation = table.isolation()
+        wanted, *answers = (_answers(lake, as_of, asked, AFTERWARDS, isolation) for lake in (whole, *lakes))
+        for what, found in zip(("in a lake that ends there", "with another future"), answers, strict=True):
+            for sql, *pair in zip(asked, wanted, found, strict=True):
+                tally.same(what, as_of, seed, sql, tuple(pair))
+    return tally
+
+
+def late(seed: int, scratch: Path, moments: int = MOMENTS, count: int = QUESTIONS) -> Tally:
+    """Judge what a table's lake answers before and after its later mounts."""
+    table, tally = Table(seed), Tally()
+    first: list[tuple[datetime, bool, str, list[str], list[str]]] = []
+
+    def ask(lake: Lake, place: int) -> None:
+        here = table.polls[place][0]
+        settled = [] if table.partial else [here - MICROSECOND]  # a partial table may state old rows late
+        for as_of in (*settled, *table.moments(moments, place)):
+            asked, isolation = [*_questions(table, len(first), count)], table.isolation()
+            answers = _answers(lake, as_of, asked, max(as_of, here + MICROSECOND), isolation)
+            first.append((as_of, as_of < here, isolation, asked, answers))
+
+    lake = table.mount(scratch / "late", table.polls, ask)
+    for as_of, is_settled, isolation, asked, answers in first:
+        options = {} if is_settled else {"known_by": as_of}
+        again = _answers(lake, as_of, asked, AFTERWARDS, isolation, **options)
+        for sql, *pair in zip(asked, answers, again, strict=True):
+            tally.same("after later mounts", as_of, seed, sql, tuple(pair))
+    return tally
+
+
+def _nothing(lake: Lake, place: int) -> None:
+    """Ask nothing after a mount."""
+
+
+def _questions(table: Table, number: int, count: int) -> Iterator[str]:
+    columns = {NAME: ("available_at", "available_at_source", "available_at_basis", *table.columns, "at", "evidence")}
+    first = (table.seed * 1_000 + number) * QUESTIONS
+    for place in range(first, first + count):
+        yield statements.select(place, columns)
+
+
+def _answers(lake: Lake, as_of: datetime, asked: list[str], now: datetime, isolation: str, **options: Any) -> list[str]:
+    with (
+        clock_at(max(now, as_of)),
+        closing(connect(as_of, lake=lake, datasets=[NAME], isolation=isolation, **options)) as session,
+    ):
+        return [answer_text(session, sql)[0] for sql in asked]

@@ -1,0 +1,35 @@
+"""Mounted tables by truncation and late looks; `make truth late` asks many."""
+
+from datetime import timedelta
+
+import pytest
+
+from pitlake.lake.mounting.contract import Mount
+from pitlake.lake.publishing import diff
+from pitlake.lake.publishing.stage import Stage
+from tests.wall import mounted
+
+pytestmark = pytest.mark.slow
+JUDGES = {"truth": mounted.truth, "late": mounted.late}
+SEEDS = (3, 5)
+
+
+@pytest.mark.parametrize("judge", JUDGES)
+def test_later_rows_and_later_mounts_change_no_answer(tmp_path, judge):
+    tally = JUDGES[judge](SEEDS[0], tmp_path, moments=2, count=25)
+    assert tally.mismatches == []
+    assert tally.answered > 0.9 * tally.pairs > 0
+
+
+MUTANTS = {
+    "a new row of an earlier date was always there": ("late", Stage, "cover", lambda stage: None),
+    "an earlier mount proves nothing of a row": ("late", diff.RowFindings, "apply_polls", lambda *_: None),
+    "a row is known without its lag": ("truth", Mount, "delay", timedelta()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_weaker_mount_is_caught(tmp_path, monkeypatch, mutant):
+    judge, where, name, weaker = MUTANTS[mutant]
+    monkeypatch.setattr(where, name, weaker)
+    assert any(JUDGES[judge](seed, tmp_path / str(seed), moments=2, count=25).mismatches for seed in SEEDS)
