@@ -1,4 +1,6 @@
-"""AsOfBench: who sees the future? A benchmark of data layers that claim to answer as of an instant, or are used so.
-Cases are small worlds of dated rows, with something planted after the instant of the question. Nothing here needs
-pitlake, which is one of the scored systems; the core needs only the standard library.
+"""AsOfBench: who sees the future?
+
+A benchmark of data layers that claim to answer as of an instant, or are used so. Cases are small worlds of dated rows,
+with something planted after the instant of the question. The package does not need pitlake, which is one of the scored
+systems. Its core needs only the standard library.
 """

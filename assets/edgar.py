@@ -1,7 +1,7 @@
 """EDGAR's release of accepted filings: one function says from when a filing could be read.
 
 Most filings accepted after 17:30 New York have the next business day as their filing date (17 CFR 232.13(a)(2)) and are
-not shown before that day's morning. Some forms keep the day until 22:00 (17 CFR 232.13(a)(3) and (4)). Pure;
+not shown before that day's morning. Some forms keep the day until 22:00 (17 CFR 232.13(a)(3) and (4)).
 assets.graph._filings and assets.feeds.dating read the acceptance.
 """
 

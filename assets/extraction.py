@@ -251,7 +251,7 @@ class Extractor(Normaliser):
 
 
 def dated(evidence: str, moment: datetime, *columns: tuple[str, Any]) -> Place:
-    """Return the place of a record with a proven availability, and the columns that state how it was found."""
+    """Return the place of a record with a proven availability, and the columns that describe the proof."""
     return Place(evidence, moment, day_of(moment), columns=columns)
 
 
@@ -270,7 +270,7 @@ day_of = lru_cache(maxsize=16_384)(new_york_day)  # The facts of a filing and th
 
 
 def parsed(record: Record, parsers: Mapping[str, Parser]) -> dict[str, Any]:
-    """Parse one value per parser, by column name. Raises RecordRefused("<column> is unreadable")."""
+    """Parse the columns of a record, each with its own parser. Raises RecordRefused("<column> is unreadable")."""
     values = {}
     for column, parser in parsers.items():
         try:

@@ -1,6 +1,6 @@
 """Disagreements of sources about an earnings release. Each is listed, and none is resolved.
 
-Pure over rows of `earnings_events` revisions; the warning `sources_agree` counts them.
+They are found in the revisions of `earnings_events`; the warning `sources_agree` counts them.
 """
 
 from collections import Counter

@@ -26,7 +26,7 @@ _SWING = 0.055
 
 @dataclass(frozen=True)
 class Bar:
-    """One day on today's split basis."""
+    """The prices of one day, adjusted for all splits of the world."""
 
     open: float
     high: float

@@ -2,8 +2,8 @@
 """The PIT gate as Claude Code's PostToolUse hook: a tool's answer is shown only if it passes the lake's rules.
 
 Reads the hook message on stdin and writes `{}`, or a block with `CODE: detail`. A block also replaces the answer by a
-clean gap that repeats nothing of it. The exit code is 0, or 2 if the hook's own answer can't be written. Standard
-library only, Python 3.9 or newer. With `--wrapper` it ignores shell commands that do not call pit_fetch.py.
+clean gap that contains nothing of the answer. The exit code is 0, or 2 if the hook's own answer can't be written.
+Standard library only, Python 3.9 or newer. With `--wrapper` it ignores shell commands that do not call pit_fetch.py.
 """
 
 from __future__ import annotations

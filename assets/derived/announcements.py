@@ -1,8 +1,8 @@
 """Statements of the lake's datasets about earnings releases, in one form: releases from filings, statements from
 others.
 
-Pure over rows of one lake version. A source is an entry of RELEASES or STATEMENTS. `assets.derived.earnings_events`
-decides which statement belongs to which release.
+All functions are pure functions of the rows of one lake version. A source is an entry of RELEASES or STATEMENTS.
+`assets.derived.earnings_events` decides which statement belongs to which release.
 """
 
 from collections.abc import Callable, Iterator, Mapping

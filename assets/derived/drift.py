@@ -1,4 +1,4 @@
-"""Measures `drift`: compares, field by field, what providers state today with what the lake saw first.
+"""Measures `drift`: compares, field by field, today's values of providers with the values that the lake saw first.
 
 A repeated request captures the answers and publishes none of them. A later run of the feed publishes them, as revisions
 available when observed.
@@ -47,7 +47,7 @@ class FieldDrift(NamedTuple):
 
 
 def measure(feed: Feed, scope: Scope, client: HttpClient, lake: Lake) -> list[FieldDrift]:
-    """Fetch a scope again and compare it with what the lake saw first. Nothing is published.
+    """Fetch a scope again and compare it with the values that the lake saw first. Nothing is published.
 
     It compares records that the same requests returned before. Raises the errors of `HttpClient.fetch`, except
     refusals, which only leave their records out.

@@ -1,8 +1,8 @@
 """Derives `names`: the names of companies over time, from EDGAR's captured answers, cover page facts and the graph's
 companies.
 
-Pure over one lake version and its captures. A statement contains only proven facts. The next statement shows that a
-name is no longer used, so no row depends on a later name.
+It is a pure function of one lake version and its captures. A statement contains only proven facts. The next statement
+shows that a name is no longer used, so no row depends on a later name.
 """
 
 import re

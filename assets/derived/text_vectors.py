@@ -1,6 +1,6 @@
 """Derives `text_vectors`: makes the missing vectors of text revisions in the lake, each dated like its text.
 
-Pure over one lake version. pitlake.questions.embedding selects the model.
+It is a pure function of one lake version. pitlake.questions.embedding selects the model.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

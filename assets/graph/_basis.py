@@ -20,8 +20,8 @@ from assets.splits import LEAST_SPLIT, SAME_SPLIT_WITHIN, Split, between
 MOST_MOVE = 0.4
 SHARE_OF_DISTANCE = 1 / 3
 MOST_APART = timedelta(days=31)
-# The largest difference between two sources' closes of one day, and the smallest one between two readings that such
-# closes can tell apart. Both are logarithmic.
+# The largest difference between two sources' closes of one day, and the smallest difference between two readings that
+# such closes can distinguish. Both are logarithmic.
 SAME_CLOSE, LEAST_APART = 0.02, 0.03
 
 

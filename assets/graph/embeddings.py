@@ -88,7 +88,7 @@ def _is_another(record: Record, digests: Digests) -> bool:
 
 
 def locate(record: Record, run: RunFacts, digests: Digests) -> Place:
-    """Return the place of the embedded text, if it equals the lake's."""
+    """Return the availability of the embedded text; a gap if the lake's text differs."""
     if record["kind"] == "news":
         place = news.locate(record, run)
     else:

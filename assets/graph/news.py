@@ -1,4 +1,7 @@
-"""Dataset `news`: the graph's News nodes, dated by the later of their two instants. Pure functions and Cypher."""
+"""Dataset `news`: the graph's News nodes, dated by the later of their two instants.
+
+The module contains Cypher and pure functions.
+"""
 
 import re
 from typing import Any

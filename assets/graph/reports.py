@@ -1,4 +1,7 @@
-"""Dataset `reports`: one row per SEC filing, dated by EDGAR's release of it. Pure functions and Cypher."""
+"""Dataset `reports`: one row per SEC filing, dated by EDGAR's release of it.
+
+The module contains Cypher and pure functions.
+"""
 
 from typing import Any
 

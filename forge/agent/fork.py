@@ -130,7 +130,7 @@ class _Lane(Lane):
 async def fork(agent: Agent, decision: str, change: ForkChange) -> Forked:
     """Run a decision again with one input changed. agent: the agent that made it.
 
-    Raises BadInput for a decision or step that is not on the tape, and what `Agent.ask` raises.
+    Raises BadInput for a decision or step that is not on the tape, and the errors of `Agent.ask`.
     """
     inputs, steps = agent.tape.inputs(decision), agent.tape.steps(decision)
     numbers = [step.step for step in steps if step.lane == MAIN]

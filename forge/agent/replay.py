@@ -18,7 +18,7 @@ class ReadOnly(Journal):
         self.__dict__.update(journal.__dict__)
 
     def write(self, call: WriteCall, work: Callable[[Writing], None]) -> tuple[Row, ...]:
-        """Return the rows that the call wrote. Raises WouldWrite, CallDiffers, and what `work` raises."""
+        """Return the rows that the call wrote. Raises WouldWrite, CallDiffers, and the errors of `work`."""
 
         def tried(writing: Writing) -> None:
             work(writing)

@@ -253,7 +253,7 @@ def _files(as_of: str | None, simulated: bool) -> "ForgeFS":
     from pitlake.errors import BadInput
 
     if simulated and as_of is None:
-        raise BadInput("--as-of", "missing", "give the time of `ask --as-of`")
+        raise BadInput("--as-of", "missing", "give the instant that you passed to `ask --as-of`")
     own = _desk()
     memory = own.memory(_clock(as_of) if simulated else None)
     return own.files(memory, memory.hydrate(memory.read_instant(instant(as_of) if as_of else now())))

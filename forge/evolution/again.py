@@ -1,5 +1,5 @@
-"""The test of a skill change: decisions made after its lessons are repeated with it and compared with what came
-true.
+"""The test of a skill change: decisions made after its lessons are repeated with the change, and both are compared with
+the outcomes.
 """
 
 import shutil

@@ -93,12 +93,12 @@ class ProposeTool:
         self._place, self._lessons = place, lessons
 
     async def execute(self, _call_id: str, /, file: str, quote: str, replacement: str, why: str) -> str:
-        """Check a change. Raises BadInput with what is wrong."""
+        """Check a change. Raises BadInput, which states the fault."""
         edit = self.edit(file, quote, replacement, why)
         return f"{_PROPOSED}{edit.file} of {self._place.name}. Answer in one sentence."
 
     def edit(self, file: str, quote: str, replacement: str, why: str) -> SkillEdit:
-        """Return a change if it fits the skill. Raises BadInput with what is wrong."""
+        """Return a change if it fits the skill. Raises BadInput, which states the fault."""
         files = skill_files(self._place)
         if file not in files and not _NEW.fullmatch(file):
             raise BadInput("file", f"{file[:80]!r} can't be changed", choice(file, files))

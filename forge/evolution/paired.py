@@ -1,4 +1,4 @@
-"""The statistics of a skill test: the same decisions with and without the change, compared with what came true."""
+"""The statistics of a skill test: the same decisions with and without the change, compared with the outcomes."""
 
 from collections import Counter
 from collections.abc import Iterable

@@ -76,7 +76,7 @@ async def propose(agent: Agent, name: str = "", *, trigger: Trigger = "query", a
 async def replay(
     agent: Agent, decision: str, mode: Mode = "strict", on_progress: Callable[[str], None] = no_progress
 ) -> Decided:
-    """Replay a decision, or a run that proposed changes of skills. Raises what `Agent.replay` does."""
+    """Replay a decision, or a run that proposed changes of skills. Raises the errors of `Agent.replay`."""
     if not decision.startswith(PREFIX):
         return await agent.replay(decision, mode, on_progress)
     agent.tape.inputs(decision)

@@ -100,7 +100,7 @@ class Journal:
     def append(self, path: str, content: str, call: WriteCall, based_on: int | None = None) -> Row:
         """Write one text. based_on: the seq of the write that the caller has read at that path, 0 for none.
 
-        Raises Stale, ContentRefused and what `write` raises.
+        Raises Stale, ContentRefused and the errors of `write`.
         """
         hashed_call = replace(call, request_hash=call.request_hash or digest(path, content))
         return self.write(hashed_call, lambda writing: writing.put(path, content, based_on=based_on))[0]

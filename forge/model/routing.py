@@ -54,7 +54,7 @@ class Routing:
         return f"set {KEYS[provider]}, or set another model in {VARIABLE.format(role.upper())}"
 
     def model(self, role: str) -> Model:
-        """Return the model for a role. Raises NoModel with what to set."""
+        """Return the model for a role. Raises NoModel, which says what to set."""
         from forge.model.call import Provided
 
         if problem := self.missing(role):

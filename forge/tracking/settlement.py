@@ -149,7 +149,7 @@ class Market:
         self._answers: dict[tuple[str, str, datetime], tuple[tuple[Row, ...], str]] = {}
 
     def answer(self, settles: Settles, as_of: datetime) -> tuple[tuple[Row, ...], str]:
-        """Return the rows and the answer's SHA-256. Raises BadInput and what the lake raises."""
+        """Return the rows and the answer's SHA-256. Raises BadInput and the errors of the lake."""
         key = settles.query, _json(settles.params), as_of
         if key not in self._answers:
             answer = ask(catalogue.get(settles.query), settles.params, self.at(as_of))

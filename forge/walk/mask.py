@@ -133,12 +133,12 @@ def mask_models(models: Callable[[str], Model], mask: Mask) -> Callable[[str], M
 
 
 def mask_of(lake: str | Path, version: int) -> Mask:
-    """Return a mask of every company in a version of the lake. Raises what connect raises."""
+    """Return a mask of every company in a version of the lake. Raises the errors of `connect`."""
     return mask_for(companies_of(lake, version))
 
 
 def companies_of(lake: str | Path, version: int | None = None) -> list[Company]:
-    """Return the current and former names of each company in the lake, by CIK. Raises what connect raises."""
+    """Return the current and former names of each company in the lake, by CIK. Raises the errors of `connect`."""
     tickers, names = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
     at = now() - timedelta(seconds=1)
     with connect(at, version=version, lake=lake, datasets=["companies", "names"]) as session:

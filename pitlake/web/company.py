@@ -152,7 +152,7 @@ def span(figure: Any) -> str:
 
 
 def read_company(session: "Session", address: Address) -> CompanyView:
-    """Ask a session all page questions about a company. Raises what a session raises."""
+    """Ask a session all page questions about a company. Raises the errors of a session."""
     company = session.company(address.ticker)
     rows = {
         name: questions.rows(question.ask(session, company.company))

@@ -1,4 +1,6 @@
-"""Dataset `benzinga_news`: articles by page, dated by the later of their two instants. Pure functions but `collect`.
+"""Dataset `benzinga_news`: articles by page, dated by the later of their two instants.
+
+All functions except `collect` are pure.
 
 There is one unit per requested day, so that a busy week stays within the 10,000 items that can be paged through;
 without days there is one unit for everything updated since an instant.

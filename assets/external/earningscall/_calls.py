@@ -153,7 +153,7 @@ def _midnight_of(value: Any, moment: datetime) -> date | None:
 
 
 def when_fetched(record: Record, run: RunFacts, *names: Any) -> Place:
-    """Return the place of a record dated by its download."""
+    """Return the evidence and availability of a record that is dated by its download."""
     return dated(evidence_of(run, record, *names), run.fetched_at or run.observed_at)
 
 

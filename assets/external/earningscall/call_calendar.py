@@ -1,4 +1,7 @@
-"""Dataset `call_calendar`: the calls listed for a day, available when fetched. Pure functions but `collect`."""
+"""Dataset `call_calendar`: the calls listed for a day, available when fetched.
+
+All functions except `collect` are pure.
+"""
 
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta

@@ -1,7 +1,7 @@
 """Dataset `call_transcripts`: the text of a call, dated by its publication or by its start and a lag.
 
-Pure functions but `collect`. There is one unit per company and fiscal quarter, so that a refusal affects only that
-call.
+All functions except `collect` are pure. There is one unit per company and fiscal quarter, so that a refusal affects
+only that call.
 """
 
 import json

@@ -1,4 +1,7 @@
-"""Dataset `macro_panels`: FRED-MD's monthly files, each one vintage of the panel. Pure but for `collect`."""
+"""Dataset `macro_panels`: FRED-MD's monthly files, each one vintage of the panel.
+
+All functions except `collect` are pure.
+"""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,7 @@
 """EDGAR's index files: the filings of a day or quarter. They only locate filings and do not date them.
 
-Form, company and master indexes are read alike, with any column widths and date format. Pure; sec_filings uses them for
-discovery.
+Form, company and master indexes are read alike, with any column widths and date format. sec_filings uses them to find
+filings.
 """
 
 import re

@@ -1,4 +1,6 @@
-"""Dataset `sec_filings`: every filing of a registrant's submissions, dated by EDGAR's release. Pure but for `collect`.
+"""Dataset `sec_filings`: every filing of a registrant's submissions, dated by EDGAR's release.
+
+All functions except `collect` are pure.
 
 A scope of CIKs fetches all pages of their submissions. A scope of days finds the registrants in the daily indexes.
 options: headers = earnings | none | undecided | all selects the filings whose SGML header is fetched. The default

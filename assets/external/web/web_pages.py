@@ -1,6 +1,6 @@
 """Dataset `web_pages`: pages of the allowed sources, dated by the claims that `_claims` proves.
 
-Only https addresses of listed hosts are requested. Pure functions but `collect`.
+Only https addresses of listed hosts are requested. All functions except `collect` are pure.
 """
 
 import json
