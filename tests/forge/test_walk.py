@@ -31,8 +31,12 @@ from forge.walk.report import EXPOSURES, page
 from forge.walk.run import Ground, run, run_all
 from forge.web.day import Day
 from pitlake import clock
+from pitlake.charts import number_text
+from pitlake.clock import new_york_day
 from pitlake.errors import BadInput
+from pitlake.exchange import session
 from pitlake.lake.lake import Lake
+from tests.derived.conftest import put_rows
 from tests.forge.test_evolution import CLAIM, LESSON
 from tests.forge.walks import DAYS, SINCE, canaries, of_canaries, scripted, transcript, world
 
@@ -126,6 +130,35 @@ def test_the_page_shows_the_account_the_benchmark_and_each_decision_with_its_rep
     assert "pitlake forge replay D-end_of_day-20140508T203000Z --run days" in text
     assert "Morning review — 2014-05-07." in text
     assert "Done after 3 steps" in text
+
+
+def test_equity_and_benchmark_are_those_of_raw_closes_and_cash_flows(tmp_path):
+    """SPY splits two for one on the second day; the close before the run is the base."""
+    first, second, third = (date(2014, 5, day) for day in (7, 8, 9))
+    index = {date(2014, 5, 5): 150.0, date(2014, 5, 6): 180.0, first: 184.0, second: 91.0, third: 93.6}
+    lake = world(tmp_path / "lake", index=index)
+    split = {"split_id": "s", "ticker": "SPY", "execution_date": second, "split_from": 1.0, "split_to": 2.0}
+    put_rows(Lake(lake), "splits", split | {"available_at": session(second).close})
+    settings = from_mapping({"account": {"capital": 100_000, "costs_bp": 10}})
+    ground = Ground(tmp_path, lake, scripted, settings)
+    run(DAYS, ground)
+    text = page([DAYS], ground)
+    figures = dict(re.findall(r"<dt>([^<]+)</dt><dd>([^<]*)</dd>", text))
+    assert figures["Benchmark (SPY, without dividends)"] == f"{(93.6 * 2 / 180 - 1) * 100:+.3f} %"
+    with closing(ground.memory(DAYS, DAYS.ends)) as memory:
+        booked = fills(whole_memory(memory, DAYS.ends))
+    start = date(2014, 4, 27)
+    closes = {day: 100.0 + (day - start).days % 7 for day in (first, second, third)}
+    navs = []
+    for day in (day for day in closes if day >= min(new_york_day(fill.filled_at) for fill in booked)):
+        traded = [fill for fill in booked if new_york_day(fill.filled_at) <= day]
+        navs.append(100_000 + sum(fill.quantity * (closes[day] - fill.price) - fill.fees for fill in traded))
+    assert figures["Net asset value"] == f"{navs[-1]:,.2f} USD, {(navs[-1] / 100_000 - 1) * 100:+.3f} % of the capital"
+    drawn = re.search(r"Net asset value in percent of the capital from [^<]*", text)[0]
+    shares = [nav / 1000 for nav in navs]
+    described = f"first {number_text(shares[0])}, lowest {number_text(min(shares))}, highest {number_text(max(shares))}"
+    assert f"{described}, last {number_text(shares[-1])}" in drawn
+    assert len(booked) >= 1
 
 
 def test_a_walk_reads_no_canary_from_after_its_instant(walked):

@@ -39,9 +39,10 @@ TRADE = Expression(
 )  # fmt: skip
 
 
-def world(root, since=SINCE, until=UNTIL, cut=None):
+def world(root, since=SINCE, until=UNTIL, cut=None, index=None):
     """A lake with three articles a day, one of them at the very microsecond after a trigger, vintages and bars.
 
+    index: closes of SPY by day.
     cut: nothing that became public after this instant is in it, but other rows are.
     """
     lake, rows = Lake(root), {"news": [], "macro_observations": [], "prices": [], "companies": []}
@@ -58,6 +59,10 @@ def world(root, since=SINCE, until=UNTIL, cut=None):
             told = {"entity_kind": "company", "entity_id": "1", "symbol": "NOG", "date": day, "volume": 1.0}
             told |= dict.fromkeys(("open", "high", "low", "close"), price)
             rows["prices"].append(told | {"available_at": held.close})
+            if index and day in index:
+                fund = {"entity_kind": "index", "entity_id": "SPY", "symbol": "SPY"}
+                closes = dict.fromkeys(("open", "high", "low", "close"), index[day])
+                rows["prices"].append(told | fund | closes | {"available_at": held.close})
     for dataset, told in rows.items():
         kept = [row for row in told if cut is None or row["available_at"] <= cut]
         if cut and dataset == "news":
