@@ -5,17 +5,22 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from forge.core.stops import request_stop
 from forge.core.tape import WORK, Tape
 from forge.desk import WALKS, Desk
 from forge.memory import Memory
 from forge.memory.effects import CONSTRAINTS, PM
-from forge.records import KINDS, Constraints, View, render
+from forge.memory.fills import import_fills
+from forge.memory.halts import switch
+from forge.providers.base import At
+from forge.records import KINDS, Constraints, Halt, View, render
+from forge.records.base import InvalidRecord
 from forge.records.examples import EXAMPLES
 from forge.records.kinds import NEW
-from pitlake.errors import BadInput
+from forge.tracking.account import advance_account
+from pitlake.errors import BadInput, LakeNotFound
 
 LIMITS = ("max_single_risk", "max_gross", "max_duration", "max_factor_conc")
 
@@ -39,6 +44,40 @@ def constrain(own: Desk, memory: Memory, limits: Mapping[str, float]) -> None:
     tightened = replace(current, **changed, updated=None)
     fs.write_file(CONSTRAINTS, render(tightened), call_id=f"constrain:{os.urandom(8).hex()}")
     memory.flush()
+
+
+def switch_trading(memory: Memory, status: Literal["halted", "released"], reason: str) -> str:
+    """Halt or release trading, and return the new state.
+
+    Raises BadInput for a reason that is empty or can't be stored, and for a release when trading is not halted.
+    """
+    try:
+        record = Halt(id="halt", by=getpass.getuser(), reason=" ".join(reason.split()), status=status)
+    except InvalidRecord as fault:
+        raise BadInput("--reason", str(fault), "give one line of text") from None
+    switch(memory, record)
+    memory.flush()
+    return f"trading is {status}"
+
+
+def add_fills(own: Desk, memory: Memory, source: Path | str, lake: str | Path) -> tuple[str, list[str]]:
+    """Book the fills of a CSV file or of its text, and update the book.
+
+    Returns:
+        How many fills are new, and why the book does not show some of them.
+
+    Raises:
+        BadInput: The settings state no capital, or a line is invalid; nothing is booked then.
+    """
+    own.check_capital()
+    new = import_fills(memory, source)
+    now = memory.read_instant(memory.journal.clock.now())
+    try:
+        gaps = advance_account(memory, At(as_of=now, lake=lake), own.config.account)
+    except LakeNotFound:
+        gaps = ["the book does not show them yet: there is no lake to value them with"]
+    memory.flush()
+    return f"{new} new fill{'' if new == 1 else 's'}", gaps
 
 
 def example_view() -> str:

@@ -69,6 +69,11 @@ class Desk:
         walked = self.beside.with_name("tape.sqlite")
         return Tape(walked if self.run and walked.exists() else f"{self.beside}-tape.sqlite")
 
+    def check_capital(self) -> None:
+        """Raise BadInput if the settings state no capital."""
+        if self.config.account.capital is None:
+            raise BadInput("account.capital", "is not set", f"write [account] capital = 1000000 to {self.settings}")
+
     def memory(self, clock: Clock | None = None) -> Memory:
         """Return the memory of a clock (default: the desk's own). The caller closes it."""
         return Memory(self.lake, clock=clock or (Finished(self.run) if self.run else None))

@@ -1,6 +1,5 @@
 """The account: `pitlake forge fills import | book | halt | release`."""
 
-import getpass
 import json
 from datetime import datetime
 from pathlib import Path
@@ -31,22 +30,12 @@ def import_(file: Path) -> None:
     Its columns: ticker, quantity (negative for a sale), price in USD, filled_at such as 2024-02-15T10:30:00-05:00;
     optionally fees in USD and expression. A fill that was imported before is not imported again.
     """
-    from forge.memory.fills import import_fills
-    from forge.providers.base import At
-    from forge.tracking.account import advance_account
-    from pitlake.errors import LakeNotFound
+    from forge.commands import add_fills
 
     own = _desk()
-    _check_capital(own)
-    memory = own.memory()
-    new = import_fills(memory, file)
-    now = memory.read_instant(memory.journal.clock.now())
-    try:
-        gaps = advance_account(memory, At(as_of=now, lake=_market_lake(None)), own.config.account)
-    except LakeNotFound:
-        gaps = ["the book does not show them yet: there is no lake to value them with"]
-    memory.flush()
-    click.echo(f"{new} new fill{'' if new == 1 else 's'}")
+    own.check_capital()
+    counted, gaps = add_fills(own, own.memory(), file, _market_lake(None))
+    click.echo(counted)
     for gap in gaps:
         click.echo(gap, err=True)
 
@@ -67,7 +56,7 @@ def book(as_of: str | None, lake: str | None, form: str) -> None:
     from pitlake import clock
 
     own = _desk()
-    _check_capital(own)
+    own.check_capital()
     memory = own.memory()
     at = clock.past(as_of) if as_of else memory.read_instant(memory.journal.clock.now())
     remembered = memory.hydrate(at, session="pm")
@@ -86,13 +75,9 @@ def _switch_command(name: str, status: Literal["halted", "released"], text: str)
     @click.command(name, help=text)
     @click.option("--reason", required=True, help="The reason, which is stored in memory.")
     def command(reason: str) -> None:
-        from forge.memory.halts import switch
-        from forge.records import Halt
+        from forge.commands import switch_trading
 
-        memory = _desk().memory()
-        switch(memory, Halt(id="halt", by=getpass.getuser(), reason=reason, status=status))
-        memory.flush()
-        click.echo(f"trading is {status}")
+        click.echo(switch_trading(_desk().memory(), status, reason))
 
     return command
 
@@ -155,13 +140,6 @@ def _account_json(valued: "Valued", at: datetime, halted: str | None) -> dict[st
     }
     sums = {name: round(number, DECIMALS) for name, number in valued.account.sums().items()}
     return account | sums | {"halted": halted, "positions": positions, "gaps": list(valued.gaps)}
-
-
-def _check_capital(own: "Desk") -> None:
-    from pitlake.errors import BadInput
-
-    if own.config.account.capital is None:
-        raise BadInput("account.capital", "is not set", f"write [account] capital = 1000000 to {own.settings}")
 
 
 def _market_lake(lake: str | None) -> str | Path:

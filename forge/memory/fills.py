@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from io import StringIO
 from math import isfinite
 from pathlib import Path
 from typing import cast
@@ -40,15 +41,15 @@ def fills(remembered: Remembered) -> list[Fill]:
     )
 
 
-def import_fills(memory: Memory, file: Path) -> int:
-    """Book the fills of a CSV file that were not booked before. Return their number.
+def import_fills(memory: Memory, source: Path | str) -> int:
+    """Book the fills of a CSV file, or of its text, that were not booked before. Return their number.
 
     Raises BadInput with the first invalid line; then nothing is booked.
     """
     now = memory.read_instant(memory.journal.clock.now())
     remembered = memory.hydrate(now, session=PM)
     expressions = {path[len(KINDS["expressions"].folder) : -3] for path in remembered.paths("/memory/expressions/")}
-    read = [_fill(line, row, now, expressions) for line, row in _rows(file)]
+    read = [_fill(line, row, now, expressions) for line, row in _rows(source)]
     # Two equal lines of one file are two fills. Importing the same file again adds none.
     counted = Counter[str]()
     caused = {}
@@ -72,8 +73,11 @@ def book_fills(memory: Memory, fills_by_cause: Mapping[str, Fill], actor: str = 
     return len(memory.journal.write(call, work))
 
 
-def _rows(file: Path) -> Iterable[tuple[int, Mapping[str, str]]]:
-    with file.open(newline="", encoding="utf-8-sig") as text:
+def _rows(source: Path | str) -> Iterable[tuple[int, Mapping[str, str]]]:
+    file = source if isinstance(source, Path) else "the text"
+    with (
+        source.open(newline="", encoding="utf-8-sig") if isinstance(source, Path) else StringIO(source, newline="")
+    ) as text:
         reader = csv.DictReader(text, strict=True)
         try:
             rows = [(reader.line_num, row) for row in reader]

@@ -7,6 +7,7 @@ import getpass
 from collections.abc import Callable, Mapping
 from datetime import date
 from functools import partial
+from typing import Literal
 
 from anyio import to_thread
 from starlette.requests import Request
@@ -15,14 +16,17 @@ from starlette.routing import BaseRoute, Route
 
 from forge.commands import (
     LIMITS,
+    add_fills,
     backtests_under_way,
     constrain,
     decisions_under_way,
     example_view,
     state_view,
     stop,
+    switch_trading,
 )
 from forge.memory.approvals import change_held
+from forge.memory.halts import halted
 from forge.records.kinds import NEW
 from forge.tracking.calibration import calibrate
 from forge.tracking.receipts import recorded_cut_offs
@@ -38,7 +42,7 @@ PAGE = "commands.html"
 
 
 class Commands:
-    """Constraints, own Views, changes of held positions, settlement, calibration and stops."""
+    """Constraints, own Views, changes of held positions, fills, halts, settlement, calibration and stops."""
 
     def __init__(self, pages: DeskPages) -> None:
         self._pages = pages
@@ -53,6 +57,9 @@ class Commands:
             "/desk/settle": _settle,
             "/desk/calibrate": _calibrate,
             "/desk/stop": _stop,
+            "/desk/halt": partial(_switch, "halted"),
+            "/desk/release": partial(_switch, "released"),
+            "/desk/fills": _fills,
         }
         posts = [Route(path, partial(self._order, order), methods=["POST"]) for path, order in orders.items()]
         return [Route("/desk/commands", self.commands), *posts]
@@ -73,14 +80,15 @@ class Commands:
             try:
                 done = order(day, fields)
             except PitlakeError as refused:
-                return self._page(request, day, problem=str(refused), text=fields.get("text", ""), status=409)
+                return self._page(request, day, problem=str(refused), fields=fields, status=409)
         with self._pages.day(request) as day:
             return self._page(request, day, done)
 
     def _page(
-        self, request: Request, day: Day, done: list[str] | None = None, problem: str = "", text: str = "",
-        status: int = 200,
+        self, request: Request, day: Day, done: list[str] | None = None, problem: str = "",
+        fields: Fields | None = None, status: int = 200,
     ) -> Response:  # fmt: skip
+        refused = fields or {}
         return self._pages.page(
             request,
             PAGE,
@@ -90,7 +98,9 @@ class Commands:
             problem=problem,
             limits=day.limits(LIMITS),
             held=day.held(),
-            text=text or example_view(),
+            text=refused.get("text") or example_view(),
+            fills=refused.get("fills", ""),
+            halt=halted(day.remembered),
             running=[*backtests_under_way(day.desk), *decisions_under_way(day.desk)],
         )
 
@@ -144,6 +154,15 @@ def _calibrate(day: Day, _fields: Fields) -> list[str]:
 
 def _stop(day: Day, fields: Fields) -> list[str]:
     return [stop(day.desk, fields.get("name", ""), fields.get("reason", ""))]
+
+
+def _switch(status: Literal["halted", "released"], day: Day, fields: Fields) -> list[str]:
+    return [switch_trading(day.memory, status, fields.get("reason", ""))]
+
+
+def _fills(day: Day, fields: Fields) -> list[str]:
+    counted, gaps = add_fills(day.desk, day.memory, fields.get("fills", ""), day.lake.root)
+    return [counted, *gaps]
 
 
 def _number(fields: Fields, name: str) -> float:

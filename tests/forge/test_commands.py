@@ -1,6 +1,7 @@
 """The PM's own commands, on the command line and on the pages: constraints, own Views, adjust, close, settle, stop."""
 
 import asyncio
+import getpass
 import json
 from contextlib import closing
 from dataclasses import replace
@@ -13,9 +14,12 @@ from forge.commands import decisions_under_way, stop
 from forge.core.tape import Tape
 from forge.desk import desk
 from forge.memory import Memory
+from forge.memory.fills import fills
+from forge.memory.halts import halted
 from forge.model import Answer, Call
 from forge.model.scripted import Scripted
 from forge.records import KINDS, parse, render
+from forge.tracking.settlement import whole_memory
 from forge.walk.run import Ground, run
 from forge.web import room
 from pitlake import cli
@@ -25,6 +29,11 @@ from tests.forge.walks import DAYS, scripted, world
 from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, activated, turn, wrote
 from tests.web.browsing import BASE, TOKEN, browsing
 
+FILLS = (
+    "ticker,quantity,price,filled_at,fees,expression\n"
+    "NVDA,100,720.5,2024-02-15T10:30:00-05:00,1.5,\n"
+    "fx:EURUSD,-50,1.08,2024-02-15T11:30:00-05:00,,\n"
+)
 UNLOCKED = {"origin": BASE, "cookie": f"pitlake_token={TOKEN}"}
 
 
@@ -33,6 +42,7 @@ def home(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
     monkeypatch.setenv("PITLAKE_LAKE", str(tmp_path / "lake"))
+    (tmp_path / "forge.toml").write_text("[account]\ncapital = 100000\n")
     return tmp_path
 
 
@@ -96,6 +106,9 @@ def test_the_pages_do_what_the_commands_do_by_post_with_the_token_alone(client, 
         "/desk/close": {"id": "E-001", "reason": "thesis broken"},
         "/desk/settle": {},
         "/desk/calibrate": {},
+        "/desk/halt": {"reason": "fire drill"},
+        "/desk/release": {"reason": "over"},
+        "/desk/fills": {"fills": FILLS},
     }
     done = {
         "/desk/constrain": "<li>max_gross 150</li>",
@@ -104,6 +117,9 @@ def test_the_pages_do_what_the_commands_do_by_post_with_the_token_alone(client, 
         "/desk/close": "<li>E-001 closes at the end of ",
         "/desk/settle": 'role="status"><li>',
         "/desk/calibrate": "<li>no score changed</li>",
+        "/desk/halt": "<li>trading is halted</li>",
+        "/desk/release": "<li>trading is released</li>",
+        "/desk/fills": "<li>2 new fills</li>",
     }
     before = memory.journal.head()
     for path, fields in sent.items():
@@ -117,6 +133,28 @@ def test_the_pages_do_what_the_commands_do_by_post_with_the_token_alone(client, 
     assert read(memory, "views", "V-002").confidence == 0.25
     held = read(memory, "expressions", "E-001")
     assert (held.status, held.stop, held.exit_reason) == ("active", "33", "thesis broken")
+    booked = fills(whole_memory(memory, memory.journal.clock.now()))
+    assert [(fill.instrument, fill.quantity, fill.source) for fill in booked] == [
+        ("NVDA", 100.0, "import"),
+        ("fx:EURUSD", -50.0, "import"),
+    ]
+    assert "<li>0 new fills</li>" in client.post("/desk/fills", data=sent["/desk/fills"], headers=UNLOCKED).text
+
+
+def test_while_halted_the_page_says_who_halted_and_offers_the_release(client, memory):
+    halt = {"reason": "<b>fire</b>"}
+    page = client.post("/desk/halt", data=halt, headers=UNLOCKED).text
+    assert ("Halted: &lt;b&gt;fire&lt;/b&gt;" in page, 'action="/desk/release"' in page) == (True, True)
+    assert 'action="/desk/halt"' not in page
+    assert halted(whole_memory(memory, memory.journal.clock.now())).by == getpass.getuser()
+
+
+def test_fills_need_a_capital(client, memory, home):
+    (home / "forge.toml").unlink()
+    before = memory.journal.head()
+    answer = client.post("/desk/fills", data={"fills": FILLS}, headers=UNLOCKED)
+    assert (answer.status_code, "account.capital: is not set" in answer.text) == (409, True)
+    assert memory.journal.head() == before
 
 
 @pytest.mark.parametrize(
@@ -132,6 +170,11 @@ def test_the_pages_do_what_the_commands_do_by_post_with_the_token_alone(client, 
         ("adjust", {"id": "E-009", "stop": "1"}, "E-009"),
         ("close", {"id": "E-001", "reason": " "}, "reason: is empty"),
         ("stop", {"name": "D-none"}, "D-none is not running"),
+        ("halt", {"reason": " "}, "is empty"),
+        ("halt", {"reason": "fire\x07"}, "--reason"),
+        ("release", {"reason": "over"}, "trading is not halted"),
+        ("fills", {"fills": "ticker,price\nNVDA,1"}, "the text has no column quantity"),
+        ("fills", {"fills": f"{FILLS}NVDA,0,1,2024-02-15T10:30:00-05:00,,\n"}, "line 4: quantity is 0"),
     ],
 )
 def test_what_a_page_refuses_it_says_and_writes_nothing(client, memory, path, fields, problem):

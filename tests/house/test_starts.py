@@ -266,7 +266,17 @@ def test_every_page_is_shown_and_every_form_is_taken(place):
             "/desk/calibrate": (client.post("/desk/calibrate", headers=unlocked), 200),
             **{
                 f"/desk/{order}": (client.post(f"/desk/{order}", headers=unlocked), 409)
-                for order in ("adjust", "close", "constrain", "own-view", "settle", "stop")
+                for order in (
+                    "adjust",
+                    "close",
+                    "constrain",
+                    "fills",
+                    "halt",
+                    "own-view",
+                    "release",
+                    "settle",
+                    "stop",
+                )
             },
             "/desk/skills/{name}/approve": (client.post("/desk/skills/P-1/approve", headers=unlocked), 409),
             "/desk/skills/{name}/reject": (client.post("/desk/skills/P-1/reject", headers=unlocked), 409),
