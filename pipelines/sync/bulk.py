@@ -34,10 +34,10 @@ from resources.http import archives
 from resources.http.archives import Archive, Member
 from resources.http.capture import Capture, CaptureStore
 
-BATCH_BYTES = 96 << 20
-"""The JSON of a batch in bytes, about 600,000 facts."""
+BATCH_BYTES = 72 << 20
+"""The JSON of a batch in bytes, about 500,000 facts. The peak of memory grows with it."""
 COMPANIES_A_TASK = 8
-MOST_NEW_FILES = 3_000
+MOST_NEW_FILES = 4_000
 
 Companies = dict[str, list[Member]]
 Work = Callable[[Task], list[Made]]
