@@ -15,7 +15,7 @@ _DAY = timedelta(days=1)
 _SEGMENT_AXIS = "us-gaap:StatementBusinessSegmentsAxis"
 _SEGMENT_DOMAIN = "us-gaap:SegmentDomain"
 
-# Qualified name -> (label, balance, type). A concept not listed is a text or a company's own.
+# Qualified name -> (label, balance, type). A concept that is not listed here is a text or a company's own concept.
 CONCEPTS: dict[str, tuple[str, str | None, str]] = {
     REVENUE: ("Revenue from Contract with Customer, Excluding Assessed Tax", "credit", "monetaryItemType"),
     REVENUES: ("Revenues", "credit", "monetaryItemType"),

@@ -267,5 +267,5 @@ def _row_cap(max_rows: int | None) -> int:
     if max_rows is None:
         return ROWS
     if not 1 <= max_rows <= MOST_ROWS:
-        raise BadInput("max_rows", f"not between 1 and {MOST_ROWS}", "page on with the cursor")
+        raise BadInput("max_rows", f"not between 1 and {MOST_ROWS}", "read the next page with the cursor")
     return max_rows

@@ -1,4 +1,4 @@
--- The articles about each company, at the instant each first became public as about that company. An edit neither adds
+-- The articles about each company, each with the instant at which it first became public as an article about this company. An edit neither adds
 -- an article nor changes that instant. revisions: the stored rows of a dataset of articles.
 CREATE MACRO first_articles(revisions, companies) AS TABLE
 SELECT * EXCLUDE (content_hash)

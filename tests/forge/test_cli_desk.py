@@ -73,7 +73,7 @@ def test_an_approval_without_a_hash_shows_the_text_and_asks_for_its_hash(capsys,
     lesson = ProcessKnowledge(id="new", skill=("rv-analysis",), category="process", weight=0.9, claim="Wait a day.")
     wrote(turn(memory), "/memory/pk/new.md", lesson, "lesson")
     code, _, err = run_forge(capsys, "approve", "PK-001")
-    assert (code, "read what PK-001 says, then give --hash" in err) == (2, True)
+    assert (code, "read the text of PK-001, then give --hash" in err) == (2, True)
     monkeypatch.setattr("sys.stdin", Terminal("00000000\n"))
     code, _, err = run_forge(capsys, "approve", "PK-001")
     assert (code, "claim: Wait a day." in err, "PK-001 has changed" in err) == (2, True, True)

@@ -38,7 +38,7 @@ FIRST_DAY = date.fromisoformat(EARLIEST)
 
 
 def units(scope: Scope) -> Sequence[Unit]:
-    """Return one unit per series. Raises BadInput when none is named, and for an unknown option."""
+    """Return one unit per series. Raises BadInput if no series is named, and for an unknown option."""
     if not scope.series:
         raise BadInput("series", "no series is named", "name FRED series such as GDP")
     if scope.options.get("clocks", CLOCKS[0]) not in CLOCKS:

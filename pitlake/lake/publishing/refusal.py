@@ -162,7 +162,7 @@ def _newest_of_group(instants: Positions, clash: Clash) -> Positions:
 
 
 def _newest_content(staged: Staged, clash: Clash) -> npt.NDArray[np.bool_]:
-    """Return the rows of a clash that the source itself dates after all others of their group, with one content."""
+    """Return the rows of a clash that the source dates after all others of their group, if their content is equal."""
     stays = np.zeros(len(clash.positions), bool)
     if staged.dataset.revised_at in ("", clock.AVAILABLE_AT) or not len(stays):
         return stays

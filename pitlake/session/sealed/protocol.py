@@ -31,7 +31,10 @@ FIRST_FILE = 300
 """The number of the child's first file descriptor for these files. It is above those that the child itself opens."""
 _WHOLE = 1 << 15
 FILES_PER_FRAME = 128
-"""Descriptors to send at once. The kernel accepts at most 253, and received ones must stay below FIRST_FILE."""
+"""The number of descriptors to send in one message.
+
+The kernel accepts at most 253, and received ones must stay below FIRST_FILE.
+"""
 
 
 @dataclass(frozen=True)
