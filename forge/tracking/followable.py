@@ -2,17 +2,19 @@
 
 from collections import defaultdict
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from forge.providers.base import At, ask
 from forge.tracking.quotes import Quoted, parse_quoted, quoted_bars
-from pitlake.clock import iso
+from pitlake.clock import iso, new_york_day
 from pitlake.errors import BadInput, PitlakeError
 from pitlake.questions import catalogue
 
 BARS, QUOTES = ("prices", "own_bars", "av_daily_bars"), "market_quotes"
 SHOWN = 20
+RECENT = timedelta(days=30)
 TICKERS = """
     SELECT unnest(all_names) FROM (
         SELECT all_names FROM names WHERE kind = 'ticker' AND cik IN (SELECT entity_id FROM prices)
@@ -25,7 +27,7 @@ TICKERS = """
 
 
 class _Names(NamedTuple):
-    """tickers, quoted: names that code can follow; any_bars: whether there is a bar of any security."""
+    """tickers, quoted: names that code can follow; any_bars: whether there is a recent bar of any security."""
 
     tickers: list[str]
     quoted: list[str]
@@ -41,7 +43,7 @@ class Followable:
     def fault(self, instrument: str) -> tuple[str, str] | None:
         """Return why an instrument can't be followed and what to give instead, or None if it can.
 
-        It is also None where the lake has no price as of the instant, so that any trade is the PM's to follow.
+        It is also None where the lake has no price of the last 30 days, so that any trade is the PM's to follow.
         """
         try:
             if self._follows(instrument) or not (self._names.any_bars or self._names.quoted):
@@ -55,7 +57,10 @@ class Followable:
         tickers, quoted = (_first(names) for names in (self._names.tickers, self._names.quoted))
         of_quotes = f"an instrument of market_quotes: {quoted}" if quoted else ""
         of_bars = "a ticker with daily bars" + (f": {tickers}" if tickers else "") if self._names.any_bars else ""
-        return "; or ".join(filter(None, (of_bars, of_quotes))) or "no instrument: the lake has no price"
+        return (
+            "; or ".join(filter(None, (of_bars, of_quotes)))
+            or "no instrument: the lake has no price of the last 30 days"
+        )
 
     def _follows(self, instrument: str) -> bool:
         if quoted := parse_quoted(instrument):
@@ -68,16 +73,23 @@ class Followable:
 
     @cached_property
     def _names(self) -> _Names:
+        since = new_york_day(self.at.as_of) - RECENT
         with self.at.open([*BARS, QUOTES, "names", "companies"]) as session:
             counts = dict(session.sql("SELECT dataset, rows FROM lake_info").rows())
             tickers = session.sql(TICKERS).rows() if counts.get("prices") else []
             columns = ("kind", "instrument", "tenor", "point", "measure", "unit", "quoted_on", "value")
             quotes = session.sql(f"SELECT {', '.join(columns)} FROM {QUOTES}").rows() if counts.get(QUOTES) else []
+            recent = [session.sql(f"SELECT max(date) FROM {name}").rows()[0][0] for name in BARS if counts.get(name)]
         grouped = defaultdict[Quoted, list[dict[str, Any]]](list)
         for row in quotes:
             grouped[Quoted(*row[:3])].append(dict(zip(columns, row, strict=True)))
-        quoted = (str(name) for name, rows in grouped.items() if parse_quoted(str(name)) and quoted_bars(name, rows))
-        return _Names(sorted(str(name) for (name,) in tickers), sorted(quoted), any(map(counts.get, BARS)))
+        quoted = (
+            str(name)
+            for name, rows in grouped.items()
+            if parse_quoted(str(name)) and max(quoted_bars(name, rows), default=since) > since
+        )
+        any_bars = any(newest >= since for newest in recent)
+        return _Names(sorted(str(name) for (name,) in tickers), sorted(quoted), any_bars)
 
 
 def _first(names: list[str]) -> str:

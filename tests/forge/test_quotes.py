@@ -172,7 +172,9 @@ def test_a_later_quote_does_not_make_an_instrument_followable(memory, lake):
     """Nothing is quoted before the first close; then nothing can be followed, and no instrument is refused."""
     before = At(as_of=START, lake=lake.root)
     assert Followable(before).fault("TY") is None
-    assert Followable(before).describe() == "no instrument: the lake has no price"
+    assert Followable(before).describe() == "no instrument: the lake has no price of the last 30 days"
+    long_after = view_at(lake, DAYS[60])
+    assert Followable(long_after).fault("TY") is None
     assert EURO not in record_page(KINDS["expressions"], before)
     assert EURO in record_page(KINDS["expressions"], view_at(lake, DAYS[0]))
 
