@@ -241,11 +241,11 @@ class Day:
 
     def books(self, start: DecisionStart) -> list[BookLine]:
         """Return the book's figures before a decision, and with the Expressions that it proposed."""
-        memory = self.memory_of(start)
-        before = remembered_book(memory.hydrate(start.as_of))
+        memory, inputs = self.memory_of(start), self.tape.inputs(start.name)
+        before = remembered_book(memory.hydrate(inputs.get("remembered", start.as_of)))
         if before is None:
             return []
-        session = str(self.tape.inputs(start.name)["session"])
+        session = str(inputs["session"])
         rows = {row.path: row for row in memory.written_by(session, start.name)}
         records = (parse(kind, row.content) for path, row in rows.items() if (kind := kind_of_path(path)))
         proposed = [

@@ -204,9 +204,12 @@ def test_another_memory_is_chosen_at_the_desk_and_only_shown(desk, tmp_path, mon
     assert "there is no memory &#39;aprill&#39;; did you mean april?" in client.get("/desk?memory=aprill").text
 
 
-def test_a_decision_shows_the_book_before_and_with_what_it_proposed(tmp_path, monkeypatch):
-    monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
-    memory = Memory()
+@pytest.mark.parametrize("name", ["forge", "forge-simulated-days"])
+def test_a_decision_shows_the_book_before_and_with_what_it_proposed(tmp_path, monkeypatch, name):
+    """A simulated book may be written at the very instant of the question, a microsecond before it is read."""
+    at = "2014-05-29T12:30:00Z" if name != "forge" else None
+    memory = Memory(tmp_path / "forge", clock=Simulated("days", at) if at else None)
+    monkeypatch.setenv("FORGE_LAKE", str(tmp_path / name))
     wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
     wrote(turn(memory), "/memory/views/new.md", NEW_VIEW, "view")
     trade = replace(NEW_EXPRESSION, status="proposed", direction="short", notional=10.0)
@@ -215,8 +218,8 @@ def test_a_decision_shows_the_book_before_and_with_what_it_proposed(tmp_path, mo
         for number, record in enumerate((trade, replace(trade, status="draft", body="only a draft")))
     )
     model = Scripted([Answer("", writes, "tools", "m", 1, 1), Answer("Short it.", (), "stop", "m", 1, 1)])
-    agent = Agent(memory, Tape(f"{memory.lake.root}-tape.sqlite"), lambda role: model, tmp_path / "none")
-    decision = asyncio.run(agent.ask("What now?")).decision
+    agent = Agent(memory, Tape(tmp_path / "forge-tape.sqlite"), lambda role: model, tmp_path / "none")
+    decision = asyncio.run(agent.ask("What now?", at)).decision
     memory.close()
     with browsing(small(tmp_path / "lake").root, rooms=(room,)) as client:
         page = client.get(f"/desk/d/{decision}").text.split('id="h-k"')[1].split("</table>")[0]
