@@ -36,7 +36,7 @@ $(SET_UP): requirements.lock pyproject.toml scripts/set-up
 demo: $(SET_UP) ## Build a sample lake end to end and ask it one question as of two instants.
 	@$(BIN)/python -m sample.demo
 
-test: $(SET_UP) ## Run the tests: about twenty minutes on two cores.
+test: $(SET_UP) ## Run the tests: about half an hour on two cores.
 	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup --no-loadscope-reorder -m "not long"
 
 long: $(SET_UP) ## Run in full what the tests sample: the story on Neo4j, Spark, killed walks, your own graph.
