@@ -60,10 +60,10 @@ SYSTEM_FIELDS = (
 BASIS = "available_at_basis"
 SOURCE_CLOCK, SOURCE_DATE, BETWEEN_POLLS, OBSERVED = "source_clock", "source_date", "between_polls", "observed"
 BASES = {
-    SOURCE_CLOCK: "the source's own clock proves the publication: EDGAR's acceptance",
-    BETWEEN_POLLS: "the source's date; an earlier complete poll did not contain the record with this content",
-    SOURCE_DATE: "only the source's date: no earlier poll confirms it",
-    OBSERVED: "when it was first observed: nothing proves that it was public earlier",
+    SOURCE_CLOCK: "the source's own clock, such as EDGAR's acceptance",
+    BETWEEN_POLLS: "the source's date, after a complete poll that did not contain the record with this content",
+    SOURCE_DATE: "the source's date, which no earlier poll confirms",
+    OBSERVED: "when it was first observed, because nothing proves that it was public earlier",
 }
 """The basis of an outside record's available_at."""
 RESERVED = frozenset((*(field.name for field in SYSTEM_FIELDS), BASIS, "revision", "prev_available_at"))

@@ -89,7 +89,7 @@ def dividends(company: Company) -> Iterator[Dividend]:
 
 
 def _habit(company: Company) -> tuple[tuple[float, float, float], tuple[int, ...]]:
-    """Yield the declarations of invented companies: every third one pays one percent a quarter, the others nothing."""
+    """Return what an invented company pays, and in which months: every third one pays one percent a quarter."""
     pays = company.index >= 26 and company.index % 3 == 0 and company.died == date.max
     amount = round(company.first_price * 0.01, 4) if pays else 0.0
     return (amount, amount, amount), _QUARTERLY

@@ -117,7 +117,7 @@ def _settled(row: Mapping[str, Any], statements: Sequence[Mapping[str, Any]]) ->
 
 
 def _possible(filing: Mapping[str, Any]) -> set[datetime]:
-    """Return every instant, in whole seconds, that the acceptance of a filing may have been by its text."""
+    """Return every instant, in whole seconds, that the raw text of a filing's acceptance can mean."""
     naive = dating.wall_clock(filing["acceptance_raw"]) if filing["acceptance_rule"] in UNPROVEN else None
     every = {filing["accepted_at"]} if naive is None else {naive.replace(tzinfo=timezone.utc), _new_york(naive)}
     return {_whole(at) for at in every}

@@ -13,23 +13,21 @@ from pitlake.clock import iso
 if TYPE_CHECKING:
     from pitlake.session import Viewpoint
 
-COUNTED = """
-SELECT dataset, gap_type, reason, count(*) AS gaps FROM gaps WHERE $dataset IS NULL OR dataset = $dataset
-GROUP BY ALL ORDER BY ALL
-"""
-LISTED = """
-SELECT dataset, gap_type, reason, locator, available_at FROM gaps WHERE $dataset IS NULL OR dataset = $dataset
-ORDER BY ALL
-"""
+CHOSEN = "FROM gaps WHERE ($dataset IS NULL OR dataset = $dataset) AND ($id IS NULL OR contains(locator, $id))"
+COUNTED = f"SELECT dataset, gap_type, reason, count(*) AS gaps {CHOSEN} GROUP BY ALL ORDER BY ALL"
+LISTED = f"SELECT dataset, gap_type, reason, locator, available_at {CHOSEN} ORDER BY ALL"
 
 
 @click.command("gaps")
 @session_options
 @click.option("--dataset", metavar="NAME", help="Limit to this dataset [default: all].")
+@click.option("--id", "record_id", metavar="ID", help="Limit to locators that contain this [default: all].")
 @click.option("--each", is_flag=True, help="List each gap with its locator [default: count by reason].")
 @format_option(("table", "json", "csv", "parquet"))
 @output_option
-def command(dataset: str | None, each: bool, form: str, output: Path | None, viewpoint: "Viewpoint") -> None:
+def command(
+    dataset: str | None, record_id: str | None, each: bool, form: str, output: Path | None, viewpoint: "Viewpoint"
+) -> None:
     """Count what could not become a row, and why.
 
     `pitlake describe DATASET` says which gaps a dataset can have.
@@ -38,10 +36,10 @@ def command(dataset: str | None, each: bool, form: str, output: Path | None, vie
         dataset = viewpoint.open_lake().contract(dataset).name
     render.check_target(form, output)
     with opened(viewpoint) as session:
-        gaps = session.sql(LISTED if each else COUNTED, {"dataset": dataset}).arrow()
+        gaps = session.sql(LISTED if each else COUNTED, {"dataset": dataset, "id": record_id}).arrow()
     render.write(gaps, form, output)
     if not gaps.num_rows:
-        of = f" of {dataset}" if dataset else ""
+        of = (f" of {dataset}" if dataset else "") + (f" with {record_id!r} in its locator" if record_id else "")
         if viewpoint.as_of is None:
             render.say(f"there is no gap{of}")
         else:

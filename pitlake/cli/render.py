@@ -166,7 +166,7 @@ def _fitting(head: Sequence[str], natural: Sequence[int], width: int) -> dict[in
 
 
 def _importance(name: str) -> int:
-    """Return the rank of a column if not all fit, the most important first."""
+    """Return a column's rank on a narrow terminal. The columns with the lowest ranks are shown."""
     if name == AVAILABLE_AT or name == "title" or name.endswith("score"):
         return 0
     return 2 if name in PROOF else 1

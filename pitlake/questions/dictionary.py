@@ -120,7 +120,7 @@ def _system_columns(dataset: Dataset) -> tuple[Column, ...]:
         Column(
             name=BASIS,
             type="string",
-            meaning="The basis of the instant: " + "; ".join(f"`{name}`: {what}" for name, what in BASES.items()) + ".",
+            meaning="How the instant is proven: " + ", ".join(f"`{name}` ({how})" for name, how in BASES.items()) + ".",
         ),
         Column(name="evidence", type="string", meaning=f"Where the row comes from: {dataset.citation}."),
     )

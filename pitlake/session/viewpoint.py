@@ -108,7 +108,7 @@ class Viewpoint:
     def snapshot(self) -> "Snapshot":
         """Return the lake version to use.
 
-        Raises LakeNotFound, VersionVacuumed, and the same BadInput for an instant before the lake and for one whose
+        Raises LakeNotFound, VersionVacuumed, or BadInput if the instant is before the lake's first version or its
         version was vacuumed.
         """
         lake = self.open_lake()

@@ -52,6 +52,14 @@ def test_each_gap_says_what_it_is_about(pitlake):
     assert (gap["locator"], gap["available_at"]) == ("neo4j:News:bzNews_9", "2024-02-14T21:30:00Z")
 
 
+def test_a_gap_is_found_by_the_id_of_its_record(pitlake):
+    chosen = ("gaps", "--as-of", AFTER, "--each", "--format", "csv", "--id")
+    assert [line.split(",")[3] for line in pitlake(*chosen, "bzNews_9").out.splitlines()[1:]] == ["neo4j:News:bzNews_9"]
+    nothing = pitlake(*chosen, "bzNews_10")
+    assert len(nothing.out.splitlines()) == 1
+    assert nothing.err.startswith("no gap with 'bzNews_10' in its locator has a date up to ")
+
+
 def test_gaps_tell_nothing_of_the_future(pitlake):
     said = pitlake("gaps", "--as-of", BEFORE, "--dataset", "news", "--format", "csv")
     assert said.out == "dataset,gap_type,reason,gaps\n"

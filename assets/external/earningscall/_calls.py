@@ -160,9 +160,9 @@ def when_fetched(record: Record, run: RunFacts, *names: Any) -> Place:
 def when_published(record: Record, run: RunFacts) -> Place:
     """Return the place of a call's text.
 
-    It is available at the latest of its stated starts plus the lag; a later day without a time counts at its end.
-    Without a start, it is available some days after the 8-K of its release, or without that 8-K at the fetch. If the
-    text was published or its file written later, that instant counts.
+    The text becomes available one lag after the latest of its stated starts. If a later start is only a day, the end of
+    that day counts. Without a start, it is available some days after the 8-K of its release, or without that 8-K at the
+    fetch. If the text was published or its file written later, that instant counts.
     """
     evidence = evidence_of(run, record, record["exchange"], record["symbol"], f"{record['year']}Q{record['quarter']}")
     starts = (record.get("start"), *record["listed"])
@@ -195,8 +195,9 @@ def _publication(value: Any) -> datetime | None:
 
 
 def _after_release(ticker: str, days: Sequence[date], run: RunFacts) -> datetime | None:
-    """Return when the text of a call was certainly public, by the last 8-K with item 2.02 soon after the stated day;
-    None if the lake knows none.
+    """Return an instant at which the text of a call was certainly public, or None.
+
+    It follows from the last 8-K with item 2.02 soon after the stated day.
     """
     if not days or run.releases is None:
         return None

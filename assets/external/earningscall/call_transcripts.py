@@ -61,7 +61,7 @@ def _lag(unit: Unit, event: Mapping[str, Any]) -> timedelta:
 
 
 def _published(*places: Mapping[str, Any]) -> list[Any]:
-    """Yield the stated publications as spelled, wherever the answer has them."""
+    """Return the raw publication times from every place in the answer that states one."""
     return [place[name] for place in places for name in calls.PUBLISHED if place.get(name)]
 
 

@@ -73,7 +73,7 @@ def form_of_tombstones() -> Form:
 
 
 def form_of(dataset: Dataset, table: str) -> Form | None:
-    """Return the form of one of a dataset's tables; None if its periods are not compacted."""
+    """Return how the compacted files of one of a dataset's tables are laid out; None if the table is not compacted."""
     if table == dataset.name:
         return form_of_rows(dataset)
     return form_of_tombstones() if table == superseded_table_name(dataset.name) else None

@@ -1,1 +1,1 @@
-"""The process of a session: the parent's side, the process itself, its seal, and the bytes between them."""
+"""The process of a session: the parent's side, the process itself, its sandbox, and the protocol between them."""

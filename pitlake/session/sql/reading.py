@@ -147,7 +147,7 @@ def _is_ours(table: dict[str, Any]) -> bool:
 
 
 def _is_own_column(item: dict[str, Any], qualifiers: set[str]) -> bool:
-    """Whether a selected item is a column of the table, or all of them, without another name."""
+    """Whether a selected item is `*`, or a column of the table that is not renamed."""
     if _is_plain(item, "STAR"):
         return item["relation_name"].lower() in qualifiers | {""}
     if not _is_plain(item, "COLUMN_REF"):
