@@ -121,7 +121,7 @@ def crowd(folder, processes, questions, seed):
         os.kill(process.pid, signal.SIGKILL)
     printed = [process.communicate(timeout=1800) for process in running]
     problems = [err for process, (_, err) in zip(running, printed, strict=True) if process.returncode not in (0, -9)]
-    assert problems == []
+    assert problems == [], "\n".join(problems)
     killed = sum(process.returncode == -signal.SIGKILL for process in running)
     return lines + [line for out, _ in printed for line in out.splitlines()], killed
 
