@@ -20,7 +20,7 @@ from forge.model import Answer, Call
 from forge.model.scripted import Scripted
 from forge.records import KINDS, parse, render
 from forge.tracking.settlement import whole_memory
-from forge.walk.run import Ground, run
+from forge.walk.run import run
 from forge.web import room
 from pitlake import cli
 from pitlake.errors import BadInput
@@ -218,7 +218,7 @@ def test_a_running_backtest_stops_between_decisions_and_goes_on_when_started_aga
     with pytest.raises(BadInput, match="days is not running"):
         stop(own, "days", "")
     assert (run(DAYS, ground).decisions, run(DAYS, ground).stopped) == (7, "")
-    undisturbed = Ground(home / "other", ground.lake, scripted)
+    undisturbed = replace(ground, folder=home / "other")
     run(DAYS, undisturbed)
     tapes = [Tape(place / "days" / "tape.sqlite") for place in (ground.folder, undisturbed.folder)]
     steps = [[json.dumps(tape.steps(name)) for name in tape.decisions()] for tape in tapes]

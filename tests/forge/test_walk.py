@@ -41,7 +41,7 @@ from tests.forge.test_evolution import CLAIM, LESSON
 from tests.forge.walks import DAYS, SINCE, canaries, of_canaries, scripted, transcript, world
 
 pytestmark = pytest.mark.slow
-OF_TRAINING = re.compile(r" [^.]*training data ends[^.]*\. Use nothing you remember from after this instant\.")
+OF_TRAINING = re.compile(r" [^.]*training data[^.]*\. Use nothing you remember from after this instant\.")
 
 
 @pytest.fixture(scope="module")
