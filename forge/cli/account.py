@@ -30,7 +30,7 @@ def import_(file: Path) -> None:
     Its columns: ticker, quantity (negative for a sale), price in USD, filled_at such as 2024-02-15T10:30:00-05:00;
     optionally fees in USD and expression. A fill that was imported before is not imported again.
     """
-    from forge.commands import add_fills
+    from forge.desk.commands import add_fills
 
     own = _desk()
     own.check_capital()
@@ -75,7 +75,7 @@ def _switch_command(name: str, status: Literal["halted", "released"], text: str)
     @click.command(name, help=text)
     @click.option("--reason", required=True, help="The reason, which is stored in memory.")
     def command(reason: str) -> None:
-        from forge.commands import switch_trading
+        from forge.desk.commands import switch_trading
 
         click.echo(switch_trading(_desk().memory(), status, reason))
 

@@ -60,7 +60,7 @@ def constrain(**limits: float | None) -> None:
 
     Limits that you leave out keep their values.
     """
-    from forge.commands import constrain as tighten
+    from forge.desk.commands import constrain as tighten
 
     own = _desk()
     changed = {name: limit for name, limit in limits.items() if limit is not None}

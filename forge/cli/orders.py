@@ -10,8 +10,8 @@ import click
 @click.option("--id", "name", metavar="ID", default="new", help="View that the text replaces [default: a new View].")
 def own_view(file: Path | None, name: str) -> None:
     """Write a View of your own from FILE, or show an example."""
-    from forge.commands import example_view, state_view
     from forge.desk import desk
+    from forge.desk.commands import example_view, state_view
     from pitlake.cli.sessions import typed
 
     if file is None:
@@ -31,8 +31,8 @@ def stop(name: str, reason: str) -> None:
     A decision ends before its next request to a model and states the facts it has. A backtest ends before its next
     decision; the same command continues it.
     """
-    from forge.commands import stop as stop_running
     from forge.desk import desk
+    from forge.desk.commands import stop as stop_running
 
     click.echo(stop_running(desk(), name, reason))
 

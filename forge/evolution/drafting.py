@@ -72,7 +72,7 @@ class SkillEdit:
 
 
 @dataclass(frozen=True)
-class Draft:
+class SkillDraft:
     """A model's work on a claim.
 
     edit: None if the model proposed no change. answer: its last answer, or the reason why it was stopped.
@@ -125,7 +125,7 @@ class ProposeTool:
         return SkillEdit(file, text, reason, patched_hash(self._place, file, text))
 
 
-async def draft(model: Model, lane: Lane, place: Path, claim: Claim, lessons: Sequence[str]) -> Draft:
+async def draft(model: Model, lane: Lane, place: Path, claim: Claim, lessons: Sequence[str]) -> SkillDraft:
     """Ask a model to change a skill.
 
     place: the skill's folder; model: taped on the lane; lessons: a line for each lesson that supports the claim.
@@ -146,7 +146,7 @@ async def draft(model: Model, lane: Lane, place: Path, claim: Claim, lessons: Se
     ]
     edit = tool.edit(**calls[-1].arguments) if calls else None
     words = answer if end == "answered" else conversation.stopped
-    return Draft(edit, " ".join(words.split())[:MOST_WHY], system, frozenset(conversation.models))
+    return SkillDraft(edit, " ".join(words.split())[:MOST_WHY], system, frozenset(conversation.models))
 
 
 def skill_files(place: Path) -> dict[str, str]:

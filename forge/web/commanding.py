@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from forge.commands import (
+from forge.desk.commands import (
     LIMITS,
     add_fills,
     backtests_under_way,

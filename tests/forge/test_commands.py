@@ -10,9 +10,9 @@ import pytest
 
 from forge.agent.agent import Agent
 from forge.cli.walk import _change
-from forge.commands import decisions_under_way, stop
 from forge.core.tape import Tape
 from forge.desk import desk
+from forge.desk.commands import decisions_under_way, stop
 from forge.memory import Memory
 from forge.memory.fills import fills
 from forge.memory.halts import halted

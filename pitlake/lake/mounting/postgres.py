@@ -71,7 +71,7 @@ class PostgresTable:
             tables = dict(cursor.fetchall())
             name = choose_table(self.name, tables)
             cursor.execute(COLUMNS, (tables[name],))
-            columns = [Column.of(*facts) for facts in cursor.fetchall()]
+            columns = [PostgresColumn.of(*facts) for facts in cursor.fetchall()]
             cursor.execute("SELECT %s::regclass::text", (tables[name],))
             ((table,),) = cursor.fetchall()
             texts, longest = ", ".join(column.text for column in columns), _Longest(file)
@@ -93,7 +93,7 @@ class PostgresTable:
 
 
 @dataclass(frozen=True)
-class Column:
+class PostgresColumn:
     """A column.
 
     text: the Postgres SQL for its text; read_as: the DuckDB type of that text; value: the DuckDB SQL for its value.
@@ -105,7 +105,7 @@ class Column:
     value: str
 
     @classmethod
-    def of(cls, name: str, kind: str, is_nested: bool, modifier: int) -> "Column":
+    def of(cls, name: str, kind: str, is_nested: bool, modifier: int) -> "PostgresColumn":
         text, duck = quoted(name), TYPES.get(kind, "JSON" if is_nested else "VARCHAR")
         if kind == "numeric":
             duck = _decimal(modifier)
