@@ -1,7 +1,4 @@
-"""The loop: a model calls tools until it answers.
-
-The loop does not depend on the provider, and every step is on the tape.
-"""
+"""The loop: a model calls tools until it answers. It works with any provider, and every step is on the tape."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping

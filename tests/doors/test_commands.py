@@ -29,6 +29,7 @@ VALUES = {
     "day": "2024-03-01",
     "period": "2024-01-01",
     "kind": "fx",
+    "instrument": "EURUSD",
 }
 
 

@@ -80,6 +80,7 @@ def question(rng, as_of):
         "day": "2024-03-01",
         "period": "2024-01-01",
         "kind": "fx",
+        "instrument": "EURUSD",
         "limit": rng.choice((1, 5, 20)),
         **rng.choice(
             ({"seed_id": f"bzNews_{rng.randrange(150)}"}, {"embedding": [rng.random() for _ in doors.HEADLINES]})

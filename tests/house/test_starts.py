@@ -134,7 +134,7 @@ VALUES = {
     "ticker": "NVDA", "start_date": "2024-01-01", "end_date": "2024-05-01", "concepts": "us-gaap:Revenues",
     "concept_qname": "us-gaap:Revenues", "query": "growth", "series": "GDP", "day": "2024-05-29", "channel": "Earnings",
     "pairs": '[{"ticker": "NVDA", "at": "2024-05-29T16:00:00-04:00"}]', "member_qnames": "us-gaap:ProductMember",
-    "model": "claude-opus-4-1", "kind": "index", "period": "2014-01-01",
+    "model": "claude-opus-4-1", "kind": "index", "instrument": "SPX", "period": "2014-01-01",
 }  # fmt: skip
 
 

@@ -32,6 +32,7 @@ def named(seed: int, as_of: datetime) -> tuple[str, dict[str, Any]]:
         "day": rng.choice(("2024-03-01", "2024-04-20")),
         "period": "2024-01-01",
         "kind": "fx",
+        "instrument": "EURUSD",
     }
     pool |= {"seed_id": rng.choice(IDS)} if rng.random() < 0.5 else {"embedding": [rng.random() for _ in range(VECTOR)]}
     given = {one.name: pool[one.name] for one in query.parameters if one.name in pool}
