@@ -3,15 +3,15 @@ twice must have the same rows in the end.
 """
 
 import os
-import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
+
+import psutil
 
 from bench.bulk_files import make
 from bench.figures import Figure, figure
@@ -40,30 +40,26 @@ def load(lake: Path, paths: list[Path], kill_after: float | None = None) -> Load
     started, before, peak = time.perf_counter(), os.times(), 0.0
     with log.open("a") as said, subprocess.Popen([*command, "--lake", str(lake)], stdout=said, stderr=said) as running:
         while running.poll() is None:
-            peak = max(peak, sum(map(_megabytes, _family(running.pid))))
+            peak = max(peak, _megabytes(running.pid))
             if kill_after is not None and time.perf_counter() - started > kill_after:
-                running.send_signal(signal.SIGKILL)
-            time.sleep(0.1)
+                running.kill()
+            with suppress(subprocess.TimeoutExpired):
+                running.wait(0.1)
     assert running.returncode == 0 or kill_after is not None, log.read_text()
     after = os.times()
     computed = after.children_user + after.children_system - before.children_user - before.children_system
     return Load(time.perf_counter() - started, computed, peak)
 
 
-def _family(pid: int) -> Iterator[int]:
-    yield pid
-    for children in Path(f"/proc/{pid}/task").glob("*/children"):
-        with suppress(OSError):
-            for child in children.read_text().split():
-                yield from _family(int(child))
-
-
 def _megabytes(pid: int) -> float:
-    """Return the memory of a process. What processes share is divided among them."""
-    with suppress(OSError):
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-        return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
-    return 0.0
+    """Return the memory of a process and its descendants. What processes share is divided among them."""
+    total = 0
+    with suppress(psutil.NoSuchProcess):
+        root = psutil.Process(pid)
+        for process in (root, *root.children(recursive=True)):
+            with suppress(psutil.NoSuchProcess):
+                total += process.memory_full_info().pss
+    return total / 1e6
 
 
 def content(lake: Path) -> dict[str, tuple[int, int]]:

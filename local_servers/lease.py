@@ -128,7 +128,7 @@ def _attach(control: Path) -> Lease | None:
         answer = line.makefile("rb").readline()
     except OSError:
         answer = b""
-    if not answer:  # There is no server, or it is just stopping.
+    if not answer:  # No server runs, or it is shutting down.
         line.close()
         return None
     return Lease(line, json.loads(answer))

@@ -1,6 +1,6 @@
 """Parses JSON of other systems into text that can be stored: an unpaired escaped surrogate becomes U+FFFD.
 
-It is used for every answer of an outside source and every property of the graph.
+Every answer of an outside source and every property of the graph is parsed by it.
 """
 
 import json

@@ -185,7 +185,7 @@ def adjusted(target: Expression, proposal: Expression, at: datetime) -> Expressi
     """Return a held Expression with the terms of an approved proposal.
 
     A proposal with an exit_reason closes the position at the end of the next session that ends after `at`. Code then
-    writes the result, as for every exit.
+    writes the result, as it does for every exit.
     """
     if not proposal.exit_reason:
         return replace(

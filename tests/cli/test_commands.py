@@ -60,6 +60,12 @@ def test_a_gap_is_found_by_the_id_of_its_record(pitlake):
     assert nothing.err.startswith("no gap with 'bzNews_10' in its locator has a date up to ")
 
 
+def test_a_later_gap_is_not_found_by_its_id(pitlake):
+    later, unknown = (pitlake("gaps", "--as-of", BEFORE, "--each", "--id", name) for name in ("bzNews_9", "bzNews_0"))
+    assert later.out == unknown.out
+    assert later.err.replace("bzNews_9", "bzNews_0") == unknown.err
+
+
 def test_gaps_tell_nothing_of_the_future(pitlake):
     said = pitlake("gaps", "--as-of", BEFORE, "--dataset", "news", "--format", "csv")
     assert said.out == "dataset,gap_type,reason,gaps\n"

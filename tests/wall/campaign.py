@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ from tests.wall.unions import judge as union_judge
 from tests.wall.worlds import DATASETS
 
 SHARE = 2_000
+
+Tally = judge.Tally | union_judge.Tally | mounted.Tally
 
 
 def truth_share(number: int) -> truth.Tally:
@@ -57,28 +60,10 @@ def late_share(seed: int) -> judge.Tally:
     return tally
 
 
-def union_truth_share(seed: int) -> union_judge.Tally:
-    """The truncation of one history of unions."""
-    with tempfile.TemporaryDirectory(prefix="unions-", dir=memory()) as scratch:
-        return union_judge.truth(seed, Path(scratch))
-
-
-def union_late_share(seed: int) -> union_judge.Tally:
-    """The late looks of one history of unions."""
-    with tempfile.TemporaryDirectory(prefix="unions-", dir=memory()) as scratch:
-        return union_judge.late(seed, Path(scratch))
-
-
-def mounted_truth_share(seed: int) -> mounted.Tally:
-    """The truncation of one mounted table."""
-    with tempfile.TemporaryDirectory(prefix="mounted-", dir=memory()) as scratch:
-        return mounted.truth(seed, Path(scratch))
-
-
-def mounted_late_share(seed: int) -> mounted.Tally:
-    """The later mounts of one mounted table."""
-    with tempfile.TemporaryDirectory(prefix="mounted-", dir=memory()) as scratch:
-        return mounted.late(seed, Path(scratch))
+def judged_share(judge: Callable[[int, Path], Tally], seed: int) -> Tally:
+    """One history of unions, or one mounted table, put to a judge."""
+    with tempfile.TemporaryDirectory(prefix="judged-", dir=memory()) as scratch:
+        return judge(seed, Path(scratch))
 
 
 def memory() -> str | None:
@@ -138,7 +123,7 @@ def _describe_attack(report: Report) -> tuple[int, list[str]]:
     return report.statements, [f"{finding.kind} {finding.name}: {finding.sql}" for finding in report.findings]
 
 
-def _describe_late(tally: judge.Tally | union_judge.Tally | mounted.Tally) -> tuple[int, list[str]]:
+def _describe_late(tally: Tally) -> tuple[int, list[str]]:
     return tally.pairs, tally.mismatches
 
 
@@ -146,10 +131,10 @@ SHARES = {
     "truth": (truth_share, _describe_truth),
     "attack": (attack_share, _describe_attack),
     "late": (late_share, _describe_late),
-    "truth-unions": (union_truth_share, _describe_late),
-    "late-unions": (union_late_share, _describe_late),
-    "truth-mounted": (mounted_truth_share, _describe_late),
-    "late-mounted": (mounted_late_share, _describe_late),
+    "truth-unions": (partial(judged_share, union_judge.truth), _describe_late),
+    "late-unions": (partial(judged_share, union_judge.late), _describe_late),
+    "truth-mounted": (partial(judged_share, mounted.truth), _describe_late),
+    "late-mounted": (partial(judged_share, mounted.late), _describe_late),
 }
 
 if __name__ == "__main__":

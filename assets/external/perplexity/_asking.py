@@ -32,7 +32,7 @@ OPTIONS = (
 
 
 def units(scope: Scope) -> Sequence[Unit]:
-    """Return one unit per question. Raises BadInput if there is no question, and for unknown options."""
+    """Return one unit per question. Raises BadInput without a question or for an unknown option."""
     if not scope.queries:
         raise BadInput("queries", "no question is given", "give at least one")
     request("", scope)

@@ -71,7 +71,7 @@ def _element(text: str, name: str, *, raw: bool = False) -> str | None:
 def is_common_equity(security_class: str | None) -> bool | None:
     """Return whether the words for one or several classes name common equity itself and not a claim to it.
 
-    None if there are no words, or if they do not show this.
+    Returns None if the words are missing or do not show this.
     """
     words = security_class or ""
     class_names = (_BEHIND.sub("", class_name) for class_name in _CLASSES.split(words))

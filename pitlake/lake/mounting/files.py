@@ -37,7 +37,7 @@ class LocalFiles:
     place: str
 
     def state(self) -> Hashable:
-        """Return a value that changes when the files change. Raises BadInput if there are no files."""
+        """Return a value that changes when the files change. Raises BadInput if no file exists."""
         return tuple((file, *_stamp(file)) for file in self._files())
 
     def read(self, connection: duckdb.DuckDBPyConnection, scratch: Path) -> Rows:
@@ -61,7 +61,7 @@ class RemoteFiles:
     url: str
 
     def state(self) -> Hashable:
-        """Return a value that changes when the files change. Raises BadInput if there are no files."""
+        """Return a value that changes when the files change. Raises BadInput if no file exists."""
         return tuple(self._files())
 
     def read(self, connection: duckdb.DuckDBPyConnection, scratch: Path) -> Rows:

@@ -36,7 +36,7 @@ class Checkpoints:
         self._hint = f"{self._log}/_last_checkpoint"
 
     def newest(self) -> int:
-        """Return the version from which Delta starts reading, according to its hint; -1 if there is no hint."""
+        """Return the version from which Delta starts reading, according to its hint, or -1 without a hint."""
         try:
             return int(json.loads(self._store.read(self._hint))["version"])
         except (FileNotFoundError, ValueError, TypeError, KeyError):

@@ -1,6 +1,6 @@
 """Checks the frontmatter, hooks, skills, paths and documented calls of the data agents against rules.
 
-There are two wirings: agents that ask the lake, and agents that read a graph directly if there is no lake. Agents of
+An agent has one of two wirings: it queries the lake, or, without a lake, it reads a graph directly. Agents of
 the second kind document Cypher in their skills instead of calls. They have their own hooks, so the settings need none.
 
 The linter only reads files, in the project's environment; `--lake ROOT` also makes every documented call against that
