@@ -144,6 +144,7 @@ def test_an_overtaken_writer_does_not_publish_what_the_other_already_did(lake, m
     overtake(monkeypatch, lake, 1, [Toy("mine", "x", NOON)])
     result = publish(lake, [Toy("mine0", "x", NOON)], SEEN)
     assert (result.changed, result.version, len(rows(lake))) == (False, 1, 1)
+    assert not turns(lake)  # it would hold up the next writer, since no commit ends it
 
 
 def test_a_writer_that_never_wins_gives_up_with_nothing_published(lake, monkeypatch):
@@ -194,8 +195,12 @@ def turn_of_a_dead_writer(lake, monkeypatch, seconds):
     """A turn on top of the newest version whose writer never comes, as one that was killed leaves it."""
     monkeypatch.setattr(commit_queue, "PATIENCE_SECONDS", seconds)
     WriterTurn(Store(lake.root), LakeLog(Store(lake.root)), TOY.name)._take()
-    [file] = (file for file in (lake.root / commit_queue.TURNS).rglob("*") if file.is_file())
+    [file] = turns(lake)
     return file
+
+
+def turns(lake):
+    return [file for file in (lake.root / commit_queue.TURNS).rglob("*") if file.is_file()]
 
 
 def test_a_dead_writers_turn_holds_others_up_for_a_while_only(lake, monkeypatch):

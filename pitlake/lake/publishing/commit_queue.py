@@ -1,21 +1,22 @@
 """The commit queue: a slow writer that keeps losing the race can reserve the next commit.
 
 The queue only makes commits fair; the log makes them safe. A turn is a small file, written only if absent, whose name
-contains the dataset's pinned versions. A turn therefore ends with the next commit and needs no removal, and a dead
-writer delays others only for a while. A writer that checked before the file existed may still commit first once; after
-that it waits too.
+contains the dataset's pinned versions. A turn therefore ends with the next commit. Its writer removes it when it is
+done, because it may find nothing left to commit, and a dead writer delays others only for a while. A writer that
+checked before the file existed may still commit first once; after that it waits too.
 """
 
 import random
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 from uuid import uuid4
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, stop_after_delay, wait_random_exponential
 
 from pitlake.contract import gap_table_name
-from pitlake.errors import LakeConflict
+from pitlake.errors import LakeConflict, LakeError
 from pitlake.lake.storage.log import Entry, LakeLog
 from pitlake.lake.storage.store import Store
 from pitlake.lake.tables.compacted import observed_table_name
@@ -46,6 +47,7 @@ class WriterTurn:
         self._writer = uuid4().hex
         self._slowest = 0.0
         self._first_seen: dict[str, float] = {}
+        self._turns: list[str] = []
 
     def attempts(self, work: Callable[["WriterTurn"], Result]) -> Result:
         """Run `work`, and repeat it when it raises LakeConflict, now with a reserved turn.
@@ -53,8 +55,13 @@ class WriterTurn:
         `work` calls `check` before it commits. Raises the last LakeConflict after FEWEST_ATTEMPTS attempts that took at
         least SHORTEST_SECONDS.
         """
-        result: Result = RETRY.copy()(self._attempt, work)
-        return result
+        try:
+            result: Result = RETRY.copy()(self._attempt, work)
+            return result
+        finally:
+            for key in self._turns:
+                with suppress(LakeError):  # A turn that stays only delays others for a while.
+                    self._store.delete(key)
 
     def check(self, base: Entry) -> None:
         """Raise LakeConflict if another writer has the turn to commit on top of `base`."""
@@ -76,7 +83,8 @@ class WriterTurn:
             if not self._is_taken_by_another(key):
                 # The turn lasts for several attempts, because a writer that has already started may still commit first.
                 seconds = max(PATIENCE_SECONDS, PATIENCE_ATTEMPTS * self._slowest)
-                self._store.put_new(key, f"{self._writer} {seconds:.1f}".encode())
+                if self._store.put_new(key, f"{self._writer} {seconds:.1f}".encode()):
+                    self._turns.append(key)
                 if not self._is_taken_by_another(key):
                     return
             time.sleep(random.uniform(0, LOOK_AGAIN_SECONDS))  # noqa: S311 - the first to look is next
