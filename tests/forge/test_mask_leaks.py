@@ -15,14 +15,17 @@ from pathlib import Path
 
 import pytest
 
+from forge.agent.prompt import undated
 from forge.model import Answer, Call
+from forge.model.scripted import Scripted
 from forge.walk.mask import companies_of
 from forge.walk.report import page
 from forge.walk.run import Ground, run
+from pitlake.exchange import session
 from pitlake.lake.lake import Lake
 from tests.derived.conftest import put_rows
 from tests.forge.test_providers import article
-from tests.forge.walks import DAYS, SINCE, UNTIL, scripted, transcript, world
+from tests.forge.walks import DAYS, SINCE, UNTIL, brain, scripted, transcript, world
 
 pytestmark = pytest.mark.slow
 
@@ -173,25 +176,63 @@ def main():
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="masked-") as folder:
         companies, real, texts, leaked = walked(Path(folder), asked.companies, asked.days, asked.seed)
+        text, days = repeated(Path(folder), Path(folder) / "lake", SINCE + timedelta(days=asked.days))
     returned = sum(cik in real for cik, *_ in companies)
     print(
         f"seed {asked.seed}: {len(companies)} companies, {returned} of them returned by the tools; {len(texts)} masked "
         f"requests of {asked.days} days, {sum(map(len, texts)):,} characters; {len(leaked)} requests with a leak"
     )
+    print(f"the walk repeated, mean difference expected {noise(days)}:", *re.findall(r"\d+ Views [^<]* them\.", text))
     for found, text in leaked[:20]:
         print(found, [text[max(0, text.find(found[0]) - 60) :][:160]])
     return int(bool(leaked) or returned < len(companies))
 
 
-def test_the_report_shows_the_noise_of_an_unchanged_repetition(tmp_path):
-    ground = Ground(tmp_path / "walks", world(tmp_path / "lake"), scripted)
-    walks = [replace(DAYS, name="plain", until=SINCE, triggers=("morning",))]
-    walks.append(replace(walks[0], name="plain-again", again=True))
+def wavering(run):
+    """A model whose confidence in a View changes from run to run, as a real model's does."""
+
+    def answer(request):
+        made = brain(request)
+        if made.calls and "confidence:" in str(made.calls[0].arguments):
+            (call,) = made.calls
+            day = int(re.search(r"\d{4}-\d\d-(\d\d)", undated(str(request.messages[0])))[1])
+            stated = f"confidence: {confidence(run, day)}"
+            content = re.sub(r"confidence: [\d.]+", stated, call.arguments["content"])
+            changed = replace(call, arguments=call.arguments | {"content": content})
+            return replace(made, calls=(changed,))
+        return made
+
+    return lambda role: Scripted(answer)
+
+
+def confidence(run, day):
+    return round(0.55 + random.Random(f"{run} {day}").uniform(0, 0.3), 2)
+
+
+def repeated(root, lake, until):
+    """Walk and repeat the walk with a model that wavers. Return the page, and the Views' days."""
+    ground = Ground(root / "repeated", lake, scripted)
+    plain = replace(DAYS, name="plain", until=until, triggers=("morning",))
+    walks = [plain, replace(plain, name="plain-again", again=True)]
     for walk in walks:
-        run(walk, ground)
-    text = page(walks, ground)
+        run(walk, replace(ground, models=wavering(walk.name)))
+    days = (SINCE + timedelta(days=number) for number in range((until - SINCE).days + 1))
+    return page(walks, ground), [day.day for day in days if session(day)]
+
+
+def noise(days):
+    """Return the mean difference of the confidence in the Views of these days, as the report must state it."""
+    moved = [abs(confidence("plain", day) - confidence("plain-again", day)) for day in days]
+    return f"{sum(moved) / len(moved):.3f}"
+
+
+def test_the_report_shows_the_noise_of_an_unchanged_repetition(tmp_path):
+    until = SINCE + timedelta(days=5)
+    text, days = repeated(tmp_path, world(tmp_path / "lake", until=until), until)
     assert "plain and plain-again" in text
-    assert "1 Views of the same day and scope differ in confidence by 0.000 on average" in text
+    assert float(noise(days)) > 0
+    assert f"{len(days)} Views of the same day and scope differ in confidence by {noise(days)} on average" in text
+    assert "0 are in only one of them" in text
     assert "this difference is the noise to compare a masked run with" in text
 
 
