@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-from forge.core.skill_loader import SkillLoader
+from forge.core.skill_loader import NAME, SkillLoader
 from forge.evolution.in_force import APPLIED
 from forge.evolution.propose import FOLDER, proposals
 from forge.evolution.revisions import apply, folder_hash, undo
@@ -17,6 +17,7 @@ from forge.memory import Memory, Remembered, Row, WriteCall, Writing
 from forge.memory.approvals import SESSION
 from forge.memory.effects import PM
 from forge.records import KINDS, Approval, Proposal, parse, render
+from forge.records.base import read_reason
 from forge.tracking.settlement import whole_memory
 from pitlake.clock import micros
 from pitlake.errors import BadInput
@@ -36,7 +37,7 @@ def approve(memory: Memory, name: str, sha256: str, by: str, own: Path, untested
         raise BadInput("id", f"{proposal.skill} has changed since {name} was proposed", "propose it again")
     if not proposal.tested.startswith(PASSED) and not untested.strip():
         raise BadInput("id", f"{name} is {proposal.tested}", "give --untested with a reason to apply it anyway")
-    reason = " ".join(f"{proposal.tested}. {untested}".split()) if untested.strip() else proposal.tested
+    reason = read_reason(f"{proposal.tested}. {untested}", "untested") if untested.strip() else proposal.tested
     approval = Approval(id="new", subject=row.path, sha256=sha256, decision="approved", decided_by=by, reason=reason)
     applied = replace(proposal, status=APPLIED, updated=remembered.as_of)
 
@@ -55,13 +56,10 @@ def reject(memory: Memory, name: str, sha256: str, by: str, reason: str) -> Prop
 
     Raises BadInput if the proposal does not wait, if it has another hash, or if no reason is given.
     """
-    if not reason.strip():
-        raise BadInput("reason", "is missing", "say why")
+    reason = read_reason(reason)
     remembered, row, proposal = _waiting(memory, name, sha256)
     rejected = replace(proposal, status="rejected", updated=remembered.as_of)
-    approval = Approval(
-        id="new", subject=row.path, sha256=sha256, decision="rejected", decided_by=by, reason=" ".join(reason.split())
-    )
+    approval = Approval(id="new", subject=row.path, sha256=sha256, decision="rejected", decided_by=by, reason=reason)
 
     def work(writing: Writing) -> None:
         writing.put(row.path, render(rejected), based_on=row.seq)
@@ -92,6 +90,8 @@ def rollback(memory: Memory, skill: str, by: str, own: Path) -> str:
     Raises BadInput if there is nothing to undo.
     """
     remembered = whole_memory(memory, memory.journal.clock.now())
+    if not NAME.fullmatch(skill):
+        raise BadInput("skill", f"{skill[:60]!r} is not the name of a skill", "give a name such as rv-analysis")
     current_hash = folder_hash(own / skill) if (own / skill).is_dir() else ""
     applied = (
         candidate for candidate in proposals(remembered) if (candidate.skill, candidate.status) == (skill, APPLIED)

@@ -8,6 +8,7 @@ import tempfile
 from hashlib import sha256
 from pathlib import Path
 
+from forge.core.skill_loader import NAME
 from pitlake.errors import BadInput
 
 NONE = "none"
@@ -54,8 +55,8 @@ def undo(own: Path, skill: str) -> str:
 
     Raises BadInput if there is nothing to undo.
     """
-    revisions = _revisions(own, skill)
-    last = max(revisions.iterdir(), default=None)
+    revisions = _revisions_folder(own, skill)
+    last = max(revisions.iterdir(), default=None) if NAME.fullmatch(skill) and revisions.is_dir() else None
     if last is None:
         raise BadInput("skill", f"{skill[:60]!r} has no earlier revision", "see pitlake forge doctor")
     shutil.rmtree(own / skill)
@@ -84,7 +85,11 @@ def _copy(place: Path, to: Path) -> Path:
 
 
 def _revisions(own: Path, skill: str) -> Path:
-    return _ensure_folder(own.parent / f"{own.name}-revisions" / skill)
+    return _ensure_folder(_revisions_folder(own, skill))
+
+
+def _revisions_folder(own: Path, skill: str) -> Path:
+    return own.parent / f"{own.name}-revisions" / skill
 
 
 def _ensure_folder(folder: Path) -> Path:

@@ -5,6 +5,7 @@ import random
 from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 
 import pytest
 from click.testing import CliRunner
@@ -14,7 +15,7 @@ from forge.agent.agent import Agent
 from forge.core.clock import Clock, Simulated
 from forge.core.skill_loader import OURS, SkillLoader
 from forge.core.tape import Tape
-from forge.evolution.approve import approve, reject
+from forge.evolution.approve import approve, reject, rollback
 from forge.evolution.paired import Pair, trial
 from forge.evolution.propose import claims, pending, record_test
 from forge.evolution.proposing import propose
@@ -121,7 +122,7 @@ def test_m1_lessons_that_say_one_thing_in_many_wordings_are_one_claim_and_others
 def test_m1_a_proposal_is_rejected_by_its_hash_with_a_reason_and_not_made_again(memory, tmp_path):
     learnt(memory)
     (made,) = proposed(memory, tmp_path / "none")
-    for sha256, reason, problem in (("0" * 64, "no", "another hash"), (made.sha256, " ", "reason: is missing")):
+    for sha256, reason, problem in (("0" * 64, "no", "another hash"), (made.sha256, " ", "reason: is empty")):
         with pytest.raises(BadInput, match=problem):
             reject(memory, made.id, sha256, "pm", reason)
     assert reject(memory, made.id, made.sha256, "pm", "too narrow").status == "rejected"
@@ -198,6 +199,20 @@ def test_m1_each_change_is_a_revision_and_one_step_is_undone(tmp_path):
     assert SkillLoader(own).meta("rv-analysis").path == place
     with pytest.raises(BadInput, match="has no earlier revision"):
         undo(own, "rv-analysis")
+
+
+@pytest.mark.parametrize("name", ["..", "", ".", "../skills", "rv-analysis/..", "nope"])
+def test_m1_no_name_makes_a_rollback_remove_anything_but_the_change_of_that_skill(memory, tmp_path, name):
+    home = tmp_path / "home"
+    own, place = home / "skills", OURS / "rv-analysis"
+    text = (place / "SKILL.md").read_text() + "\nA change.\n"
+    apply(place, own, "SKILL.md", text, patched_hash(place, "SKILL.md", text))
+    (home / "journal.sqlite").write_text("all of memory")
+    before = sorted(home.rglob("*"))
+    for undone in (partial(undo, own, name), partial(rollback, memory, name, "pm", own)):
+        with pytest.raises(BadInput, match="skill: "):
+            undone()
+        assert sorted(home.rglob("*")) == before
 
 
 @pytest.mark.parametrize(
