@@ -127,7 +127,7 @@ class Agent:
             NoModel: A model is needed and none is configured. The turn is recorded as failed.
             ModelFailed: A model did not answer. The turn is recorded as failed.
         """
-        at = instant(as_of) if as_of else self.memory.journal.clock.now()
+        at = instant(as_of) if as_of is not None else self.memory.journal.clock.now()
         name = decision or f"D-{micros(at):013x}{token_hex(5)}"
         with self.tape.claim(name):
             inputs = self._reserve(name, text, at, trigger, user, event)

@@ -86,7 +86,9 @@ def ask(question: str | None, as_of: str | None, resume: str | None, lake: str |
 
     if (question is None) == (resume is None):
         raise BadInput("QUESTION", "missing, or given together with --resume", "give either a question or --resume")
-    clock = _desk().clock_of(resume) if resume else _clock(as_of)
+    if question is not None and not question.strip():
+        raise BadInput("QUESTION", "is empty", "ask something")
+    clock = _desk().clock_of(resume) if resume is not None else _clock(as_of)
     decided = asyncio.run(_agent(clock, lake).ask(question or "", as_of, decision=resume or "", on_progress=_progress))
     _tell(decided, form)
     if decided.end != "answered":
@@ -99,7 +101,7 @@ def chat(lake: str | None) -> None:
     """Ask the agent question after question, until an empty line."""
     agent = _agent(None, lake)
     agent.models("agent")
-    while question := click.prompt("you", default="", show_default=False, err=True):
+    while (question := click.prompt("you", default="", show_default=False, err=True)).strip():
         _tell(asyncio.run(agent.ask(question, on_progress=_progress)), "text")
 
 
@@ -201,7 +203,7 @@ def mcp(as_of: str | None) -> None:
     from pitlake.clock import now, past
 
     own = _desk()
-    server(own, own.memory(), past(as_of, "--as-of") if as_of else now()).run("stdio")
+    server(own, own.memory(), past(as_of, "--as-of") if as_of is not None else now()).run("stdio")
 
 
 @command.command()
@@ -237,9 +239,9 @@ def doctor(form: str) -> None:
 def _clock(as_of: str | None) -> "Clock | None":
     """Return the simulated memory of an instant; without an instant, None for the live memory."""
     from forge.core.clock import Simulated
-    from pitlake.clock import instant, micros
+    from pitlake.clock import micros, past
 
-    return Simulated(f"at-{micros(instant(as_of))}", as_of) if as_of else None
+    return Simulated(f"at-{micros(past(as_of))}", as_of) if as_of is not None else None
 
 
 def _desk() -> "Desk":
@@ -256,7 +258,7 @@ def _files(as_of: str | None, simulated: bool) -> "ForgeFS":
         raise BadInput("--as-of", "missing", "give the instant that you passed to `ask --as-of`")
     own = _desk()
     memory = own.memory(_clock(as_of) if simulated else None)
-    return own.files(memory, memory.hydrate(memory.read_instant(instant(as_of) if as_of else now())))
+    return own.files(memory, memory.hydrate(memory.read_instant(instant(as_of) if as_of is not None else now())))
 
 
 def _agent(clock: "Clock | None", lake: str | None) -> "Agent":

@@ -58,7 +58,7 @@ def book(as_of: str | None, lake: str | None, form: str) -> None:
     own = _desk()
     own.check_capital()
     memory = own.memory()
-    at = clock.past(as_of) if as_of else memory.read_instant(memory.journal.clock.now())
+    at = clock.past(as_of) if as_of is not None else memory.read_instant(memory.journal.clock.now())
     remembered = memory.hydrate(at, session="pm")
     valued = value(booked_fills(remembered), own.config.account, At(as_of=at, lake=_market_lake(lake)))
     halt = halted(remembered)

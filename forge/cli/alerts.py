@@ -28,7 +28,7 @@ def desk(as_of: str | None, lake: str | None, form: str) -> None:
 
     own = opened()
     memory = own.memory()
-    at = clock.past(as_of) if as_of else memory.read_instant(memory.journal.clock.now())
+    at = clock.past(as_of) if as_of is not None else memory.read_instant(memory.journal.clock.now())
     current = alerts(memory.hydrate(at, session="pm"), At(as_of=at, lake=Lake(lake).root), own.config.alerts)
     waiting = [item.expression.id for item in pending(memory, own.guardrails, at)]
     if form == "json":

@@ -19,7 +19,7 @@ def close(name: str, reason: str) -> None:
 
     own = _desk()
     memory = own.memory()
-    changed = change_held(memory, name, getpass.getuser(), own.guardrails, {"exit_reason": " ".join(reason.split())})
+    changed = change_held(memory, name, getpass.getuser(), own.guardrails, {"exit_reason": reason})
     memory.flush()
     click.echo(f"{name} closes at the end of {changed.expires}")
 

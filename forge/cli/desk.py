@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from forge.records import Portfolio, Record
 
 COLUMNS = ("expression", "notional")
+LIST_WAITING = "list the waiting items: pitlake forge approvals"
 lake_option = click.option(
     "--lake", metavar="ROOT", help="Folder or URL of the market's lake [default: $PITLAKE_LAKE, else ./.pitlake/lake]."
 )
@@ -109,9 +110,7 @@ def _typed_hash(own: "Desk", memory: "Memory", name: str) -> str:
     texts: dict[str, tuple[Record, str]] = {item.expression.id: (item.expression, item.sha256) for item in waiting}
     texts |= {lesson.record.id: (lesson.record, lesson.sha256) for lesson in waiting_lessons(memory)}
     if name not in texts:
-        raise BadInput(
-            "id", f"{name[:40]} does not wait for approval", "list the waiting items: pitlake forge approvals"
-        )
+        raise BadInput("id", f"{name[:40]} does not wait for approval", LIST_WAITING)
     record, sha256 = texts[name]
     if not sys.stdin.isatty():
         raise BadInput("--hash", "is missing", f"read the text of {name}, then give --hash {sha256[:12]}")
@@ -130,12 +129,16 @@ def reject(name: str, reason: str) -> None:
     """
     from forge.memory import approvals as door
     from forge.memory import lessons
+    from forge.records.base import read_reason
+    from pitlake.errors import BadInput
 
     own = _desk()
     memory = own.memory()
-    waiting = {lesson.record.id: lesson.sha256 for lesson in lessons.waiting_lessons(memory)}
-    if name in waiting:
-        lessons.decide(memory, name, waiting[name], getpass.getuser(), " ".join(reason.split()) or "rejected")
+    if name.startswith("PK-"):
+        waiting = {lesson.record.id: lesson.sha256 for lesson in lessons.waiting_lessons(memory)}
+        if name not in waiting:
+            raise BadInput("id", f"{name[:40]} does not wait for approval", LIST_WAITING)
+        lessons.decide(memory, name, waiting[name], getpass.getuser(), read_reason(reason))
     else:
         door.reject(memory, name, reason, getpass.getuser(), own.guardrails)
     memory.flush()

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 
-def choose_memory(context: click.Context, name: str | None) -> None:
+def choose_memory(context: click.Context, name: str | None, option: str = "--memory") -> None:
     """Make a command use a memory, by its name. Raises BadInput for an unknown name."""
     if name is None:
         return
@@ -17,7 +17,7 @@ def choose_memory(context: click.Context, name: str | None) -> None:
 
     roots = memories()
     if name not in roots:
-        raise BadInput("--memory", f"there is no memory {name[:40]!r}", choice(name, list(roots)))
+        raise BadInput(option, f"there is no memory {name[:40]!r}", choice(name, list(roots)))
     before = os.environ.get(LAKE_VARIABLE)
     os.environ[LAKE_VARIABLE] = roots[name]
 
@@ -30,7 +30,7 @@ def choose_memory(context: click.Context, name: str | None) -> None:
 
 
 def _of_run(context: click.Context, _option: click.Parameter, name: str | None) -> None:
-    choose_memory(context, name)
+    choose_memory(context, name, "--run")
 
 
 def run_option(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,7 +13,10 @@ def own_view(file: Path | None, name: str) -> None:
     from forge.desk import desk
     from forge.desk.commands import example_view, state_view
     from pitlake.cli.sessions import typed
+    from pitlake.errors import BadInput
 
+    if file is None and name != "new":
+        raise BadInput("FILE", f"missing, although --id is {name[:40]!r}", "name the file with the new text")
     if file is None:
         click.echo(example_view(), nl=False)
         return

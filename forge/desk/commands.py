@@ -16,7 +16,7 @@ from forge.memory.fills import import_fills
 from forge.memory.halts import switch
 from forge.providers.base import At
 from forge.records import KINDS, Constraints, Halt, View, render
-from forge.records.base import InvalidRecord
+from forge.records.base import read_reason
 from forge.records.examples import EXAMPLES
 from forge.records.kinds import NEW
 from forge.tracking.account import advance_account
@@ -51,11 +51,7 @@ def switch_trading(memory: Memory, status: Literal["halted", "released"], reason
 
     Raises BadInput for a reason that is empty or can't be stored, and for a release when trading is not halted.
     """
-    try:
-        record = Halt(id="halt", by=getpass.getuser(), reason=" ".join(reason.split()), status=status)
-    except InvalidRecord as fault:
-        raise BadInput("--reason", str(fault), "give one line of text") from None
-    switch(memory, record)
+    switch(memory, Halt(id="halt", by=getpass.getuser(), reason=read_reason(reason, "--reason"), status=status))
     memory.flush()
     return f"trading is {status}"
 
@@ -119,7 +115,7 @@ def stop(own: Desk, name: str, reason: str) -> str:
 
     Raises BadInput if nothing of this name is running.
     """
-    why = f"{getpass.getuser()} stopped it: {' '.join(reason.split()) or 'no reason given'}"
+    why = f"{getpass.getuser()} stopped it: {read_reason(reason) if reason.strip() else 'no reason given'}"
     running = backtests_under_way(own)
     parts = [part for part in running if part == name or part.startswith(f"{name}-")]
     for part in parts:

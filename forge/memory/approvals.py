@@ -17,6 +17,7 @@ from forge.memory.effects import CONSTRAINTS, Writer
 from forge.memory.guardrails import Guardrails, Violation
 from forge.memory.halts import HALT
 from forge.memory.lessons import SHORTEST_HASH
+from forge.memory.plausible import wrong_terms
 from forge.records import (
     KINDS,
     Approval,
@@ -31,6 +32,7 @@ from forge.records import (
     kind_of_path,
     parse,
 )
+from forge.records.base import read_reason
 from pitlake.clock import new_york_day
 from pitlake.errors import BadInput
 from pitlake.exchange import session
@@ -101,9 +103,7 @@ def approve(
 
 def reject(memory: Memory, name: str, reason: str, by: str, guardrails: Guardrails) -> None:
     """Reject a pending Expression, which is then tracked as a Counterfactual. Raises BadInput."""
-    if not reason.strip():
-        raise BadInput("reason", "is empty", "give a reason; the Counterfactual is evaluated against it")
-    _decide(memory, name, "", by, guardrails, " ".join(reason.split()))
+    _decide(memory, name, "", by, guardrails, read_reason(reason))
 
 
 def _decide(
@@ -156,18 +156,22 @@ def change_held(memory: Memory, name: str, by: str, guardrails: Guardrails, term
         terms: New `stop`, `target` and `expires`; or an `exit_reason`, which closes the position.
 
     Raises:
-        BadInput: No position of that name is held, or the new terms break a guardrail.
+        BadInput: No position of that name is held, code can't follow the new terms, or they break a guardrail.
     """
     if not KINDS["expressions"].names(name):
         raise BadInput("id", f"{name[:40]!r} is not an Expression", "give an id such as E-001")
     before = memory.hydrate(memory.read_instant(memory.journal.clock.now()), session=SESSION)
     path, changed = KINDS["expressions"].path(name), list[Expression]()
+    if "exit_reason" in terms:
+        terms = {**terms, "exit_reason": read_reason(str(terms["exit_reason"]))}
 
     def decided(writing: Writing, row: Row) -> tuple[Approval, tuple[Expression, ...]]:
         positions = held_expressions(writing.all_of("expressions"), writing.all_of("approvals"))
         if row.path not in positions:
             raise BadInput("id", f"{name} is not held", "list the held ones: pitlake forge expressions status:active")
         target = positions[row.path]
+        if fault := next(wrong_terms(target, terms, before.as_of), None):
+            raise BadInput(fault.fields[0], fault.problem, fault.next_step)
         expression = adjusted(target, replace(target, **cast("dict[str, Any]", dict(terms))), before.as_of)
         book = with_approved(cast("Portfolio | None", _record(writing.newest(PORTFOLIO))), positions.values())
         limits = cast("Constraints | None", _record(writing.newest(CONSTRAINTS)))

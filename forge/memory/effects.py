@@ -22,7 +22,7 @@ from forge.memory.book import held_in, remembered_book
 from forge.memory.chain import Row
 from forge.memory.guardrails import Guardrails
 from forge.memory.journal import Journal, WriteCall, Writing, digest
-from forge.memory.plausible import implausible, is_new_trade
+from forge.memory.plausible import implausible, is_new_trade, wrong_terms
 from forge.memory.remembered import Remembered
 from forge.records import (
     KINDS,
@@ -276,6 +276,9 @@ class Writer:
                 raise RecordUnreadable(
                     1, problem, f"close {position.id} with an exit_reason and propose a new Expression"
                 )
+        terms = {name: getattr(record, name) for name in ("target", "stop", "expires")}
+        if not record.exit_reason and (fault := next(wrong_terms(position, terms, self._remembered.as_of), None)):
+            raise RecordUnreadable(1, f"{fault.fields[0]}: {fault.problem}", fault.next_step)
 
     def _guard(self, record: Expression) -> None:
         book, limits = remembered_book(self._remembered), cast("Constraints | None", self._at(CONSTRAINTS))

@@ -10,6 +10,7 @@ from forge.memory.journal import WriteCall
 from forge.memory.memory import Memory
 from forge.memory.remembered import Remembered
 from forge.records import KINDS, Halt, render
+from forge.records.base import read_reason
 from pitlake import clock
 from pitlake.errors import BadInput
 
@@ -39,9 +40,7 @@ def halted_spans(remembered: Remembered) -> tuple[Span, ...]:
 
 def switch(memory: Memory, record: Halt) -> None:
     """Halt or release trading. Raises BadInput for an empty reason, and for a release when trading is not halted."""
-    reason = " ".join(record.reason.split())
-    if not reason:
-        raise BadInput("--reason", "is empty", "say why")
+    reason = read_reason(record.reason, "--reason")
     now = memory.read_instant(memory.journal.clock.now())
     if record.status == "released" and halted(memory.hydrate(now)) is None:
         raise BadInput("release", "trading is not halted", "nothing needs a release")

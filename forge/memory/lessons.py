@@ -14,6 +14,7 @@ from forge.memory.journal import WriteCall, Writing
 from forge.memory.memory import Memory
 from forge.memory.remembered import Remembered
 from forge.records import KINDS, Approval, ProcessKnowledge, content_hash, render
+from forge.records.base import read_reason
 from pitlake.clock import micros
 from pitlake.errors import BadInput
 
@@ -80,6 +81,7 @@ def decide(memory: Memory, name: str, sha256: str, by: str, reason: str = "") ->
     Raises:
         BadInput: There is no such lesson, or its text has changed.
     """
+    reason = read_reason(reason) if reason else ""
     remembered = memory.hydrate(memory.read_instant(memory.journal.clock.now()))
     path = KINDS["pk"].path(name)
     if not KINDS["pk"].names(name) or remembered.newest(path) is None:

@@ -5,13 +5,15 @@ side of entry and target, and the loss that it implies is at most twice the stat
 """
 
 import re
-from collections.abc import Iterator
-from datetime import datetime
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import date, datetime
+from typing import Any
 
 from forge.records import Expression, Record, View
 from forge.records.base import RecordFault
 from forge.records.natural import read_number
-from forge.records.values import Bounds
+from forge.records.values import TOO_LARGE, Bounds
 from pitlake.clock import end_of_new_york_day, new_york_day
 from pitlake.errors import BadInput
 from pitlake.questions import catalogue
@@ -28,8 +30,36 @@ def implausible(record: Record, before: Record | None, as_of: datetime) -> Itera
     """Yield the impossible contents. before: the record's last text; as_of: the turn's instant."""
     if isinstance(record, View) and record.settles:
         yield from _question(record, before, as_of)
-    elif isinstance(record, Expression) and record.status not in ENDED and not _same_terms(record, before):
-        yield from _levels(record)
+    elif isinstance(record, Expression) and record.status not in ENDED:
+        if record.expires and record.expires != getattr(before, "expires", None):
+            yield from _last_day(record.expires, as_of)
+        if not _same_terms(record, before):
+            yield from _levels(record)
+
+
+def wrong_terms(position: Expression, terms: Mapping[str, object], as_of: datetime) -> Iterator[RecordFault]:
+    """Yield why new terms of a held position can't be right: a level that code can't follow, or a day that is over."""
+    follows = all(level_price(text) for text in (position.target, position.stop) if text)
+    levels: dict[str, Any] = {name: str(terms[name]) for name in ("target", "stop") if name in terms}
+    for name, text in levels.items():
+        removes_target = name == "target" and not text
+        if follows and text != getattr(position, name) and not removes_target and level_price(text) is None:
+            yield RecordFault((name,), f"{text[:40]!r} is not a price above 0", "give a number such as 33.5")
+            return
+    last_day = terms.get("expires")
+    if isinstance(last_day, date) and last_day != position.expires:
+        yield from _last_day(last_day, as_of)
+    if levels:
+        yield from _levels(replace(position, adjusts=position.id, **levels))
+
+
+def level_price(text: str) -> float | None:
+    """Return a level in USD as code follows it, or None for any other text."""
+    try:
+        level = float(read_number(text, Bounds(0)))
+    except ValueError:
+        return None
+    return level if 0 < level < TOO_LARGE else None
 
 
 def price(text: str) -> float | None:
@@ -75,6 +105,11 @@ def _question(view: View, before: Record | None, as_of: datetime) -> Iterator[Re
 def _same_terms(trade: Expression, before: Record | None) -> bool:
     """Return whether the terms are unchanged. Code may have raised a held position's stop above its entry."""
     return isinstance(before, Expression) and all(getattr(trade, name) == getattr(before, name) for name in TERMS)
+
+
+def _last_day(day: date, as_of: datetime) -> Iterator[RecordFault]:
+    if end_of_new_york_day(day) <= as_of:
+        yield RecordFault(("expires",), f"{day} is over, and it is {new_york_day(as_of)} now", "give a later day")
 
 
 def _levels(trade: Expression) -> Iterator[RecordFault]:

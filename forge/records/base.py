@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
-from forge.records.values import MOST_BODY, PERCENT, Bounds, check, specs
+from forge.records.values import MOST_BODY, PERCENT, Bounds, check, one_line, specs
+from pitlake.errors import BadInput
 
 Category = Literal["macro_regime", "relative_value", "vol_surface", "event_driven", "flow_driven", "thematic"]
 Share = Annotated[float, Bounds(0, 1)]
@@ -31,6 +32,18 @@ class InvalidRecord(ValueError):
     def __init__(self, faults: Sequence[RecordFault]) -> None:
         self.faults = faults
         super().__init__("; ".join(f"{fault.fields[0]}: {fault.problem}" for fault in faults))
+
+
+def read_reason(text: str, field: str = "reason") -> str:
+    """Return a reason on one line. Raises BadInput if it is empty or can't be stored."""
+    reason = " ".join(text.split())
+    if not reason:
+        raise BadInput(field, "is empty", "say why")
+    try:
+        one_line(reason)
+    except ValueError as fault:
+        raise BadInput(field, str(fault), "say why in one line of text") from None
+    return reason
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from contextlib import closing, nullcontext
 from dataclasses import replace
+from datetime import date
 
 import pytest
 
@@ -161,6 +162,26 @@ def test_an_adjustment_keeps_the_trade(memory, memory_with_position, changed):
     change = replace(memory_with_position, id="new", adjusts="E-001", status="proposed", **changed)
     with pytest.raises(BadInput, match="which cannot change"):
         wrote(turn(memory), "/memory/expressions/new.md", change, "adjust")
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({"stop": "about 33"}, "stop: 'about 33' is not a price above 0"),
+        ({"stop": ""}, "stop: '' is not a price above 0"),
+        ({"stop": "33", "target": "32"}, "is not below the target 32"),
+        ({"expires": date(2001, 1, 1)}, "2001-01-01 is over"),
+    ],
+)
+def test_an_adjustment_that_code_could_not_follow_is_refused(memory, memory_with_position, changed, problem):
+    change = replace(memory_with_position, id="new", adjusts="E-001", status="proposed", **changed)
+    with pytest.raises(BadInput, match=problem):
+        wrote(turn(memory), "/memory/expressions/new.md", change, "adjust")
+
+
+def test_a_trade_whose_last_day_is_over_is_refused(memory):
+    with pytest.raises(BadInput, match="expires: 2001-01-01 is over"):
+        wrote(turn(memory), "/memory/expressions/new.md", replace(LONG, expires=date(2001, 1, 1)), "old")
 
 
 def test_what_is_not_held_is_not_adjusted(memory, memory_with_position):

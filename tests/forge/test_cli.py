@@ -47,6 +47,29 @@ def test_what_was_decided_as_of_an_instant_is_found_in_its_simulated_memory_alon
     assert (code, out, "--as-of" in err) == (2, "", True)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("ask", " "), "QUESTION: is empty"),
+        (("ask", "growth?", "--as-of", ""), "as_of: "),
+        (("ask", "growth?", "--as-of", "2199-01-01T00:00:00Z"), "as_of: is in the future"),
+        (("ask", "--resume", ""), "decision: '' is not on the tape"),
+        (("read", "/memory/views/", "--as-of", ""), "as_of: "),
+        (("book", "--as-of", ""), "as_of: "),
+        (("desk", "--as-of", ""), "as_of: "),
+        (("mcp", "--as-of", ""), "--as-of: "),
+        (("replay", "D-1", "--run", "nope"), "--run: there is no memory 'nope'"),
+    ],
+)
+def test_an_empty_or_future_input_is_refused_and_not_taken_for_now(capsys, tmp_path, monkeypatch, arguments, problem):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "a-key")
+    (tmp_path / ".pitlake").mkdir()
+    (tmp_path / ".pitlake/forge.toml").write_text("[account]\ncapital = 1000000\n")
+    code, out, err = run_forge(capsys, *arguments)
+    assert (code, out, problem in err, err.count("\n")) == (2, "", True, 1), err
+    assert not list(tmp_path.glob(".pitlake/forge-simulated*"))
+
+
 def test_the_doctor_names_what_is_missing(capsys):
     code, out, _ = run_forge(capsys, "doctor")
     assert code == 0

@@ -119,6 +119,58 @@ def test_the_pm_adjusts_and_closes_what_is_held(capsys):
     memory.close()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("close", "--reason", " "), "reason: is empty"),
+        (("close", "--reason", "bell\x07"), "reason: has a control character"),
+        (("close", "--reason", "x" * 3_000), "reason: is longer than 2,000 characters"),
+        (("adjust", "--stop", "abc"), "stop: 'abc' is not a price above 0"),
+        (("adjust", "--stop", ""), "stop: '' is not a price above 0"),
+        (("adjust", "--stop", "30,5"), "stop: '30,5' is not a price above 0"),
+        (("adjust", "--stop", "1e400"), "stop: '1e400' is not a price above 0"),
+        (("adjust", "--stop", "bell\x07"), "is not a price above 0"),
+        (
+            (
+                "adjust",
+                "--stop=-5",
+            ),
+            "stop: '-5' is not a price above 0",
+        ),
+        (("adjust", "--stop", "40", "--target", "39"), "is not below the target 39"),
+        (("adjust", "--expires", "1900-01-01"), "expires: 1900-01-01 is over"),
+    ],
+)
+def test_what_code_could_not_follow_is_refused_and_what_is_held_stays_as_it_is(capsys, arguments, problem):
+    memory = Memory()
+    held(memory)
+    before = memory.journal.head()
+    capsys.readouterr()
+    code, out, err = run_forge(capsys, arguments[0], "E-001", *arguments[1:])
+    assert (code, out, problem in err) == (2, "", True), err
+    assert memory.journal.head() == before
+    memory.close()
+
+
+@pytest.mark.parametrize("reason", ["bell\x07", "half \udcff", "x" * 3_000])
+def test_a_reason_that_can_not_be_stored_is_refused(capsys, reason):
+    memory = Memory()
+    wrote(turn(memory), "/memory/views/new.md", NEW_VIEW, "view")
+    wrote(turn(memory), "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="draft"), "draft")
+    lesson = ProcessKnowledge(id="new", skill=("rv-analysis",), category="process", weight=0.9, claim="Wait a day.")
+    wrote(turn(memory), "/memory/pk/new.md", lesson, "lesson")
+    before = memory.journal.head()
+    for name in ("E-001", "PK-001"):
+        code, out, err = run_forge(capsys, "reject", name, "--reason", reason)
+        assert (code, out, "reason: " in err) == (2, "", True), err
+    assert run_forge(capsys, "reject", "PK-001", "--reason", " ")[0] == 2
+    assert memory.journal.head() == before
+    assert run_forge(capsys, "reject", "PK-001", "--reason", "too vague")[0] == 0
+    code, _, err = run_forge(capsys, "reject", "PK-001", "--reason", "again")
+    assert (code, "id: PK-001 does not wait for approval" in err) == (2, True)
+    memory.close()
+
+
 def test_constraints_only_tighten_the_settings(capsys):
     assert run_forge(capsys, "constrain", "--max-gross", "150")[:2] == (0, "max_gross 150\n")
     assert run_forge(capsys, "constrain", "--max-single-risk", "1")[0] == 0
