@@ -1,8 +1,8 @@
 """Tombstones: a companion table of a dataset that says which stored revision was superseded, and when. Names only.
 
-A tombstone identifies a superseded row by its instant and content hash; its own available_at is that of the superseding
-row. It therefore reveals no more than this row, and is cut at T like any row. The lake writes tombstones
-(lake/publishing/superseded.py), and sessions use them to show newest revisions.
+A tombstone identifies a superseded row by its instant and content hash. Its own available_at is the instant from which
+both rows are available. It therefore reveals no more than they do, and is cut at T like any row. The lake writes
+tombstones (lake/publishing/superseded.py), and sessions use them to show newest revisions.
 """
 
 import pyarrow as pa

@@ -62,6 +62,7 @@ def test_what_no_tombstone_up_to_an_instant_names_is_the_newest_then(tmp_path_fa
         rows += fresh
     late = new_tombstones(toy, table([], toy), TableState(tuple(files)), complete=False).to_pylist()
     for tombstones in (dead, late):
+        assert [row for row in tombstones if row["available_at"] < row["dead_at"]] == []  # none names a later row
         for day in range(-1, 7):
             named = {row["dead_hash"] for row in tombstones if row["available_at"] <= START + timedelta(days=day)}
             hashes = dict(zip(rows, table(rows, toy)["content_hash"].to_pylist(), strict=True))

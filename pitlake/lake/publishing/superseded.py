@@ -20,9 +20,9 @@ def new_tombstones(dataset: Dataset, published: pa.Table, state: TableState, *, 
     """Return the tombstones that result from publishing these rows into `state`.
 
     published: `facts_of_revision` of the new rows. complete: whether the lake has all tombstones of `state`; if not,
-    the missing ones are returned too. A row is superseded once any newer row of its key is available. Only pairs with a
-    new row are considered. A row published late may supersede other rows and be superseded itself. Existing tombstones
-    stay valid.
+    the missing ones are returned too. A row is superseded once it and any newer row of its key are available. Only
+    pairs with a new row are considered. A row published late may supersede other rows and be superseded itself.
+    Existing tombstones stay valid.
     """
     if complete and not published.num_rows:
         return SUPERSEDED_SCHEMA.empty_table()
@@ -54,7 +54,8 @@ def new_tombstones(dataset: Dataset, published: pa.Table, state: TableState, *, 
                 {_first_newer(dataset)}
             FROM revision WINDOW newer AS (PARTITION BY {key} ORDER BY {order})
         )
-        SELECT available_at, dead_at, dead_hash FROM followed
+        -- A newer row may have been available before the row itself, which no earlier tombstone may name.
+        SELECT greatest(available_at, dead_at) AS available_at, dead_at, dead_hash FROM followed
         WHERE available_at IS NOT NULL AND ({every})
             AND (available_at, newer_hash) IS DISTINCT FROM (dead_at, dead_hash)
         ORDER BY ALL"""
