@@ -113,6 +113,7 @@ splits: $(SET_UP) ## Query every small world of bars and splits as of every inst
 
 attack: $(SET_UP) ## Attack sealed sessions with N=10000 statements.
 	@$(BIN)/python -m tests.wall.campaign attack --n $(N)
+	@$(BIN)/python -m tests.wall.campaign attack-mounted --n $(N)
 
 mutants: $(SET_UP) ## Plant N=400 small faults in the code behind the guarantee, and list those that no test notices.
 	@$(BIN)/python -m tests.mutants.campaign --n $(if $(filter file,$(origin N)),400,$(N)) --seed $(SEED)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.wall.worlds import T, World
+from tests.wall.worlds import World
 
 FOLDER = Path(__file__).parent / "attacks"
 CLASSES = tuple(sorted(path.stem for path in FOLDER.glob("*.sql")))
@@ -43,15 +43,16 @@ def load(world: World, dataset: str, kinds: tuple[str, ...] = CLASSES, port: int
 
 def targets(world: World, dataset: str, port: int) -> dict[str, str]:
     """Return the values of the placeholders."""
-    files = [file for file in world.snapshot.files(dataset) if file.path.endswith("part-0.parquet")]  # every world's
-    past = next(file.path for file in files if file.hi <= T)
+    files, as_of = world.snapshot.files(dataset), world.as_of
+    past = min(file.path for file in files if file.hi <= as_of)  # a name that every world has
+    future = min(file.path for file in files if file.lo > as_of)
     return {
         "lake": str(world.root),
         "tables": str(world.root / "tables" / dataset),
         "dataset": dataset,
-        "future_file": next(file.path for file in files if file.lo > T),
+        "future_file": future,
         "past_file": past,
-        "straddling_file": next(file.path for file in files if file.lo <= T < file.hi),
+        "straddling_file": min((file.path for file in files if file.lo <= as_of < file.hi), default=future),
         "bound_file": past,
         "log_file": str(world.root / "_lake" / "log" / f"{1:020d}.json"),
         "delta_log_file": str(world.root / "_lake" / "log" / f"{1:020d}.json"),

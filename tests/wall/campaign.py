@@ -2,7 +2,8 @@
 
 Shares run on every core; progress goes to stderr, the tally and each failure to stdout; exit code 1 on any failure.
 `late --seed S` lives one history again, and tells it if it fails. The campaigns of unions put the questions that read
-several sources to lakes in which these disagree; those of mounted tables put generated SQL to random tables.
+several sources to lakes in which these disagree; those of mounted tables put generated and hostile SQL to random
+tables.
 """
 
 import argparse
@@ -60,7 +61,7 @@ def late_share(seed: int) -> judge.Tally:
     return tally
 
 
-def judged_share(judge: Callable[[int, Path], Tally], seed: int) -> Tally:
+def judged_share(judge: Callable[[int, Path], Tally | Report], seed: int) -> Tally | Report:
     """One history of unions, or one mounted table, put to a judge."""
     with tempfile.TemporaryDirectory(prefix="judged-", dir=memory()) as scratch:
         return judge(seed, Path(scratch))
@@ -135,6 +136,7 @@ SHARES = {
     "late-unions": (partial(judged_share, union_judge.late), _describe_late),
     "truth-mounted": (partial(judged_share, mounted.truth), _describe_late),
     "late-mounted": (partial(judged_share, mounted.late), _describe_late),
+    "attack-mounted": (partial(judged_share, mounted.attack), _describe_attack),
 }
 
 if __name__ == "__main__":

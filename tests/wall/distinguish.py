@@ -9,12 +9,12 @@ memory is in use, which one run in some hundred tells otherwise).
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from tests.wall.worlds import CANARY, World, restored
+from tests.wall.worlds import CANARY, Master, World, built, restored
 
 FUTURES = (1, 2)
 FEW = 5  # statements that differ may be an accident, more can't
@@ -68,17 +68,19 @@ def digest(root: Path) -> str:
     return total.hexdigest()
 
 
-def distinguish(root: Path, open_runner: OpenRunner, aim: Aim, *, a_session: int = 1) -> Report:
+def distinguish(
+    root: Path, open_runner: OpenRunner, aim: Aim, *, a_session: int = 1, masters: Sequence[Master] = ()
+) -> Report:
     """Run every (name, statement) of `aim` in both worlds, `a_session` statements a runner; where any answer differs,
-    all of them once more in the first.
+    all of them once more in the first. masters: the worlds, by default the built-in ones.
     """
-    report = Report()
-    first, other = (_run_all(root, future, open_runner, aim, report, a_session) for future in FUTURES)
+    report, masters = Report(), masters or [built(future) for future in FUTURES]
+    first, other = (_run_all(root, master, open_runner, aim, report, a_session) for master in masters)
     differ = any(_steady(answer) != _steady(other[name]) for name, answer in first.items())
-    again = _run_all(root, FUTURES[0], open_runner, aim, report, a_session) if differ else first
+    again = _run_all(root, masters[0], open_runner, aim, report, a_session) if differ else first
     found = [name for name in first if _judged(report, name, first[name], again[name], other[name])]
     if 0 < len(found) <= FEW:
-        usual = [_usual(root, future, open_runner, aim, report, a_session, set(found)) for future in FUTURES]
+        usual = [_usual(root, master, open_runner, aim, report, a_session, set(found)) for master in masters]
         report.noisy += [name for name in found if usual[0][name] == usual[1][name]]
         found = [name for name in found if usual[0][name] != usual[1][name]]
     report.findings += [Finding("oracle", name, first[name].split("\0", 1)[0]) for name in found]
@@ -87,7 +89,7 @@ def distinguish(root: Path, open_runner: OpenRunner, aim: Aim, *, a_session: int
 
 
 def _usual(
-    root: Path, future: int, open_runner: OpenRunner, aim: Aim, report: Report, a_session: int, names: set[str]
+    root: Path, master: Master, open_runner: OpenRunner, aim: Aim, report: Report, a_session: int, names: set[str]
 ) -> dict[str, str]:
     """What these statements answer most often in one world, asked in sessions with the same others before them."""
 
@@ -96,21 +98,21 @@ def _usual(
             if any(name in names for name, _ in batch):
                 yield from batch
 
-    runs = [_run_all(root, future, open_runner, asked_again, report, a_session) for _ in range(RUNS)]
+    runs = [_run_all(root, master, open_runner, asked_again, report, a_session) for _ in range(RUNS)]
     return {name: Counter(_steady(run[name]) for run in runs).most_common(1)[0][0] for name in names}
 
 
-def rebuilt(root: Path, future: int) -> tuple[World, str]:
+def rebuilt(root: Path, master: Master) -> tuple[World, str]:
     """A world in place of whatever was there, and its digest."""
-    world = restored(root, future)
+    world = restored(root, master)
     return world, digest(root)
 
 
 def _run_all(
-    root: Path, future: int, open_runner: OpenRunner, aim: Aim, report: Report, a_session: int
+    root: Path, master: Master, open_runner: OpenRunner, aim: Aim, report: Report, a_session: int
 ) -> dict[str, str]:
     found: dict[str, str] = {}
-    world, before = rebuilt(root, future)
+    world, before = rebuilt(root, master)
     for batch in batched(list(aim(world)), a_session):
         runner = open_runner(world)
         try:
@@ -119,7 +121,7 @@ def _run_all(
             runner.close()
         if digest(root) != before:
             report.findings.append(Finding("write", batch[0][0], batch[0][1]))
-            world, before = rebuilt(root, future)
+            world, before = rebuilt(root, master)
     return found
 
 

@@ -3,7 +3,7 @@
 `sealed_attacks` runs them against pitlake's session; `functions` asks DuckDB itself what there is to call.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -59,19 +59,23 @@ def called(world: World, dataset: str = "news") -> Iterator[tuple[str, str]]:
                 yield f"function:{name}:{number}", f'SELECT "{name}"({arguments}) FROM {dataset}_revisions LIMIT 5'
 
 
-def generated(world: World, count: int, seed: int = 0) -> Iterator[tuple[str, str]]:
-    """Statements of the grammar fuzzer."""
+def generated(
+    world: World,
+    count: int,
+    seed: int = 0,
+    paths: Sequence[str] = (),
+    columns_of: Mapping[str, Sequence[str]] | None = None,
+) -> Iterator[tuple[str, str]]:
+    """Statements of the grammar fuzzer, by default over the datasets of the worlds and paths of some."""
     names = [name for name, _ in functions()]
     # Named by rule, not by listing: the statements must be the same in both worlds.
     months = [
         f"{world.root}/tables/{name}/available_month=2024-0{month}" for name in DATASETS[:3] for month in range(3, 8)
     ]
-    paths = [f"{month}/part-{half}.parquet" for month in months for half in range(2)]
-    for number in range(count):
-        yield (
-            f"fuzz:{seed + number}",
-            statements.hostile(seed + number, names, [*paths, str(world.root), "/etc/passwd", "/proc/self/maps"]),
-        )
+    paths = paths or [f"{month}/part-{half}.parquet" for month in months for half in range(2)]
+    paths = [*paths, str(world.root), "/etc/passwd", "/proc/self/maps"]
+    for number in range(seed, seed + count):
+        yield f"fuzz:{number}", statements.hostile(number, names, paths, columns_of)
 
 
 def sealed_attacks(root: Path, count: int, seed: int = 0, open_runner: OpenRunner = Sealed) -> Report:

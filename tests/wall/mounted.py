@@ -5,12 +5,15 @@ an earlier row; and of one with other later rows and changes.
 
 *Late.* What a lake answered as of T when no later mount had been made is what it answers by `known_by=T` after all
 mounts, and as of an instant just before a mount whatever is asked for.
+
+*Attacks.* Two lakes differ in what was mounted after T, which holds canaries: in new rows, in gaps and in other content
+of earlier rows. No hostile statement shows one, or gives different answers.
 """
 
 import random
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -20,9 +23,13 @@ import pyarrow as pa
 
 from pitlake import connect
 from pitlake.lake import Lake
-from tests.wall import statements
+from pitlake.lake.storage.manifest import Snapshot, TableState
+from pitlake.session import Catalogue
+from tests.wall import fuzz, statements
+from tests.wall.distinguish import FUTURES, Report, distinguish
 from tests.wall.late.looks import clock_at
-from tests.wall.sealed import answer_text
+from tests.wall.sealed import Sealed, answer_text
+from tests.wall.worlds import CANARY, World, master, restored
 
 NAME = "table_of_ours"
 START, END = datetime(2024, 1, 1, tzinfo=timezone.utc), datetime(2024, 4, 1, tzinfo=timezone.utc)
@@ -31,6 +38,8 @@ MICROSECOND = timedelta(microseconds=1)
 LAGS = {"": timedelta(), "1 day": timedelta(days=1), "90 minutes": timedelta(minutes=90)}
 ZONES = ("America/New_York", "Asia/Tokyo", "UTC")
 MOMENTS, QUESTIONS = 4, 80
+STATEMENTS, EVERY, A_SESSION = 320, 8, 10
+LATER_ROWS = 40
 VALUES: tuple[tuple[pa.DataType, Callable[[random.Random], Any]], ...] = (
     (pa.string(), lambda rng: rng.choice(("guidance", "margin", "", "ä", "1"))),
     (pa.float64(), lambda rng: round(rng.uniform(-9, 9), 2)),
@@ -119,8 +128,8 @@ class Table:
             contents = public | contents if observed > as_of else contents | public
         return polls
 
-    def otherwise(self, as_of: datetime) -> list[tuple[datetime, Poll]]:
-        """The mounts with other rows of later dates, and with other later changes."""
+    def otherwise(self, as_of: datetime, canary: str = "") -> list[tuple[datetime, Poll]]:
+        """The mounts with other rows of later dates, and with other later changes. canary: a text in each of them."""
         seen: set[Statement] = set()
         polls = []
         for observed, past in self.until(as_of):
@@ -128,11 +137,11 @@ class Table:
             if observed > as_of:
                 for each in sorted(seen & past.keys(), key=repr):
                     if self.rng.random() < 0.3:
-                        content[each] = self._values()
-                for _ in range(self.rng.randrange(6)):
-                    new = self._statement()
-                    if as_of < self.known_at(new[1]) <= observed:
-                        content[new] = self._values()
+                        content[each] = self._values(canary)
+                for _ in range(LATER_ROWS if canary else self.rng.randrange(6)):
+                    new = self._later(as_of, canary) if canary else self._statement()
+                    if as_of < self.known_at(new[1]) and (canary or self.known_at(new[1]) <= observed):
+                        content[new] = self._values(canary)
             seen |= {each for each in past if self.known_at(each[1]) <= observed}
             polls.append((observed, content))
         return polls
@@ -158,8 +167,15 @@ class Table:
         key = tuple(self.rng.choice("XYZ") for _ in self.keys)
         return key, at.date() if self.dated else at
 
-    def _values(self) -> tuple[Any, ...]:
-        return tuple(None if self.rng.random() < 0.1 else make(self.rng) for _, make in self.kinds)
+    def _later(self, as_of: datetime, canary: str) -> Statement:
+        """A row of a date after T, mostly just after it, of a new key or of one that was there."""
+        at = as_of - LAGS[self.lag] + timedelta(microseconds=int(10 ** self.rng.uniform(0, 13)))
+        key = tuple(self.rng.choice(("X", "Y", "Z", canary)) for _ in self.keys)
+        return key, at.date() if self.dated else at
+
+    def _values(self, canary: str = "") -> tuple[Any, ...]:
+        values = (None if self.rng.random() < 0.1 else make(self.rng) for _, make in self.kinds)
+        return tuple(f"{value} {canary}" if canary and isinstance(value, str) else value for value in values)
 
     def _frame(self, content: Poll) -> pa.Table:
         rows = [dict(zip(self.columns, (*key, *values), strict=True), at=at) for (key, at), values in content.items()]
@@ -208,15 +224,63 @@ def late(seed: int, scratch: Path, moments: int = MOMENTS, count: int = QUESTION
     return tally
 
 
+def attack(seed: int, scratch: Path, count: int = STATEMENTS, every: int = EVERY) -> Report:
+    """Attack one table. count: generated statements of each kind. every: which share of the written attacks, and a
+    tenth of it of the calls of functions.
+    """
+    table = Table(seed)
+    table.polls.append((END + timedelta(days=30), table.polls[-1][1]))  # so that there is a mount after every T
+    as_of = next(at for at in table.moments(1_000) if at < END)
+    worlds = [
+        _world(table.mount(scratch / str(future), table.otherwise(as_of, f"{CANARY}{future}"), _nothing))
+        for future in FUTURES
+    ]
+    masters = [master(world) for world in worlds]
+    world = replace(restored(scratch / "lake", masters[0]), as_of=as_of)
+    paths = sorted({f"{world.root}/{path}" for files, _ in masters for path in files})
+    columns_of, catalogue = _columns_of(table), Catalogue(Lake(scratch / "1").contracts())
+    asked = [
+        *[*fuzz.written(world, (NAME,))][seed % every :: every],
+        *[*fuzz.called(world, NAME)][seed % (10 * every) :: 10 * every],
+        *fuzz.generated(world, count, seed * count, paths, columns_of),
+        *(
+            (f"select:{place}", statements.select(place, columns_of))
+            for place in range(seed * count, (seed + 1) * count)
+        ),
+    ]
+    return distinguish(
+        world.root,
+        lambda world: Sealed(world, as_of, datasets=(NAME,), catalogue=catalogue),
+        lambda world: asked,
+        a_session=A_SESSION,
+        masters=masters,
+    )
+
+
+def _world(lake: Lake) -> World:
+    """A lake under names of files that are the same in every world: up to T, the earliest files are."""
+    snapshot, tables = lake.snapshot(), {}
+    for name in snapshot.tables:
+        files = sorted(snapshot.files(name), key=lambda file: (file.hi, file.lo))
+        named = [Path(file.path).with_name(f"part-{number}.parquet") for number, file in enumerate(files)]
+        for file, path in zip(files, named, strict=True):
+            Path(file.path).rename(path)
+        tables[name] = TableState(tuple(replace(file, path=str(path)) for file, path in zip(files, named, strict=True)))
+    return World(lake.root, Snapshot(snapshot.version, tables))
+
+
 def _nothing(lake: Lake, place: int) -> None:
     """Ask nothing after a mount."""
 
 
+def _columns_of(table: Table) -> dict[str, tuple[str, ...]]:
+    return {NAME: ("available_at", "available_at_source", "available_at_basis", *table.columns, "at", "evidence")}
+
+
 def _questions(table: Table, number: int, count: int) -> Iterator[str]:
-    columns = {NAME: ("available_at", "available_at_source", "available_at_basis", *table.columns, "at", "evidence")}
     first = (table.seed * 1_000 + number) * QUESTIONS
     for place in range(first, first + count):
-        yield statements.select(place, columns)
+        yield statements.select(place, _columns_of(table))
 
 
 def _answers(lake: Lake, as_of: datetime, asked: list[str], now: datetime, isolation: str, **options: Any) -> list[str]:

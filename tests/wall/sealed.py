@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from pitlake.errors import LimitExceeded, PitlakeError, SessionLost
 from pitlake.questions.catalogue import Query
-from pitlake.session import Limits, Session
+from pitlake.session import Catalogue, Limits, Session
 from pitlake.session.visible.cut_cache import CutCache
 from tests.sessions import open_at
 from tests.wall.worlds import DATASETS, SEARCHED, T, World
@@ -29,10 +29,13 @@ class Sealed:
         hindsight: str = "show",
         earlier: Sequence[datetime] = (),
         datasets: Sequence[str] = (*DATASETS, *SEARCHED),
+        catalogue: Catalogue | None = None,
     ) -> None:
-        """earlier: where the session is before it moves to `as_of`. datasets: by default those the worlds have."""
+        """earlier: where the session is before it moves to `as_of`. datasets: by default those the worlds have.
+        catalogue: the contracts of other datasets.
+        """
         self.world, self.as_of, self.isolation, self.hindsight = world, as_of, isolation, hindsight
-        self.earlier, self.datasets = earlier, datasets
+        self.earlier, self.datasets, self.catalogue = earlier, datasets, catalogue
         self.session = self._open()
 
     def _open(self) -> Session:
@@ -50,6 +53,7 @@ class Sealed:
             self.world.snapshot,
             as_of,
             datasets=self.datasets,
+            catalogue=self.catalogue,
             isolation=self.isolation,
             hindsight=self.hindsight,
             limits=LIMITS,

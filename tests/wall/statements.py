@@ -169,15 +169,18 @@ def _counted(rng: Draws) -> str:
     )
 
 
-def hostile(seed: int, functions: list[str], paths: list[str]) -> str:
+def hostile(
+    seed: int, functions: list[str], paths: list[str], columns_of: Mapping[str, Sequence[str]] | None = None
+) -> str:
     """A statement of the grammar fuzzer: odd functions, odd arguments, paths, statements inside statements."""
-    rng = random.Random(f"hostile/{seed}")
+    rng = Draws(f"hostile/{seed}")
+    rng.columns_of = columns_of or rng.columns_of
     make = rng.choice((_call, _call, _table_call, _table_call, _wrapped, _definition, _pathed, _spliced))
     return make(rng, functions, paths)
 
 
-def _argument(rng: random.Random, paths: list[str]) -> str:
-    name = rng.choice(DATASETS)
+def _argument(rng: Draws, paths: list[str]) -> str:
+    name = rng.choice([*rng.columns_of])
     simple: tuple[Callable[[], str], ...] = (
         lambda: str(rng.choice((0, 1, -1, 2**31, 2**63 - 1))),
         lambda: "NULL",
@@ -203,18 +206,18 @@ def _argument(rng: random.Random, paths: list[str]) -> str:
     return rng.choice(simple)()
 
 
-def _call(rng: random.Random, functions: list[str], paths: list[str]) -> str:
+def _call(rng: Draws, functions: list[str], paths: list[str]) -> str:
     arguments = ", ".join(_argument(rng, paths) for _ in range(rng.randrange(4)))
-    source = rng.choice(("", f" FROM {rng.choice(DATASETS)}_revisions LIMIT 3"))
+    source = rng.choice(("", f" FROM {rng.choice([*rng.columns_of])}_revisions LIMIT 3"))
     return f'SELECT "{rng.choice(functions)}"({arguments}){source}'
 
 
-def _table_call(rng: random.Random, functions: list[str], paths: list[str]) -> str:
+def _table_call(rng: Draws, functions: list[str], paths: list[str]) -> str:
     arguments = ", ".join(_argument(rng, paths) for _ in range(rng.randrange(4)))
     return f'SELECT * FROM "{rng.choice(functions)}"({arguments}) LIMIT 20'
 
 
-def _wrapped(rng: random.Random, functions: list[str], paths: list[str]) -> str:
+def _wrapped(rng: Draws, functions: list[str], paths: list[str]) -> str:
     inner = _call(rng, functions, paths)
     return rng.choice(
         (
@@ -230,8 +233,8 @@ def _wrapped(rng: random.Random, functions: list[str], paths: list[str]) -> str:
     )
 
 
-def _definition(rng: random.Random, functions: list[str], paths: list[str]) -> str:
-    name, dataset = rng.choice(functions), rng.choice(DATASETS)
+def _definition(rng: Draws, functions: list[str], paths: list[str]) -> str:
+    name, dataset = rng.choice(functions), rng.choice([*rng.columns_of])
     return rng.choice(
         (
             f'CREATE OR REPLACE MACRO "{name}"(x) AS x',
@@ -246,7 +249,7 @@ def _definition(rng: random.Random, functions: list[str], paths: list[str]) -> s
     )
 
 
-def _pathed(rng: random.Random, functions: list[str], paths: list[str]) -> str:
+def _pathed(rng: Draws, functions: list[str], paths: list[str]) -> str:
     path = rng.choice(paths)
     spelling = rng.choice(
         (
@@ -270,8 +273,8 @@ def _pathed(rng: random.Random, functions: list[str], paths: list[str]) -> str:
     )
 
 
-def _spliced(rng: random.Random, functions: list[str], paths: list[str]) -> str:
-    statement = select(rng.randrange(10**6)) if rng.random() < 0.5 else _call(rng, functions, paths)
+def _spliced(rng: Draws, functions: list[str], paths: list[str]) -> str:
+    statement = select(rng.randrange(10**6), rng.columns_of) if rng.random() < 0.5 else _call(rng, functions, paths)
     at = rng.randrange(1, len(statement))
     return (
         statement[:at]

@@ -43,12 +43,17 @@ IDS = (*LETTERS, *(f"{letter}_qa__{number}" for letter in LETTERS for number in 
 VECTOR = 8
 
 
+Master = tuple[Mapping[str, bytes], Snapshot]
+"""Every file of a world by its path below the root, and the snapshot with such paths."""
+
+
 @dataclass(frozen=True)
 class World:
-    """A lake on disk and the snapshot that pins it."""
+    """A lake on disk and the snapshot that pins it. as_of: the instant after which worlds differ."""
 
     root: Path
     snapshot: Snapshot
+    as_of: datetime = T
 
     def files(self, dataset: str) -> list[str]:
         """The paths of a dataset's files, oldest first."""
@@ -89,9 +94,9 @@ def written(root: Path, rows: Mapping[str, pa.Table], gaps: Mapping[str, pa.Tabl
     return World(root, Snapshot(1, tables))
 
 
-def restored(root: Path, future: int) -> World:
+def restored(root: Path, master: Master) -> World:
     """The whole world below `root`, byte for byte, whatever stood there: what is as it should be stays."""
-    files, snapshot = _master(future)
+    files, snapshot = master
     folders = {parent for name in files for parent in Path(name).parents}
     for path in sorted(root.rglob("*"), reverse=True):
         name = path.relative_to(root)
@@ -108,16 +113,20 @@ def restored(root: Path, future: int) -> World:
 
 
 @cache
-def _master(future: int) -> tuple[dict[str, bytes], Snapshot]:
-    """Every file of a world by its path below the root, and the snapshot with such paths."""
+def built(future: int) -> Master:
+    """The master of a world."""
     with TemporaryDirectory() as folder:
-        root = Path(folder)
-        world = build(root, future)
-        files = {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
-        tables = {
-            name: TableState(tuple(replace(file, path=str(Path(file.path).relative_to(root))) for file in table.files))
-            for name, table in world.snapshot.tables.items()
-        }
+        return master(build(Path(folder), future))
+
+
+def master(world: World) -> Master:
+    """The files and the snapshot of a world, to restore it anywhere."""
+    root = world.root
+    files = {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    tables = {
+        name: TableState(tuple(replace(file, path=str(Path(file.path).relative_to(root))) for file in table.files))
+        for name, table in world.snapshot.tables.items()
+    }
     return files, Snapshot(world.snapshot.version, tables)
 
 
