@@ -86,16 +86,16 @@ def mistakes(world, stored, name):
     for as_of in [*instants[2::5], instants[-1] + timedelta(days=1)]:
         bound = {"isolation": "in_process", "datasets": sorted(question(name).reads)}
         with closing(Sealed(world, as_of, **bound)) as sealed:
-            for company in COMPANIES:
-                asked = question(name, company, as_of)
+            for companies in [COMPANIES] if questions.is_of_pairs(name) else [(company,) for company in COMPANIES]:
+                asked = question(name, companies, as_of)
                 found = preference.mistake(asked, asked.ask(sealed.session), rows, as_of)
                 if found is not None:
                     yield found
 
 
-def question(name, company=1, as_of=judge.AFTERWARDS):
-    """A question about a company by its CIK."""
-    made = (questions.question(name, company, as_of, Random(f"{company}/{seed}")) for seed in range(99))
+def question(name, companies=(1,), as_of=judge.AFTERWARDS):
+    """A question about companies by their CIKs."""
+    made = (questions.question(name, companies, as_of, Random(f"{companies}/{seed}")) for seed in range(99))
     return next(one for one in made if one.by_cik)
 
 

@@ -46,7 +46,10 @@ Rows = dict[str, list[Row]]
 
 @dataclass
 class Tally:
-    """What was compared: pairs of answers, those with rows, those put against what is due, and every mismatch."""
+    """What was compared: pairs of answers, those with rows, those put against what is due, and every mismatch.
+
+    An answer about pairs of a company and an instant is one answer for each of them.
+    """
 
     seed: int
     pairs: int = 0
@@ -56,8 +59,8 @@ class Tally:
 
     def same(self, what: str, question: Question, as_of: datetime, wanted: list[Row], given: list[Row]) -> None:
         """Compare two answers."""
-        self.pairs += 1
-        self.answered += bool(given) and "error" not in given[0]
+        self.pairs += question.size
+        self.answered += question.size * (bool(given) and "error" not in given[0])
         if wanted != given:
             lost, extra = _less(wanted, given), _less(given, wanted)
             self.blame(what, question, as_of, f"gone {lost[:2]}, new {extra[:2]}")
@@ -65,7 +68,7 @@ class Tally:
     def due(self, question: Question, as_of: datetime, answer: list[Row], rows: Rows) -> None:
         """Put an answer against what is due."""
         if preference.is_judged(question):
-            self.judged += 1
+            self.judged += question.size
             found = preference.mistake(question, answer, rows, as_of)
             if found is not None:
                 self.blame("not what is due", question, as_of, found)

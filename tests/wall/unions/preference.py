@@ -8,6 +8,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
+from itertools import product
 from typing import Any
 
 from pitlake.clock import AVAILABLE_AT, NEW_YORK
@@ -290,15 +291,19 @@ def is_judged(question: Question) -> bool:
 
 def mistake(question: Question, answer: list[Row], rows: Rows, as_of: datetime) -> str | None:
     """How an answer differs from what is due; None if it does not."""
-    instants = question.at if question.name in PAIRS else (as_of,)
-    due, columns = (PAIRS if question.name in PAIRS else SERIES)[question.name]
-    for moment in instants:
-        wanted = _sorted(due(Public(rows, question.company, moment)))
-        own = [row for row in answer if question.name in SERIES or row["at"] == moment]
-        given = _sorted(tuple(_plain(row[name]) for name in columns) for row in own)
+    is_of_pairs = question.name in PAIRS
+    due, columns = (PAIRS if is_of_pairs else SERIES)[question.name]
+    instants = question.at if is_of_pairs else (as_of,)
+    shown = defaultdict[Any, Shown](list)
+    for row in answer:
+        pair = (row["ticker"], row["at"]) if is_of_pairs else (ticker(question.companies[0]), as_of)
+        shown[pair].append(tuple(_plain(row[name]) for name in columns))
+    for company, moment in product(question.companies, instants):
+        wanted = _sorted(due(Public(rows, company, moment)))
+        given = _sorted(shown.pop((ticker(company), moment), []))
         if wanted != given:
-            return f"as of {moment.isoformat()} {given} instead of {wanted}"
-    return None
+            return f"of {ticker(company)} as of {moment.isoformat()} {given} instead of {wanted}"
+    return f"pairs that were not asked for: {list(shown)}" if shown else None
 
 
 def _sorted(shown: Iterable[tuple[Any, ...]]) -> Shown:

@@ -1,6 +1,6 @@
 """The questions that read several sources: every query of the catalogue and every page of the time machine that does.
 
-A question is put about one company, or about pairs of it and an instant.
+A question is put about one company, or about pairs of each company and an instant: these are planned once.
 """
 
 import json
@@ -26,15 +26,20 @@ SEARCHED = {"news_full_text": "title 7 24", "transcript_search_qa": "said 7 24"}
 
 @dataclass(frozen=True)
 class Question:
-    """A question about a company, with the values it is put with. at: the instants of its pairs."""
+    """A question about companies, with the values it is put with. at: the instants of its pairs."""
 
     name: str
     reads: frozenset[str]
     sql: str | Query
     values: dict[str, Any]
-    company: int
+    companies: tuple[int, ...]
     by_cik: bool
     at: tuple[datetime, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """The companies it asks about, each counted once for every instant."""
+        return len(self.companies) * max(1, len(self.at))
 
     def ask(self, session: Session) -> list[Row]:
         """The rows of the answer; an error is one row."""
@@ -76,19 +81,29 @@ def names() -> list[str]:
     return [*sorted(union_queries()), *(f"page {name}" for name in sorted(union_pages())), EVENTS]
 
 
-def question(name: str, company: int, as_of: datetime, rng: Random) -> Question:
-    """A question by its name, about a company."""
+def is_of_pairs(name: str) -> bool:
+    """Whether a question is about pairs of a company and an instant."""
+    query = union_queries().get(name)
+    return query is not None and any(one.name == "pairs" for one in query.parameters)
+
+
+def question(name: str, companies: tuple[int, ...], as_of: datetime, rng: Random) -> Question:
+    """A question by its name. Only one of pairs is about several companies."""
     by_cik = rng.random() < 0.8
-    spelled = f"{cik(company)} {ticker(company)}" if by_cik else ticker(company)
+    company = companies[0]
+    spelled = _spelled(company, by_cik)
     if name == EVENTS:
         sql = f"FROM {DERIVED} WHERE cik = $cik ORDER BY accession_no"
-        return Question(name, frozenset({DERIVED}), sql, {"cik": cik(company)}, company, True)
+        return Question(name, frozenset({DERIVED}), sql, {"cik": cik(company)}, companies, True)
     if name.startswith("page "):
         page = union_pages()[name.removeprefix("page ")]
         values = {catalogue.COMPANY: spelled} if catalogue.COMPANY in catalogue.placeholders(page.sql) else {}
-        return Question(name, frozenset(page.reads), page.sql, values, company, by_cik)
+        return Question(name, frozenset(page.reads), page.sql, values, companies, by_cik)
     query = union_queries()[name]
-    at = tuple(sorted({as_of, *(as_of - timedelta(hours=rng.randrange(1500)) for _ in range(PAIRED - 1))}))
+    at: tuple[datetime, ...] = ()
+    if is_of_pairs(name):
+        at = tuple(sorted({as_of, *(as_of - timedelta(hours=rng.randrange(1500)) for _ in range(PAIRED - 1))}))
+    pairs = [(one, moment) for one in companies for moment in at]
     pool: dict[str, Any] = {
         "ticker": ticker(company),
         "start_date": "2024-01-01",
@@ -96,7 +111,7 @@ def question(name: str, company: int, as_of: datetime, rng: Random) -> Question:
         "concept_qname": CONCEPTS[0],
         "query": SEARCHED.get(name, "Assets"),
         "concepts": list(CONCEPTS),
-        "pairs": [(ticker(company), moment) for moment in at],
+        "pairs": [(ticker(one), moment) for one, moment in pairs],
         "limit": rng.choice((1, 50)) if name not in SEARCHED else 50,
         "member_qnames": ["us-gaap:OtherMember"],
         "spans": ["quarter", "year", "ttm", "balance"],
@@ -105,14 +120,21 @@ def question(name: str, company: int, as_of: datetime, rng: Random) -> Question:
     if catalogue.COMPANY in bound:
         del bound["ticker"]
         bound[catalogue.COMPANY] = spelled
-    if "pairs" in bound:
-        listed = [{"ticker": ticker(company), "at": iso(moment), "company": spelled} for moment in at]
+    if pairs:
+        listed = [{"ticker": ticker(one), "at": iso(moment), "company": _spelled(one, by_cik)} for one, moment in pairs]
         bound["pairs"] = json.dumps(listed)
-    return Question(name, frozenset(query.reads) & set(DATASETS), query, bound, company, by_cik, at)
+    return Question(name, frozenset(query.reads) & set(DATASETS), query, bound, companies, by_cik, at)
+
+
+def _spelled(company: int, by_cik: bool) -> str:
+    return f"{cik(company)} {ticker(company)}" if by_cik else ticker(company)
 
 
 def asked(as_of: datetime, companies: tuple[int, ...], count: int, rng: Random) -> Iterator[Question]:
-    """So many questions about each company, no question twice."""
-    for company in companies:
-        for name in rng.sample(names(), min(count, len(names()))):
-            yield question(name, company, as_of, rng)
+    """So many questions about each company, no question twice; and those of pairs, about all of them."""
+    of_one = [name for name in names() if not is_of_pairs(name)]
+    for company in companies if count else ():
+        for name in rng.sample(of_one, min(count, len(of_one))):
+            yield question(name, (company,), as_of, rng)
+    for name in filter(is_of_pairs, names() if count else ()):
+        yield question(name, companies, as_of, rng)
