@@ -3,14 +3,13 @@
 Without a model, a command that needs one fails with exit code 2 and says what to set. The other commands need no model.
 """
 
-import asyncio
 import json
 import shlex
 from dataclasses import asdict
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -26,11 +25,14 @@ from forge.cli.walk import backtest, fork
 from pitlake.cli.options import format_option
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from forge.agent.agent import Agent, Decided
     from forge.core.clock import Clock
     from forge.desk import Desk
     from forge.fs import ForgeFS
 
+Answer = TypeVar("Answer")
 form_option = format_option(("text", "json"))
 as_of_option = click.option(
     "--as-of", metavar="T", help="Show memory as of this time, such as 2024-02-15T16:00:00-05:00 [default: now]."
@@ -89,7 +91,7 @@ def ask(question: str | None, as_of: str | None, resume: str | None, lake: str |
     if question is not None and not question.strip():
         raise BadInput("QUESTION", "is empty", "ask something")
     clock = _desk().clock_of(resume) if resume is not None else _clock(as_of)
-    decided = asyncio.run(_agent(clock, lake).ask(question or "", as_of, decision=resume or "", on_progress=_progress))
+    decided = _finish(_agent(clock, lake).ask(question or "", as_of, decision=resume or "", on_progress=_progress))
     _tell(decided, form)
     if decided.end != "answered":
         raise click.exceptions.Exit(1)
@@ -102,7 +104,7 @@ def chat(lake: str | None) -> None:
     agent = _agent(None, lake)
     agent.models("agent")
     while (question := click.prompt("you", default="", show_default=False, err=True)).strip():
-        _tell(asyncio.run(agent.ask(question, on_progress=_progress)), "text")
+        _tell(_finish(agent.ask(question, on_progress=_progress)), "text")
 
 
 @command.command()
@@ -119,7 +121,7 @@ def read(path: str, depth: str | None, query: str | None, as_of: str | None, sim
     """Read a file or folder of memory, such as /memory/views/."""
     from forge.agent.tools.read import ReadTool
 
-    click.echo(asyncio.run(ReadTool(_files(as_of, simulated)).execute("", path=path, depth=depth, query=query)))
+    click.echo(_finish(ReadTool(_files(as_of, simulated)).execute("", path=path, depth=depth, query=query)))
 
 
 @command.command()
@@ -133,7 +135,7 @@ def search(scope: str, query: str, filters: str | None, as_of: str | None, simul
     from forge.agent.tools.search import SearchTool
 
     tool = SearchTool(_files(as_of, simulated), _desk().meaning())
-    click.echo(asyncio.run(tool.execute("", scope=scope, query=query, filters=filters)))
+    click.echo(_finish(tool.execute("", scope=scope, query=query, filters=filters)))
 
 
 @command.command()
@@ -151,7 +153,7 @@ def replay(decision: str, live_tools: bool, lake: str | None, form: str) -> None
     from forge.evolution.proposing import replay as replayed
 
     agent = _agent(_desk().clock_of(decision), lake)
-    decided = asyncio.run(replayed(agent, decision, "live-tools" if live_tools else "strict", _progress))
+    decided = _finish(replayed(agent, decision, "live-tools" if live_tools else "strict", _progress))
     _tell(decided, form)
     click.echo("0 differences", err=True)
 
@@ -264,6 +266,13 @@ def _files(as_of: str | None, simulated: bool) -> "ForgeFS":
 def _agent(clock: "Clock | None", lake: str | None) -> "Agent":
     own = _desk()
     return own.agent(own.memory(clock), lake)
+
+
+def _finish(work: "Coroutine[Any, Any, Answer]") -> Answer:
+    # Most commands start no event loop, whose library takes a while to import.
+    import asyncio
+
+    return asyncio.run(work)
 
 
 def _progress(line: str) -> None:

@@ -16,7 +16,7 @@ from forge.memory import Memory, Remembered
 from forge.memory.guardrails import Guardrails
 from forge.memory.memory import lake_root, parse_backtest_root
 from pitlake.errors import BadInput
-from pitlake.lake.lake import Lake
+from pitlake.lake.storage.root import open_store
 
 if TYPE_CHECKING:
     from forge.agent.agent import Agent
@@ -109,7 +109,7 @@ class Desk:
         """Return the environment of walk-forward runs. lake: the market's lake."""
         from forge.walk.run import Ground
 
-        place = Lake(lake).root
+        place = open_store(lake).root
         return Ground(Path(f"{self.beside}{WALKS}"), place, self.routing.model, self.config, self.skills)
 
 
@@ -121,7 +121,7 @@ def desk(lake: str | Path | None = None) -> Desk:
     BadInput for unreadable settings, and for a missing folder named by $FORGE_SKILLS.
     """
     root, run = parse_backtest_root(lake_root(lake))
-    beside = Lake(root).root
+    beside = open_store(root).root
     walks = beside.parent.parent
     owner = walks.with_name(walks.name.removesuffix(WALKS)) if run and walks.name.endswith(WALKS) else beside
     settings_file = os.environ.get(SETTINGS_VARIABLE)

@@ -6,21 +6,18 @@ Postgres.
 
 import hashlib
 import uuid
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import astuple, dataclass, replace
 from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path
-
-import sqlalchemy as sa
 
 from forge.core.clock import Clock, Finished, live
 from forge.core.errors import CallDiffers, ClockBehind, ClocksMixed, Stale
 from forge.memory import chain
 from forge.memory.admission import admit
 from forge.memory.chain import Row
-from forge.memory.tables import JOURNAL, META, TABLES, engine
+from forge.memory.tables import COLUMNS, JOURNAL, META, Database, Execute
 from forge.records import KINDS, kind_of_path
 from pitlake.clock import from_micros, iso, micros
 from pitlake.errors import BadInput
@@ -29,13 +26,10 @@ FILES = "files"
 OWN_IDS = 10**8
 """Ids from this number on belong to turns that decide an event."""
 JITTER = timedelta(seconds=1)
-_COLUMNS = [JOURNAL.c[name] for name in Row.__dataclass_fields__]
-_OF_CALL = (
-    sa.select(*_COLUMNS)
-    .where(JOURNAL.c.session == sa.bindparam("session"), JOURNAL.c.call_id == sa.bindparam("call_id"))
-    .order_by(JOURNAL.c.seq)
-)
-_HEAD = sa.select(JOURNAL.c.seq, JOURNAL.c.written_at, JOURNAL.c.chain).order_by(JOURNAL.c.seq.desc()).limit(1)
+_ROWS = f"SELECT {', '.join(COLUMNS)} FROM {JOURNAL} WHERE"
+_HEAD = f"SELECT seq, written_at, chain FROM {JOURNAL} ORDER BY seq DESC LIMIT 1"
+_NAME = f"INSERT INTO {META} (one, journal, clock) VALUES (1, ?, ?)"
+_INSERT = f"INSERT INTO {JOURNAL} ({', '.join(COLUMNS)}, number) VALUES ({'?, ' * len(COLUMNS)}?)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,8 +51,8 @@ class WriteCall:
 class Journal:
     """A journal, created on first use.
 
-    place: a file, or an SQLAlchemy URL of SQLite or Postgres. Raises ClocksMixed if it belongs to another clock,
-    BadInput if it can't be opened.
+    place: a file, or a URL: sqlite:///<path> or postgresql://user:password@host/database. Raises ClocksMixed if it
+    belongs to another clock, BadInput if it can't be opened.
     """
 
     def __init__(self, place: str | Path, clock: Clock | None = None) -> None:
@@ -66,14 +60,8 @@ class Journal:
         url = str(place) if "://" in str(place) else f"sqlite:///{Path(place).absolute()}"
         if "://" not in str(place):
             Path(place).absolute().parent.mkdir(parents=True, exist_ok=True)
-        try:
-            self._engine = engine(url)
-            self.name, clock_name = self._identity()
-        except (sa.exc.ArgumentError, sa.exc.OperationalError, ModuleNotFoundError) as problem:
-            reason = " ".join(str(getattr(problem, "orig", problem)).split())[:200]
-            raise BadInput(
-                "journal", f"cannot be opened: {reason}", "see FORGE_JOURNAL in the deployment guide"
-            ) from None
+        self.database = Database(url)
+        self.name, clock_name = self._identity()
         if clock_name != self.clock.name:
             raise ClocksMixed("this journal", clock_name, self.clock.name)
         self.start = chain.start(self.name, self.clock.name)
@@ -86,14 +74,14 @@ class Journal:
         """
         if isinstance(self.clock, Finished):
             raise BadInput("memory", f"of {self.clock.name} is read-only", "select the live one with FORGE_LAKE")
-        with self._engine.begin() as connection:
-            before = connection.execute(_OF_CALL, {"session": call.session, "call_id": call.call_id}).all()
+        with self.database.writing() as execute:
+            before = execute(f"{_ROWS} session = ? AND call_id = ? ORDER BY seq", call.session, call.call_id)
             if before:
                 rows = tuple(Row(*stored) for stored in before)
                 if {row.request_hash for row in rows} != {call.request_hash}:
                     raise CallDiffers(call.call_id)
                 return rows
-            writing = Writing(self, connection, call)
+            writing = Writing(self, execute, call)
             work(writing)
             return tuple(writing.rows)
 
@@ -107,9 +95,9 @@ class Journal:
 
     def head(self) -> tuple[int, str]:
         """Return the newest row's seq and hash; for an empty journal, 0 and its start."""
-        with self._reading() as connection:
-            last = connection.execute(_HEAD).first()
-        return (last.seq, last.chain) if last else (0, self.start)
+        with self.database.reading() as execute:
+            last = execute(_HEAD)
+        return (last[0][0], last[0][2]) if last else (0, self.start)
 
     def rows(self, after: int = 0, until: int | None = None) -> list[Row]:
         """Return the rows with a seq above `after` that were written at or before `until` (microseconds), in order,
@@ -117,81 +105,71 @@ class Journal:
 
         The following row is included, because its copy of the last hash proves that row.
         """
-        chosen = sa.select(*_COLUMNS).where(JOURNAL.c.seq > after).order_by(JOURNAL.c.seq)
+        chosen, values = f"{_ROWS} seq > ?", [after]
         if until is not None:
-            later = sa.select(sa.func.min(JOURNAL.c.seq)).where(JOURNAL.c.seq > after, JOURNAL.c.written_at > until)
-            chosen = chosen.where(sa.or_(JOURNAL.c.written_at <= until, JOURNAL.c.seq == later.scalar_subquery()))
-        with self._reading() as connection:
-            return [Row(*row) for row in connection.execute(chosen)]
+            following = f"SELECT min(seq) FROM {JOURNAL} WHERE seq > ? AND written_at > ?"
+            chosen, values = f"{chosen} AND (written_at <= ? OR seq = ({following}))", [after, until, after, until]
+        with self.database.reading() as execute:
+            return [Row(*row) for row in execute(f"{chosen} ORDER BY seq", *values)]
 
     def written_by(self, session: str, calls: str) -> list[Row]:
         """Return the rows of a session's calls whose ids start with `calls`, in order and unchecked."""
-        chosen = sa.select(*_COLUMNS).where(
-            JOURNAL.c.session == session, JOURNAL.c.call_id.startswith(calls, autoescape=True)
-        )
-        with self._reading() as connection:
-            return [Row(*row) for row in connection.execute(chosen.order_by(JOURNAL.c.seq))]
+        chosen = f"{_ROWS} session = ? AND substr(call_id, 1, ?) = ? ORDER BY seq"
+        with self.database.reading() as execute:
+            return [Row(*row) for row in execute(chosen, session, len(calls), calls)]
 
     def refill(self, name: str, rows: Iterable[Row]) -> None:
         """Restore the journal of that name with its rows. Raises BadInput if it has rows already."""
-        with self._engine.begin() as connection:
-            if connection.execute(_HEAD).first():
+        with self.database.writing() as execute:
+            if execute(_HEAD):
                 raise BadInput("journal", "is not empty", "give an empty journal to rebuild into")
-            TABLES.drop_all(connection)
-            TABLES.create_all(connection)
-            connection.execute(sa.insert(META).values(one=1, journal=name, clock=self.clock.name))
-            connection.execute(sa.insert(JOURNAL), [{**asdict(row), "number": _number(row.path)} for row in rows])
+            self.database.drop(execute)
+            self.database.create(execute)
+            execute(_NAME, name, self.clock.name)
+            for row in rows:
+                execute(_INSERT, *astuple(row), _number(row.path))
         self.name, self.start = name, chain.start(name, self.clock.name)
 
     def copy(self, place: Path, until: datetime) -> None:
         """Copy the rows up to an instant to a journal of the same name in a new SQLite file."""
-        target = engine(f"sqlite:///{place}")
-        chosen = sa.select(JOURNAL).where(JOURNAL.c.written_at <= micros(until)).order_by(JOURNAL.c.seq)
-        with target.begin() as to, self._reading() as this:
-            TABLES.create_all(to)
-            for table, rows in ((META, this.execute(sa.select(META))), (JOURNAL, this.execute(chosen))):
-                if values := [dict(row) for row in rows.mappings()]:
-                    to.execute(sa.insert(table), values)
-        target.dispose()
+        with self.database.reading() as execute:
+            rows = execute(f"{_ROWS} written_at <= ? ORDER BY seq", micros(until))
+        target = Database(f"sqlite:///{place}")
+        with target.writing() as execute:
+            execute(_NAME, self.name, self.clock.name)
+            for row in rows:
+                execute(_INSERT, *row, _number(row[COLUMNS.index("path")]))
+        target.close()
 
     def close(self) -> None:
-        self._engine.dispose()
-
-    @contextmanager
-    def _reading(self) -> Iterator[sa.Connection]:
-        with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-            yield connection
+        """Close the connections."""
+        self.database.close()
 
     def _identity(self) -> tuple[str, str]:
-        with self._engine.begin() as connection:
-            TABLES.create_all(connection)
-            row = connection.execute(sa.select(META.c.journal, META.c.clock)).first()
-            if row is None:
-                row = connection.execute(
-                    sa.insert(META)
-                    .values(one=1, journal=uuid.uuid4().hex, clock=self.clock.name)
-                    .returning(META.c.journal, META.c.clock)
-                ).one()
-            return row.journal, row.clock
+        with self.database.writing() as execute:
+            names = execute(f"SELECT journal, clock FROM {META}")
+            if not names:
+                names = [(uuid.uuid4().hex, self.clock.name)]
+                execute(_NAME, *names[0])
+        ((name, clock),) = names
+        return name, clock
 
 
 class Writing:
     """The transaction of one call. Until it ends, no other call writes, and reads see the newest rows."""
 
-    def __init__(self, journal: Journal, connection: sa.Connection, call: WriteCall) -> None:
+    def __init__(self, journal: Journal, execute: Execute, call: WriteCall) -> None:
         self.rows: list[Row] = []
-        self._connection, self._call, self._clock = connection, call, journal.clock
-        last = connection.execute(_HEAD).first()
-        self._seq: int = last.seq if last else 0
-        self._at: int = last.written_at if last else 0
-        self._chain: str = last.chain if last else journal.start
+        self._execute, self._call, self._clock = execute, call, journal.clock
+        last: tuple[int, int, str] = next(iter(execute(_HEAD)), (0, 0, journal.start))
+        self._seq, self._at, self._chain = last
 
     def put(self, path: str, content: str, *, based_on: int | None = None, cause: str = "") -> None:
         """Write a text at a path. Does nothing if `cause` already had its effect.
 
         Raises Stale if the path's newest write is not `based_on`, ContentRefused.
         """
-        if cause and self._has(JOURNAL.c.cause == cause):
+        if cause and self._has("cause", cause):
             return
         admit(content)
         if based_on is not None:
@@ -216,7 +194,7 @@ class Writing:
             ),
             self._chain,
         )
-        self._connection.execute(sa.insert(JOURNAL), {**asdict(row), "number": _number(path)})
+        self._execute(_INSERT, *astuple(row), _number(path))
         self._seq, self._at, self._chain = row.seq, row.written_at, row.chain
         self.rows.append(row)
 
@@ -228,31 +206,32 @@ class Writing:
         """
         record_kind, session = KINDS[kind], self._call.session
         if self._call.event:
-            mine = self._newest((JOURNAL.c.kind == kind) & (JOURNAL.c.session == session))
+            mine = self._newest("kind = ? AND session = ?", kind, session)
             numbers = (int(digest(session, kind, str(n))[:12], 16) for n in count(len({row.path for row in mine})))
             names = (f"{record_kind.prefix}-{OWN_IDS + number % (9 * OWN_IDS)}" for number in numbers)
-            return next(name for name in names if not self._has(JOURNAL.c.path == record_kind.path(name)))
-        numbered = (JOURNAL.c.kind == kind) & (JOURNAL.c.number < OWN_IDS)
-        most = self._connection.execute(sa.select(sa.func.max(JOURNAL.c.number)).where(numbered)).scalar_one()
+            return next(name for name in names if not self._has("path", record_kind.path(name)))
+        ((most,),) = self._execute(f"SELECT max(number) FROM {JOURNAL} WHERE kind = ? AND number < ?", kind, OWN_IDS)
         return f"{record_kind.prefix}-{(most or 0) + 1:03d}"
 
     def newest(self, path: str) -> Row | None:
         """Return the newest write at a path, ignoring other attempts at the call's event."""
-        return next(iter(self._newest(JOURNAL.c.path == path, 1)), None)
+        return next(iter(self._newest("path = ?", path, most=1)), None)
 
     def all_of(self, kind: str) -> list[Row]:
         """Return the newest write of every record of a kind."""
-        ranked = self._newest(JOURNAL.c.kind == kind)
+        ranked = self._newest("kind = ?", kind)
         return list({row.path: row for row in reversed(ranked)}.values())
 
-    def _newest(self, where: sa.ColumnElement[bool], most: int | None = None) -> list[Row]:
-        chosen = sa.select(*_COLUMNS).where(where).order_by(JOURNAL.c.seq.desc()).limit(most)
+    def _newest(self, where: str, *values: object, most: int | None = None) -> list[Row]:
+        chosen = f"{_ROWS} {where}"
         if self._call.event:
-            chosen = chosen.where(sa.or_(JOURNAL.c.event != self._call.event, JOURNAL.c.session == self._call.session))
-        return [Row(*row) for row in self._connection.execute(chosen)]
+            chosen += " AND (event <> ? OR session = ?)"
+            values += (self._call.event, self._call.session)
+        limit = f" LIMIT {most}" if most else ""
+        return [Row(*row) for row in self._execute(f"{chosen} ORDER BY seq DESC{limit}", *values)]
 
-    def _has(self, where: sa.ColumnElement[bool]) -> bool:
-        return self._connection.execute(sa.select(JOURNAL.c.seq).where(where).limit(1)).first() is not None
+    def _has(self, column: str, value: str) -> bool:
+        return bool(self._execute(f"SELECT seq FROM {JOURNAL} WHERE {column} = ? LIMIT 1", value))
 
     def _next_instant(self) -> int:
         now = micros(self._clock.now())

@@ -3,19 +3,24 @@
 import os
 import re
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from forge.core.clock import LIVE, Clock, live
 from forge.core.errors import ClocksMixed
 from forge.memory import chain
-from forge.memory import flush as flushing
 from forge.memory.chain import Fault, Row
-from forge.memory.flush import Flushed
 from forge.memory.journal import Journal
 from forge.memory.remembered import Head, Remembered
 from pitlake import clock as lake_clock
 from pitlake.errors import BadInput, LakeNotFound
-from pitlake.lake.lake import Lake
+from pitlake.lake.storage.log import LakeLog
+from pitlake.lake.storage.root import open_store
+
+if TYPE_CHECKING:
+    from forge.memory.flush import Flushed
+    from pitlake.lake.lake import Lake
 
 LAKE_VARIABLE = "FORGE_LAKE"
 JOURNAL_VARIABLE = "FORGE_JOURNAL"
@@ -36,7 +41,7 @@ def parse_backtest_root(root: str) -> tuple[str, str]:
 
 def journal_file(root: str | Path) -> Path:
     """Return the default journal file of the memory at a root."""
-    return Path(f"{Lake(root).root}-journal.sqlite")
+    return Path(f"{open_store(root).root}-journal.sqlite")
 
 
 class Memory:
@@ -53,9 +58,17 @@ class Memory:
         aside = "" if clock.name == LIVE else "-" + clock.name.replace(":", "-")
         root = f"{lake_root(lake)}{aside}"
         place = journal or (os.environ.get(JOURNAL_VARIABLE) if clock.name == LIVE else None)
-        self.lake = Lake(root)
+        self._root = root
+        self._log = LakeLog(open_store(root))
         self.journal = Journal(place or journal_file(root), clock)
         self._read: tuple[tuple[datetime, int], list[Row]] | None = None
+
+    @cached_property
+    def lake(self) -> "Lake":
+        """The lake that the journal is flushed to. Its code is imported at the first use, because it takes long to."""
+        from pitlake.lake.lake import Lake
+
+        return Lake(self._root)
 
     def hydrate(
         self,
@@ -107,8 +120,10 @@ class Memory:
         """Return a decision's own writes so far, in order, for a resumed turn."""
         return self.journal.written_by(session, f"{decision}:")
 
-    def flush(self) -> Flushed:
+    def flush(self) -> "Flushed":
         """Publish the rows that are not published yet. Raises ClocksMixed, and the errors of a publish."""
+        from forge.memory import flush as flushing
+
         return flushing.flush(self.journal, self.lake)
 
     def audit(self) -> list[Fault]:
@@ -125,6 +140,8 @@ class Memory:
 
         Raises BadInput if the journal has rows, or if the lake has no rows or altered ones; ClocksMixed.
         """
+        from forge.memory import flush as flushing
+
         try:
             with flushing.open_session(self.lake, None) as session:
                 owners, rows = flushing.journals(session), flushing.stored_rows(session)
@@ -150,7 +167,7 @@ class Memory:
     def _as_of(self, at: datetime, version: int | None) -> tuple[list[Row], int | None]:
         """Return the rows of a lake version as of an instant. They never change, so the last result is cached."""
         try:
-            key = at, self.lake.head() if version is None else version
+            key = at, self._log.head().version if version is None else version
         except LakeNotFound:
             return [], None
         read = self._read
@@ -159,6 +176,8 @@ class Memory:
         return read[1], key[1]
 
     def _published(self, as_of: datetime | None, version: int | None) -> tuple[list[Row], int | None]:
+        from forge.memory import flush as flushing
+
         try:
             with flushing.open_session(self.lake, as_of, version) as session:
                 return flushing.stored_rows(session), session.version

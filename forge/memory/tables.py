@@ -2,80 +2,151 @@
 
 import sqlite3
 import time
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
+from typing import Any, NamedTuple
 
-import sqlalchemy as sa
+from forge.memory.chain import Row
+from pitlake.errors import BadInput
 
-TABLES = sa.MetaData()
-META = sa.Table(
-    "forge_journal_name",
-    TABLES,
-    sa.Column("one", sa.Integer, sa.CheckConstraint("one = 1"), primary_key=True),
-    sa.Column("journal", sa.Text, nullable=False),
-    sa.Column("clock", sa.Text, nullable=False),
+META, JOURNAL = "forge_journal_name", "forge_journal"
+COLUMNS = tuple(Row.__dataclass_fields__)
+_TYPES = dict.fromkeys(COLUMNS, "TEXT") | {
+    "seq": "BIGINT",
+    "written_at": "BIGINT",
+    "part": "INTEGER",
+    "number": "INTEGER",
+}
+_DEFINED = ", ".join(f"{name} {kind} NOT NULL" for name, kind in _TYPES.items())
+_TABLES = (
+    f"CREATE TABLE {META} (one INTEGER PRIMARY KEY CHECK (one = 1), journal TEXT NOT NULL, clock TEXT NOT NULL)",
+    f"CREATE TABLE {JOURNAL} ({_DEFINED}, PRIMARY KEY (seq), UNIQUE (session, call_id, part))",
+    f"CREATE INDEX {JOURNAL}_of_path ON {JOURNAL} (path, seq)",
+    f"CREATE INDEX {JOURNAL}_of_number ON {JOURNAL} (kind, number)",
+    f"CREATE UNIQUE INDEX {JOURNAL}_of_cause ON {JOURNAL} (cause) WHERE cause <> ''",
 )
-JOURNAL = sa.Table(
-    "forge_journal",
-    TABLES,
-    sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column("written_at", sa.BigInteger, nullable=False),
-    *(sa.Column(name, sa.Text, nullable=False) for name in ("path", "kind", "content", "actor", "session", "event")),
-    sa.Column("call_id", sa.Text, nullable=False),
-    sa.Column("part", sa.Integer, nullable=False),
-    sa.Column("request_hash", sa.Text, nullable=False),
-    sa.Column("cause", sa.Text, nullable=False),
-    sa.Column("number", sa.Integer, nullable=False),
-    sa.Column("prev", sa.Text, nullable=False),
-    sa.Column("chain", sa.Text, nullable=False),
-    sa.UniqueConstraint("session", "call_id", "part"),
-    sa.Index("forge_journal_of_path", "path", "seq"),
-    sa.Index("forge_journal_of_number", "kind", "number"),
-)
-sa.event.listen(
-    JOURNAL,
-    "after_create",
-    # `postgresql_where` of an Index would import the dialect of Postgres for every journal, also one in SQLite.
-    sa.DDL("CREATE UNIQUE INDEX forge_journal_of_cause ON forge_journal (cause) WHERE cause <> ''"),  # type: ignore[no-untyped-call]
-)
-
+_REFUSAL = "$$ BEGIN RAISE EXCEPTION 'memory is append-only'; END $$"
+_EACH = "FOR EACH STATEMENT EXECUTE FUNCTION"
 _LOCK = 0x666F726765  # In Postgres, the writer holds this lock until its transaction ends.
 _BUSY_SECONDS = 60
 
-for _table in (META, JOURNAL):
-    for _verb in ("UPDATE", "DELETE"):
-        sa.event.listen(
-            _table,
-            "after_create",
-            sa.DDL(  # type: ignore[no-untyped-call]
-                f"CREATE TRIGGER {_table.name}_no_{_verb.lower()} BEFORE {_verb} ON {_table.name} "
-                f"BEGIN SELECT RAISE(ABORT, 'memory is append-only'); END"
-            ).execute_if(dialect="sqlite"),
+Execute = Callable[..., list[tuple[Any, ...]]]
+"""Runs a statement with a value for each `?` and returns its rows."""
+
+
+class Dialect(NamedTuple):
+    """The differences of a database. begin: the statements that start a transaction and lock the journal."""
+
+    begin: tuple[str, ...]
+    exists: str
+    guards: tuple[str, ...]
+    mark: str
+
+
+SQLITE = Dialect(
+    begin=("BEGIN IMMEDIATE",),
+    exists="SELECT 1 FROM sqlite_master WHERE name = ?",
+    guards=tuple(
+        f"CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table} "
+        "BEGIN SELECT RAISE(ABORT, 'memory is append-only'); END"
+        for table in (META, JOURNAL)
+        for verb in ("UPDATE", "DELETE")
+    ),
+    mark="?",
+)
+POSTGRES = Dialect(
+    begin=("BEGIN", f"SELECT pg_advisory_xact_lock({_LOCK})"),
+    exists="SELECT 1 FROM pg_class WHERE oid = to_regclass(?)",
+    guards=tuple(
+        statement
+        for table in (META, JOURNAL)
+        for statement in (
+            f"CREATE OR REPLACE FUNCTION {table}_kept() RETURNS trigger LANGUAGE plpgsql AS {_REFUSAL}",
+            f"CREATE TRIGGER {table}_kept BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} {_EACH} {table}_kept()",
         )
-    sa.event.listen(
-        _table,
-        "after_create",
-        sa.DDL(  # type: ignore[no-untyped-call]
-            f"CREATE OR REPLACE FUNCTION {_table.name}_kept() RETURNS trigger LANGUAGE plpgsql AS "
-            f"$$ BEGIN RAISE EXCEPTION 'memory is append-only'; END $$; "
-            f"CREATE TRIGGER {_table.name}_kept BEFORE UPDATE OR DELETE OR TRUNCATE ON {_table.name} "
-            f"FOR EACH STATEMENT EXECUTE FUNCTION {_table.name}_kept()"
-        ).execute_if(dialect="postgresql"),
-    )
+    ),
+    mark="%s",
+)
 
 
-def engine(url: str) -> sa.Engine:
-    """Return an engine whose transactions lock the journal and are on disk when they end."""
-    created = sa.create_engine(url, **({"connect_args": {"timeout": _BUSY_SECONDS}} if "sqlite" in url else {}))
-    if created.dialect.name == "sqlite":
-        sa.event.listen(created, "connect", _safe_sqlite)
-    else:
-        sa.event.listen(created, "connect", _safe_postgres)
-    sa.event.listen(created, "begin", _alone)
-    return created
+class Database:
+    """The tables at sqlite:///<path> or postgresql://…, which are created at the first use.
+
+    Connections are opened when they are needed, and used again. Raises BadInput if none can be opened.
+    """
+
+    def __init__(self, url: str) -> None:
+        scheme, _, self.place = url.partition("://")
+        if scheme == "sqlite":
+            self.place, self._dialect = self.place.removeprefix("/"), SQLITE
+        elif scheme in ("postgresql", "postgresql+psycopg2"):
+            self.place, self._dialect = f"postgresql://{self.place}", POSTGRES
+        else:
+            raise _cannot_open(f"can't parse {scheme!r} as sqlite or postgresql")
+        self._idle = [self._connect()]
+        with self.writing() as execute:
+            if not execute(self._dialect.exists, META):
+                self.create(execute)
+
+    def create(self, execute: Execute) -> None:
+        """Create the tables, which refuse changes and removals."""
+        for statement in (*_TABLES, *self._dialect.guards):
+            execute(statement)
+
+    def drop(self, execute: Execute) -> None:
+        """Drop the tables."""
+        for table in (META, JOURNAL):
+            execute(f"DROP TABLE {table}")
+
+    def reading(self) -> AbstractContextManager[Execute]:
+        """Return a connection for statements that only read. Each sees the newest rows."""
+        return self._connection()
+
+    @contextmanager
+    def writing(self) -> Iterator[Execute]:
+        """Begin a transaction that no other writer enters, and commit it at the end. It is on disk then."""
+        with self._connection() as execute:
+            for statement in self._dialect.begin:
+                execute(statement)
+            yield execute
+            execute("COMMIT")
+
+    def close(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
+
+    @contextmanager
+    def _connection(self) -> Iterator[Execute]:
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            connection = self._connect()
+
+        def execute(statement: str, *values: object) -> list[tuple[Any, ...]]:
+            with closing(connection.cursor()) as cursor:
+                cursor.execute(statement.replace("?", self._dialect.mark), values)
+                return cursor.fetchall() if cursor.description else []
+
+        try:
+            yield execute
+        except BaseException:
+            connection.close()  # This also rolls its transaction back.
+            raise
+        self._idle.append(connection)
+
+    def _connect(self) -> Any:
+        return _safe_sqlite(self.place) if self._dialect is SQLITE else _safe_postgres(self.place)
 
 
-def _safe_sqlite(connection: Any, _: object) -> None:
-    connection.isolation_level = None  # Transactions are started by the listener below.
+def _cannot_open(reason: str) -> BadInput:
+    return BadInput("journal", f"cannot be opened: {reason}", "see FORGE_JOURNAL in the deployment guide")
+
+
+def _safe_sqlite(file: str) -> sqlite3.Connection:
+    try:
+        connection = sqlite3.connect(file, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    except sqlite3.OperationalError as problem:
+        raise _cannot_open(str(problem)) from None
     deadline = time.monotonic() + _BUSY_SECONDS
     while connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
         try:
@@ -86,17 +157,23 @@ def _safe_sqlite(connection: Any, _: object) -> None:
                 raise
             time.sleep(0.01)
     connection.execute("PRAGMA synchronous=FULL")
+    return connection
 
 
-def _safe_postgres(connection: Any, _: object) -> None:
-    """Make each commit wait for the disk, because the default of `make serve` is not to wait."""
+def _safe_postgres(url: str) -> Any:
+    """Return a connection whose commits wait for the disk, because the default of `make serve` is not to wait."""
+    try:
+        import psycopg2
+    except ModuleNotFoundError as problem:
+        raise _cannot_open(str(problem)) from None
+    from pitlake.lake.mounting.postgres import first_line, parse_url
+
+    options = parse_url(url, "journal")
+    try:
+        connection = psycopg2.connect(**options)
+    except psycopg2.OperationalError as problem:
+        raise _cannot_open(first_line(problem, options)) from None
+    connection.autocommit = True  # Transactions are started by `writing`.
     with connection.cursor() as cursor:
         cursor.execute("SET synchronous_commit TO on")
-    connection.commit()
-
-
-def _alone(connection: sa.Connection) -> None:
-    if connection.dialect.name == "sqlite":
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
-    else:
-        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+    return connection

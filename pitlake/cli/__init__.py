@@ -50,7 +50,6 @@ EXTRAS = {
         "pydantic",
         "pydantic_ai",
         "skills_ref",
-        "sqlalchemy",
         "yaml",
     ),
     "mcp": ("anyio", "jsonschema", "mcp", "mcp_types", "pydantic", "referencing", "starlette", "uvicorn"),

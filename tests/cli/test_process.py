@@ -108,7 +108,7 @@ def test_a_lake_opens_without_pandas(lake):
 
 
 HEAVY = {"asyncio", "dagster", "duckdb", "exchange_calendars", "pandas", "polars", "pydantic", "pyarrow", "sqlalchemy",
-         "sqlalchemy.dialects.postgresql", "tenacity"}  # fmt: skip
+         "tenacity"}  # fmt: skip
 NEEDED = {
     ("query", "--as-of", AFTER, "SELECT title FROM news"): {"pyarrow"},
     ("query", "--as-of", AFTER, "--format", "json", "SELECT * FROM lake_info"): {"pyarrow"},
@@ -116,7 +116,7 @@ NEEDED = {
     ("versions",): {"pyarrow"},
     ("datasets",): {"pyarrow"},
     ("describe", "news"): {"pyarrow"},
-    ("forge", "views"): {"asyncio", "pyarrow", "sqlalchemy"},
+    ("forge", "views"): set(),
 }
 """What each of these commands may import of the libraries that take long to."""
 

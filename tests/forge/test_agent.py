@@ -91,7 +91,7 @@ def test_a_replay_is_the_same_after_memory_went_on_and_was_flushed(desk):
 def test_an_altered_row_of_memory_is_named_by_its_step(desk):
     decided = ask(desk(SCRIPT))
     agent = desk([])
-    path = agent.memory.journal._engine.url.database
+    path = agent.memory.journal.database.place
     with sqlite3.connect(path) as journal:
         for (trigger,) in journal.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             journal.execute(f"DROP TRIGGER {trigger}")

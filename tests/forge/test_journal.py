@@ -14,7 +14,7 @@ from forge.datasets import MEMORY, contracts
 from forge.memory import Journal, Memory, WriteCall, chain, flush
 from forge.memory.chain import Row
 from forge.memory.flush import memory_audit, staged_table
-from forge.memory.tables import JOURNAL
+from forge.memory.tables import COLUMNS
 from pitlake.errors import BadInput, CheckFailed
 from tests.forge.world import T0, cut, now, shown
 
@@ -29,7 +29,7 @@ def fill(memory, count=6, text="text"):
 
 def raw(memory):
     """The journal's file as somebody with a key to the machine has it, without the guard of its triggers."""
-    db = sqlite3.connect(memory.journal._engine.url.database, isolation_level=None)
+    db = sqlite3.connect(memory.journal.database.place, isolation_level=None)
     for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type='trigger'").fetchall():
         db.execute(f"DROP TRIGGER {name}")
     return db
@@ -39,15 +39,15 @@ def raw(memory):
 @pytest.mark.parametrize(("name", "column"), [("forge_journal", "content"), ("forge_journal_name", "clock")])
 def test_nothing_is_changed_or_removed(memory, statement, name, column):
     fill(memory)
-    with sqlite3.connect(memory.journal._engine.url.database) as db:
+    with sqlite3.connect(memory.journal.database.place) as db:
         assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         with pytest.raises(sqlite3.IntegrityError, match="append-only"):
             db.execute(statement.format(name, column))
 
 
 def test_a_write_is_on_disk_when_it_is_answered(memory):
-    with memory.journal._engine.connect() as connection:
-        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
+    with memory.journal.database.reading() as execute:
+        assert execute("PRAGMA synchronous") == [(2,)]
 
 
 def test_the_clock_strictly_rises_also_while_it_stands_or_steps_back_a_little(tmp_path):
@@ -187,9 +187,10 @@ def test_what_was_done_to_the_journal_is_found_and_the_rows_beside_it_are_unharm
 
 def test_the_database_refuses_a_second_effect_of_one_cause(memory):
     fill(memory)  # without a cause: any number of them
-    copy = "INSERT INTO forge_journal SELECT seq + {0}, " + ", ".join(
-        {"call_id": "'effect-{0}'", "cause": "'X-001:closed'"}.get(column.name, column.name)
-        for column in list(JOURNAL.columns)[1:]
+    new = {"seq": "seq + {0}", "call_id": "'effect-{0}'", "cause": "'X-001:closed'"}
+    columns = (*COLUMNS, "number")
+    copy = f"INSERT INTO forge_journal ({', '.join(columns)}) SELECT " + ", ".join(
+        new.get(column, column) for column in columns
     )
     raw(memory).execute(copy.format(10) + " FROM forge_journal WHERE seq = 1")
     with pytest.raises(sqlite3.IntegrityError, match=r"UNIQUE constraint failed: forge_journal\.cause"):

@@ -9,7 +9,6 @@ import pytest
 import sqlalchemy as sa
 
 from forge.memory import Memory, WriteCall
-from forge.memory.tables import TABLES
 from forge.records import render
 from pitlake.cli import invoke
 from resources.postgres import DATABASE, USER, postgres, programs
@@ -71,8 +70,8 @@ def test_a_decision_that_is_killed_and_a_server_that_is_killed_lose_and_double_n
 
 
 def lose(memory):
-    with memory.journal._engine.begin() as connection:
-        TABLES.drop_all(connection)
+    with memory.journal.database.writing() as execute:
+        memory.journal.database.drop(execute)
     memory.close()
 
 

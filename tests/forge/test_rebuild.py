@@ -21,7 +21,7 @@ def place(tmp_path, monkeypatch):
 
 
 def lose(memory):
-    file = Path(memory.journal._engine.url.database)
+    file = Path(memory.journal.database.place)
     memory.close()
     for one in file.parent.glob(f"{file.name}*"):
         one.unlink()
@@ -50,7 +50,7 @@ def test_a_lost_journal_is_rebuilt_from_the_lake_and_memory_goes_on(place, capsy
     assert memory.audit() == []
     with (
         pytest.raises(sqlite3.IntegrityError, match="memory is append-only"),
-        closing(sqlite3.connect(memory.journal._engine.url.database)) as journal,
+        closing(sqlite3.connect(memory.journal.database.place)) as journal,
     ):
         journal.execute("DELETE FROM forge_journal")
     memory.close()

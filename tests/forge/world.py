@@ -13,7 +13,7 @@ from forge.fs import ForgeFS
 from forge.memory import Memory, WriteCall
 from forge.memory.approvals import approve
 from forge.memory.guardrails import Guardrails
-from forge.memory.tables import TABLES, engine
+from forge.memory.tables import Database
 from forge.records import (
     KINDS,
     Expression,
@@ -120,11 +120,8 @@ def history(root, writes, seed=0):
 def cut(memory, root, until):
     """A memory whose journal ends at an instant (microseconds) and that never had a lake."""
     root.mkdir()
-    whole, place = Path(memory.journal._engine.url.database), root / "journal.sqlite"
-    made = engine(f"sqlite:///{place}")
-    with made.begin() as connection:
-        TABLES.create_all(connection)
-    made.dispose()
+    whole, place = Path(memory.journal.database.place), root / "journal.sqlite"
+    Database(f"sqlite:///{place}").close()
     with closing(sqlite3.connect(place)) as db:
         db.execute("ATTACH ? AS whole", (str(whole),))
         db.execute("INSERT INTO forge_journal_name SELECT * FROM whole.forge_journal_name")

@@ -7,7 +7,7 @@ A URL may contain a password, so no value or error of this module contains the U
 """
 
 import re
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -139,21 +139,37 @@ def _decimal(modifier: int) -> str:
     return f"DECIMAL({precision}, {scale})" if modifier >= 0 and 0 <= scale <= precision <= MOST_DIGITS else "DOUBLE"
 
 
-@contextmanager
-def _connect(url: str) -> Iterator[Any]:
-    """Connect for a block, in one read-only transaction. Raises BadInput, which never contains a password."""
+def parse_url(url: str, field: str) -> dict[str, str]:
+    """Return the options of a connection. Raises BadInput for the field, which never contains a password."""
     import psycopg2
     from psycopg2.extensions import parse_dsn
 
     unreadable = "is a URL that Postgres can't read", "write special characters in it, such as @ and /, as %40 and %2F"
     try:
-        options = parse_dsn(url)
+        options: dict[str, str] = parse_dsn(url)
     except psycopg2.ProgrammingError:
-        raise BadInput("the table", *unreadable) from None
+        raise BadInput(field, *unreadable) from None
     # Parts of an unescaped password end up in the other fields of the URL, which errors would show.
     is_split = any("@" in options.get(part, "") for part in ("host", "dbname"))
     if is_split or not _PORTS.fullmatch(options.get("port", "")):
-        raise BadInput("the table", *unreadable)
+        raise BadInput(field, *unreadable)
+    return options
+
+
+def first_line(error: Exception, options: Mapping[str, str]) -> str:
+    """Return the first line of an error of Postgres, without the secrets of the connection's options."""
+    line = next(iter(str(error).splitlines()), type(error).__name__)
+    for secret in filter(None, map(options.get, _SECRETS)):
+        line = line.replace(secret, "[redacted]")
+    return line
+
+
+@contextmanager
+def _connect(url: str) -> Iterator[Any]:
+    """Connect for a block, in one read-only transaction. Raises BadInput, which never contains a password."""
+    import psycopg2
+
+    options = parse_url(url, "the table")
     defaults = {"connect_timeout": PATIENCE_SECONDS, "application_name": "pitlake"}
     try:
         with closing(psycopg2.connect(**(defaults | options))) as database:
@@ -163,8 +179,5 @@ def _connect(url: str) -> Iterator[Any]:
                 cursor.execute("SET TimeZone = 'UTC'; SET DateStyle = 'ISO'; SET extra_float_digits = 1")
             yield database
     except psycopg2.Error as error:
-        problem = next(iter(str(error).splitlines()), type(error).__name__)
-        for secret in filter(None, map(options.get, _SECRETS)):
-            problem = problem.replace(secret, "[redacted]")
         next_step = "see that the server runs, and give the password in the URL, PGPASSWORD or ~/.pgpass"
-        raise BadInput("the table", f"can't be read from Postgres: {problem}", next_step) from None
+        raise BadInput("the table", f"can't be read from Postgres: {first_line(error, options)}", next_step) from None

@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pyarrow as pa
-from deltalake.exceptions import DeltaError
 from obstore.exceptions import AlreadyExistsError, BaseError, NotFoundError
 
 from pitlake.errors import (
@@ -29,7 +27,8 @@ FOLDERS = ("_lake", "tables", "gaps", "superseded")
 """The files needed to read a lake. A stage may be unreadable, because only its own run may read it."""
 DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
 _DENIED_SAID = ("Permission denied", "os error 13", "os error 1)", "Read-only file system")
-_FAULTY = (OSError, DeltaError, BaseError, pa.ArrowException, LakeError)
+_FAULTY: tuple[type[Exception], ...] = (OSError, BaseError, LakeError)
+_FAULTY_OF = {"duckdb": "Error", "pyarrow": "ArrowException", "deltalake.exceptions": "DeltaError"}
 _CLEAR = (LakeFault, LakeConflict, LakeNotFound, ClockWentBack, MachineExhausted, PastChanged, FileNotFoundError,
           FileExistsError, NotFoundError, AlreadyExistsError)  # fmt: skip
 
@@ -41,17 +40,16 @@ def translated(root: Path) -> Iterator[None]:
         yield
     except _CLEAR:
         raise
-    except (*_FAULTY, *_errors_of_duckdb()) as error:
+    except (*_FAULTY, *_errors_of_libraries()) as error:
         fault = cause(error, root)
         if fault is None:
             raise
         raise fault from error
 
 
-def _errors_of_duckdb() -> tuple[type[Exception], ...]:
-    # Most commands never import DuckDB. An error can come from DuckDB only if DuckDB was imported.
-    duckdb = sys.modules.get("duckdb")
-    return (duckdb.Error,) if duckdb else ()
+def _errors_of_libraries() -> tuple[type[Exception], ...]:
+    # Many commands never import these libraries. An error can come from a library only if it was imported.
+    return tuple(getattr(sys.modules[name], error) for name, error in _FAULTY_OF.items() if name in sys.modules)
 
 
 def cause(error: Exception, root: Path) -> LakeFault | None:

@@ -6,9 +6,10 @@ The work may be of any kind.
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-import pyarrow as pa
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MOST_WORKERS = 8
 BLOCK_ROWS = 65_536
@@ -40,7 +41,7 @@ def each(work: Callable[[Piece], Result], pieces: Iterable[Piece], at_once: int 
     return [piece.result() for piece in done]
 
 
-def blocks(table: pa.Table, rows: int = BLOCK_ROWS, size: int = BLOCK_BYTES) -> Iterator[tuple[pa.Table, int]]:
+def blocks(table: "pa.Table", rows: int = BLOCK_ROWS, size: int = BLOCK_BYTES) -> "Iterator[tuple[pa.Table, int]]":
     """Yield contiguous slices of a table of about this many rows or bytes, in order, each with the index of its first
     row.
     """
@@ -50,6 +51,6 @@ def blocks(table: pa.Table, rows: int = BLOCK_ROWS, size: int = BLOCK_BYTES) -> 
         yield table.slice(start, step).combine_chunks(), start
 
 
-def in_blocks(work: Callable[[pa.Table, int], Result], table: pa.Table) -> list[Result]:
+def in_blocks(work: "Callable[[pa.Table, int], Result]", table: "pa.Table") -> list[Result]:
     """Run `work` on slices of a table that roughly fit the CPU caches; return the results in row order."""
     return each(lambda block: work(*block), blocks(table))

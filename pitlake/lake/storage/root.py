@@ -8,7 +8,6 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from pitlake.errors import BadInput
-from pitlake.lake.storage.remote import RemoteStore
 from pitlake.lake.storage.store import Store
 
 DEFAULT_ROOT = Path(".pitlake") / "lake"
@@ -31,6 +30,8 @@ def open_store(root: str | Path | None) -> Store:
         except ValueError:
             raise BadInput("lake", "is a URL that can't be read", NEXT_STEP) from None
         if url.scheme == "s3":
+            from pitlake.lake.storage.remote import RemoteStore
+
             return RemoteStore(chosen)
         if url.scheme != "file" or url.netloc not in ("", "localhost"):
             raise BadInput("lake", f"{url.scheme}:// roots are not supported", NEXT_STEP)
