@@ -1,7 +1,7 @@
 """A bulk load: every company of EDGAR's companyfacts.zip and submissions.zip, read by several processes.
 
 Batches have limited memory and a fixed order, so that a stopped load continues with its batch. From a newer archive
-only the changed companies are loaded.
+only the changed companies are loaded. After a compaction, files that only versions within the load need are removed.
 """
 
 import multiprocessing
@@ -10,9 +10,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import date
+from itertools import takewhile
 from pathlib import Path
 from uuid import uuid4
 
@@ -26,10 +27,11 @@ from pipelines.sync.progress import Progress
 from pipelines.sync.upkeep import Upkeep
 from pitlake.cli import render
 from pitlake.datasets import get
-from pitlake.errors import BadInput, MachineExhausted
+from pitlake.errors import BadInput, LakeError, LakeNotFound, MachineExhausted, ReceiptDamaged
 from pitlake.lake.lake import Lake
 from pitlake.lake.storage.bulk_loads import BulkLoad
 from pitlake.lake.storage.conventions import ACCEPTANCE
+from pitlake.lake.storage.log import Entry
 from resources.http import archives
 from resources.http.archives import Archive, Member
 from resources.http.capture import Capture, CaptureStore
@@ -38,6 +40,9 @@ BATCH_BYTES = 72 << 20
 """The JSON of a batch in bytes, about 500,000 facts. The peak of memory grows with it."""
 COMPANIES_A_TASK = 8
 MOST_NEW_FILES = 4_000
+DATASETS = ("sec_filings", "universe_events", "sec_facts", "names")
+RUN = "bulk-"
+"""The start of the run ids of bulk loads."""
 
 Companies = dict[str, list[Member]]
 Work = Callable[[Task], list[Made]]
@@ -60,52 +65,69 @@ class BulkSync:
         if submissions is None:
             raise BadInput("--from", "submissions.zip is missing", "name it too: it dates the facts")
         ciks = {member.cik for member in facts.members()} if facts else None
-        published = self._load("sec_filings", (submissions,), bulk_worker.filings, ciks)
+        loads = {"sec_filings": self._load("sec_filings", (submissions,), bulk_worker.filings, ciks)}
         if facts is not None:
-            published |= self._load("sec_facts", (facts, submissions), bulk_worker.facts, None)
-        if published:
+            loads["sec_facts"] = self._load("sec_facts", (facts, submissions), bulk_worker.facts, None)
+        done = {dataset: load for dataset, load in loads.items() if load is not None}
+        if done:
             self._progress.say("names: deriving the names of companies")
             mains = _mains(submissions, ciks)
             self._progress.add(names.derive(self._lake, run_id=_run_id(), beside=mains))
-        upkeep = Upkeep(self._lake, ("sec_filings", "universe_events", "sec_facts", "names"))
-        upkeep.compact_where_due(at_end=True)
+        if Upkeep(self._lake, DATASETS).compact_where_due(at_end=True) and done:
+            self._remove_intermediate(min(load.first for load in done.values()))
+        for dataset, load in done.items():
+            self._lake.keep_bulk_load(dataset, load)
 
-    def _load(self, dataset: str, used: tuple[Archive, ...], work: Work, ciks: set[str] | None) -> bool:
-        """Load the first of some archives; the others date its rows. Returns whether there was anything to do."""
+    def _load(self, dataset: str, used: tuple[Archive, ...], work: Work, ciks: set[str] | None) -> BulkLoad | None:
+        """Load the first of some archives; the others date its rows. Returns the progress to store once the lake is
+        compacted; None if there was nothing to do.
+        """
         digests = tuple(archive.sha256 for archive in used)
         load = self._state(dataset, digests)
         if load.done is None:
             self._progress.say(f"{used[0].kind}.zip: unchanged")
-            return False
+            return None
         changed = self._changed(used, load.before)
         companies = _companies(used[0], ciks if changed is None else changed if ciks is None else ciks & changed)
         batches = list(_batches(companies))
+        if load.done == len(batches):
+            self._progress.say(f"{used[0].kind}.zip: unchanged")
+            return replace(load, done=None)
         companies_text = render.count(len(companies), "company", "companies")
         self._progress.say(f"{used[0].kind}.zip: {companies_text} in {render.count(len(batches), 'batch', 'batches')}")
-        upkeep = Upkeep(self._lake, ("sec_filings", "universe_events", "sec_facts"), most_new_files=MOST_NEW_FILES)
+        upkeep = Upkeep(self._lake, DATASETS, most_new_files=MOST_NEW_FILES)
         with _processes() as pool:
-            waiting = self._begin(pool, used[0], batches[load.done], work) if load.done < len(batches) else []
+            waiting = self._begin(pool, used[0], batches[load.done], work)
             for number in range(load.done, len(batches)):
                 current, waiting = waiting, []
                 if number + 1 < len(batches):
                     waiting = self._begin(pool, used[0], batches[number + 1], work)
                 if not self._publish(current, batches[number]):
-                    return True
+                    return replace(load, done=number)
                 self._lake.keep_bulk_load(dataset, replace(load, done=number + 1))
                 self._progress.line(f"{used[0].kind}.zip: batch {number + 1} of {len(batches)} is in the lake")
-                upkeep.compact_where_due()
-        self._lake.keep_bulk_load(dataset, replace(load, done=None))
-        return True
+                if upkeep.compact_where_due():
+                    self._remove_intermediate(load.first)
+        return replace(load, done=None)
+
+    def _remove_intermediate(self, first: int) -> None:
+        """Remove the files that only versions within this load need, which began after version `first`."""
+        versions = takewhile(lambda entry: entry.version > first, self._lake.versions())
+        ours = [entry.version for entry in versions if entry.dataset in DATASETS and _is_of_load(entry)]
+        with suppress(LakeError, ReceiptDamaged):  # The load is complete without this. A vacuum names the problem.
+            self._lake.vacuum_versions(ours)
 
     def _state(self, dataset: str, digests: tuple[str, ...]) -> BulkLoad:
         """Return the progress of the load of these archives, or its beginning."""
-        last = self._lake.bulk_load(dataset)
+        last, first = self._lake.bulk_load(dataset), 0
+        with suppress(LakeNotFound):  # The first load may create the lake.
+            first = self._lake.head()
         if last is None or last.since != self._since:
-            return BulkLoad(archives=digests, since=self._since)
+            return BulkLoad(archives=digests, since=self._since, first=first)
         if last.archives == digests:
             return last
         before = last.archives if last.done is None else last.before
-        return BulkLoad(archives=digests, before=before, since=self._since)
+        return BulkLoad(archives=digests, before=before, since=self._since, first=first)
 
     def _changed(self, used: Sequence[Archive], before: Sequence[str]) -> set[str] | None:
         """Return the companies with other members in some archive than before; None for all."""
@@ -212,5 +234,9 @@ def _mains(submissions: Archive, ciks: set[str] | None) -> Iterator[Capture]:
     return archives.read(submissions, names)
 
 
+def _is_of_load(entry: Entry) -> bool:
+    return entry.operation == "compact" or entry.run_id.startswith(RUN)
+
+
 def _run_id() -> str:
-    return f"sync-{uuid4().hex}"
+    return f"{RUN}{uuid4().hex}"

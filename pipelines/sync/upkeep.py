@@ -15,14 +15,15 @@ class Upkeep:
         self._lake, self._datasets, self._most_new_files = lake, datasets, most_new_files
         self._compacted_to = dict.fromkeys(datasets, 0)
 
-    def compact_where_due(self, *, at_end: bool = False) -> None:
-        """Compact the datasets with many new files.
+    def compact_where_due(self, *, at_end: bool = False) -> bool:
+        """Compact the datasets with many new files. Returns whether there were any.
 
         at_end: whether to compact datasets with only a few new files too, because they will be queried next.
         """
-        allowed = FEW_FILES if at_end else self._most_new_files
+        compacted, allowed = False, FEW_FILES if at_end else self._most_new_files
         for name in self._datasets:
             snapshot = self._lake.snapshot()
             if len(snapshot.files(name)) - self._compacted_to[name] > allowed:
-                self._lake.compact(name)
+                compacted |= self._lake.compact(name).changed
                 self._compacted_to[name] = len(self._lake.snapshot().files(name))
+        return compacted

@@ -369,6 +369,18 @@ class Lake:
         )
 
     @_working
+    def vacuum_versions(self, versions: Collection[int]) -> "Vacuumed":
+        """Remove the files that only these versions need, whatever their age. The newest version and versions that
+        stored receipts need are always kept.
+
+        For the intermediate versions of one command. Raises ReceiptDamaged. See `pitlake.lake.upkeep.vacuum`.
+        """
+        from pitlake.lake.upkeep.vacuum import vacuum_versions
+
+        kept = kept_versions(self._store)
+        return vacuum_versions(self._store, self._log, self._tables, versions, keep_versions=kept)
+
+    @_working
     def keep_receipt(self, content: bytes, version: int) -> str:
         """Store a receipt's bytes, which protects its version from vacuum; returns its id. See
         `pitlake.answers.receipts`.

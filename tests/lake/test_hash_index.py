@@ -150,6 +150,18 @@ def test_the_indexes_of_files_that_compaction_replaced_go_with_the_next_publish(
     assert kept == {path.name for path in indexes(lake)}
 
 
+def test_the_indexes_of_files_that_compaction_replaced_go_at_once_and_others_stay(tmp_path):
+    lake = Lake(tmp_path / "lake")
+    for number in range(3):
+        publish(lake, [Toy(f"{number}", "x", NOON)], NOON + timedelta(hours=number + 1))
+    indexes = lake.root / TOYS
+    assert list(indexes.glob(f"*{hash_index.SUFFIX}"))
+    hash_index.remove_outdated(lake._store, "toys", lake.snapshot().files("toys"))
+    assert list(indexes.glob(f"*{hash_index.SUFFIX}"))
+    lake.compact(TOY, before="2024-04")
+    assert not list(indexes.iterdir())
+
+
 def test_a_row_is_dated_no_earlier_than_the_text_it_follows_whichever_file_that_is_in(lake):
     later = NOON + timedelta(hours=3)
     publish(lake, [Toy("d", "text", later)], SEEN + timedelta(days=1))

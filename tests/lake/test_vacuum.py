@@ -225,3 +225,26 @@ def test_a_vacuum_of_a_table_that_lacks_a_pinned_version_removes_nothing(compact
     with pytest.raises(LakeFault, match="_delta_log"):
         Lake(compacted.root).vacuum(NONE, dry_run=False)
     assert data_files(compacted) == before
+
+
+def test_of_a_command_s_versions_go_the_files_that_no_other_version_needs(compacted):
+    before = rows(compacted)
+    report = compacted.vacuum_versions([2, 3, 4])
+    assert report.versions == (2, 3)
+    assert len(rows(compacted, 1)) == 1
+    assert rows(compacted) == before
+    for version in (2, 3):
+        with pytest.raises(VersionVacuumed):
+            compacted.snapshot(version)
+
+
+def test_a_receipt_s_version_stays_though_a_command_wrote_it(compacted):
+    compacted.keep_receipt(json.dumps({"question": {"version": 2}}).encode(), 2)
+    assert compacted.vacuum_versions([1, 2, 3]).versions == (3,)
+    assert len(rows(compacted, 2)) == 2
+
+
+def test_a_command_s_vacuum_leaves_leftovers_alone(compacted):
+    left = leave_behind(compacted, timedelta(days=400))
+    compacted.vacuum_versions([1, 2, 3])
+    assert left.exists()

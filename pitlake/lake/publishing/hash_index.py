@@ -167,6 +167,17 @@ def forget(store: Store) -> None:
     shutil.rmtree(store.path(FOLDER), ignore_errors=True)
 
 
+def remove_outdated(store: Store, table: str, files: Iterable[DataFile]) -> None:
+    """Delete the segments that describe none of these files of a table; the next publish builds what it lacks."""
+    names, outdated = {_name(file) for file in files}, list[Path]()
+    with suppress(OSError):
+        for path in store.path(f"{FOLDER}/{table}").glob(f"*{SUFFIX}"):
+            with suppress(ValueError, KeyError), pa.memory_map(str(path)) as source:
+                facts = json.loads(pa.ipc.open_file(source).schema.metadata[b"segment"])
+                outdated += [path] if names.isdisjoint(facts["files"]) else []
+    _remove(outdated)
+
+
 def _name(file: DataFile) -> str:
     return f"{file.path.rpartition('/')[2].removesuffix('.parquet')}-{file.rows}-{file.size}"
 

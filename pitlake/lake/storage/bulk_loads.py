@@ -18,13 +18,14 @@ class BulkLoad:
     """A bulk load.
 
     archives: the SHA-256 of the archive, and of the archive that dates its rows if that is a different one. before:
-    archives whose load was completed earlier. since: the first day to load. done: the number of
-    published batches; None for all.
+    archives whose load was completed earlier. since: the first day to load. first: the lake's version when
+    the load began. done: the number of published batches; None for a completed load.
     """
 
     archives: tuple[str, ...]
     before: tuple[str, ...] = ()
     since: date | None = None
+    first: int = 0
     done: int | None = 0
 
 
@@ -42,6 +43,7 @@ def read(store: Store, dataset: str) -> BulkLoad | None:
             archives=tuple(facts["archives"]),
             before=tuple(facts["before"]),
             since=date.fromisoformat(facts["since"]) if facts["since"] else None,
+            first=facts["first"],
             done=facts["done"],
         )
     except (FileNotFoundError, ValueError, TypeError, KeyError):

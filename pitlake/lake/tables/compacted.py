@@ -24,7 +24,7 @@ from pitlake.lake.storage.files import MONTH_COLUMN, ROW_GROUP_ROWS, layout, tak
 from pitlake.lake.storage.manifest import COMPACTED, DataFile
 from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
 
-FORM = 1  # Increase this number when the layout changes; compaction then rewrites the files of earlier forms.
+FORM = 2  # Increase this number when the layout changes; compaction then rewrites the files of earlier forms.
 FEW_ROWS = 8_192
 """A period of up to this many rows is sorted as a whole, a longer one month by month."""
 OBSERVED_SCHEMA = pa.schema(
@@ -63,7 +63,9 @@ def observed_table_name(dataset: str) -> str:
 
 
 def form_of_rows(dataset: Dataset) -> Form:
-    order = tuple(dict.fromkeys((dataset.entity, *dataset.revision_order, *dataset.identity)))
+    *instants, content_hash = dataset.revision_order
+    # The hash is last, so that rows of one instant follow each other by their names and compress well.
+    order = tuple(dict.fromkeys((dataset.entity, *instants, *dataset.identity, content_hash)))
     every = Form(dataset.arrow_schema, order, _TEXTS if dataset.searched else ROW_GROUP_ROWS)
     return every.without(frozenset({OBSERVED_AT}))
 
@@ -91,9 +93,7 @@ def write(tables: Iterable[pa.Table], file: object, group_rows: int) -> None:
         for rows in tables:
             if writer is None:
                 writer = stack.enter_context(
-                    pq.ParquetWriter(
-                        file, rows.schema, store_schema=False, write_page_index=False, **layout(rows, "lz4")
-                    )
+                    pq.ParquetWriter(file, rows.schema, store_schema=False, write_page_index=False, **layout(rows))
                 )
             writer.write_table(rows, row_group_size=group_rows)
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 from pitlake import machine
 from pitlake.contract import Dataset, gap_table_name
 from pitlake.errors import BadInput, PastChanged
+from pitlake.lake.publishing import hash_index
 from pitlake.lake.publishing.commit_queue import WriterTurn
 from pitlake.lake.storage.files import NewFile, month_of_file
 from pitlake.lake.storage.log import Entry, LakeLog
@@ -98,6 +99,7 @@ class Compactor:
             for table, files in due.items():
                 for file in files.new:
                     self._store.forget_time(self._store.path(f"{table_key(table)}/{file.name}"))
+                hash_index.remove_outdated(self._store, table, self._tables.pinned(table, entry.tables).files)
         rows = sum(file.rows for files in due.values() for file in files.new)
         return Compacted(dataset.name, entry.version, bool(pins), **counts, rows=rows)
 

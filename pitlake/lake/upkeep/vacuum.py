@@ -62,6 +62,35 @@ def vacuum(
     now = log.now()
     committed, pins = _read(log)
     keep_mask = _versions_to_keep(committed, now - keep, [log.entry(version).version for version in keep_versions])
+    return _removed(store, log, tables, pins, keep_mask, now.timestamp() - grace.total_seconds(), dry_run)
+
+
+def vacuum_versions(
+    store: Store, log: LakeLog, tables: DeltaTables, versions: Collection[int], *, keep_versions: Collection[int]
+) -> Vacuumed:
+    """Remove the files that these versions need and no other version does. The newest version and `keep_versions` are
+    always kept.
+
+    Raises LakeFault for an incomplete Delta log.
+    """
+    committed, pins = _read(log)
+    keep_mask = np.ones(len(committed), bool)
+    keep_mask[list(set(versions) - set(keep_versions) - {len(committed) - 1})] = False
+    return _removed(store, log, tables, pins, keep_mask, None, dry_run=False)
+
+
+def _removed(
+    store: Store,
+    log: LakeLog,
+    tables: DeltaTables,
+    pins: Pins,
+    keep_mask: Flags,
+    deadline: float | None,
+    dry_run: bool,
+) -> Vacuumed:
+    """Remove the files that no version of the mask needs. deadline: the time in seconds before which leftovers were
+    written; None to leave them.
+    """
     if not dry_run:
         for table in pins:
             tables.write_history(table)
@@ -72,18 +101,22 @@ def vacuum(
         table_spans, {table: [*pinned[keep_mask], table_spans[table][0]] for table, pinned in pins.items()}
     )
     ever_pinned = _files_of(table_spans, pins)
-    deadline = now.timestamp() - grace.total_seconds()
     unwanted = [file for file in files if _is_data(file) and file.key not in needed]
     expired = {file.key: file.size for file in unwanted if file.key in ever_pinned}
-    leftovers = {file.key: file.size for file in unwanted if file.key not in ever_pinned and file.modified < deadline}
-    lost = np.flatnonzero(_losing_files(table_spans, pins, expired, len(committed))).tolist()
+    leftovers = {
+        file.key: file.size
+        for file in unwanted
+        if deadline is not None and file.key not in ever_pinned and file.modified < deadline
+    }
+    lost = np.flatnonzero(_losing_files(table_spans, pins, expired, len(keep_mask))).tolist()
     if not dry_run:
         log.mark_vacuumed(lost)
-        small = (file for folder in (SCRATCH, TURNS) for file in store.walk(folder))
         checkpoints = (key for table in pins for key in tables.old_checkpoints(table, (file.key for file in files)))
-        old = (file.key for file in small if file.modified < deadline)
-        store.delete(*expired, *leftovers, *old, *checkpoints)
-        remove_stale(store)
+        store.delete(*expired, *leftovers, *checkpoints)
+        if deadline is not None:
+            small = (file for folder in (SCRATCH, TURNS) for file in store.walk(folder))
+            store.delete(*(file.key for file in small if file.modified < deadline))
+            remove_stale(store)
     size = sum(expired.values()) + sum(leftovers.values())
     return Vacuumed(dry_run, tuple(sorted(expired)), tuple(sorted(leftovers)), size, tuple(lost))
 

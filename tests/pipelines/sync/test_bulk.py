@@ -10,9 +10,10 @@ import zipfile
 
 import pytest
 
-from pipelines.sync import bulk
+from pipelines.sync import bulk, upkeep
 from pipelines.sync.bulk import BulkSync
 from pipelines.sync.progress import Progress
+from pitlake.errors import VersionVacuumed
 from pitlake.session import connect
 from resources.http.archives import keep, read
 from resources.http.capture import CaptureStore
@@ -130,6 +131,21 @@ if __name__ == "__main__":
     assert "submissions.zip: unchanged" in said
     assert not any("companyfacts.zip: batch 1 of" in line for line in said)
     assert rows(lake, "SELECT count(*), count(DISTINCT accession_no) FROM sec_facts_revisions") == [(72, 24)]
+
+
+def test_after_a_load_only_versions_within_it_have_lost_files(lake, archives, monkeypatch):
+    paths = [archives / FACTS, archives / SUBMISSIONS]
+    monkeypatch.setattr(upkeep, "FEW_FILES", 0)
+    BulkSync(lake, Progress(print), None).run(paths)
+    first, before = lake.head(), rows(lake, CONTENT)
+    zipped(archives, made(4))
+    BulkSync(lake, Progress(print), None).run(paths)
+    assert len(rows(lake, CONTENT)) > len(before)
+    with connect(None, open_mode=True, lake=lake, isolation="in_process", version=first) as session:
+        assert session.sql(CONTENT).rows() == before
+    for version in (first - 1, lake.head() - 1):
+        with pytest.raises(VersionVacuumed):
+            lake.snapshot(version)
 
 
 @pytest.mark.parametrize(
