@@ -33,8 +33,11 @@ def text(value: Any) -> str | None:
 
 def word(value: Any) -> str | None:
     """Return an identifier or name, stripped; None when null or blank."""
-    stripped = text(value)
-    return None if stripped is None else stripped.strip()
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise Unreadable("no text")
+    return value.strip() or None
 
 
 def required(parser: Callable[[Any], Value | None]) -> Callable[[Any], Value]:

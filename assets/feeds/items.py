@@ -5,6 +5,7 @@ answers.
 import hashlib
 import json
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from operator import itemgetter
 from typing import Any
 from urllib.parse import quote
 
@@ -29,6 +30,10 @@ OURS = frozenset(
 )  # fmt: skip
 
 
+# `json.dumps` would make an encoder for each record.
+_SPELL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str).encode
+
+
 def evidence_of(run: RunFacts, record: Record, *parts: Any, content: Any = None) -> str:
     """Return the evidence of a record: the address of the request, the hash of its content, and its name.
 
@@ -41,11 +46,8 @@ def evidence_of(run: RunFacts, record: Record, *parts: Any, content: Any = None)
     again = (f"again-{record[TWICE]}",) if TWICE in record else ()
     name = "/".join("" if part is None else str(part) for part in (*parts, *again))
     if content is None:
-        content = sorted(
-            ((str(key), value) for key, value in record.items() if key not in OURS), key=lambda pair: pair[0]
-        )
-    spelled = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
-    digest = hashlib.sha256(spelled.encode("utf-8", "surrogatepass")).hexdigest()
+        content = sorted([(str(key), value) for key, value in record.items() if key not in OURS], key=itemgetter(0))
+    digest = hashlib.sha256(_SPELL(content).encode("utf-8", "surrogatepass")).hexdigest()
     return f"{run.location}#sha256={digest}&item={quote(name, safe='/:', errors='replace')}"
 
 

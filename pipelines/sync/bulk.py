@@ -65,9 +65,10 @@ class BulkSync:
         if submissions is None:
             raise BadInput("--from", "submissions.zip is missing", "name it too: it dates the facts")
         ciks = {member.cik for member in facts.members()} if facts else None
-        loads = {"sec_filings": self._load("sec_filings", (submissions,), bulk_worker.filings, ciks)}
-        if facts is not None:
-            loads["sec_facts"] = self._load("sec_facts", (facts, submissions), bulk_worker.facts, None)
+        with _processes() as pool:
+            loads = {"sec_filings": self._load(pool, "sec_filings", (submissions,), bulk_worker.filings, ciks)}
+            if facts is not None:
+                loads["sec_facts"] = self._load(pool, "sec_facts", (facts, submissions), bulk_worker.facts, None)
         done = {dataset: load for dataset, load in loads.items() if load is not None}
         if done:
             self._progress.say("names: deriving the names of companies")
@@ -78,7 +79,9 @@ class BulkSync:
         for dataset, load in done.items():
             self._lake.keep_bulk_load(dataset, load)
 
-    def _load(self, dataset: str, used: tuple[Archive, ...], work: Work, ciks: set[str] | None) -> BulkLoad | None:
+    def _load(
+        self, pool: ProcessPoolExecutor, dataset: str, used: tuple[Archive, ...], work: Work, ciks: set[str] | None
+    ) -> BulkLoad | None:
         """Load the first of some archives; the others date its rows. Returns the progress to store once the lake is
         compacted; None if there was nothing to do.
         """
@@ -96,18 +99,17 @@ class BulkSync:
         companies_text = render.count(len(companies), "company", "companies")
         self._progress.say(f"{used[0].kind}.zip: {companies_text} in {render.count(len(batches), 'batch', 'batches')}")
         upkeep = Upkeep(self._lake, DATASETS, most_new_files=MOST_NEW_FILES)
-        with _processes() as pool:
-            waiting = self._begin(pool, used[0], batches[load.done], work)
-            for number in range(load.done, len(batches)):
-                current, waiting = waiting, []
-                if number + 1 < len(batches):
-                    waiting = self._begin(pool, used[0], batches[number + 1], work)
-                if not self._publish(current, batches[number]):
-                    return replace(load, done=number)
-                self._lake.keep_bulk_load(dataset, replace(load, done=number + 1))
-                self._progress.line(f"{used[0].kind}.zip: batch {number + 1} of {len(batches)} is in the lake")
-                if upkeep.compact_where_due():
-                    self._remove_intermediate(load.first)
+        waiting = self._begin(pool, used[0], batches[load.done], work)
+        for number in range(load.done, len(batches)):
+            current, waiting = waiting, []
+            if number + 1 < len(batches):
+                waiting = self._begin(pool, used[0], batches[number + 1], work)
+            if not self._publish(current, batches[number]):
+                return replace(load, done=number)
+            self._lake.keep_bulk_load(dataset, replace(load, done=number + 1))
+            self._progress.line(f"{used[0].kind}.zip: batch {number + 1} of {len(batches)} is in the lake")
+            if upkeep.compact_where_due():
+                self._remove_intermediate(load.first)
         return replace(load, done=None)
 
     def _remove_intermediate(self, first: int) -> None:

@@ -4,6 +4,7 @@ These processes publish nothing and open no lake.
 """
 
 import atexit
+import gc
 import os
 import signal
 import threading
@@ -29,6 +30,7 @@ from pitlake.lake.publishing.stage import StagedGap
 from resources.http.archives import Archive, read
 from resources.http.capture import Capture
 
+OBJECTS_A_COLLECTION = 500_000
 OPTIONS = {"sec_filings": {"headers": "none"}, "universe_events": {"documents": "none"}}
 
 
@@ -132,7 +134,8 @@ def facts(task: Task) -> list[Made]:
 
 
 def prepare_process(parent: int) -> None:
-    """Make this process end with its parent, which may be killed, and leave Ctrl-C to the parent.
+    """Make this process end with its parent, which may be killed, and leave Ctrl-C to the parent. Collect garbage
+    seldom, because the JSON of a company is a hundred thousand objects without a cycle.
 
     It ends without the interpreter's clean-up, in which native libraries write their leaks to stderr.
     """
@@ -143,5 +146,6 @@ def prepare_process(parent: int) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+    gc.set_threshold(OBJECTS_A_COLLECTION)
     atexit.register(os._exit, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

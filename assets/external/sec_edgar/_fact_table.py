@@ -11,10 +11,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from functools import cache, lru_cache
 from itertools import repeat
+from operator import itemgetter
 from typing import Any, NamedTuple, cast
 from urllib.parse import quote
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from assets.external.sec_edgar import sec_facts
 from assets.extraction import Record, Releases
@@ -26,7 +29,13 @@ from resources.http.capture import Capture
 SCHEMA = staged_schema(DATASET)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _EPOCH = date(1970, 1, 1).toordinal()
+_FIELDS = itemgetter("end", "accn", "filed", "form", "val")
 _CONSTANT = {"available_at_basis": None, "available_at_source": DATASET.source_tag}
+
+Lists = Sequence[tuple[Mapping[str, str], Sequence[Record]]]
+"""The facts of each concept and unit, with their shared fields."""
+Dating = Callable[[tuple[Any, Any]], "_Dated | None"]
+"""Return the dates of the facts of a filing, by its number and filing date; None if they are irregular."""
 
 
 def fact_table(
@@ -36,15 +45,75 @@ def fact_table(
 
     since: the first filing date to load. Raises Unparsable like `sec_facts.fact_lists`.
     """
-    columns: defaultdict[str, list[Any]] = defaultdict(list)
-    left: list[Record] = []
 
     @cache
     def dated(filing: tuple[Any, Any]) -> _Dated | None:
         return _release(filing, cik, releases, observed_at)
 
-    for shared, facts in sec_facts.fact_lists(capture, cik, since):
-        rows = _columns(facts, shared, capture, dated) if facts else {}
+    lists = [(shared, facts) for shared, facts in sec_facts.fact_lists(capture, cik, since) if facts]
+    table = _at_once(lists, capture, dated) if lists else SCHEMA.empty_table()
+    return (table, []) if table is not None else _list_by_list(lists, cik, capture, dated)
+
+
+def _at_once(lists: Lists, capture: Capture, dated: Dating) -> pa.Table | None:
+    """Return the rows of all lists; None if one of the facts is irregular or lacks a field that most have."""
+    columns: list[list[Any]] = [[] for _ in range(6)]
+    try:
+        for _, facts in lists:
+            start: list[Any] = [fact.get("start") for fact in facts]
+            end, number, *others = zip(*map(_FIELDS, facts), strict=True)
+            if len(set(zip(start, end, number, strict=True))) < len(facts):
+                return None
+            for column, values in zip(columns, (start, end, number, *others), strict=True):
+                column.extend(values)
+        starts, ends, numbers, filed, forms, values = columns
+        if not set(map(type, values)) <= {int, float} or not _are_forms(forms):
+            return None
+        days = {text: _day(text) for text in {*starts, *ends} - {None}}
+        filings = list(zip(numbers, filed, strict=True))
+        places = {filing: place for place, filing in enumerate(dict.fromkeys(filings))}
+        dates, figures = list(map(dated, places)), np.fromiter(map(float, values), float, len(values))
+        last_days = [days[text] for text in ends]
+    except (KeyError, TypeError, AttributeError, OverflowError, ValueError):
+        return None
+    if None in dates or not np.isfinite(figures).all():
+        return None
+    of_list = np.repeat(np.arange(len(lists)), [len(facts) for _, facts in lists])
+    of_filing = np.fromiter(map(places.__getitem__, filings), np.int64, len(filings))
+    known = cast("list[_Dated]", dates)
+    named = [f"{capture.evidence}&item={_name(shared)}" for shared, _ in lists]
+    first, last, number_texts = (pa.array(texts, pa.string()) for texts in (starts, ends, numbers))
+    item = pc.binary_join_element_wise(pa.array(named).take(of_list), first.fill_null(""), "")
+    rows = {
+        "cik": pa.repeat(lists[0][0]["cik"], len(values)),
+        "accession_no": number_texts,
+        "form_type": forms,
+        "release_rule": pa.array([dating.rule for dating in known]).take(of_filing),
+        "accepted_at": pa.array([dating.accepted_at for dating in known]).take(of_filing),
+        "concept": pa.array([shared["concept"] for shared, _ in lists]).take(of_list),
+        "unit": pa.array([shared["unit"] for shared, _ in lists]).take(of_list),
+        "period_type": pc.if_else(first.is_valid(), "duration", "instant"),
+        "period_start": [None if text is None else days[text] for text in starts],
+        "period_end": last_days,
+        "value": list(map(str, values)),
+        "value_number": figures,
+        "filing_date": pa.array([dating.filed for dating in known], pa.int32()).take(of_filing),
+        "available_at": pa.array([dating.at for dating in known]).take(of_filing),
+        "evidence": pc.binary_join_element_wise(item, last, number_texts, "/"),
+    }
+    constants = {
+        name: pa.array([value], pa.string()).take(np.zeros(len(values), int)) for name, value in _CONSTANT.items()
+    }
+    arrays = [_array({**rows, **constants}[field.name], field.type) for field in SCHEMA]
+    return pa.Table.from_arrays(arrays, schema=SCHEMA)
+
+
+def _list_by_list(lists: Lists, cik: str, capture: Capture, dated: Dating) -> tuple[pa.Table, list[Record]]:
+    """Return the rows of regular lists, and the facts of the others as records."""
+    columns: defaultdict[str, list[Any]] = defaultdict(list)
+    left: list[Record] = []
+    for shared, facts in lists:
+        rows = _columns(facts, shared, capture, dated)
         if rows is None:
             left += sec_facts.fact_records(facts, shared, capture)
         else:
@@ -60,7 +129,9 @@ def fact_table(
     return pa.Table.from_arrays(arrays, schema=SCHEMA), left
 
 
-def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
+def _array(values: Any, kind: pa.DataType) -> pa.Array:
+    if isinstance(values, pa.Array):
+        return values.cast(kind)
     return pa.array(values, pa.int32()).cast(kind) if kind == pa.date32() else pa.array(values, kind)
 
 
@@ -68,7 +139,7 @@ def _columns(
     facts: Sequence[Record],
     shared: Mapping[str, str],
     capture: Capture,
-    dated: Callable[[tuple[Any, Any]], "_Dated | None"],
+    dated: Dating,
 ) -> dict[str, Iterable[Any]] | None:
     """Return the columns of a list of facts; None if one of them is irregular."""
     periods = [(fact.get("start"), fact.get("end"), fact.get("accn")) for fact in facts]
@@ -83,11 +154,10 @@ def _columns(
         figures = list(map(float, values))
     except (TypeError, AttributeError, OverflowError, ValueError):
         return None
-    regular_forms = all(type(form) is str and form and form == form.strip() for form in set(forms))
-    if None in dates or not regular_forms or not all(map(math.isfinite, figures)):
+    if None in dates or not _are_forms(forms) or not all(map(math.isfinite, figures)):
         return None
     dated_periods = cast("list[_Dated]", dates)
-    evidence = quote("/".join((shared["cik"], shared["concept"], shared["unit"], "")), safe="/:", errors="replace")
+    evidence = _name(shared)
     return {
         "accession_no": (number for *_, number in periods),
         "form_type": forms,
@@ -106,6 +176,15 @@ def _columns(
             f"{capture.evidence}&item={evidence}{start or ''}/{end}/{number}" for start, end, number in periods
         ),
     }
+
+
+def _are_forms(values: Iterable[Any]) -> bool:
+    return all(type(form) is str and form and form == form.strip() for form in set(values))
+
+
+def _name(shared: Mapping[str, str]) -> str:
+    """Return the start of the name of a list's facts in evidence."""
+    return quote("/".join((shared["cik"], shared["concept"], shared["unit"], "")), safe="/:", errors="replace")
 
 
 class _Dated(NamedTuple):

@@ -62,7 +62,7 @@ def accession(value: Any) -> str:
 
 def items(value: Any) -> list[str]:
     """Return the items of an 8-K, from "2.02,9.01" or a list. Raises Unreadable."""
-    if value is None:
+    if value is None or value == "":
         return []
     members = value.split(",") if isinstance(value, str) else value
     if not isinstance(members, list) or not all(isinstance(member, str) for member in members):

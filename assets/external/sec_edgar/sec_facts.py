@@ -54,7 +54,7 @@ def fact_lists(capture: Capture, cik: str, since: date | None) -> Iterator[tuple
         raise Unparsable(capture.evidence, "it is about another company")
     for concept, units in _concepts(answer, capture):
         for unit, facts in units.items():
-            if not isinstance(facts, list) or not all(isinstance(fact, dict) for fact in facts):
+            if not isinstance(facts, list) or not set(map(type, facts)) <= {dict}:
                 raise Unparsable(capture.evidence, "a unit is not a list of facts")
             recent = [fact for fact in facts if str(fact.get("filed") or LATEST) >= first] if first else facts
             yield {"cik": of_cik, "concept": concept, "unit": unit}, recent

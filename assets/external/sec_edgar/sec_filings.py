@@ -185,9 +185,10 @@ def _proven(pages: Iterable[Capture]) -> dict[str, tuple[str, dating.Dated]]:
     """Return the acceptances that two pages prove together by giving one acceptance on two clocks."""
     served: defaultdict[str, set[str]] = defaultdict(set)
     for page in pages:
-        for row in rows_of(page):
-            if isinstance(row["acceptance"], str):
-                served[str(row["accession_no"])].add(row["acceptance"])
+        columns = dict(zip(COLUMNS.values(), _columns_of(page), strict=True))
+        for number, acceptance in zip(columns["accession_no"], columns["acceptance"], strict=True):
+            if isinstance(acceptance, str):
+                served[str(number)].add(acceptance)
     acceptances = {number: proven_by(texts) for number, texts in served.items() if len(texts) > 1}
     return {number: acceptance for number, acceptance in acceptances.items() if acceptance is not None}
 
@@ -211,14 +212,20 @@ def _filings(page: Capture) -> Mapping[str, Any]:
 
 
 def rows_of(page: Capture) -> Iterator[dict[str, Any]]:
-    """Return the filings of a page as records. Raises Unparsable if a column is missing or shorter than another."""
+    """Return the filings of a page as records. Raises Unparsable like `_columns_of`."""
+    names = tuple(COLUMNS.values())
+    return (dict(zip(names, row, strict=True)) for row in zip(*_columns_of(page), strict=True))
+
+
+def _columns_of(page: Capture) -> list[list[Any]]:
+    """Return the columns of a page's filings. Raises Unparsable if one is missing or shorter than another."""
     recent = _filings(page)["recent"]
     columns = [recent.get(name) for name in COLUMNS]
     if not all(isinstance(column, list) for column in columns):
         raise Unparsable(page.evidence, "a column of the filings is gone")
     if len(set(map(len, columns))) > 1:
         raise Unparsable(page.evidence, "its columns differ in length")
-    return (dict(zip(COLUMNS.values(), row, strict=True)) for row in zip(*columns, strict=True))
+    return columns
 
 
 @lru_cache(maxsize=16_384)
@@ -234,7 +241,7 @@ def _accepted(record: Record) -> dating.Dated | None:
     if PROVEN in record and not record["header"]:
         return cast("dating.Dated", record[PROVEN])
     acceptance, form_type, header = record.get("acceptance"), record.get("form_type"), record.get("header")
-    if not all(value is None or isinstance(value, str) for value in (acceptance, form_type)):
+    if not isinstance(acceptance, str | None) or not isinstance(form_type, str | None):
         return None
     return _decided(acceptance, form_type, header[0] if header else None)
 
