@@ -377,8 +377,8 @@ class Lake:
         """
         from pitlake.lake.upkeep.vacuum import vacuum_versions
 
-        kept = kept_versions(self._store)
-        return vacuum_versions(self._store, self._log, self._tables, versions, keep_versions=kept)
+        needed = kept_versions(self._store)
+        return vacuum_versions(self._store, self._log, self._tables, versions, keep_versions=needed)
 
     @_working
     def keep_receipt(self, content: bytes, version: int) -> str:

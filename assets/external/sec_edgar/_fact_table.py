@@ -80,16 +80,16 @@ def _at_once(lists: Lists, capture: Capture, dated: Dating) -> pa.Table | None:
         return None
     of_list = np.repeat(np.arange(len(lists)), [len(facts) for _, facts in lists])
     of_filing = np.fromiter(map(places.__getitem__, filings), np.int64, len(filings))
-    known = cast("list[_Dated]", dates)
-    named = [f"{capture.evidence}&item={_name(shared)}" for shared, _ in lists]
+    dated_filings = cast("list[_Dated]", dates)
+    addresses = [f"{capture.evidence}&item={_name(shared)}" for shared, _ in lists]
     first, last, number_texts = (pa.array(texts, pa.string()) for texts in (starts, ends, numbers))
-    item = pc.binary_join_element_wise(pa.array(named).take(of_list), first.fill_null(""), "")
+    item = pc.binary_join_element_wise(pa.array(addresses).take(of_list), first.fill_null(""), "")
     rows = {
         "cik": pa.repeat(lists[0][0]["cik"], len(values)),
         "accession_no": number_texts,
         "form_type": forms,
-        "release_rule": pa.array([dating.rule for dating in known]).take(of_filing),
-        "accepted_at": pa.array([dating.accepted_at for dating in known]).take(of_filing),
+        "release_rule": pa.array([dating.rule for dating in dated_filings]).take(of_filing),
+        "accepted_at": pa.array([dating.accepted_at for dating in dated_filings]).take(of_filing),
         "concept": pa.array([shared["concept"] for shared, _ in lists]).take(of_list),
         "unit": pa.array([shared["unit"] for shared, _ in lists]).take(of_list),
         "period_type": pc.if_else(first.is_valid(), "duration", "instant"),
@@ -97,8 +97,8 @@ def _at_once(lists: Lists, capture: Capture, dated: Dating) -> pa.Table | None:
         "period_end": last_days,
         "value": list(map(str, values)),
         "value_number": figures,
-        "filing_date": pa.array([dating.filed for dating in known], pa.int32()).take(of_filing),
-        "available_at": pa.array([dating.at for dating in known]).take(of_filing),
+        "filing_date": pa.array([dating.filed for dating in dated_filings], pa.int32()).take(of_filing),
+        "available_at": pa.array([dating.at for dating in dated_filings]).take(of_filing),
         "evidence": pc.binary_join_element_wise(item, last, number_texts, "/"),
     }
     constants = {
