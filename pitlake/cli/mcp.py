@@ -28,11 +28,15 @@ def command(
     pitlake mcp --as-of 2024-02-15T16:00:00-05:00
     """
     from pitlake.mcp.query_service import QueryService
-    from pitlake.mcp.server import serve_stdio, server
 
     lake, known_by = viewpoint.open_lake(), viewpoint.known_by
     lake.entry(lake.version_at(known_by) if known_by else viewpoint.version)  # Refuse a missing lake before serving.
     service = QueryService(viewpoint=viewpoint, keep_receipts=receipts)
+    if not http:
+        service.open_ahead()
+    # The SDK takes longest to import.
+    from pitlake.mcp.server import serve_stdio, server
+
     if http:
         import anyio
 

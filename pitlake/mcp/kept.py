@@ -6,10 +6,11 @@ lent only to the client for which it was opened.
 
 import time
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from threading import Lock
+from threading import Lock, Thread
 
+from pitlake.errors import PitlakeError
 from pitlake.serving.turns import client
 from pitlake.session import Limits, Session, Viewpoint, open_session
 
@@ -37,10 +38,28 @@ class KeptSessions:
     def __init__(self, limits: Limits, idle: float = IDLE_SECONDS) -> None:
         self._limits, self._idle_seconds = limits, idle
         self._lock, self._idle = Lock(), list[_Idle]()  # Close the least recently used sessions first.
+        self._ahead: Thread | None = None
+
+    def open_ahead(self, viewpoint: Viewpoint) -> None:
+        """Open a session of all datasets in the background, for the first call. That call waits for it."""
+
+        def open_one() -> None:
+            with suppress(PitlakeError), self._lent(viewpoint, None):  # The call meets the same error and reports it.
+                pass
+
+        self._ahead = Thread(target=open_one)
+        self._ahead.start()
 
     @contextmanager
     def session(self, viewpoint: Viewpoint, datasets: Collection[str] | None) -> Iterator[Session]:
         """Lend an unchanged session to this thread's client. Raises the errors of opening a session."""
+        if self._ahead:
+            self._ahead.join()
+        with self._lent(viewpoint, datasets) as session:
+            yield session
+
+    @contextmanager
+    def _lent(self, viewpoint: Viewpoint, datasets: Collection[str] | None) -> Iterator[Session]:
         names = None if datasets is None else tuple(sorted(set(datasets)))
         session = self._taken((client.get(), viewpoint, viewpoint.snapshot().version, names))
         session = session or open_session(viewpoint, datasets=names, limits=self._limits)

@@ -139,6 +139,10 @@ class QueryService:
         # One lake for all calls, which caches the parts of its log that it has read.
         object.__setattr__(self, "viewpoint", replace(self.viewpoint, lake=self.viewpoint.open_lake()))
 
+    def open_ahead(self) -> None:
+        """Open the session of the first call while the client gets ready. For servers with one client."""
+        self._sessions.open_ahead(self.viewpoint)
+
     def viewpoint_of(self, pit: str | None, known_by: str | None) -> Viewpoint:
         """Return the viewpoint of a call.
 

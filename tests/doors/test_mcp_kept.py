@@ -6,6 +6,7 @@ import psutil
 import pytest
 
 from pitlake.clock import instant
+from pitlake.errors import LakeNotFound
 from pitlake.lake import Lake
 from pitlake.mcp import kept
 from pitlake.mcp.kept import KeptSessions
@@ -53,6 +54,22 @@ def test_a_client_s_next_question_at_the_same_instant_goes_to_the_same_session(a
     others = [ask_as_client(as_of="2024-04-01T00:00:00Z"), ask_as_client(datasets=None), ask_as_client("another")]
     assert first not in others
     assert ask_as_client() == first
+
+
+def test_the_first_call_waits_for_the_session_that_is_opened_ahead(small_lake, sessions, ask_as_client, monkeypatch):
+    opened, original = [], kept.open_session
+    monkeypatch.setattr(kept, "open_session", lambda *args, **more: opened.append(1) or original(*args, **more))
+    sessions.open_ahead(Viewpoint(as_of=instant(AS_OF), lake=small_lake))
+    ask_as_client(datasets=None)
+    ask_as_client(datasets=None)
+    assert len(opened) == 1
+
+
+def test_an_opening_ahead_that_fails_says_nothing_and_the_call_says_why(tmp_path, sessions, ask_as_client, capfd):
+    sessions.open_ahead(Viewpoint(as_of=instant(AS_OF), lake=tmp_path / "nowhere"))
+    with pytest.raises(LakeNotFound, match="there is no lake"):
+        ask_as_client(lake=tmp_path / "nowhere")
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize(
