@@ -87,7 +87,7 @@ def test_a_dictionary_is_for_values_of_which_nine_in_ten_differ_at_most_and_null
     )
     bounds = [SAMPLE_ROWS * piece // pieces for piece in range(pieces + 1)]
     lying = pa.concat_tables([rows.slice(start, end - start) for start, end in pairwise(bounds)])
-    assert layout(lying)["use_dictionary"] == ["at most", "and nulls", "lists.list.element"]
+    assert layout(lying, "lz4")["use_dictionary"] == ["at most", "and nulls", "lists.list.element"]
 
 
 def test_row_groups_are_duckdbs_size(written):

@@ -26,6 +26,8 @@ MONTH_COLUMN = "available_month"
 ROW_GROUP_ROWS = 122_880
 USELESS_BOUNDS = frozenset({"content_hash", "dead_hash", "evidence"})
 INCOMPRESSIBLE = frozenset({"content_hash", "dead_hash"})
+SHOWN_ONLY = frozenset({"evidence", "url", "value"})
+"""Texts that answers show and questions rarely search, so that a small file counts for more than quick decoding."""
 SAMPLE_ROWS = 1_024
 MOST_DISTINCT = 0.9
 LONG_VALUE_BYTES = 256
@@ -115,13 +117,15 @@ def finished(store: Store, path: Path) -> Iterator[None]:
 
 def write_parquet(rows: pa.Table, path: Path) -> None:
     """Write one Parquet file in the lake's format."""
-    pq.write_table(rows, path, row_group_size=ROW_GROUP_ROWS, **layout(rows))
+    pq.write_table(rows, path, row_group_size=ROW_GROUP_ROWS, **layout(rows, "zstd"))
 
 
-def layout(rows: pa.Table) -> dict[str, Any]:
+def layout(rows: pa.Table, codec: str) -> dict[str, Any]:
     """Return the options of pyarrow's writers for rows like these: a dictionary only for columns whose values repeat,
     and compression and bounds only where they are useful. The result depends on the rows, not on their memory
     layout.
+
+    codec: the compression of columns that questions read.
     """
     leaves = {
         _leaf(field): name not in USELESS_BOUNDS for name, field in zip(rows.column_names, rows.schema, strict=True)
@@ -130,7 +134,9 @@ def layout(rows: pa.Table) -> dict[str, Any]:
     coded = {*rows.column_names} - INCOMPRESSIBLE if few else {*_repeating(rows)}
     plain = [field for field in rows.schema if field.name not in coded]
     return {
-        "compression": {leaf: "none" if leaf in INCOMPRESSIBLE else "zstd" for leaf in leaves},
+        "compression": {
+            leaf: "none" if leaf in INCOMPRESSIBLE else "zstd" if leaf in SHOWN_ONLY else codec for leaf in leaves
+        },
         "use_dictionary": [_leaf(field) for field in rows.schema if field.name in coded],
         "column_encoding": {_leaf(field): encoding for field in plain if (encoding := _encoding(field))},
         "write_statistics": [leaf for leaf, bounded in leaves.items() if bounded],
@@ -138,17 +144,15 @@ def layout(rows: pa.Table) -> dict[str, Any]:
 
 
 def _encoding(field: pa.Field) -> str | None:
-    """Return the encoding of values that don't repeat; None for Parquet's own choice.
+    """Return the encoding of texts that don't repeat; None for Parquet's own choice.
 
-    The lengths of texts apart from the texts, and the bytes of floats by their place, take less space once compressed.
-    Evidence begins as that of the row before, which only needs the length of the common start.
+    The lengths of texts apart from the texts take less space once compressed. Evidence begins as that of the row
+    before, which only needs the length of the common start.
     """
     if field.name == "evidence":
         return "DELTA_BYTE_ARRAY"
     kind = field.type.value_type if pa.types.is_list(field.type) else field.type
-    if pa.types.is_string(kind) or pa.types.is_binary(kind):
-        return "DELTA_LENGTH_BYTE_ARRAY"
-    return "BYTE_STREAM_SPLIT" if pa.types.is_floating(kind) else None
+    return "DELTA_LENGTH_BYTE_ARRAY" if pa.types.is_string(kind) or pa.types.is_binary(kind) else None
 
 
 def _leaf(field: pa.Field) -> str:

@@ -93,7 +93,9 @@ def write(tables: Iterable[pa.Table], file: object, group_rows: int) -> None:
         for rows in tables:
             if writer is None:
                 writer = stack.enter_context(
-                    pq.ParquetWriter(file, rows.schema, store_schema=False, write_page_index=False, **layout(rows))
+                    pq.ParquetWriter(
+                        file, rows.schema, store_schema=False, write_page_index=False, **layout(rows, "lz4")
+                    )
                 )
             writer.write_table(rows, row_group_size=group_rows)
 
