@@ -21,8 +21,8 @@ IGNORED = frozenset({"updated"})
 
 def read_draft(kind: Kind, text: str, name: str) -> Draft:
     """Read a record as a person or a model wrote it. name: the name in its path, `new` or an id."""
-    text = text.replace("\r\n", "\n").replace("\t", " ")
-    if fence := _FENCE.fullmatch(text):
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\t", " ")
+    while fence := _FENCE.fullmatch(text):
         text = fence[1]
     return assemble(kind, _Reader(kind, text.split("\n"), name).layout(), natural.read)
 

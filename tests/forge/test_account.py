@@ -14,7 +14,8 @@ from forge.memory.fills import fills, import_fills
 from forge.memory.guardrails import Guardrails
 from forge.memory.halts import halted, switch
 from forge.records import Halt, content_hash
-from forge.tracking.account import advance_account
+from forge.tracking.account import advance_account, loss_halt
+from forge.tracking.ledger import Account
 from forge.tracking.settlement import whole_memory
 from forge.tracking.trades import close_exits
 from forge.tracking.valuation import value
@@ -223,6 +224,22 @@ def test_code_halts_beyond_a_limit_and_losses_count_from_the_release_on(memory, 
         now = at(memory, lake, DAYS[1])
         advance_account(memory, now, settings)
         assert halted(whole_memory(memory, now.as_of)) is None
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [
+        ({"max_drawdown": 9.0}, "a drawdown of 10.00 % is beyond the limit of 9 %"),
+        ({"max_drawdown": 10.0}, None),
+        ({"max_loss": 0.5}, "a loss of 1.00 % is beyond the limit of 0.5 %"),
+        ({"max_loss": 9.0}, None),
+    ],
+)
+def test_a_drawdown_counts_from_the_highest_value_and_a_loss_from_the_start(memory, lake, limits, reason):
+    now = at(memory, lake, DAYS[0])
+    account = Account(100_000.0, 99_000.0, (), 0.0, ((DAYS[0], 110_000.0), (DAYS[1], 99_000.0)), {})
+    halt = loss_halt(whole_memory(memory, now.as_of), account, replace(SETTINGS, **limits))
+    assert (halt and halt.reason) == reason
 
 
 def test_the_account_on_the_command_line(lake, tmp_path, monkeypatch, capsys):

@@ -73,6 +73,15 @@ def test_tool_use_and_its_results_go_there_and_back(server):
     assert (given["content"][0]["type"], given["content"][0]["tool_use_id"]) == ("tool_result", "toolu_1")
 
 
+def test_a_failed_call_is_sent_back_as_an_error_and_another_is_not(server):
+    calls = (Call("read", {"path": "/memory/"}, "toolu_1"), Call("write", {}, "toolu_2"))
+    answer = Answer("", calls, "tools", "claude-x-1")
+    texts = ("Directory: /memory/ (0 items)", "[write FAILED] path: is missing; give path, content")
+    results = Results(tuple(Returned(call, text) for call, text in zip(calls, texts, strict=True)))
+    ask(server, events(text("done")), request=Request("You are Forge.", ("go", answer, results)))
+    assert [bool(part.get("is_error")) for part in server.asked[-1]["messages"][2]["content"]] == [False, True]
+
+
 def test_half_a_character_of_a_model_does_not_end_the_conversation(server):
     answer = ask(server, events(text("look \ud800"), use('{"path": "/memory/\\ud800"}'), stop="tool_use"))
     results = Results((Returned(answer.calls[0], "missing"),))

@@ -125,6 +125,15 @@ def test_the_next_turn_sees_the_sessions_messages_up_to_a_budget(memory, tmp_pat
     assert len(second) - len(model.asked[0].system) < MOST_PRIOR + 1_000
 
 
+def test_many_short_turns_come_to_no_more_than_the_budget_newest_first(memory, tmp_path):
+    model, chatting = agent(memory, tmp_path, lambda request: Answer("a" * 7_000, (), "stop", "scripted-1", 1, 1))
+    for number in range(5):
+        asyncio.run(chatting.ask(f"question {number}?", T))
+    system = model.asked[-1].system
+    assert len(system) - len(model.asked[0].system) < MOST_PRIOR + 1_000
+    assert ["a" * 7_000 in system, "question 3?" in system, system.count("a" * 6_000)] == [True, True, 2]
+
+
 def test_a_model_that_fails_is_still_a_failure(memory, tmp_path):
     def failing(request):
         raise ModelFailed("scripted-1 is unreachable")

@@ -16,7 +16,7 @@ import pytest
 from forge.agent.conversation import Conversation
 from forge.agent.tasks.crew import Crew
 from forge.agent.tasks.subagent import TaskContext
-from forge.agent.tools.base import FAILED, MOST_CHARACTERS, run_tool
+from forge.agent.tools.base import FAILED, MOST_CHARACTERS, natural_arguments, run_tool, schema
 from forge.agent.tools.fetch import FetchTool, Shelf
 from forge.agent.tools.toolset import agent_tools
 from forge.core.embedder import Meaning, TextModel, VectorCache
@@ -250,6 +250,28 @@ def fuzzed(memory, name, calls, seed):
             wrong.append((arguments, repr(problem)[:200]))
     outside = [row.path for row in memory.journal.rows() if not row.path.startswith(("/memory/", "/session/"))]
     return wrong, outside, memory.audit()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "read"),
+    [
+        ('{"a": "x", "o": {"b": 1}}', {"a": "x", "o": {"b": 1}}),
+        (
+            {"a": "x", "o": '{"b": [1, "2"]}', "l": '["y"]', "n": "7"},
+            {"a": "x", "o": {"b": [1, "2"]}, "l": ["y"], "n": 7},
+        ),
+        ({"a": '{"b": 1}', "o": None, "l": None, "n": None}, {"a": '{"b": 1}'}),
+        ({"a": None, "z": None}, {"a": None, "z": None}),
+        ({"a": "x", "o": "[1]", "l": "{}", "n": "7.5"}, {"a": "x", "o": "[1]", "l": "{}", "n": "7.5"}),
+        ({"a": "x", "n": "true", "o": "{" * 5_000}, {"a": "x", "n": "true", "o": "{" * 5_000}),
+        ("text", "text"),
+        (None, None),
+        ([1], [1]),
+    ],
+)
+def test_arguments_are_read_where_a_spelling_has_one_meaning(arguments, read):
+    kinds = {"a": "string", "o": "object", "l": "array", "n": "integer"}
+    assert natural_arguments(arguments, schema({name: {"type": kind} for name, kind in kinds.items()}, "a")) == read
 
 
 @pytest.mark.parametrize("name", SCHEMAS)

@@ -8,7 +8,7 @@ from forge.agent.tasks.dispatch import DispatchTool
 from forge.agent.tasks.executor import Executor
 from forge.agent.tasks.review import ReviewTool
 from forge.agent.tasks.subagent import SubAgents, TaskContext
-from forge.agent.tools.base import Tool
+from forge.agent.tools.base import Tool, natural_arguments
 from forge.core.tape import Step
 from forge.fs import ForgeFS
 from forge.memory import Row
@@ -57,7 +57,7 @@ class Crew:
             call_id = f"{decision}:{step.lane}:{step.step}"
             context.remembered.take(rows_by_call.get(call_id, ()))
             if name == "dispatch" and step.answer.startswith(DISPATCHED):
-                task = self._dispatch.task(arguments)
+                task = self._dispatch.task(natural_arguments(arguments, self._dispatch.spec.schema))
                 self._agents.on_dispatch(task)
                 self.executor.restore(task, self._agents.recorded_result(task.id))
             elif name == "collect" and (recorded := context.models.lane(f"collect {call_id}").first_step()):

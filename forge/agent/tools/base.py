@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from forge.core.tape import Diverged
 from forge.model.messages import Call, ModelFailed, ToolSpec
+from forge.records.values import load_json
 from pitlake.errors import PitlakeError, for_agents
 
 MOST_CHARACTERS = 200_000
@@ -85,16 +86,45 @@ async def _answered(tools: Mapping[str, Tool], call: Call, call_id: str) -> str:
     tool = tools.get(call.name)
     if tool is None:
         return f"[{_short(call.name)}{FAILED}there is no such tool. Available: {', '.join(tools)}"
-    if problem := argument_problem(call.arguments, tool.spec.schema):
+    arguments = natural_arguments(call.arguments, tool.spec.schema)
+    if problem := argument_problem(arguments, tool.spec.schema):
         return f"[{call.name}{FAILED}{problem}"
     try:
-        return await tool.execute(call_id, **call.arguments)
+        return await tool.execute(call_id, **arguments)
     except (Diverged, ModelFailed):
         raise
     except PitlakeError as refused:
         return f"[{call.name}{FAILED}{for_agents(refused)}"
     except Exception as problem:  # noqa: BLE001 - a tool's fault must not end a turn
         return f"[{call.name}{FAILED}{type(problem).__name__}; try another way, or report it as missing"
+
+
+def natural_arguments(arguments: Any, schema: Mapping[str, Any]) -> Any:
+    """Return arguments as the schema has them, where a model's spelling has one meaning.
+
+    An object or a list may be the text of its JSON, a whole number may be text, and null leaves an optional argument
+    out.
+    """
+    arguments = _from_text(arguments, "object")
+    if not isinstance(arguments, dict):
+        return arguments
+    kinds = {name: part["type"] for name, part in schema["properties"].items()}
+    return {
+        name: _from_text(value, kinds.get(name, ""))
+        for name, value in arguments.items()
+        if value is not None or name not in kinds or name in schema["required"]
+    }
+
+
+def _from_text(value: Any, kind: str) -> Any:
+    """Return the object, list or whole number that a text is the JSON of; any other value as it is."""
+    if not isinstance(value, str) or kind not in ("object", "array", "integer") or len(value) > MOST_CHARACTERS:
+        return value
+    try:
+        read = load_json(value)
+    except ValueError:
+        return value
+    return read if isinstance(read, _TYPES[kind]) and not isinstance(read, bool) else value
 
 
 def argument_problem(arguments: Any, schema: Mapping[str, Any]) -> str:
