@@ -11,9 +11,11 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
+from pitlake.contract import INSTANT
 from pitlake.lake.storage.conventions import RELEASE
 from pitlake.session.digest import sha256_of
 from pitlake.session.limits import Limits
@@ -32,6 +34,7 @@ ROWS_SHOWN, TEXT_SHOWN = 20, 80
 """The rows of a result, and the characters of a value, that a notebook shows."""
 
 _LIMITS = Limits()
+_UTC, _WITHOUT_ZONE = ZoneInfo("UTC"), pa.timestamp("us")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +167,7 @@ class Result:
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Return the rows as tuples of Python values."""
-        columns: Sequence[list[Any]] = [column.to_pylist() for column in self._table.columns]
+        columns: Sequence[list[Any]] = [_values(column) for column in self._table.columns]
         return list(zip(*columns, strict=True))
 
     @cached_property
@@ -203,6 +206,13 @@ class Result:
         cut = ", truncated" if self.truncated else ""
         when = f"as of {self._question.as_of}" if self._question.as_of else "open mode"
         return f"<table><tr>{head}</tr>{''.join(rows)}</table><p>{count}{cut}, {when}</p>"
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    if column.type != INSTANT:
+        return list(column.to_pylist())
+    # Where pandas is installed, Arrow would import it to convert instants, which takes longer than most questions.
+    return [at and at.replace(tzinfo=_UTC) for at in column.cast(_WITHOUT_ZONE).to_pylist()]
 
 
 def _shown(value: object) -> str:

@@ -115,6 +115,7 @@ NEEDED = {
     ("search", "--as-of", AFTER, "headline"): {"pyarrow"},
     ("versions",): {"pyarrow"},
     ("datasets",): {"pyarrow"},
+    ("datasets", "--as-of", AFTER): {"pyarrow"},
     ("describe", "news"): {"pyarrow"},
     ("forge", "views"): set(),
 }

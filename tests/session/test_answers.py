@@ -27,6 +27,13 @@ def test_enums_come_as_texts_wherever_they_stand(ask, isolation):
     assert told.rows() == [("a", {"x": "a", 'y "z"': ["a"]}, ["a"], ["a", "a"], [("a", ["a"])])]
 
 
+def test_instants_come_as_arrow_converts_them(ask):
+    instants = "'0001-01-01 00:00:00Z', '1969-12-31 23:59:59.999999Z', NULL, '9999-12-31 23:59:59.999999Z'"
+    result = ask().sql(f"SELECT unnest([{instants}]::TIMESTAMPTZ[]) AS at, now()::TIMESTAMPTZ AS asked")
+    by_arrow = [tuple(row.values()) for row in result.arrow().to_pylist()]
+    assert repr(result.rows()) == repr(by_arrow)
+
+
 def test_a_notebook_shows_an_answer_as_a_table_and_a_receipt_is_printed_in_a_line(ask):
     session = ask()
     told = session.sql(
