@@ -13,22 +13,37 @@ if TYPE_CHECKING:
 CONCEPTS = (
     "us-gaap:Revenues",
     "us-gaap:RevenueFromContractWithCustomerExcludingAssessedTax",
+    "ifrs-full:Revenue",
     "us-gaap:CostOfRevenue",
+    "ifrs-full:CostOfSales",
     "us-gaap:GrossProfit",
+    "ifrs-full:GrossProfit",
     "us-gaap:OperatingIncomeLoss",
+    "ifrs-full:ProfitLossFromOperatingActivities",
     "us-gaap:NetIncomeLoss",
+    "ifrs-full:ProfitLossAttributableToOwnersOfParent",
+    "ifrs-full:ProfitLoss",
     "us-gaap:EarningsPerShareDiluted",
+    "ifrs-full:DilutedEarningsLossPerShare",
     "us-gaap:NetCashProvidedByUsedInOperatingActivities",
+    "ifrs-full:CashFlowsFromUsedInOperatingActivities",
     "us-gaap:Assets",
+    "ifrs-full:Assets",
     "us-gaap:Liabilities",
+    "ifrs-full:Liabilities",
     "us-gaap:StockholdersEquity",
+    "ifrs-full:EquityAttributableToOwnersOfParent",
+    "ifrs-full:Equity",
     "us-gaap:CashAndCashEquivalentsAtCarryingValue",
+    "ifrs-full:CashAndCashEquivalents",
     "dei:EntityCommonStockSharesOutstanding",
 )
 """The order figures are shown in."""
 QUARTER, YEAR, BALANCE = "quarter", "year", "balance"
 _LENGTHS = {3: QUARTER, 12: YEAR}
 PERIODS = 8
+_STATED_DAYS = 460
+"""A figure is no longer stated if another one's period ends so many days later: a year and a late annual report."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,11 +90,12 @@ class CompanyView:
 
     @property
     def newest_figures(self) -> list[Any]:
-        """Return the newest quarter, year and balance of each concept."""
+        """Return the newest quarter, year and balance of each concept that the company still states."""
         newest: dict[tuple[str, str, str], Any] = {}
+        last = max((figure.period_end for figure in self.figures), default=date.min)
         for figure in self.figures:
             length = span(figure)
-            if length:
+            if length and (last - figure.period_end).days <= _STATED_DAYS:
                 newest.setdefault((figure.concept, figure.unit or "", length), figure)
         return sorted(
             newest.values(), key=lambda figure: (CONCEPTS.index(figure.concept), span(figure), figure.unit or "")

@@ -4,6 +4,7 @@ A number links to its history and carries its exact value. An instant links to t
 numbered mark that links to the list on the page. All values come from a session's answers and are escaped.
 """
 
+import re
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -22,7 +23,8 @@ CLOCKS = {
     "provider_metadata": "stated by the provider",
 }
 """What dated a row, in words."""
-_SPELLED = {"us-gaap:EarningsPerShareDiluted": "EPS, diluted"}
+_SPELLED = dict.fromkeys(("us-gaap:EarningsPerShareDiluted", "ifrs-full:DilutedEarningsLossPerShare"), "EPS, diluted")
+_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,11 @@ def period(row: Any) -> str:
 def concept(row: Any) -> str:
     """Return a figure's name as in the filing."""
     return _SPELLED.get(row.concept) or row.label or row.concept.partition(":")[2]
+
+
+def breaking(name: str) -> Markup:
+    """Return a name that a narrow column breaks between its words, even if they have no spaces between them."""
+    return Markup("<wbr>").join(_WORD.split(name))
 
 
 def unit(text: str | None) -> str:

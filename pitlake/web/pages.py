@@ -233,7 +233,17 @@ def environment(loader: jinja2.BaseLoader) -> jinja2.Environment:
     templates.globals.update(
         {
             name: getattr(formatting, name)
-            for name in ("age", "change", "concept", "day_text", "long_text", "number_text", "period", "stamp")
+            for name in (
+                "age",
+                "breaking",
+                "change",
+                "concept",
+                "day_text",
+                "long_text",
+                "number_text",
+                "period",
+                "stamp",
+            )
         },
         unit_text=formatting.unit,
         iso=iso,

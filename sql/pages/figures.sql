@@ -17,7 +17,12 @@ WITH
                 'us-gaap:CostOfRevenue', 'us-gaap:GrossProfit', 'us-gaap:OperatingIncomeLoss', 'us-gaap:NetIncomeLoss',
                 'us-gaap:EarningsPerShareDiluted', 'us-gaap:NetCashProvidedByUsedInOperatingActivities',
                 'us-gaap:Assets', 'us-gaap:Liabilities', 'us-gaap:StockholdersEquity',
-                'us-gaap:CashAndCashEquivalentsAtCarryingValue', 'dei:EntityCommonStockSharesOutstanding'
+                'us-gaap:CashAndCashEquivalentsAtCarryingValue', 'dei:EntityCommonStockSharesOutstanding',
+                'ifrs-full:Revenue', 'ifrs-full:CostOfSales', 'ifrs-full:GrossProfit',
+                'ifrs-full:ProfitLossFromOperatingActivities', 'ifrs-full:ProfitLossAttributableToOwnersOfParent',
+                'ifrs-full:ProfitLoss', 'ifrs-full:DilutedEarningsLossPerShare',
+                'ifrs-full:CashFlowsFromUsedInOperatingActivities', 'ifrs-full:Assets', 'ifrs-full:Liabilities',
+                'ifrs-full:EquityAttributableToOwnersOfParent', 'ifrs-full:Equity', 'ifrs-full:CashAndCashEquivalents'
             )
     ),
     figures AS (

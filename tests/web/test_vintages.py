@@ -67,6 +67,42 @@ def test_a_figure_that_was_last_stated_as_nil_has_no_older_value_in_its_place(ro
     assert at(root, NIL).newest_figures == []
 
 
+def with_facts(root, rows):
+    publish(Lake(root), "reports", reports(), "reports")
+    publish(Lake(root), "xbrl_facts", rows, "facts")
+
+
+def test_a_foreign_filer_s_figures_are_shown(tmp_path):
+    stated = {"ifrs-full:ProfitLoss": "7", "us-gaap:Assets": "8", "ifrs-full:Revenue": "9", "ifrs-full:Equity": "6"}
+    rows = [fact(FIRST, concept=name, value=value, value_number=float(value)) for name, value in stated.items()]
+    with_facts(tmp_path, rows)
+    shown = [(one.concept, one.value_number) for one in at(tmp_path, T).newest_figures]
+    assert shown == [
+        ("ifrs-full:Revenue", 9),
+        ("ifrs-full:ProfitLoss", 7),
+        ("us-gaap:Assets", 8),
+        ("ifrs-full:Equity", 6),
+    ]
+
+
+@pytest.mark.parametrize(("days", "are_shown"), [(460, True), (461, False)])
+def test_a_figure_that_the_company_no_longer_states_is_not_among_the_newest(tmp_path, days, are_shown):
+    row = fact(FIRST)
+    older = {name: row[name] - timedelta(days=days) for name in ("period_start", "period_end")}
+    with_facts(tmp_path, [row, row | older | {"concept": "us-gaap:GrossProfit"}])
+    shown = {one.concept for one in at(tmp_path, T).newest_figures}
+    assert ("us-gaap:GrossProfit" in shown) == are_shown
+    assert row["concept"] in shown
+
+
+def test_a_long_name_breaks_between_its_words(tmp_path):
+    row = fact(FIRST, concept="us-gaap:NetCashProvidedByUsedInOperatingActivities", label=None)
+    with_facts(tmp_path, [row])
+    with browsing(tmp_path) as client:
+        page = client.get(Address(T, "NOG").url()).text
+    assert page.count("Net<wbr>Cash<wbr>Provided<wbr>By<wbr>Used<wbr>In<wbr>Operating<wbr>Activities") == 2
+
+
 def test_a_ticker_is_the_company_s_whose_newest_statement_says_so(root):
     assert at(root, instant("2024-01-06T00:00:00Z")).ciks == ("0000000009",)
     assert at(root, T).ciks == ("0000000001",)
