@@ -7,7 +7,7 @@ checkout has.
 
 import tomllib
 from functools import cache
-from importlib import import_module, metadata
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
@@ -48,5 +48,7 @@ def _from_pyproject(kind: Kind) -> dict[str, str]:
 
 
 def _installed(kind: Kind) -> dict[str, str]:
+    from importlib import metadata
+
     points = metadata.distribution("pitlake").entry_points.select(group=f"pitlake.{kind}")
     return {point.name: point.value for point in points}
