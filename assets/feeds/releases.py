@@ -185,6 +185,8 @@ def _known_at(filings: Sequence[Filing], observed_at: datetime) -> Filing:
 
     A statement with a filing date is preferred, then the earliest.
     """
+    if len(filings) == 1:  # Almost always, and the release of all filings of a company takes a while.
+        return filings[0]
     return min(
         filings,
         key=lambda filing: (max(filing.observed_at, observed_at), filing.filing_date is None, filing.release(None).at),

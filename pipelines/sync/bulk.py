@@ -191,6 +191,7 @@ class BulkSync:
                 for part in parts:
                     for table in part.tables or [None]:
                         stage.add(None, table, part.gaps, extracted=part.extracted)
+                    part.tables.clear()  # The stage is on disk, and a batch is a large part of the memory.
 
             return self._progress.add(concluded(stage, self._lake, fill, self._lake.now))
 

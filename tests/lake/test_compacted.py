@@ -72,3 +72,13 @@ def test_texts_that_repeat_are_not_made_one_by_one_to_be_left_out(tmp_path):
     assert pa.types.is_dictionary(found.schema.field("name").type)
     assert found.schema.field("id").type == pa.string()
     assert max(found["available_at"].to_pylist()) - min(found["available_at"].to_pylist()) <= timedelta(microseconds=10)
+
+
+def test_texts_are_in_the_order_of_their_bytes_and_null_is_last():
+    texts = ["ä", None, "b", "", "a", "aa", None, "B"]
+    numbers = list(range(len(texts)))
+    rows = pa.table({"text": pa.chunked_array([texts[:3], texts[3:]], pa.string()), "number": numbers[::-1]})
+    ordered = compacted.Form(rows.schema, ("text", "number")).arranged(rows)
+    expected = sorted(zip(texts, numbers[::-1], strict=True), key=lambda row: (row[0] is None, row[0] or "", row[1]))
+    assert list(zip(*ordered.to_pydict().values(), strict=True)) == expected
+    assert not compacted.Form(rows.schema, ("text",)).positions(rows.slice(0, 0))

@@ -168,13 +168,13 @@ def forget(store: Store) -> None:
 
 
 def remove_outdated(store: Store, table: str, files: Iterable[DataFile]) -> None:
-    """Delete the segments that describe none of these files of a table; the next publish builds what it lacks."""
+    """Delete the segments that mostly describe other files of a table; the next publish builds what it lacks."""
     names, outdated = {_name(file) for file in files}, list[Path]()
     with suppress(OSError):
         for path in store.path(f"{FOLDER}/{table}").glob(f"*{SUFFIX}"):
             with suppress(ValueError, KeyError), pa.memory_map(str(path)) as source:
                 facts = json.loads(pa.ipc.open_file(source).schema.metadata[b"segment"])
-                outdated += [path] if names.isdisjoint(facts["files"]) else []
+                outdated += [path] if _is_stale(facts["files"], names) else []
     _remove(outdated)
 
 
@@ -200,9 +200,9 @@ def _compacted(segments: Iterable[Segment], names: Collection[str]) -> list[Segm
     left: list[Segment] = []
     merging: list[Segment] = []
     for segment in sorted(segments, key=lambda segment: segment.size):
-        useful = sum(name in names for name in segment.files)
+        useful = any(name in names for name in segment.files)
         total = sum(part.size for part in merging)
-        stale, small = 2 * useful < len(segment.files), segment.size <= 2 * total
+        stale, small = _is_stale(segment.files, names), segment.size <= 2 * total
         files = sum(len(part.files) for part in (*merging, segment))
         room = (total + segment.size) <= MOST_ROWS * len(segment.entries) and files <= MOST_FILES
         if not useful:
@@ -210,6 +210,11 @@ def _compacted(segments: Iterable[Segment], names: Collection[str]) -> list[Segm
         (merging if (stale or small or not merging) and room else left).append(segment)
     stays = len(merging) == 1 and all(name in names for name in merging[0].files)
     return left + (merging if stays else [_merge(merging, names)] if merging else [])
+
+
+def _is_stale(files: Collection[str], names: Collection[str]) -> bool:
+    """Return whether a segment of these files mostly describes others than the current ones."""
+    return 2 * sum(name in names for name in files) < len(files)
 
 
 def _merge(segments: Sequence[Segment], names: Collection[str]) -> Segment:

@@ -32,7 +32,7 @@ def months_of_rows(staged: Staged, rows: NewRows, observed_at: datetime) -> list
 
     def build(chosen: Positions) -> pa.Table:
         available = rows.available[chosen]
-        part = _gather(batches, whole.schema, rows.positions[chosen])
+        part = gather(batches, whole.schema, rows.positions[chosen])
         order = sorted_by(part[staged.dataset.entity], available)
         taken = take_rows(part, order)
         columns = dict(zip(taken.column_names, taken.columns, strict=True))
@@ -46,7 +46,7 @@ def months_of_rows(staged: Staged, rows: NewRows, observed_at: datetime) -> list
     return [(month, partial(build, chosen)) for month, chosen in _by_month(rows.available)]
 
 
-def _gather(batches: Sequence[pa.RecordBatch], schema: pa.Schema, positions: Positions) -> pa.Table:
+def gather(batches: Sequence[pa.RecordBatch], schema: pa.Schema, positions: Positions) -> pa.Table:
     """Return the rows at ascending positions.
 
     Rows are taken batch by batch, because Arrow's `take` on a table would first copy all rows of the table, once for

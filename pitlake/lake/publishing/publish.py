@@ -24,7 +24,7 @@ from pitlake.lake.publishing.commit_queue import WriterTurn
 from pitlake.lake.publishing.diff import NewGaps, NewRows, new_gaps, new_rows
 from pitlake.lake.publishing.hash_index import LikelyFiles
 from pitlake.lake.publishing.match_keys import GAP, LOCATOR, kinds, repeated, spelled
-from pitlake.lake.publishing.months import Month, instants, months_of_gaps, months_of_rows, years_of_tombstones
+from pitlake.lake.publishing.months import Month, gather, instants, months_of_gaps, months_of_rows, years_of_tombstones
 from pitlake.lake.publishing.observations import EarlierObservations
 from pitlake.lake.publishing.polls import Poll, Polls
 from pitlake.lake.publishing.refusal import judge
@@ -273,10 +273,11 @@ class Publisher:
 
 def _revisions(staged: Staged, rows: NewRows, places: Positions) -> pa.Table:
     """The columns of rows to publish that identify their key and revision."""
-    chosen = pa.array(rows.positions[places])
-    computed = {clock.AVAILABLE_AT: instants(rows.available[places]), "content_hash": staged.content_hash.take(chosen)}
     names = facts_of_revision(staged.dataset)
-    return pa.table({name: computed[name] if name in computed else staged.rows[name].take(chosen) for name in names})
+    whole = staged.rows.append_column("content_hash", staged.content_hash).select(names)
+    chosen = gather(whole.to_batches(), whole.schema, rows.positions[places])
+    place = names.index(clock.AVAILABLE_AT)
+    return chosen.set_column(place, clock.AVAILABLE_AT, instants(rows.available[places]))
 
 
 def _write_month(store: Store, table: str, new_files: list[NewFile], month: Month) -> None:

@@ -13,6 +13,7 @@ from functools import lru_cache, reduce
 from typing import BinaryIO
 from uuid import uuid4
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -27,6 +28,8 @@ from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
 FORM = 2  # Increase this number when the layout changes; compaction then rewrites the files of earlier forms.
 FEW_ROWS = 8_192
 """A period of up to this many rows is sorted as a whole, a longer one month by month."""
+MOST_TEXT_BYTES = 1 << 30
+"""The size of a column of texts that surely fits one Arrow array."""
 OBSERVED_SCHEMA = pa.schema(
     [pa.field(AVAILABLE_AT, INSTANT, nullable=False), pa.field(OBSERVED_AT, INSTANT, nullable=False)]
 )
@@ -50,11 +53,22 @@ class Form:
 
     def positions(self, rows: pa.Table) -> pa.Array:
         """Return the positions that put rows in order."""
-        return pc.sort_indices(rows, sort_keys=[(name, "ascending") for name in self.order])
+        keys = pa.table({name: _ranked(rows[name]) for name in self.order})
+        return pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in self.order])
 
     def arranged(self, rows: pa.Table) -> pa.Table:
         """Return rows in order, in one piece."""
         return take_rows(rows, self.positions(rows)).combine_chunks()
+
+
+def _ranked(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
+    """Return numbers in place of texts, in the same order, because they are sorted in half the time."""
+    if not pa.types.is_string(column.type) or column.nbytes > MOST_TEXT_BYTES:
+        return column
+    coded = column.combine_chunks().dictionary_encode()
+    ranks = np.empty(len(coded.dictionary), np.int32)
+    ranks[pc.sort_indices(coded.dictionary).to_numpy()] = np.arange(len(ranks), dtype=np.int32)
+    return pa.array(ranks).take(coded.indices)
 
 
 def observed_table_name(dataset: str) -> str:
