@@ -140,6 +140,7 @@ def test_the_heatmap_shades_by_how_often_and_marks_more_than_one_value(root):
             heat = re.search(r'id="h-heat".*?</section>', client.get(Address(at, "NOG").url()).text, re.DOTALL)[0]
             assert re.findall(r'<td class="(h[^"]*)"', heat) == [shade]
             assert told in heat
+            assert "A quarter that no filing states by itself has no column" in heat
 
 
 def test_what_lies_ahead_is_as_it_was_planned_at_t(root):
