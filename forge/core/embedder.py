@@ -152,7 +152,9 @@ class Meaning:
     def rank(
         self, query: str, texts: Sequence[str], written_at: Iterable[datetime], at: datetime, count: int
     ) -> list[Hit]:
-        """Embed the query and the texts, and return the best matches. See `ranked`."""
+        """Embed the query and the texts, and return the best matches (see `ranked`). No texts need no model."""
+        if not texts:
+            return []
         vectors, query_vector = self.vectors.embed(texts), self.vectors.embed_query(query)
         return ranked(query_vector, vectors, instants(written_at), at, count=count, weights=self.weights)
 

@@ -108,7 +108,7 @@ def test_a_lake_opens_without_pandas(lake):
 
 
 HEAVY = {"asyncio", "dagster", "duckdb", "exchange_calendars", "pandas", "polars", "pydantic", "pyarrow", "sqlalchemy",
-         "tenacity"}  # fmt: skip
+         "tenacity", "wordllama"}  # fmt: skip
 NEEDED = {
     ("query", "--as-of", AFTER, "SELECT title FROM news"): {"pyarrow"},
     ("query", "--as-of", AFTER, "--format", "json", "SELECT * FROM lake_info"): {"pyarrow"},
@@ -118,6 +118,7 @@ NEEDED = {
     ("datasets", "--as-of", AFTER): {"pyarrow"},
     ("describe", "news"): {"pyarrow"},
     ("forge", "views"): set(),
+    ("forge", "search", "/memory/views/", "growth"): {"asyncio"},
 }
 """What each of these commands may import of the libraries that take long to."""
 
