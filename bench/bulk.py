@@ -26,21 +26,30 @@ CONTENT = {
 
 
 class Load(NamedTuple):
-    """What a load took: seconds by the clock and of CPU, and MB of memory of all processes at its peak."""
+    """What a command took: seconds by the clock and of CPU, and MB of memory of all processes at its peak.
+
+    own: the memory at its peak without mapped files.
+    """
 
     seconds: float
     computed: float
     peak: float
+    own: float
 
 
 def load(lake: Path, paths: list[Path], kill_after: float | None = None) -> Load:
     """Run the command once. kill_after: the seconds after which its first process is killed."""
     command = [sys.executable, "-m", "pitlake", "sync", "--all", "--from", ",".join(map(str, paths))]
-    log = lake.with_suffix(".log")
-    started, before, peak = time.perf_counter(), os.times(), 0.0
-    with log.open("a") as said, subprocess.Popen([*command, "--lake", str(lake)], stdout=said, stderr=said) as running:
+    return measure([*command, "--lake", str(lake)], lake.with_suffix(".log"), kill_after)
+
+
+def measure(command: list[str], log: Path, kill_after: float | None = None) -> Load:
+    """Run a command once. log: a file for what it prints."""
+    started, before, peak, own = time.perf_counter(), os.times(), 0.0, 0.0
+    with log.open("a") as said, subprocess.Popen(command, stdout=said, stderr=said) as running:
         while running.poll() is None:
-            peak = max(peak, _megabytes(running.pid))
+            now = _megabytes(running.pid)
+            peak, own = max(peak, now[0]), max(own, now[1])
             if kill_after is not None and time.perf_counter() - started > kill_after:
                 running.kill()
             with suppress(subprocess.TimeoutExpired):
@@ -48,18 +57,22 @@ def load(lake: Path, paths: list[Path], kill_after: float | None = None) -> Load
     assert running.returncode == 0 or kill_after is not None, log.read_text()
     after = os.times()
     computed = after.children_user + after.children_system - before.children_user - before.children_system
-    return Load(time.perf_counter() - started, computed, peak)
+    return Load(time.perf_counter() - started, computed, peak, own)
 
 
-def _megabytes(pid: int) -> float:
-    """Return the memory of a process and its descendants. What processes share is divided among them."""
-    total = 0
+def _megabytes(pid: int) -> tuple[float, float]:
+    """Return the memory of a process and its descendants, and how much of it is not of files. What processes share is
+    divided among them.
+    """
+    total = own = 0
     with suppress(psutil.NoSuchProcess):
         root = psutil.Process(pid)
         for process in (root, *root.children(recursive=True)):
-            with suppress(psutil.NoSuchProcess):
+            with suppress(psutil.NoSuchProcess, OSError):  # a process that has just ended
                 total += process.memory_full_info().pss
-    return total / 1e6
+                rollup = Path(f"/proc/{process.pid}/smaps_rollup").read_text()
+                own += int(rollup.partition("Pss_Anon:")[2].split()[0]) << 10
+    return total / 1e6, own / 1e6
 
 
 def content(lake: Path) -> dict[str, tuple[int, int]]:

@@ -223,6 +223,15 @@ def test_a_publish_that_fails_leaves_no_contract(lake, monkeypatch):
     assert not lake.root.joinpath(contract.key_of("estimates")).exists()
 
 
+def test_rows_that_repeat_are_mounted_once_and_rows_that_contradict_are_refused(lake):
+    twice = pa.concat_tables([estimates()] * 2)
+    done = mounted(lake, twice)
+    assert (done.rows, done.published) == (6, 3)
+    other = pa.concat_tables([twice, estimates(eps=[1.0, None, 3.0]), twice])
+    with pytest.raises(BadInput, match=r"rows with the same key and known at the same time differ, such as .*#A/q2;"):
+        mounted(lake, other)
+
+
 def test_the_same_table_again_adds_nothing(lake):
     first = mounted(lake, estimates())
     again = lake.mount(estimates(), "estimates")

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -24,6 +25,7 @@ from pitlake.gate.rules import is_forbidden_key
 from pitlake.lake.mounting import contract, source
 from pitlake.lake.mounting.contract import Mount, MountedColumn
 from pitlake.lake.mounting.source import ROW, Source
+from pitlake.lake.publishing.match_keys import Hashes, repeated
 from pitlake.lake.publishing.publish import Published
 from pitlake.lake.publishing.stage import Stage, StagedGap, staged_schema
 from pitlake.lake.storage.manifest import DataFile
@@ -208,14 +210,32 @@ class MountReading:
         instant = f", {AVAILABLE_AT}" if self.mount.available_at else ""
         by = f"{columns(self.mount.key)}{instant}"
         content = ", ".join(quoted(mounted.column.name) for mounted in self.mount.columns)
+        suspects = self._stated_several_times(by, content)
+        if not len(suspects):
+            return
+        self.source.connection.register("suspects", pa.table({"suspect": suspects}))
         examples = self.source.connection.sql(
             f"SELECT any_value(evidence) FROM (SELECT {by}, evidence, hash({content}) AS content FROM ({self.sql}) "
-            f"WHERE {GAP} IS NULL) GROUP BY {by} HAVING min(content) <> max(content) LIMIT {EXAMPLES}"
+            f"WHERE {GAP} IS NULL AND hash({by}) IN (FROM suspects)) "
+            f"GROUP BY {by} HAVING min(content) <> max(content) LIMIT {EXAMPLES}"
         ).fetchall()
         if examples:
             of = " and known at the same time" if self.mount.available_at else ""
             problem = f"rows with the same key{of} differ, such as {', '.join(text for (text,) in examples)}"
             raise BadInput("key", problem, "name more columns, or the column with the times at which rows became known")
+
+    def _stated_several_times(self, by: str, content: str) -> Hashes:
+        """Return the hashes of these columns that occur with several contents. Grouping by the columns themselves takes
+        several times as long, and most tables have no such rows.
+        """
+        text = f"SELECT hash({by}) AS statement, hash({content}) AS content FROM ({self.sql}) WHERE {GAP} IS NULL"
+        batches = [*self.source.connection.sql(text).to_arrow_reader(AT_ONCE)]
+        statements, contents = (np.concatenate([batch[place].to_numpy() for batch in batches]) for place in range(2))
+        places = repeated(statements)
+        places = places[np.argsort(statements[places])]
+        first, second = places[:-1], places[1:]
+        is_suspect = (statements[first] == statements[second]) & (contents[first] != contents[second])
+        return np.unique(statements[first][is_suspect])
 
     def _reasons(self) -> list[tuple[str, int]]:
         text = f"SELECT {GAP}, count(*) FROM ({self.sql}) WHERE {GAP} IS NOT NULL GROUP BY ALL ORDER BY 2 DESC, 1"
@@ -233,7 +253,8 @@ class MountReading:
         if mount.available_at:
             at = next(mounted for mounted in mount.columns if mounted.column.name == mount.available_at)
             seconds = int(mount.delay.total_seconds())
-            observed = f"{source.instant(self.source, at.source, mount.zone)} + to_seconds({seconds})"
+            observed = source.instant(self.source, at.source, mount.zone)
+            observed += f" + to_seconds({seconds})" if seconds else ""
         name = " || '/' || ".join(f"coalesce({quoted(column)}::VARCHAR, '')" for column in mount.key)
         no_key = " OR ".join(f"{quoted(column)} IS NULL" for column in mount.key)
         evidence = f"'{mount.name}#' || {name} || if({no_key}, '~' || md5({self._raw_names}), '')"
@@ -285,9 +306,9 @@ class MountReading:
         for batch in self.source.connection.sql(chosen).to_arrow_reader(AT_ONCE):
             table = pa.Table.from_batches([batch])
             is_row = pc.is_null(table[REASON])
-            others = table.filter(pc.invert(is_row)).select((REASON, "evidence")).to_pylist()
+            others = table.select((REASON, "evidence")).filter(pc.invert(is_row)).to_pylist()
             gaps = [StagedGap(_type_of_gap(row[REASON]), row[REASON], row["evidence"]) for row in others]
-            rows = table.filter(is_row).select(schema.names).cast(schema)
+            rows = (table.filter(is_row) if gaps else table).select(schema.names).cast(schema)
             stage.add(None, rows, gaps, extracted=table.num_rows)
             count += table.num_rows
         return count

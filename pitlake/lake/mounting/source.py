@@ -190,7 +190,12 @@ def without_zone(text: str) -> str:
 
 def end_of_day(day: str, zone: str) -> str:
     """Return SQL for the end of a day in a zone: the start of the next one."""
-    return f"timezone({literal(zone)}, ({day} + 1)::TIMESTAMP)"
+    return in_zone(f"({day} + 1)::TIMESTAMP", zone)
+
+
+def in_zone(moment: str, zone: str) -> str:
+    """Return SQL for the instant of a finite timestamp in a zone. UTC needs no calendar, which is slow."""
+    return f"make_timestamptz(epoch_us({moment}))" if zone == "UTC" else f"timezone({literal(zone)}, {moment})"
 
 
 def instant(source: Source, column: str, zone: str) -> str:
@@ -207,5 +212,5 @@ def instant(source: Source, column: str, zone: str) -> str:
     moment = name
     if kind == "TIMESTAMP_NS":
         moment = f"({name}::TIMESTAMP + if(epoch_ns({name}) % 1000 = 0, INTERVAL 0 SECOND, INTERVAL 1 MICROSECOND))"
-    zoned = f"timezone({literal(zone)}, {moment}::TIMESTAMP)" if _NO_ZONE.fullmatch(kind) else moment
+    zoned = in_zone(f"{moment}::TIMESTAMP", zone) if _NO_ZONE.fullmatch(kind) else moment
     return f"if(isfinite({name}), {zoned}, NULL)"

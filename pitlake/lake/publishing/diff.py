@@ -55,7 +55,9 @@ class NewRows:
     seen_later: Positions = field(default_factory=lambda: np.empty(0, np.int64))
 
     def without(self, places: Positions) -> "NewRows":
-        """Return a copy without the rows at these places."""
+        """Return the rows without those at these places."""
+        if not len(places):
+            return self
         mask = np.ones(len(self.positions), bool)
         mask[places] = False
         fields = (self.positions[mask], self.available[mask], self.revised[mask], self.basis[mask])

@@ -58,7 +58,7 @@ class Hasher:
         self._columns, self._added = list(columns), added
         self._waiting: list[pa.Table] = []
         self._rows = 0
-        self._done: list[Future[pa.ChunkedArray]] = []
+        self._done: list[Future[pa.Array]] = []
         self._pool = ThreadPoolExecutor(workers())
 
     def put(self, table: pa.Table) -> None:
@@ -72,7 +72,7 @@ class Hasher:
         """Return the hashes of these runs of rows, numbered in the order in which they were added."""
         if self._waiting:
             self._flush()
-        hashes = pa.chunked_array([chunk for future in self._done for chunk in future.result().chunks], pa.binary())
+        hashes = pa.chunked_array([future.result() for future in self._done], pa.binary())
         chunks = [chunk for start, stop in runs for chunk in hashes.slice(start, stop - start).chunks]
         return pa.chunked_array(chunks, pa.binary())
 
@@ -80,9 +80,13 @@ class Hasher:
         """Stop. Rows that are not hashed yet stay unhashed."""
         self._pool.shutdown(cancel_futures=True)
 
+    def _hashed(self, whole: pa.Table) -> pa.Array:
+        """Return hashes in one array, so that they are taken in as few pieces as the rows."""
+        return content_hashes(whole, self._columns, self._added).combine_chunks()
+
     def _flush(self) -> None:
         whole = pa.concat_tables(self._waiting).combine_chunks()
-        self._done.append(self._pool.submit(content_hashes, whole, self._columns, self._added))
+        self._done.append(self._pool.submit(self._hashed, whole))
         self._waiting, self._rows = [], 0
 
 

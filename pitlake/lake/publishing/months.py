@@ -18,16 +18,19 @@ from pitlake.lake.storage.arrays import Positions, as_micros
 from pitlake.lake.storage.files import sorted_by, take_rows
 
 Month = tuple[str, Callable[[], pa.Table]]
+OF_SOURCE = ("available_at_source", BASIS)
+"""Columns that often have the same value in all rows; it is then not copied row by row."""
 
 
 def months_of_rows(staged: Staged, rows: NewRows, observed_at: datetime) -> list[Month]:
     """Return the rows to publish: per month a function that builds its table, in the stored schema, sorted by (entity,
     available_at).
     """
-
-    whole = staged.rows.append_column("content_hash", staged.content_hash)
+    whole = staged.rows.drop_columns([clock.AVAILABLE_AT]).append_column("content_hash", staged.content_hash)
     if staged.dataset.captured:
         whole = whole.set_column(whole.column_names.index(BASIS), BASIS, staged.basis)
+    same = {name: whole[name][0] for name in OF_SOURCE if name in whole.column_names and _is_one_value(whole[name])}
+    whole = whole.drop_columns([*same])
     batches = whole.to_batches()
 
     def build(chosen: Positions) -> pa.Table:
@@ -36,14 +39,19 @@ def months_of_rows(staged: Staged, rows: NewRows, observed_at: datetime) -> list
         order = sorted_by(part[staged.dataset.entity], available)
         taken = take_rows(part, order)
         columns = dict(zip(taken.column_names, taken.columns, strict=True))
+        columns |= {name: pa.chunked_array([pa.repeat(value, len(order))]) for name, value in same.items()}
         columns[clock.AVAILABLE_AT] = instants(available[order])
         columns[clock.OBSERVED_AT] = instants(np.full(len(order), clock.micros(observed_at)))
         if staged.dataset.captured:
-            columns[BASIS] = _named(taken[BASIS], rows.basis[chosen][order])
+            columns[BASIS] = _named(columns[BASIS], rows.basis[chosen][order])
         schema = staged.dataset.arrow_schema
         return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
 
     return [(month, partial(build, chosen)) for month, chosen in _by_month(rows.available)]
+
+
+def _is_one_value(column: pa.ChunkedArray) -> bool:
+    return bool(len(column)) and pc.all(pc.equal(column, column[0]), skip_nulls=False).as_py() is True
 
 
 def gather(batches: Sequence[pa.RecordBatch], schema: pa.Schema, positions: Positions) -> pa.Table:
@@ -65,6 +73,8 @@ def gather(batches: Sequence[pa.RecordBatch], schema: pa.Schema, positions: Posi
 
 def _named(staged: pa.ChunkedArray, decided: Positions) -> pa.ChunkedArray:
     """Return the basis of the instants: as decided by the diff, or as staged."""
+    if (decided == AS_STAGED).all():
+        return staged
     names = pa.array(list(BASES)).take(pa.array(np.maximum(decided, 0)))
     return pc.if_else(pa.array(decided == AS_STAGED), staged, names)
 

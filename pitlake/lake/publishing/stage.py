@@ -143,6 +143,8 @@ class Staged:
     @property
     def basis(self) -> pa.ChunkedArray:
         """Return the basis of the staged instants of captured rows: as staged, otherwise the source's clock or date."""
+        if not self.rows[BASIS].null_count:
+            return self.rows[BASIS]
         by_clock = pc.equal(self.rows["available_at_source"], CLOCK_TAG)
         return pc.coalesce(self.rows[BASIS], pc.if_else(by_clock, SOURCE_CLOCK, SOURCE_DATE))
 

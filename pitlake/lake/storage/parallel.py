@@ -45,12 +45,18 @@ def blocks(table: "pa.Table", rows: int = BLOCK_ROWS, size: int = BLOCK_BYTES) -
     """Yield contiguous slices of a table of about this many rows or bytes, in order, each with the index of its first
     row.
     """
-    count = max(1, round(max(table.num_rows / rows, table.nbytes / size)))
-    step = max(1, -(-table.num_rows // count))
+    step = _step(table, rows, size)
     for start in range(0, table.num_rows, step):
         yield table.slice(start, step).combine_chunks(), start
 
 
+def _step(table: "pa.Table", rows: int, size: int) -> int:
+    pieces: int = max(1, round(max(table.num_rows / rows, table.nbytes / size)))
+    return max(1, -(-int(table.num_rows) // pieces))
+
+
 def in_blocks(work: "Callable[[pa.Table, int], Result]", table: "pa.Table") -> list[Result]:
     """Run `work` on slices of a table that roughly fit the CPU caches; return the results in row order."""
-    return each(lambda block: work(*block), blocks(table))
+    step = _step(table, BLOCK_ROWS, BLOCK_BYTES)
+    # A slice may be a copy, so each is made where it is used: the copies of all slices would be as large as the table.
+    return each(lambda start: work(table.slice(start, step).combine_chunks(), start), range(0, table.num_rows, step))
