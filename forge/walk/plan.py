@@ -8,7 +8,7 @@ from typing import Literal
 from forge.core.clock import Simulated
 from forge.core.config import Schedules
 from forge.core.timetable import timetable
-from pitlake.clock import end_of_new_york_day
+from pitlake.clock import end_of_new_york_day, past
 from pitlake.errors import BadInput
 
 TRIGGERS = ("morning", "eod", "weekly")
@@ -18,7 +18,7 @@ MONTHS = {"quarter": 3, "month": 1}
 
 @dataclass(frozen=True, kw_only=True)
 class Walk:
-    """One run. Raises BadInput for a period without a trigger.
+    """One run. Raises BadInput for a period without a trigger, or one that is not over.
 
     since, until: its first and last day. masked: whether names of companies and times are masked. again: whether it
     only repeats a run, to measure the noise. plan: the schedule.
@@ -33,7 +33,7 @@ class Walk:
     plan: Schedules = field(default_factory=Schedules)
 
     def __post_init__(self) -> None:
-        Simulated(self.name, end_of_new_york_day(self.until))
+        Simulated(self.name, past(end_of_new_york_day(self.until), "to"))
         if unknown := [trigger for trigger in self.triggers if trigger not in TRIGGERS]:
             raise BadInput("triggers", f"{unknown[0]!r} is not a trigger", f"choose from {', '.join(TRIGGERS)}")
         if not self.occasions():

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from contextlib import closing
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 
 import pytest
 from click.testing import CliRunner
@@ -343,6 +343,13 @@ def test_m1_the_retrospective_of_a_walk_is_followed_by_proposals_which_a_failure
     asked = model.asked
     run(WEEKS, broken)
     assert model.asked == asked
+
+
+@pytest.mark.parametrize("days", [0, 1, 30_000])
+def test_a_run_that_is_not_over_yet_is_refused_before_a_model_is_asked(days):
+    day = new_york_day(clock.now()) + timedelta(days=days)
+    with pytest.raises(BadInput, match="to: is in the future"):
+        Walk(name="later", since=SINCE, until=day)
 
 
 def test_the_command_needs_a_model_and_says_which(tmp_path, monkeypatch):

@@ -153,7 +153,7 @@ def canaries(place):
 
 def of_canaries(wanted):
     """A walk of at least so many decisions: eleven a week, but for days off."""
-    return Walk(name="canaries", since=SINCE, until=SINCE + timedelta(days=wanted * 2 // 3 + 14))
+    return Walk(name="canaries", since=UNTIL - timedelta(days=wanted * 2 // 3 + 14), until=UNTIL)
 
 
 def main():
