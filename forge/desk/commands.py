@@ -81,7 +81,7 @@ def example_view() -> str:
     return render(replace(cast("View", EXAMPLES["views"]), links=()))
 
 
-def state_view(own: Desk, memory: Memory, text: str, name: str = NEW) -> str:
+def state_view(own: Desk, memory: Memory, text: str, name: str = NEW, once: str = "") -> str:
     """Write a View of the PM's own and return its id.
 
     Args:
@@ -89,6 +89,7 @@ def state_view(own: Desk, memory: Memory, text: str, name: str = NEW) -> str:
         memory: Its memory.
         text: The record, in the form in which an agent may write it too.
         name: The id of the View that it replaces, else `new`.
+        once: Letters and digits that name this order; the same order sent again writes nothing more.
 
     Raises:
         BadInput: The name is not a View's.
@@ -98,7 +99,7 @@ def state_view(own: Desk, memory: Memory, text: str, name: str = NEW) -> str:
     if name != NEW and not kind.names(name):
         raise BadInput("id", f"{name[:40]!r} is not a View", "give an id such as V-001, or none for a new View")
     fs = own.files(memory, memory.hydrate(memory.read_instant(memory.journal.clock.now()), session=PM), PM)
-    write = fs.write_file(kind.path(name), text, call_id=f"view:{os.urandom(8).hex()}")
+    write = fs.write_file(kind.path(name), text, call_id=f"view:{once or os.urandom(8).hex()}")
     memory.flush()
     return write.path.removeprefix(kind.folder).removesuffix(".md")
 

@@ -4,6 +4,8 @@ Each is a POST request with the token, and does the same as the command of that 
 """
 
 import getpass
+import os
+import re
 from collections.abc import Callable, Mapping
 from datetime import date
 from functools import partial
@@ -39,6 +41,7 @@ from pitlake.web.app import form
 Fields = Mapping[str, str]
 Order = Callable[[Day, Fields], list[str]]
 PAGE = "commands.html"
+_ONCE = re.compile(r"[0-9a-f]{16}", re.ASCII)
 
 
 class Commands:
@@ -99,6 +102,7 @@ class Commands:
             limits=day.limits(LIMITS),
             held=day.held(),
             text=refused.get("text") or example_view(),
+            once=os.urandom(8).hex(),
             fills=refused.get("fills", ""),
             halt=halted(day.remembered),
             running=[*backtests_under_way(day.desk), *decisions_under_way(day.desk)],
@@ -112,8 +116,10 @@ def _constrain(day: Day, fields: Fields) -> list[str]:
 
 
 def _own_view(day: Day, fields: Fields) -> list[str]:
-    text = fields.get("text", "").replace("\r\n", "\n")
-    return [f"{state_view(day.desk, day.memory, text, fields.get('id', '').strip() or NEW)} is written"]
+    text, once = fields.get("text", "").replace("\r\n", "\n"), fields.get("once", "")
+    if not _ONCE.fullmatch(once):
+        raise BadInput("once", "is not the form's own", "open the page again and send its form")
+    return [f"{state_view(day.desk, day.memory, text, fields.get('id', '').strip() or NEW, once)} is written"]
 
 
 def _adjust(day: Day, fields: Fields) -> list[str]:

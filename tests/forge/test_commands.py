@@ -3,6 +3,7 @@
 import asyncio
 import getpass
 import json
+import re
 from contextlib import closing
 from dataclasses import replace
 
@@ -99,9 +100,10 @@ def test_a_file_that_is_no_text_or_missing_is_one_clear_line(home, capsys):
 def test_the_pages_do_what_the_commands_do_by_post_with_the_token_alone(client, memory):
     page = client.get("/desk/commands").text
     assert "Stop, now 30" in page
+    once = re.search(r'name="once" value="([0-9a-f]{16})"', page)[1]
     sent = {
         "/desk/constrain": {"max_gross": "150"},
-        "/desk/own-view": {"text": render(replace(NEW_VIEW, confidence=0.25))},
+        "/desk/own-view": {"text": render(replace(NEW_VIEW, confidence=0.25)), "once": once},
         "/desk/adjust": {"id": "E-001", "stop": "33", "expires": "2199-01-02"},
         "/desk/close": {"id": "E-001", "reason": "thesis broken"},
         "/desk/settle": {},
@@ -139,6 +141,12 @@ def test_the_pages_do_what_the_commands_do_by_post_with_the_token_alone(client, 
         ("fx:EURUSD", -50.0, "import"),
     ]
     assert "<li>0 new fills</li>" in client.post("/desk/fills", data=sent["/desk/fills"], headers=UNLOCKED).text
+    before = memory.journal.head()
+    again = sent["/desk/own-view"]
+    assert done["/desk/own-view"] in client.post("/desk/own-view", data=again, headers=UNLOCKED).text
+    changed = client.post("/desk/own-view", data=again | {"text": render(NEW_VIEW)}, headers=UNLOCKED)
+    assert (changed.status_code, "already used" in changed.text) == (409, True)
+    assert memory.journal.head() == before
 
 
 def test_while_halted_the_page_says_who_halted_and_offers_the_release(client, memory):
@@ -163,8 +171,9 @@ def test_fills_need_a_capital(client, memory, home):
         ("constrain", {"max_gross": "500"}, "500 is not between 0 and the settings&#39; 200"),
         ("constrain", {"max_gross": "much"}, "&#39;much&#39; is not a number"),
         ("constrain", {}, "no limit is given"),
-        ("own-view", {"text": "# new\nconfidence: 7"}, "confidence"),
-        ("own-view", {"text": "# new", "id": "../x"}, "is not a View"),
+        ("own-view", {"text": "# new\nconfidence: 7", "once": "0" * 16}, "confidence"),
+        ("own-view", {"text": "# new", "id": "../x", "once": "0" * 16}, "is not a View"),
+        ("own-view", {"text": render(NEW_VIEW)}, "open the page again"),
         ("adjust", {"id": "E-001"}, "no change is given"),
         ("adjust", {"id": "E-001", "expires": "soon"}, "&#39;soon&#39; is not a day"),
         ("adjust", {"id": "E-009", "stop": "1"}, "E-009"),
