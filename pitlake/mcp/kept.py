@@ -44,7 +44,8 @@ class KeptSessions:
         """Open a session of all datasets in the background, for the first call. That call waits for it."""
 
         def open_one() -> None:
-            with suppress(PitlakeError), self._lent(viewpoint, None):  # The call meets the same error and reports it.
+            # A call meets the same PitlakeError and reports it. A RuntimeError comes when the program ends meanwhile.
+            with suppress(PitlakeError, RuntimeError), self._lent(viewpoint, None):
                 pass
 
         self._ahead = Thread(target=open_one)
