@@ -96,8 +96,8 @@ def truth(seed: int, scratch: Path, moments: int = MOMENTS, isolation: str = "pr
             for each in given:
                 tally.same("another answer than in a lake that ends there", question, as_of, due, each)
             tally.due(question, as_of, due, listed)
-        shutil.rmtree(cut.root)
-        shutil.rmtree(other.root)
+        shutil.rmtree(cut.root, ignore_errors=True)  # A lake that ends before its first row has no folder.
+        shutil.rmtree(other.root, ignore_errors=True)
     return tally
 
 
