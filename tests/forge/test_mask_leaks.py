@@ -74,6 +74,7 @@ def named_world(root, companies=COMPANIES, until=UNTIL, days=1):
     listed = {"available_at": now - timedelta(days=9)}
     rows = [listed | {"cik": cik, "ticker": ticker, "name": name} for cik, ticker, name, _ in companies]
     put_rows(lake, "companies", *rows)
+    mornings = [day for number in range(days) if session((day := now + timedelta(days=number)).date())]
     articles = []
     for number, (cik, ticker, name, former) in enumerate(companies):
         domain = re.sub("[^a-z]", "", name.split()[0].lower()) + ".com"
@@ -87,7 +88,7 @@ def named_world(root, companies=COMPANIES, until=UNTIL, days=1):
         }
         told |= {"former": (former or (name,))[0], "accession": f"{cik}-14-000069"}
         titles = [spelling.format(**told) for spelling in SPELLINGS]
-        day = now + timedelta(days=number * days // len(companies))
+        day = mornings[number * len(mornings) // len(companies)]
         articles += [
             article(f"leak{number}{place}", title, day - timedelta(hours=1 + place))
             | {"url": f"https://www.{domain}/{ticker}/2014/{cik}"}
