@@ -188,8 +188,8 @@ def change_held(memory: Memory, name: str, by: str, guardrails: Guardrails, term
 def adjusted(target: Expression, proposal: Expression, at: datetime) -> Expression:
     """Return a held Expression with the terms of an approved proposal.
 
-    A proposal with an exit_reason closes the position at the end of the next session that ends after `at`. Code then
-    writes the result, as it does for every exit.
+    A proposal with an exit_reason closes the position at the end of the next session that ends after `at`. As for
+    every exit, code writes the result.
     """
     if not proposal.exit_reason:
         return replace(

@@ -43,7 +43,9 @@ QUARTER, YEAR, BALANCE = "quarter", "year", "balance"
 _LENGTHS = {3: QUARTER, 12: YEAR}
 PERIODS = 8
 _STATED_DAYS = 460
-"""A figure is no longer stated if another one's period ends so many days later: a year and a late annual report."""
+"""A year, and the time until a late annual report. A figure whose period ended earlier than this before the newest
+period is no longer stated.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,7 +31,7 @@ WITH
             max({periodic: is_periodic(vintage.form_type), vintage: vintage}).vintage AS newest,
             min(vintage) FILTER (NOT vintage.is_nil) AS oldest,
             count(*) AS vintages,
-            count(DISTINCT value_number) AS told
+            count(DISTINCT value_number) AS distinct_values
         FROM stated
         GROUP BY ALL
     )
@@ -44,7 +44,7 @@ SELECT
     period_type, period_start, period_end, dimensions, members,
     CASE WHEN period_type = 'duration' THEN period_months(period_start, period_end) END AS months,
     newest.label AS label, newest.value AS value_number, oldest.value AS first_value, oldest.evidence AS first_evidence,
-    oldest.known_at AS first_public, vintages, told, newest.form_type AS form_type, newest.known_at AS available_at,
+    oldest.known_at AS first_public, vintages, distinct_values, newest.form_type AS form_type, newest.known_at AS available_at,
     newest.source AS available_at_source, newest.evidence AS evidence
 FROM figures
 WHERE NOT newest.is_nil

@@ -10,8 +10,8 @@ from pitlake.lake import Lake
 from pitlake.session import connect
 from pitlake.web import compare
 from pitlake.web.address import Address, back
-from pitlake.web.company import read_company
-from pitlake.web.questions import datasets
+from pitlake.web.company import CONCEPTS, read_company
+from pitlake.web.questions import datasets, get
 from tests.doors.conftest import facts, filings, prices, publish, reports
 from tests.web.browsing import browsing
 
@@ -54,6 +54,10 @@ def root(tmp_path_factory):
 def at(root, as_of, ticker="NOG"):
     with connect(as_of, lake=root, datasets=datasets()) as session:
         return read_company(session, Address(as_of, ticker))
+
+
+def test_every_concept_that_the_page_asks_for_has_a_place_in_its_order():
+    assert sorted(re.findall(r"'([a-z-]+:\w+)'", get("figures").sql)) == sorted(CONCEPTS)
 
 
 def test_a_figure_s_clock_is_that_of_the_vintage_shown(root):

@@ -4,13 +4,10 @@ A list of facts with any irregularity (a missing filing, a value that is not a n
 twice) is left to `sec_facts`, record by record. Pure.
 """
 
-import math
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from functools import cache, lru_cache
-from itertools import repeat
 from operator import itemgetter
 from typing import Any, NamedTuple, cast
 from urllib.parse import quote
@@ -51,12 +48,21 @@ def fact_table(
         return _release(filing, cik, releases, observed_at)
 
     lists = [(shared, facts) for shared, facts in sec_facts.fact_lists(capture, cik, since) if facts]
-    table = _at_once(lists, capture, dated) if lists else SCHEMA.empty_table()
-    return (table, []) if table is not None else _list_by_list(lists, cik, capture, dated)
+    table = _table(lists, capture, dated) if lists else SCHEMA.empty_table()
+    if table is not None:
+        return table, []
+    tables, left = [SCHEMA.empty_table()], list[Record]()
+    for shared, facts in lists:
+        table = _table([(shared, facts)], capture, dated)
+        if table is None:
+            left += sec_facts.fact_records(facts, shared, capture)
+        else:
+            tables.append(table)
+    return pa.concat_tables(tables), left
 
 
-def _at_once(lists: Lists, capture: Capture, dated: Dating) -> pa.Table | None:
-    """Return the rows of all lists; None if one of the facts is irregular or lacks a field that most have."""
+def _table(lists: Lists, capture: Capture, dated: Dating) -> pa.Table | None:
+    """Return the rows of some lists; None if one of the facts is irregular or lacks a field that most have."""
     columns: list[list[Any]] = [[] for _ in range(6)]
     try:
         for _, facts in lists:
@@ -108,74 +114,10 @@ def _at_once(lists: Lists, capture: Capture, dated: Dating) -> pa.Table | None:
     return pa.Table.from_arrays(arrays, schema=SCHEMA)
 
 
-def _list_by_list(lists: Lists, cik: str, capture: Capture, dated: Dating) -> tuple[pa.Table, list[Record]]:
-    """Return the rows of regular lists, and the facts of the others as records."""
-    columns: defaultdict[str, list[Any]] = defaultdict(list)
-    left: list[Record] = []
-    for shared, facts in lists:
-        rows = _columns(facts, shared, capture, dated)
-        if rows is None:
-            left += sec_facts.fact_records(facts, shared, capture)
-        else:
-            for name, values in rows.items():
-                columns[name].extend(values)
-    constants, count = {**_CONSTANT, "cik": cik}, len(columns["evidence"])
-    arrays = [
-        _array(columns[field.name], field.type)
-        if field.name not in constants
-        else pa.array([constants[field.name]] * count, field.type)
-        for field in SCHEMA
-    ]
-    return pa.Table.from_arrays(arrays, schema=SCHEMA), left
-
-
 def _array(values: Any, kind: pa.DataType) -> pa.Array:
     if isinstance(values, pa.Array):
         return values.cast(kind)
     return pa.array(values, pa.int32()).cast(kind) if kind == pa.date32() else pa.array(values, kind)
-
-
-def _columns(
-    facts: Sequence[Record],
-    shared: Mapping[str, str],
-    capture: Capture,
-    dated: Dating,
-) -> dict[str, Iterable[Any]] | None:
-    """Return the columns of a list of facts; None if one of them is irregular."""
-    periods = [(fact.get("start"), fact.get("end"), fact.get("accn")) for fact in facts]
-    filings: list[Any] = [(fact.get("accn"), fact.get("filed")) for fact in facts]
-    forms: list[Any] = [fact.get("form") for fact in facts]
-    values: list[Any] = [fact.get("val") for fact in facts]
-    try:
-        if len(set(periods)) < len(facts) or not set(map(type, values)) <= {int, float}:
-            return None
-        days = [(start and _day(start), _day(end)) for start, end, _ in periods]
-        dates = list(map(dated, filings))
-        figures = list(map(float, values))
-    except (TypeError, AttributeError, OverflowError, ValueError):
-        return None
-    if None in dates or not _are_forms(forms) or not all(map(math.isfinite, figures)):
-        return None
-    dated_periods = cast("list[_Dated]", dates)
-    evidence = _name(shared)
-    return {
-        "accession_no": (number for *_, number in periods),
-        "form_type": forms,
-        "release_rule": (dating.rule for dating in dated_periods),
-        "accepted_at": (dating.accepted_at for dating in dated_periods),
-        "concept": repeat(shared["concept"], len(facts)),
-        "unit": repeat(shared["unit"], len(facts)),
-        "period_type": ("duration" if start else "instant" for start, *_ in periods),
-        "period_start": (start for start, _ in days),
-        "period_end": (end for _, end in days),
-        "value": map(str, values),
-        "value_number": figures,
-        "filing_date": (dating.filed for dating in dated_periods),
-        "available_at": (dating.at for dating in dated_periods),
-        "evidence": (
-            f"{capture.evidence}&item={evidence}{start or ''}/{end}/{number}" for start, end, number in periods
-        ),
-    }
 
 
 def _are_forms(values: Iterable[Any]) -> bool:

@@ -21,7 +21,8 @@ class WatchList:
 
     companies: tickers by CIK (ten digits), empty for a company that is watched only by its CIK. series: ids of FRED
     series. archives: paths of EDGAR's bulk files, whose companies are all loaded. since: the first New York day of
-    filings, bars and facts to load, or None to load all. sources: names of providers; empty for every configured one.
+    filings, bars and facts to load. None loads all days. sources: names of providers. Without any, every configured
+    provider is used.
     """
 
     companies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

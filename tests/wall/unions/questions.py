@@ -38,11 +38,11 @@ class Question:
 
     @property
     def size(self) -> int:
-        """The companies it asks about, each counted once for every instant."""
+        """Return how many pairs of a company and an instant the question is about."""
         return len(self.companies) * max(1, len(self.at))
 
     def ask(self, session: Session) -> list[Row]:
-        """The rows of the answer; an error is one row."""
+        """Return the rows of the answer; an error is one row."""
         try:
             return session.ask(self.sql, self.values).arrow().to_pylist()
         except PitlakeError as error:
