@@ -5,6 +5,7 @@ one content first; a changed text needs a new approval, and a rejection withdraw
 """
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import cast
 
@@ -13,7 +14,7 @@ from forge.memory.chain import Row
 from forge.memory.journal import WriteCall, Writing
 from forge.memory.memory import Memory
 from forge.memory.remembered import Remembered
-from forge.records import KINDS, Approval, ProcessKnowledge, content_hash, render
+from forge.records import KINDS, Approval, ProcessKnowledge, content_hash, parse, render
 from forge.records.base import read_reason
 from pitlake.clock import micros
 from pitlake.errors import BadInput
@@ -52,9 +53,7 @@ def one_line(text: str, most: int) -> str:
 
 def lessons(remembered: Remembered) -> list[Lesson]:
     """Return the active lessons with enough weight to be used, heaviest first."""
-    rows = [cast("Row", remembered.newest(path)) for path in remembered.paths(KINDS["approvals"].folder)]
-    records = (cast("Approval", remembered.record(row)) for row in sorted(rows, key=lambda row: row.seq))
-    decisions = {(record.subject, record.sha256): record.decision for record in records}
+    decisions = _decisions(cast("Row", remembered.newest(path)) for path in remembered.paths(KINDS["approvals"].folder))
     active_lessons = []
     for path in remembered.paths(KINDS["pk"].folder):
         row = cast("Row", remembered.newest(path))
@@ -63,6 +62,12 @@ def lessons(remembered: Remembered) -> list[Lesson]:
             sha256 = content_hash(record)
             active_lessons.append(Lesson(record, sha256, row.actor, decisions.get((path, sha256), "")))
     return sorted(active_lessons, key=lambda lesson: (-lesson.record.weight, lesson.record.id))
+
+
+def _decisions(approvals: Iterable[Row]) -> dict[tuple[str, str], str]:
+    """Return the PM's last decision on every content, by path and hash."""
+    records = (cast("Approval", parse(KINDS["approvals"], row.content)) for row in sorted(approvals, key=lambda row: row.seq))
+    return {(record.subject, record.sha256): record.decision for record in records}
 
 
 def approved_lessons(remembered: Remembered) -> list[Lesson]:
@@ -79,7 +84,7 @@ def decide(memory: Memory, name: str, sha256: str, by: str, reason: str = "") ->
     """Approve exactly one content of a lesson, or reject it with a reason.
 
     Raises:
-        BadInput: There is no such lesson, or its text has changed.
+        BadInput: There is no such lesson, its text has changed, or the PM has decided the same already.
     """
     reason = read_reason(reason) if reason else ""
     remembered = memory.hydrate(memory.read_instant(memory.journal.clock.now()))
@@ -93,11 +98,14 @@ def decide(memory: Memory, name: str, sha256: str, by: str, reason: str = "") ->
         current_hash = content_hash(remembered.record(row))
         if len(sha256) < SHORTEST_HASH or not current_hash.startswith(sha256):
             raise BadInput("hash", f"{name} has changed", "read it again: pitlake forge approvals")
+        decision = "rejected" if reason else "approved"
+        if _decisions(writing.all_of("approvals")).get((path, current_hash)) == decision:
+            raise BadInput("id", f"{name} is {decision} already", "see pitlake forge approvals")
         approval = Approval(
             id=writing.next_id("approvals"),
             subject=path,
             sha256=current_hash,
-            decision="rejected" if reason else "approved",
+            decision=decision,
             decided_by=by,
             reason=reason,
             updated=remembered.as_of,

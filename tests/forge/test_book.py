@@ -235,6 +235,16 @@ def test_a_lesson_that_changes_needs_a_new_approval(memory):
     assert approved_lessons(turn(memory).remembered) == []
 
 
+def test_a_decision_on_a_lesson_sent_twice_is_written_once(memory):
+    wrote(turn(memory), "/memory/pk/new.md", HOSTILE, "lesson")
+    (waiting,) = waiting_lessons(memory)
+    for reason, decision in (("", "approved"), ("wrong", "rejected"), ("", "approved")):
+        decide(memory, "PK-001", waiting.sha256, "pm", reason)
+        with pytest.raises(BadInput, match=f"PK-001 is {decision} already"):
+            decide(memory, "PK-001", waiting.sha256, "pm", reason)
+    assert len([*turn(memory).remembered.paths(KINDS["approvals"].folder)]) == 3
+
+
 def test_a_views_scope_in_the_prompt_is_bounded(memory):
     wrote(turn(memory), "/memory/views/new.md", replace(NEW_VIEW, scope="y" * 2000), "long")
     assert "y" * 61 not in system_prompt(turn(memory), 1, None)
