@@ -7,7 +7,7 @@ one content first; a changed text needs a new approval, and a rejection withdraw
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import cast
+from typing import Literal, cast
 
 from forge.core.errors import NotThere
 from forge.memory.chain import Row
@@ -66,7 +66,8 @@ def lessons(remembered: Remembered) -> list[Lesson]:
 
 def _decisions(approvals: Iterable[Row]) -> dict[tuple[str, str], str]:
     """Return the PM's last decision on every content, by path and hash."""
-    records = (cast("Approval", parse(KINDS["approvals"], row.content)) for row in sorted(approvals, key=lambda row: row.seq))
+    in_order = sorted(approvals, key=lambda row: row.seq)
+    records = (cast("Approval", parse(KINDS["approvals"], row.content)) for row in in_order)
     return {(record.subject, record.sha256): record.decision for record in records}
 
 
@@ -98,7 +99,7 @@ def decide(memory: Memory, name: str, sha256: str, by: str, reason: str = "") ->
         current_hash = content_hash(remembered.record(row))
         if len(sha256) < SHORTEST_HASH or not current_hash.startswith(sha256):
             raise BadInput("hash", f"{name} has changed", "read it again: pitlake forge approvals")
-        decision = "rejected" if reason else "approved"
+        decision: Literal["approved", "rejected"] = "rejected" if reason else "approved"
         if _decisions(writing.all_of("approvals")).get((path, current_hash)) == decision:
             raise BadInput("id", f"{name} is {decision} already", "see pitlake forge approvals")
         approval = Approval(
