@@ -198,12 +198,14 @@ def _renames(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, 
     """
     mains = [capture for capture in captures if capture.url.endswith(".json") and "-submissions-" not in capture.url]
     for main in mains if unit.scope.ciks else ():
-        distinct_filings = [filing for filing, _ in sec_filings.records(unit, captures) if TWICE not in filing]
-        filings = sorted(distinct_filings, key=lambda filing: (str(filing["filing_date"]), str(filing["accession_no"])))
         answer = main.json()
         former = answer.get("formerNames") or []
         if not isinstance(former, list):
             raise Unparsable(main.evidence, "its former names have an unknown format")
+        if not former:
+            continue
+        distinct_filings = [filing for filing, _ in sec_filings.records(unit, captures) if TWICE not in filing]
+        filings = sorted(distinct_filings, key=lambda filing: (str(filing["filing_date"]), str(filing["accession_no"])))
         names = [{"name": answer.get("name")}, *former]
         for newer, older in pairwise(names):
             rename = _rename(newer, older, main)
