@@ -113,7 +113,8 @@ def reading_from(place: str) -> Iterator[None]:
 
 def read_files(connection: duckdb.DuckDBPyConnection, files: list[str], label: str) -> Rows:
     """Return the rows of files of one kind. Raises BadInput."""
-    ending, spelled = _ending(files), "[" + ", ".join(map(literal, files)) + "]"
+    # DuckDB takes a path for a pattern, which may match another file.
+    ending, spelled = _ending(files), "[" + ", ".join(literal(escape(file)) for file in files) + "]"
     option = ""
     if ending in TYPES_OF:
         # Texts with a time are parsed here, because DuckDB drops their offsets if some texts of a column have none.
