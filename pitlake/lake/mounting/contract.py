@@ -32,7 +32,7 @@ NO_TIME = GapRule(type="unverifiable", reason="no knowledge time", when="the kno
 BAD_TIME = GapRule(
     type="unverifiable",
     reason="the knowledge time is unreadable",
-    when="the knowledge column holds text that is neither a date nor a timestamp, or infinity",
+    when="the knowledge column holds text that is neither a date nor a timestamp, infinity, or a time of the year 1",
 )
 UNREADABLE = "{} is unreadable"
 DELETED = GapRule(

@@ -39,10 +39,24 @@ REASON = "reason of gap"
 """A name that no column of a lake can have."""
 GAP = quoted(REASON)
 REAL = ("FLOAT", "DOUBLE")
+UNSET = "TIMESTAMPTZ '0002-01-01 00:00:00+00'"
+"""Many programs write the first day of the calendar for a missing time, so a time of the first year does not count."""
+
+
+def _day(day: str, condition: str = "true") -> str:
+    """SQL for a day of Python's calendar; null for other days, and if the condition does not hold."""
+    return f"CASE WHEN {condition} AND {_is_in_calendar(day, 'DATE')} THEN {day} END"
+
+
+def _is_in_calendar(value: str, kind: str) -> str:
+    at = "" if kind == "DATE" else " 00:00:00+00"
+    return f"{value} >= {kind} '0001-01-01{at}' AND {value} < {kind} '{source.AFTER_CALENDAR}{at}'"
+
+
 TYPED = {
-    ("date", "text"): r"CASE WHEN regexp_full_match(trim({0}), '\d+-\d\d-\d\d') THEN try_cast({0} AS DATE) END",
-    ("date", "time"): "CASE WHEN {0}::DATE::TIMESTAMP = {0}::TIMESTAMP THEN {0}::DATE END",
-    ("date", ""): "CASE WHEN isfinite(try_cast({0} AS DATE)) THEN try_cast({0} AS DATE) END",
+    ("date", "text"): _day("try_cast({0} AS DATE)", r"regexp_full_match(trim({0}), '\d+-\d\d-\d\d')"),
+    ("date", "time"): _day("{0}::DATE", "{0}::DATE::TIMESTAMP = {0}::TIMESTAMP"),
+    ("date", ""): _day("try_cast({0} AS DATE)"),
     ("int", "real"): "CASE WHEN {0} = trunc({0}) THEN try_cast({0} AS BIGINT) END",
     ("int", ""): "try_cast({0} AS BIGINT)",
     ("float", ""): "CASE WHEN NOT isnan(try_cast({0} AS DOUBLE)) THEN try_cast({0} AS DOUBLE) END",
@@ -254,6 +268,7 @@ class MountReading:
             at = next(mounted for mounted in mount.columns if mounted.column.name == mount.available_at)
             seconds = int(mount.delay.total_seconds())
             observed = source.instant(self.source, at.source, mount.zone)
+            observed = f"nullif(greatest({observed}, {UNSET}), {UNSET})"
             observed += f" + to_seconds({seconds})" if seconds else ""
         name = " || '/' || ".join(f"coalesce({quoted(column)}::VARCHAR, '')" for column in mount.key)
         no_key = " OR ".join(f"{quoted(column)} IS NULL" for column in mount.key)
@@ -278,8 +293,8 @@ class MountReading:
         if instant_column:
             cases += [
                 (f"{quoted(f'raw of {instant_column}')} IS NULL", contract.NO_TIME.reason),
-                (f"{AVAILABLE_AT} IS NULL OR {quoted(instant_column)} IS NULL", contract.BAD_TIME.reason),
                 (f"{AVAILABLE_AT} > '{iso(self.observed_at)}'::TIMESTAMPTZ", FUTURE.reason),
+                (f"{AVAILABLE_AT} IS NULL OR {quoted(instant_column)} IS NULL", contract.BAD_TIME.reason),
             ]
         for mounted in self.mount.columns:
             name, raw = mounted.column.name, quoted(f"raw of {mounted.column.name}")
@@ -293,7 +308,10 @@ class MountReading:
         """SQL for a column's value in the lake's type; null for a value that does not fit."""
         name, kind = quoted(mounted.source), self.source.types[mounted.source]
         if mounted.column.type == "instant":
-            return source.instant(self.source, mounted.source, self.mount.zone)
+            at = source.instant(self.source, mounted.source, self.mount.zone)
+            return f"CASE WHEN {_is_in_calendar(at, 'TIMESTAMPTZ')} THEN {at} END"
+        if kind == "TIMESTAMPTZ_NS":  # DuckDB casts it to no other type of time.
+            name = f"{name}::TIMESTAMPTZ"
         family = "text" if kind == "VARCHAR" else "time" if kind.startswith("TIMESTAMP") else "other"
         family = "real" if kind in REAL or kind.startswith("DECIMAL") else family
         typed = TYPED.get((mounted.column.type, family)) or TYPED.get((mounted.column.type, ""), "{0}::VARCHAR")

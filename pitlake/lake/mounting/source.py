@@ -25,6 +25,8 @@ ROWS = "source"
 """The name of the opened table's rows."""
 ROW = "row"
 MEMORY = "1GB"
+AFTER_CALENDAR = "10000-01-01"
+"""The first day that Python's calendar does not have."""
 _WHOLE = re.compile(r"(TINY|SMALL|BIG|U|UTINY|USMALL|UBIG|HUGE|UHUGE)?(INT|INTEGER)")
 _NO_ZONE = re.compile(r"TIMESTAMP(_S|_MS|_NS)?")
 
@@ -171,10 +173,11 @@ def instant_of_text(text: str, zone: str) -> str:
     Fractions of a microsecond are rounded up, so that nothing is known early.
     """
     moment = r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?"
+    offset = r"Z|[+-](0\d|1[0-5]):?[0-5]\d"
     cut = rf"regexp_replace({text}, '(\.\d{{6}})\d+', '\1')"
     finer = rf"if(regexp_matches({text}, '\.\d{{6}}\d*[1-9]'), INTERVAL 1 MICROSECOND, INTERVAL 0 SECOND)"
     return (
-        f"CASE WHEN regexp_full_match({text}, '{moment}(Z|[+-]\\d{{2}}:?\\d{{2}})') "
+        f"CASE WHEN regexp_full_match({text}, '{moment}({offset})') "
         f"THEN try_cast({cut} AS TIMESTAMPTZ) + {finer} "
         f"WHEN regexp_full_match({text}, '{moment}') "
         f"THEN timezone({literal(zone)}, try_cast({cut} AS TIMESTAMP)) + {finer} "
@@ -204,13 +207,16 @@ def instant(source: Source, column: str, zone: str) -> str:
     if kind == "VARCHAR":
         return instant_of_text(f"trim({name})", zone)
     if kind == "DATE":
-        return f"if(isfinite({name}), {end_of_day(name, zone)}, NULL)"
+        # The last days of DuckDB's calendar have no next one.
+        day = f"least({name}, DATE '{AFTER_CALENDAR}')"
+        return f"if(isfinite({name}), {end_of_day(day, zone)}, NULL)"
     if not kind.startswith("TIMESTAMP"):
         raise BadInput(
             "available_at", f"{column} is {kind}, which is not a time", "name a column of dates or timestamps"
         )
-    moment = name
-    if kind == "TIMESTAMP_NS":
-        moment = f"({name}::TIMESTAMP + if(epoch_ns({name}) % 1000 = 0, INTERVAL 0 SECOND, INTERVAL 1 MICROSECOND))"
-    zoned = in_zone(f"{moment}::TIMESTAMP", zone) if _NO_ZONE.fullmatch(kind) else moment
-    return f"if(isfinite({name}), {zoned}, NULL)"
+    moment, finer = name, ""
+    if kind.endswith("_NS"):
+        moment = f"{name}::{kind.removesuffix('_NS')}"
+        finer = f" + if(epoch_ns({name}) % 1000 > 0, INTERVAL 1 MICROSECOND, INTERVAL 0 SECOND)"
+    zoned = in_zone(f"({moment}{finer})::TIMESTAMP", zone) if _NO_ZONE.fullmatch(kind) else f"{moment}{finer}"
+    return f"if(isfinite({moment}), {zoned}, NULL)"
