@@ -45,7 +45,8 @@ def targets(world: World, dataset: str, port: int) -> dict[str, str]:
     """Return the values of the placeholders."""
     files, as_of = world.snapshot.files(dataset), world.as_of
     past = min(file.path for file in files if file.hi <= as_of)  # a name that every world has
-    future = min(file.path for file in files if file.lo > as_of)
+    later = [file for file in files if file.hi > as_of]
+    future = min(later, key=lambda file: (file.lo <= as_of, file.path)).path  # a small table may have no other
     return {
         "lake": str(world.root),
         "tables": str(world.root / "tables" / dataset),
