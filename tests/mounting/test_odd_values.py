@@ -1,6 +1,7 @@
 """Tables with values that few tables have: times at the ends of the calendar, finer clocks, names of files and keys."""
 
 from datetime import date, datetime, timezone
+from decimal import Decimal
 
 import duckdb
 import pandas as pd
@@ -8,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pitlake.errors import BadInput
 from tests.mounting.test_mount import gaps, rows
 
 FIRST_DAY, LAST_MOMENT = date(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, tzinfo=timezone.utc)
@@ -110,3 +112,39 @@ def test_the_name_of_a_file_is_not_a_pattern(lake, tmp_path, name, other):
             frame.to_parquet(path)
     mounted(lake, tmp_path / name)
     assert rows(lake, None, "ticker") == [("RIGHT",)]
+
+
+def test_identifiers_of_whole_decimals_stay_apart(lake):
+    """Warehouses export whole numbers as decimals without digits after the point."""
+    ids = [2**53 + 1, 2**53 + 2, 2**53 + 3]
+    ticker = pa.array([*map(Decimal, ids), Decimal(10**30)], pa.decimal128(38, 0))
+    done = mounted(lake, pa.table({"ticker": ticker, "seen": ["2024-01-01"] * 4}))
+    assert (done.published, done.gaps) == (3, {"ticker is unreadable": 1})
+    assert rows(lake, None, "ticker") == [(number,) for number in ids]
+
+
+def test_a_key_is_not_a_list(lake):
+    with pytest.raises(BadInput, match="key: ticker holds lists; name columns of texts, numbers or days"):
+        mounted(lake, pa.table({"ticker": [["NOG"]], "seen": ["2024-01-01"]}))
+    assert not lake.root.exists()
+
+
+@pytest.mark.parametrize("key", ["content", "statement", "suspect", "position", "day", "name", "select", "a b", "📈"])
+def test_a_key_of_any_name_is_checked_for_contradictions(lake, key):
+    table = pa.table({key: ["NOG", "NOG"], "seen": ["2024-01-01"] * 2, "value": [1, 2]})
+    with pytest.raises(BadInput, match="rows with the same key and known at the same time differ, such as estimates#"):
+        mounted(lake, table, key=[key])
+
+
+def test_the_name_of_a_renamed_column_may_be_taken(lake):
+    table = pa.table({"source_available_at": ["x"], "ticker": ["NOG"], "available_at": ["2024-01-01"]})
+    with pytest.raises(BadInput, match="columns: two columns would be called source_available_at; rename one of them"):
+        mounted(lake, table, available_at="available_at")
+
+
+def test_a_text_that_is_not_a_whole_number_is_not_rounded_to_one(lake):
+    first = pa.table({"ticker": [*"ABCD"], "seen": ["2024-01-01"] * 4, "value": [1, 2, 3, 2**53 + 1]})
+    mounted(lake, first)
+    texts = pa.array(["1.5", "2.0", "1e3", str(2**53 + 1)])
+    done = lake.mount(first.set_column(2, "value", texts), "estimates")
+    assert (done.unchanged, done.gaps) == (2, {"value is unreadable": 2})

@@ -81,6 +81,7 @@ class Mount:
     partial: bool = False
 
     def __post_init__(self) -> None:
+        types = {mounted.column.name: mounted.column.type for mounted in self.columns}
         names = [mounted.column.name for mounted in self.columns]
         for what, column in (("available_at", self.available_at), ("valid_at", self.valid_at)):
             if column and column not in names:
@@ -88,6 +89,8 @@ class Mount:
         for column in self.key:
             if column not in names:
                 raise BadInput("key", f"there is no column {column!r}", f"the columns are {', '.join(names)}")
+            if types[column] in ("strings", "vector"):
+                raise BadInput("key", f"{column} holds lists", "name columns of texts, numbers or days")
         if not self.key or self.available_at in self.key:
             problem = "is the time of a statement, which a key does not contain" if self.key else "names no column"
             raise BadInput("key", problem, "name the columns that identify the subject of a row")

@@ -36,8 +36,8 @@ AT_ONCE = 122_880
 """The number of rows in a batch: as many as DuckDB reads from a file at once."""
 EXAMPLES = 3
 REASON = "reason of gap"
-"""A name that no column of a lake can have."""
-GAP = quoted(REASON)
+GAP, CONTENT = quoted(REASON), quoted("hash of content")
+"""Names that no column of a lake can have."""
 REAL = ("FLOAT", "DOUBLE")
 UNSET = "TIMESTAMPTZ '0002-01-01 00:00:00+00'"
 """Many programs write the first day of the calendar for a missing time, so a time of the first year does not count."""
@@ -57,6 +57,7 @@ TYPED = {
     ("date", "text"): _day("try_cast({0} AS DATE)", r"regexp_full_match(trim({0}), '\d+-\d\d-\d\d')"),
     ("date", "time"): _day("{0}::DATE", "{0}::DATE::TIMESTAMP = {0}::TIMESTAMP"),
     ("date", ""): _day("try_cast({0} AS DATE)"),
+    ("int", "text"): r"CASE WHEN regexp_full_match(trim({0}), '[+-]?\d+(\.0*)?') THEN try_cast({0} AS BIGINT) END",
     ("int", "real"): "CASE WHEN {0} = trunc({0}) THEN try_cast({0} AS BIGINT) END",
     ("int", ""): "try_cast({0} AS BIGINT)",
     ("float", ""): "CASE WHEN NOT isnan(try_cast({0} AS DOUBLE)) THEN try_cast({0} AS DOUBLE) END",
@@ -140,7 +141,7 @@ def _inferred(reader: Source, wish: Wish) -> Mount:
     for name in reader.types:
         its_name = contract.lake_name(name, names.values())
         if its_name in RESERVED and instant_column in (name, its_name):
-            its_name = contract.STATED
+            its_name = contract.lake_name(contract.STATED, names.values())
         if its_name in RESERVED or is_forbidden_key(its_name):
             problem = f"{name} is a reserved column name"
             raise BadInput("columns", problem, "rename it in the table")
@@ -229,9 +230,9 @@ class MountReading:
             return
         self.source.connection.register("suspects", pa.table({"suspect": suspects}))
         examples = self.source.connection.sql(
-            f"SELECT any_value(evidence) FROM (SELECT {by}, evidence, hash({content}) AS content FROM ({self.sql}) "
+            f"SELECT any_value(evidence) FROM (SELECT {by}, evidence, hash({content}) AS {CONTENT} FROM ({self.sql}) "
             f"WHERE {GAP} IS NULL AND hash({by}) IN (FROM suspects)) "
-            f"GROUP BY {by} HAVING min(content) <> max(content) LIMIT {EXAMPLES}"
+            f"GROUP BY {by} HAVING min({CONTENT}) <> max({CONTENT}) LIMIT {EXAMPLES}"
         ).fetchall()
         if examples:
             of = " and known at the same time" if self.mount.available_at else ""
@@ -288,7 +289,10 @@ class MountReading:
 
     def _gap(self, no_key: str) -> str:
         """SQL for the reason of a row's gap; null for a row that can be mounted."""
-        cases = [(no_key, contract.NO_KEY.reason)]
+        its_columns = [mounted for mounted in self.mount.columns if mounted.column.name != self.mount.available_at]
+        unreadable = {mounted.column.name: self._is_unreadable(mounted) for mounted in its_columns}
+        cases = [(unreadable.pop(name), contract.UNREADABLE.format(name)) for name in self.mount.key]
+        cases.append((no_key, contract.NO_KEY.reason))
         instant_column = self.mount.available_at
         if instant_column:
             cases += [
@@ -296,13 +300,14 @@ class MountReading:
                 (f"{AVAILABLE_AT} > '{iso(self.observed_at)}'::TIMESTAMPTZ", FUTURE.reason),
                 (f"{AVAILABLE_AT} IS NULL OR {quoted(instant_column)} IS NULL", contract.BAD_TIME.reason),
             ]
-        for mounted in self.mount.columns:
-            name, raw = mounted.column.name, quoted(f"raw of {mounted.column.name}")
-            if name != instant_column:
-                nan = f" AND NOT isnan({raw})" if self.source.types[mounted.source] in REAL else ""
-                unreadable = f"{raw} IS NOT NULL AND {quoted(name)} IS NULL{nan}"
-                cases.append((unreadable, contract.UNREADABLE.format(name)))
+        cases += [(when, contract.UNREADABLE.format(name)) for name, when in unreadable.items()]
         return "CASE " + " ".join(f"WHEN {when} THEN '{reason}'" for when, reason in cases) + " END"
+
+    def _is_unreadable(self, mounted: MountedColumn) -> str:
+        """SQL for whether a column's value does not fit; NaN is null."""
+        name, raw = mounted.column.name, quoted(f"raw of {mounted.column.name}")
+        nan = f" AND NOT isnan({raw})" if self.source.types[mounted.source] in REAL else ""
+        return f"{raw} IS NOT NULL AND {quoted(name)} IS NULL{nan}"
 
     def _typed(self, mounted: MountedColumn) -> str:
         """SQL for a column's value in the lake's type; null for a value that does not fit."""

@@ -27,7 +27,7 @@ ROW = "row"
 MEMORY = "1GB"
 AFTER_CALENDAR = "10000-01-01"
 """The first day that Python's calendar does not have."""
-_WHOLE = re.compile(r"(TINY|SMALL|BIG|U|UTINY|USMALL|UBIG|HUGE|UHUGE)?(INT|INTEGER)")
+_WHOLE = re.compile(r"(TINY|SMALL|BIG|U|UTINY|USMALL|UBIG|HUGE|UHUGE)?(INT|INTEGER)|DECIMAL\(\d+,0\)")
 _NO_ZONE = re.compile(r"TIMESTAMP(_S|_MS|_NS)?")
 
 
