@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pitlake import clock
 from pitlake.contract import GAP_SCHEMA
 from pitlake.errors import BadInput, LakeNotFound, PastChanged
 from pitlake.lake import Lake
+from pitlake.lake.publishing import diff, hash_index
 from pitlake.lake.publishing.audit import CheckResult
 from pitlake.lake.publishing.publish import DayCount
 from pitlake.lake.publishing.stage import StagedGap
@@ -292,13 +293,19 @@ texts = st.sampled_from("xyz")
 instants = st.integers(0, 5).map(lambda place: NOON + timedelta(days=place))
 
 
-@settings(max_examples=40, deadline=None)
+@pytest.mark.parametrize("many", [hash_index.MANY, 0])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.sampled_from(sorted(KINDS)),
     st.lists(st.lists(st.tuples(st.sampled_from("ab"), texts, instants, st.none() | instants)), min_size=1, max_size=4),
     st.data(),
 )
-def test_any_runs_in_any_order_of_observation_end_as_the_oracle_says(tmp_path_factory, kind, runs, data):
+def test_any_runs_in_any_order_of_observation_end_as_the_oracle_says(
+    tmp_path_factory, monkeypatch, many, kind, runs, data
+):
+    """many: the number of rows from which a run's contents are compared with those of whole files."""
+    monkeypatch.setattr(hash_index, "MANY", many)
+    monkeypatch.setattr(diff, "MANY", many)
     lake, oracle = Lake(tmp_path_factory.mktemp("lake")), Oracle(kind)
     for run in runs:
         unique = {(key, at if kind == "history" else ""): Toy(key, text, at, revised) for key, text, at, revised in run}

@@ -14,6 +14,7 @@ from pitlake import cli
 from pitlake.errors import BadInput, PastChanged
 from pitlake.lake import Lake
 from pitlake.lake.mounting import contract
+from pitlake.lake.publishing import diff, hash_index
 
 NAMES = ["estimates"]
 EARLY, LATE = "2024-02-10T10:00:00-05:00", "2024-02-15T16:00:00-05:00"
@@ -278,6 +279,20 @@ def test_a_partial_table_may_state_an_older_row_of_a_key_later(lake):
     done = lake.mount(two, "estimates")
     assert (done.published, done.revisions) == (1, 0)
     assert rows(lake, EARLY, "eps", "estimates_revisions") == [(1.0,), (2.0,)]
+
+
+def test_a_large_table_again_publishes_only_what_changed(lake, monkeypatch):
+    """A large table is compared with whole files of the lake, and an index of them is not made."""
+    monkeypatch.setattr(hash_index, "MANY", 0)
+    monkeypatch.setattr(diff, "MANY", 0)
+    mounted(lake, estimates())
+    assert lake.mount(estimates(), "estimates").unchanged == 3
+    assert not (lake.root / hash_index.FOLDER).exists()
+    done = lake.mount(estimates(eps=[1.0, 2.5, 3.0]).slice(1), "estimates")
+    assert (done.published, done.revisions, done.unchanged, done.deleted) == (1, 1, 1, 1)
+    back = lake.mount(estimates(), "estimates")
+    assert (back.published, back.revisions, back.unchanged, back.deleted) == (1, 1, 2, 0)
+    assert rows(lake, None) == [("A", "q1", 1.0), ("A", "q2", 2.0), ("B", "q1", 3.0)]
 
 
 def test_deletions_are_gaps_and_what_was_deleted_stays(lake):

@@ -27,7 +27,7 @@ from pitlake.lake.mounting.contract import Mount, MountedColumn
 from pitlake.lake.mounting.source import ROW, Source
 from pitlake.lake.publishing.match_keys import Hashes, repeated
 from pitlake.lake.publishing.publish import Published
-from pitlake.lake.publishing.stage import Stage, StagedGap, staged_schema
+from pitlake.lake.publishing.stage import Stage, Staged, StagedGap, staged_schema
 from pitlake.lake.storage.manifest import DataFile
 from pitlake.lake.storage.store import Store
 from pitlake.lake.tables.query import columns, quoted, reading
@@ -336,16 +336,23 @@ class MountReading:
             count += table.num_rows
         return count
 
-    def deletions(self, files: Sequence[DataFile]) -> list[StagedGap]:
-        """Return a gap for each row of the lake that was removed from the table."""
+    def deletions(self, staged: Staged, files: Sequence[DataFile]) -> list[StagedGap]:
+        """Return a gap for each row of the lake that was removed from the table. staged: the rows of the table."""
         if self.mount.partial or not files:
             return []
-        names = self.mount.dataset.identity
+        others = staged.compared(tuple(files), self.observed_at).others
+        if not len(others):
+            return []
+        names = columns(self.mount.dataset.identity)
         instant_column = quoted(self.mount.available_at) if self.mount.available_at else ""
         at = f" || '@' || {instant_column}::VARCHAR" if instant_column else ""
+        self.source.connection.register("others", pa.table({"content_hash": others}))
+        self.source.connection.execute(
+            f"CREATE TABLE other AS SELECT DISTINCT evidence, {names} FROM {reading(files)} "
+            "SEMI JOIN others USING (content_hash)"
+        )
         gone = self.source.connection.sql(
-            f"SELECT evidence{at} FROM (SELECT DISTINCT evidence, {columns(names)} FROM {reading(files)}) "
-            f"ANTI JOIN (SELECT {columns(names)} FROM ({self.sql})) USING ({columns(names)}) ORDER BY 1"
+            f"SELECT evidence{at} FROM other ANTI JOIN (SELECT {names} FROM ({self.sql})) USING ({names}) ORDER BY 1"
         ).fetchall()
         return [StagedGap(contract.DELETED.type, contract.DELETED.reason, locator) for (locator,) in gone]
 
@@ -358,7 +365,7 @@ def _publish(doors: Doors, table: MountReading, *, is_new: bool) -> Mounted:
     mount, place = table.mount, contract.key_of(table.mount.name)
     with doors.stage(mount.dataset, _run_id(table.source)) as stage:
         rows = table.stage_into(stage)
-        deletions = table.deletions(doors.files(mount.name))
+        deletions = table.deletions(stage.load(), doors.files(mount.name))
         stage.add(None, None, deletions, extracted=len(deletions))
         if not mount.partial:
             stage.cover()

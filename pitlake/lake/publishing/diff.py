@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 
 from pitlake import clock
 from pitlake.contract import BASES, BETWEEN_POLLS, OBSERVED, SOURCE_DATE, Dataset
-from pitlake.lake.publishing.hash_index import LikelyFiles
+from pitlake.lake.publishing.hash_index import MANY, LikelyFiles
 from pitlake.lake.publishing.match_keys import GAP, hashes
 from pitlake.lake.publishing.observations import HISTORY, EarlierObservations
 from pitlake.lake.publishing.polls import NEVER
@@ -193,18 +193,39 @@ def _unknown_gaps(staged: Staged, stored: LikelyFiles) -> Positions:
         return as_numbers(sql.sql(first).to_arrow_table()["position"])
 
 
-def _against_newest(staged: Staged, files: Sequence[DataFile], observed_at: datetime, findings: RowFindings) -> None:
-    position, seen, newest, same, dated_so = _newest(staged, files, observed_at)
+def _against_newest(staged: Staged, files: tuple[DataFile, ...], observed_at: datetime, findings: RowFindings) -> None:
+    left = None
+    if staged.rows.num_rows >= MANY:
+        as_stored = _as_stored(staged, files, observed_at)
+        findings.stored[as_stored] = True
+        left = np.flatnonzero(~as_stored)
+        if not len(left):
+            return
+    position, seen, newest, same, dated_so = _newest(staged, files, observed_at, left)
     unchanged = (seen & same) | dated_so
     findings.stored[position[unchanged]] = True
     changed = seen & ~unchanged
     findings.change(position[changed], _revised_at(staged)[position[changed]], newest[changed])
 
 
-def _newest(staged: Staged, files: Sequence[DataFile], observed_at: datetime) -> list[Positions]:
-    """Facts about each staged row whose identity is in the lake: its position; whether the lake had the identity at the
-    observation; the instant of the newest revision at that time; whether that revision has the same content; and
-    whether this content already has this date.
+def _as_stored(staged: Staged, files: tuple[DataFile, ...], observed_at: datetime) -> npt.NDArray[np.bool_]:
+    """Return rows whose content is the only one that the lake has of their identity."""
+    stored, others = staged.compared(files, observed_at)
+    if not len(others):
+        return stored
+    names = staged.dataset.identity
+    several = f"SELECT {columns(names)} FROM {reading(files)} SEMI JOIN others USING (content_hash)"
+    query = f"SELECT s._position FROM staged s SEMI JOIN ({several}) e ON {_same_identity(staged.dataset)}"
+    (positions,) = _query_staged(query, staged, names, others=pa.table({"content_hash": others}))
+    return stored & ~np.isin(np.arange(len(stored)), positions)
+
+
+def _newest(
+    staged: Staged, files: Sequence[DataFile], observed_at: datetime, only: Positions | None
+) -> list[Positions]:
+    """Facts about each staged row (all, or `only` some) whose identity is in the lake: its position; whether the lake
+    had the identity at the observation; the instant of the newest revision at that time; whether that revision has the
+    same content; and whether this content already has this date.
     """
     order = ", ".join(f"e.{quoted(name)} DESC NULLS LAST" for name in staged.dataset.revision_order)
     facts = """s._position, e.available_at <= $observed AS _seen, epoch_us(e.available_at) AS _newest,
@@ -217,7 +238,7 @@ def _newest(staged: Staged, files: Sequence[DataFile], observed_at: datetime) ->
             {joined}
         QUALIFY row_number() OVER (PARTITION BY s._position ORDER BY _seen DESC, {order}) = 1"""
     names = staged.dataset.identity
-    joined_rows = _query_staged(every, staged, names, observed=observed_at)
+    joined_rows = _query_staged(every, staged, names, only, observed=observed_at)
     revisions = np.bincount(joined_rows[0], minlength=staged.rows.num_rows)
     if revisions.max(initial=0) <= 1:
         return joined_rows
@@ -251,15 +272,20 @@ def _against_frozen(staged: Staged, files: Sequence[DataFile], observed_at: date
 
 
 def _query_staged(
-    query: str, staged: Staged, names: Iterable[str], only: Positions | None = None, **parameters: datetime
+    query: str,
+    staged: Staged,
+    names: Iterable[str],
+    only: Positions | None = None,
+    observed: datetime | None = None,
+    **tables: pa.Table,
 ) -> list[Positions]:
     """Return the columns of a query over the staged rows (all, or `only` some), which SQL calls `staged`."""
     table = staged.rows.select(list(names)).append_column("_hash", staged.content_hash)
     table = table.append_column("_position", pa.array(np.arange(table.num_rows)))
     if only is not None:
         table = table.take(pa.array(only))
-    with calculator(staged=table) as sql:
-        answer = sql.sql(query, params=parameters).to_arrow_table()
+    with calculator(staged=table, **tables) as sql:
+        answer = sql.sql(query, params={"observed": observed} if observed else {}).to_arrow_table()
     return [as_numbers(column) for column in answer.columns]
 
 

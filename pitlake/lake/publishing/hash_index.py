@@ -34,6 +34,8 @@ FOLDER = "_lake/hash_index"
 SUFFIX = ".hashes"
 MOST_ROWS = 1 << 24
 MOST_FILES = 1 << 16
+MANY = 1 << 16
+"""The number of rows from which matching whole files is cheaper than choosing among them."""
 NUMBER = np.uint64(MOST_FILES - 1)
 """The bits of an entry with the number of a file. An entry is a hash whose last 16 bits are replaced by that number."""
 
@@ -95,6 +97,8 @@ class LikelyFiles:
         """Return every file with a row that has one of these hashes, and possibly others."""
         if not self.all or not len(hashes):
             return ()
+        if len(hashes) >= max(MANY, sum(file.rows for file in self.all)):
+            return self.all  # So many rows probably match rows of every file. An index would be of no use.
         number, ordered = self._kinds.index(kind), np.sort(hashes)
         names = set().union(*(segment.holding(number, ordered) for segment in self._segments))
         return tuple(file for file in self.all if _name(file) in names)

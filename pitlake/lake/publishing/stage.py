@@ -28,12 +28,14 @@ from pitlake.contract import BASIS, INSTANT, SEEN_LATER, SOURCE_CLOCK, SOURCE_DA
 from pitlake.errors import BadInput, CheckFailed
 from pitlake.gate.columnar import violations_in
 from pitlake.gate.rules import forbidden_path
+from pitlake.lake.publishing.contents import Comparison, compare
 from pitlake.lake.publishing.duplicates import Duplicates, duplicate_keys, find_duplicates
 from pitlake.lake.publishing.hashing import Hasher
 from pitlake.lake.publishing.match_keys import Hashes, hashes, keys
 from pitlake.lake.publishing.polls import Bounds, Coverage, Spans, spans
 from pitlake.lake.publishing.spill_file import SpillFile
 from pitlake.lake.storage.arrays import Positions, as_micros
+from pitlake.lake.storage.manifest import DataFile
 from pitlake.lake.storage.store import Store
 from pitlake.lake.tables.query import columns
 
@@ -116,6 +118,7 @@ class Staged:
     polled: tuple[Spans | None, frozenset[str] | None]
     coverage: tuple[Coverage, ...] = ()
     parts: "list[Staged]" = field(default_factory=list, repr=False, compare=False)
+    comparisons: dict[tuple[DataFile, ...], Comparison] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def duplicates(self) -> Duplicates:
@@ -134,9 +137,15 @@ class Staged:
         """Return available_at of every staged row, in microseconds; null is 0."""
         return as_micros(self.rows[clock.AVAILABLE_AT])
 
+    def compared(self, files: tuple[DataFile, ...], until: datetime) -> Comparison:
+        """Return the comparison with the contents of a table's files up to the run's observation."""
+        if files not in self.comparisons:
+            self.comparisons[files] = compare(self.content_hash, self.available, files, until)
+        return self.comparisons[files]
+
     def derived(self, **parts: Any) -> "Staged":
         """Return the same stage with other rows and gaps. Closing this stage also closes the returned one."""
-        part = replace(self, **parts, parts=[])
+        part = replace(self, **parts, parts=[], comparisons={} if "rows" in parts else self.comparisons)
         self.parts.append(part)
         return part
 
@@ -192,6 +201,7 @@ class Stage:
         self._hasher = Hasher(dataset.content_columns, added)
         self._extracted: dict[str, int] = {}
         self._loaded: list[Staged] = []
+        self._comparisons: dict[tuple[DataFile, ...], Comparison] = {}
         self._days: Spans | None = None
         self._entities: set[str] | None = None
         self._coverage: dict[Bounds, set[str] | None] = {}
@@ -233,6 +243,7 @@ class Stage:
                 typed = self._typed(rows)
                 self._hasher.put(typed)
                 self._rows.put(partition, typed)
+                self._comparisons = {}
             if gap_rows:
                 self._gaps.put(partition, pa.Table.from_pylist(gap_rows, GAP_STAGED_SCHEMA))
 
@@ -259,6 +270,7 @@ class Stage:
                 Coverage(None if names is None else frozenset(names), bounds)
                 for bounds, names in self._coverage.items()
             ),
+            comparisons=self._comparisons,
         )
         self._loaded.append(staged)
         return staged

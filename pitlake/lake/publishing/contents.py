@@ -1,0 +1,91 @@
+"""Compares the contents of a stage with those of stored rows by their hashes, before rows are matched column by column.
+
+A content hash covers the whole identity of a row. If all stored contents of an identity are staged, the identity has
+nothing new.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pitlake import clock
+from pitlake.lake.publishing.hashing import HASH_BYTES
+from pitlake.lake.storage.arrays import Positions
+from pitlake.lake.storage.manifest import DataFile
+from pitlake.lake.storage.parallel import each
+
+Words = npt.NDArray[np.uint64]
+MOST_SPANS = (1 << 16) - 1  # Numbers of 16 bits sort quickly.
+
+
+class Comparison(NamedTuple):
+    """Which staged contents are stored, and the hashes of stored contents that may not be staged."""
+
+    stored: npt.NDArray[np.bool_]
+    others: pa.Array
+
+
+def compare(
+    content_hash: pa.ChunkedArray, available: Positions, files: Sequence[DataFile], until: datetime
+) -> Comparison:
+    """Compare staged contents with the stored contents of about the same time.
+
+    available: the staged instants. until: the instant after which stored contents are not considered staged.
+    """
+    words, is_stored = _words(content_hash), np.zeros(len(content_hash), bool)
+    spans = _spans(files)
+    number = np.searchsorted([clock.micros(span[0].lo) for span in spans], available, "right").astype(np.uint16)
+    order = np.argsort(number, kind="stable")
+    edges = np.searchsorted(number[order], np.arange(1, len(spans) + 2))
+
+    def others(place: int) -> Words:
+        stored = _words(_hashes_of(spans[place]))
+        chosen = order[edges[place] : edges[place + 1]]
+        if not len(chosen) or max(file.hi for file in spans[place]) > until:
+            return stored
+        chosen = chosen[np.argsort(words[chosen, 0])]
+        stored = stored[np.argsort(stored[:, 0])]
+        staged = words[chosen]
+        places = np.searchsorted(staged[:, 0].copy(), stored[:, 0])
+        places[places == len(staged)] = 0
+        same = (staged[places, 0] == stored[:, 0]) & (staged[places, 1] == stored[:, 1])
+        is_stored[chosen[places[same]]] = True
+        left: Words = stored[~same]
+        return left
+
+    return Comparison(is_stored, _hashes(np.concatenate(each(others, range(len(spans))))))
+
+
+def _spans(files: Iterable[DataFile]) -> list[list[DataFile]]:
+    """Group files so that no two groups have rows of the same time, unless there would be too many groups."""
+    spans: list[list[DataFile]] = []
+    for file in sorted(files, key=lambda file: file.lo):
+        if spans and (len(spans) == MOST_SPANS or file.lo <= max(member.hi for member in spans[-1])):
+            spans[-1].append(file)
+        else:
+            spans.append([file])
+    return spans
+
+
+def _hashes_of(files: Iterable[DataFile]) -> pa.ChunkedArray:
+    tables = [
+        pq.read_table(file.path, columns=["content_hash"], partitioning=None, use_threads=False) for file in files
+    ]
+    return pa.concat_tables(tables)["content_hash"]
+
+
+def _words(hashes: pa.ChunkedArray) -> Words:
+    """Return each hash as two numbers."""
+    whole = hashes.cast(pa.binary(HASH_BYTES)).combine_chunks()
+    words: Words = np.frombuffer(whole.buffers()[1], np.uint64).reshape(-1, 2)
+    return words[whole.offset :][: len(whole)]
+
+
+def _hashes(words: Words) -> pa.Array:
+    fixed = pa.Array.from_buffers(pa.binary(HASH_BYTES), len(words), [None, pa.py_buffer(words.tobytes())])
+    return fixed.cast(pa.binary())
