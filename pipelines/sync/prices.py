@@ -15,6 +15,7 @@ from assets.drops import own_bars
 from assets.drops.receiving import publish
 from checks.expectations import expected
 from pipelines.sync.progress import Progress
+from pitlake import machine
 from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
 from resources.http.capture import CaptureStore, Request
@@ -22,36 +23,42 @@ from resources.http.client import captured
 
 ROWS_A_PART = 200_000
 HEADERS = {"content-type": "text/csv; charset=utf-8"}
+TEXTS = csv.ConvertOptions(default_column_type=pa.string(), strings_can_be_null=False)
+DAY_WITH_TIME = r"^\s*(\d{4}-\d{2}-\d{2})[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?\s*(?:Z|[+-]\d{2}:?\d{2})?\s*$"
 NEXT_STEP = f"give a CSV or Parquet file with the columns {', '.join(own_bars.COLUMNS)}"
 
 
 def read(path: Path) -> pa.Table:
     """Return the bars of a file as texts. Raises BadInput if it lacks a column or can't be read."""
     try:
-        if path.suffix.lower() == ".parquet":
-            table = parquet.read_table(path)
-        else:
-            everything = csv.ConvertOptions(
-                column_types=dict.fromkeys(own_bars.COLUMNS, pa.string()), strings_can_be_null=False
-            )
-            table = csv.read_csv(path, convert_options=everything)
+        table = (
+            parquet.read_table(path) if path.suffix.lower() == ".parquet" else csv.read_csv(path, convert_options=TEXTS)
+        )
+        places = [_place(table, name, path) for name in own_bars.COLUMNS]
+        columns = [_texts(table.column(place), name) for place, name in zip(places, own_bars.COLUMNS, strict=True)]
     except FileNotFoundError:
         raise BadInput("--prices", f"there is no file {str(path)!r}", NEXT_STEP) from None
     except (pa.ArrowException, OSError) as problem:
-        kind = type(problem).__name__
-        raise BadInput("--prices", f"{str(path)!r} can't be read ({kind})", NEXT_STEP) from None
-    columns_by_name = {name.strip().lower(): name for name in table.column_names}
-    if missing := [name for name in own_bars.COLUMNS if name not in columns_by_name]:
-        raise BadInput("--prices", f"{str(path)!r} has no column {', '.join(missing)}", NEXT_STEP)
-    columns = [_texts(table[columns_by_name[name]], name) for name in own_bars.COLUMNS]
+        raise BadInput("--prices", f"{str(path)!r} can't be read: {machine.one_line(problem)}", NEXT_STEP) from None
     return pa.table(columns, names=list(own_bars.COLUMNS))
 
 
+def _place(table: pa.Table, name: str, path: Path) -> int:
+    places = [place for place, spelled in enumerate(table.column_names) if spelled.strip().lower() == name]
+    if len(places) != 1:
+        names = [wanted for wanted in own_bars.COLUMNS if wanted not in {s.strip().lower() for s in table.column_names}]
+        problem = f"has several columns {name}" if places else f"has no column {', '.join(names)}"
+        raise BadInput("--prices", f"{str(path)!r} {problem}", NEXT_STEP)
+    return places[0]
+
+
 def _texts(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    """Return a column as texts; an instant in place of a date becomes its day."""
+    """Return a column as texts; a time in place of a day becomes the day in the time's own zone."""
     if name == "date" and pa.types.is_timestamp(column.type):
-        column = pc.cast(column, pa.timestamp("us")).cast(pa.date32(), safe=False)
-    return column.cast(pa.string()).fill_null("")
+        local = pc.local_timestamp(column) if column.type.tz else column
+        column = local.cast(pa.date32(), safe=False)
+    texts = column.cast(pa.string()).fill_null("")
+    return pc.replace_substring_regex(texts, DAY_WITH_TIME, r"\1") if name == "date" else texts
 
 
 def load(lake: Lake, path: Path, progress: Progress) -> None:

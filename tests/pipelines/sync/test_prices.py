@@ -1,5 +1,9 @@
 """`pitlake sync --prices`: bars of a user's own file, dated by the close of their day."""
 
+from datetime import datetime
+from io import BytesIO
+from zoneinfo import ZoneInfo
+
 import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as parquet
@@ -12,7 +16,7 @@ BARS = "NVDA,2024-06-07,1197.7,1216.92,1180.22,1208.88,41238580\nNVDA,2024-06-08
 
 
 def closes(lake, as_of):
-    with connect(as_of, lake=lake, isolation="in_process") as session:
+    with connect(as_of, open_mode=as_of is None, lake=lake, isolation="in_process") as session:
         return session.sql("SELECT ticker, date::VARCHAR, close FROM own_bars ORDER BY ALL").rows()
 
 
@@ -38,6 +42,47 @@ def test_the_same_file_again_adds_nothing_and_a_corrected_bar_is_a_revision(sync
     (tmp_path / "bars.csv").write_text(HEAD + BARS.replace("1208.88", "1208.5"))
     sync(*asked)
     assert closes(lake, "2024-06-07T16:00:00-04:00") == [("NVDA", "2024-06-07", 1208.88)]
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "Asia/Tokyo", "America/New_York", "UTC", None])
+def test_a_time_in_place_of_a_day_is_the_day_in_its_own_zone(sync, lake, tmp_path, zone):
+    """Read in UTC, midnight in Berlin is the day before, and its bar would be known a day early."""
+    midnight = datetime(2024, 6, 7, tzinfo=zone and ZoneInfo(zone))
+    bars = csv.read_csv(BytesIO((HEAD + BARS).encode())).slice(0, 1)
+    days = pa.array([midnight], pa.timestamp("ns", zone))
+    parquet.write_table(bars.set_column(1, "date", days), tmp_path / "bars.parquet")
+    assert sync("--prices", "bars.parquet", "--split-basis", "traded").code == 0
+    assert closes(lake, "2024-06-07T15:59:59-04:00") == []
+    assert closes(lake, "2024-06-07T16:00:00-04:00") == [("NVDA", "2024-06-07", 1208.88)]
+
+
+def test_texts_are_read_as_they_are_written_however_the_header_is_spelled(sync, lake, tmp_path):
+    lines = "NA,2024-06-07T00:00:00+02:00,1,1,1,1,1\n0700,2024-06-07 00:00:00,2,2,2,2,2.0\n"
+    (tmp_path / "bars.csv").write_text(HEAD.title() + lines)
+    assert sync("--prices", "bars.csv", "--split-basis", "traded").code == 0
+    assert closes(lake, "2024-06-07T15:59:59-04:00") == []
+    assert closes(lake, None) == [("0700", "2024-06-07", 2.0), ("NA", "2024-06-07", 1.0)]
+
+
+ODD = {
+    "twice.csv": (HEAD.replace("volume", "Close,volume") + "N,2024-06-07,1,1,1,1,2,1\n", "has several columns close"),
+    "short.csv": (HEAD + "N,2024-06-07,1\n", "can't be read: CSV parse error: Expected 7 columns, got 3"),
+    "bytes.csv": (HEAD + "N\udce9,2024-06-07,1,1,1,1,1\n", "can't be read: "),
+    "list.parquet": ([[1.0]], "can't be read: Unsupported cast from list"),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_odd_file_is_one_line_that_says_why(sync, tmp_path, name):
+    content, said = ODD[name]
+    if name == "list.parquet":
+        bars = csv.read_csv(BytesIO((HEAD + BARS).encode())).slice(0, 1)
+        parquet.write_table(bars.set_column(5, "close", pa.array(content)), tmp_path / name)
+    else:
+        (tmp_path / name).write_bytes(content.encode("utf-8", "surrogateescape"))
+    done = sync("--prices", name, "--split-basis", "traded")
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert f"--prices: {name!r} {said}" in done.err
 
 
 @pytest.mark.parametrize(
