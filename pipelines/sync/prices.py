@@ -44,12 +44,13 @@ def read(path: Path) -> pa.Table:
 
 
 def _place(table: pa.Table, name: str, path: Path) -> int:
-    places = [place for place, spelled in enumerate(table.column_names) if spelled.strip().lower() == name]
-    if len(places) != 1:
-        names = [wanted for wanted in own_bars.COLUMNS if wanted not in {s.strip().lower() for s in table.column_names}]
-        problem = f"has several columns {name}" if places else f"has no column {', '.join(names)}"
-        raise BadInput("--prices", f"{str(path)!r} {problem}", NEXT_STEP)
-    return places[0]
+    """Return the place of a column. Raises BadInput if it is missing, with every missing column, or not the only one."""
+    spellings = [spelled.strip().lower() for spelled in table.column_names]
+    if spellings.count(name) == 1:
+        return spellings.index(name)
+    missing = [wanted for wanted in own_bars.COLUMNS if wanted not in spellings]
+    problem = f"has no column {', '.join(missing)}" if missing else f"has several columns {name}"
+    raise BadInput("--prices", f"{str(path)!r} {problem}", NEXT_STEP)
 
 
 def _texts(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
