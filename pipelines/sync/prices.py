@@ -44,11 +44,11 @@ def read(path: Path) -> pa.Table:
 
 
 def _place(table: pa.Table, name: str, path: Path) -> int:
-    """Return the place of a column. Raises BadInput if it is missing, with every missing column, or not the only one."""
+    """Return the place of a column. Raises BadInput if it is there several times or not at all."""
     spellings = [spelled.strip().lower() for spelled in table.column_names]
     if spellings.count(name) == 1:
         return spellings.index(name)
-    missing = [wanted for wanted in own_bars.COLUMNS if wanted not in spellings]
+    missing = [column for column in own_bars.COLUMNS if column not in spellings]
     problem = f"has no column {', '.join(missing)}" if missing else f"has several columns {name}"
     raise BadInput("--prices", f"{str(path)!r} {problem}", NEXT_STEP)
 
