@@ -1,5 +1,6 @@
 """Tables with values that few tables have: times at the ends of the calendar, finer clocks, names of files and keys."""
 
+import json
 from datetime import date, datetime, timezone
 from decimal import Decimal
 
@@ -148,3 +149,36 @@ def test_a_text_that_is_not_a_whole_number_is_not_rounded_to_one(lake):
     texts = pa.array(["1.5", "2.0", "1e3", str(2**53 + 1)])
     done = lake.mount(first.set_column(2, "value", texts), "estimates")
     assert (done.unchanged, done.gaps) == (2, {"value is unreadable": 2})
+
+
+def as_csv(folder, lines, name="own.csv"):
+    (folder / name).write_text("\n".join(("ticker,seen,value,note", *lines, "")))
+    return folder / name
+
+
+def test_tickers_of_one_letter_are_not_flags(lake, tmp_path):
+    lines = ("T,2024-01-01,F,true", "F,2024-01-01,T,FALSE")
+    done = mounted(lake, as_csv(tmp_path, lines))
+    types = {column.column.name: column.column.type for column in done.mount.columns}
+    assert types == {"ticker": "string", "seen": "date", "value": "string", "note": "bool"}
+    assert rows(lake, None, "ticker, value, note") == [("F", "T", False), ("T", "F", True)]
+
+
+def test_identifiers_that_look_like_fractions_stay_texts(lake, tmp_path):
+    keys = ["12345E100", "1.10", "1.1", "123456789012345678901234567890", "123456789012345678901234567891"]
+    assert mounted(lake, as_csv(tmp_path, [f"{key},2024-01-01,1.50,1" for key in keys])).published == 5
+    assert rows(lake, None, "ticker, value") == [(key, 1.5) for key in sorted(keys)]
+
+
+@pytest.mark.parametrize("later", ["007", "T", "1.10", "12E3", "true", "2024-2-5", "10:00"])
+def test_a_later_file_of_other_looks_has_the_texts_of_the_contract(lake, tmp_path, later):
+    mounted(lake, as_csv(tmp_path, ["NOG,2024-01-01,x,a"]), partial=True)
+    lake.mount(as_csv(tmp_path, [f"{later},2024-01-01,{later},{later}"]), "estimates")
+    assert (later, later, later) in rows(lake, None, "ticker, value, note")
+
+
+def test_identifiers_of_json_lines_keep_their_spelling(lake, tmp_path):
+    key = "6F9619FF-8B86-D011-B42D-00CF4FC964FF"
+    (tmp_path / "own.jsonl").write_text(json.dumps({"ticker": key, "seen": "2024-01-01", "value": key}) + "\n")
+    mounted(lake, tmp_path / "own.jsonl")
+    assert rows(lake, None, "ticker, value") == [(key, key)]

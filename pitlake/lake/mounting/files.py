@@ -1,7 +1,7 @@
 """Files that can be mounted, on this machine or in an object store: a single file, a folder, or a pattern."""
 
 import hashlib
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from glob import escape, glob, has_magic
@@ -17,6 +17,7 @@ from pitlake import machine
 from pitlake.errors import BadInput
 from pitlake.lake.mounting.rows import Rows, literal, types_of
 from pitlake.lake.storage.remote import endpoint, open_bucket
+from pitlake.lake.tables.query import quoted
 
 READERS = {
     ".parquet": "read_parquet({files}, union_by_name = true)",
@@ -28,6 +29,13 @@ TYPES_OF = {".csv": "types", ".jsonl": "columns"}
 """The name of a text reader's option for the columns' types."""
 ENDINGS = {".pq": ".parquet", ".tsv": ".csv", ".ndjson": ".jsonl"}
 S3 = "s3://"
+IsText = Callable[[str, str], bool]
+"""Whether a column of a text file stays text, by its name and its detected type."""
+
+
+def never(_name: str, _kind: str) -> bool:
+    """Leave the type of every column to the detection."""
+    return False
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,7 @@ class LocalFiles:
     """Files on this machine. place: a path, a folder or a pattern."""
 
     place: str
+    is_text: IsText = never
 
     def state(self) -> Hashable:
         """Return a value that changes when the files change. Raises BadInput if no file exists."""
@@ -42,7 +51,7 @@ class LocalFiles:
 
     def read(self, connection: duckdb.DuckDBPyConnection, scratch: Path) -> Rows:
         """Return the files' rows. Raises BadInput."""
-        return read_files(connection, self._files(), Path(self.place).name)
+        return read_files(connection, self._files(), Path(self.place).name, self.is_text)
 
     def _files(self) -> list[str]:
         if Path(self.place).is_file():
@@ -59,6 +68,7 @@ class RemoteFiles:
     """Files in an object store. url: s3://bucket/ and a key, a folder or a pattern."""
 
     url: str
+    is_text: IsText = never
 
     def state(self) -> Hashable:
         """Return a value that changes when the files change. Raises BadInput if no file exists."""
@@ -73,7 +83,7 @@ class RemoteFiles:
                 for chunk in obstore.get(self._bucket, key).stream():
                     content.write(chunk)
             copies.append(str(copy))
-        return read_files(connection, copies, PurePosixPath(self.url).name)
+        return read_files(connection, copies, PurePosixPath(self.url).name, self.is_text)
 
     @property
     def _bucket(self) -> S3Store:
@@ -111,18 +121,36 @@ def reading_from(place: str) -> Iterator[None]:
         raise BadInput("the table", f"{place} can't be read: {problem}", next_step) from None
 
 
-def read_files(connection: duckdb.DuckDBPyConnection, files: list[str], label: str) -> Rows:
+def read_files(connection: duckdb.DuckDBPyConnection, files: list[str], label: str, is_text: IsText) -> Rows:
     """Return the rows of files of one kind. Raises BadInput."""
     # DuckDB takes a path for a pattern, which may match another file.
     ending, spelled = _ending(files), "[" + ", ".join(literal(escape(file)) for file in files) + "]"
     option = ""
     if ending in TYPES_OF:
-        # Texts with a time are parsed here, because DuckDB drops their offsets if some texts of a column have none.
         types = types_of(connection, READERS[ending].format(files=spelled, types=""))
-        types = {name: "VARCHAR" if kind.startswith("TIME") else kind for name, kind in types.items()}
-        spelled_types = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in types.items())
-        option = f", {TYPES_OF[ending]} = {{{spelled_types}}}"
+        flags = [name for name, kind in types.items() if kind == "BOOLEAN" and ending == ".csv"]
+        types = {name: "VARCHAR" if is_text(name, kind) else _unchanged(kind) for name, kind in types.items()}
+        if flags:
+            as_texts = _types_option(ending, types | dict.fromkeys(flags, "VARCHAR"))
+            texts = READERS[ending].format(files=spelled, types=as_texts)
+            words = ", ".join(f"bool_and(lower({quoted(name)}) IN ('true', 'false'))" for name in flags)
+            are_flags = connection.sql(f"SELECT {words} FROM {texts}").fetchall()[0]
+            types |= {name: "VARCHAR" for name, is_flag in zip(flags, are_flags, strict=True) if not is_flag}
+        option = _types_option(ending, types)
     return Rows(READERS[ending].format(files=spelled, types=option), label, _digest(files))
+
+
+def _unchanged(kind: str) -> str:
+    """Return the type that keeps texts of a detected type as they are written.
+
+    Texts with a time are parsed later, because DuckDB drops their offsets if some texts of a column have none.
+    """
+    return "VARCHAR" if kind.startswith(("TIME", "UUID")) else kind
+
+
+def _types_option(ending: str, types: dict[str, str]) -> str:
+    pairs = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in types.items())
+    return f", {TYPES_OF[ending]} = {{{pairs}}}"
 
 
 def _no_file(place: str) -> BadInput:

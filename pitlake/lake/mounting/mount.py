@@ -24,6 +24,7 @@ from pitlake.errors import BadInput
 from pitlake.gate.rules import is_forbidden_key
 from pitlake.lake.mounting import contract, source
 from pitlake.lake.mounting.contract import Mount, MountedColumn
+from pitlake.lake.mounting.files import IsText
 from pitlake.lake.mounting.source import ROW, Source
 from pitlake.lake.publishing.match_keys import Hashes, repeated
 from pitlake.lake.publishing.publish import Published
@@ -127,12 +128,23 @@ def mount_table(doors: Doors, table: Any, wish: Wish) -> Mounted:
     Raises BadInput before anything is written, and the errors of publishing.
     """
     contract.check_name(wish.name)
-    with source.opened(table, with_names=wish.key == ()) as reader:
-        previous = contract.read(doors.store, wish.name)
+    previous = contract.read(doors.store, wish.name)
+    with source.opened(table, with_names=wish.key == (), is_text=_stays_text(previous, wish)) as reader:
         its = _inferred(reader, wish) if previous is None else _agreed(reader, previous, wish)
         reading_of = MountReading(reader, its, doors.now())
         reading_of.check()
         return _publish(doors, reading_of, is_new=previous is None)
+
+
+def _stays_text(previous: Mount | None, wish: Wish) -> IsText:
+    """Return the columns of text files that are not parsed: texts of the contract, and keys that look like fractions or
+    flags, such as the tickers T and F.
+    """
+    if previous is not None:
+        texts = {mounted.source for mounted in previous.columns if mounted.column.type == "string"}
+        return lambda name, _: name in texts
+    keys = {contract.lake_name(name) for name in wish.key or ()}
+    return lambda name, kind: contract.lake_name(name) in keys and kind not in ("BIGINT", "DATE")
 
 
 def _inferred(reader: Source, wish: Wish) -> Mount:

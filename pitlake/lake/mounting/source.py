@@ -14,7 +14,7 @@ import pyarrow as pa
 from pitlake import machine
 from pitlake.errors import BadInput
 from pitlake.lake.mounting import postgres
-from pitlake.lake.mounting.files import LocalFiles, RemoteFiles
+from pitlake.lake.mounting.files import IsText, LocalFiles, RemoteFiles, never
 from pitlake.lake.mounting.postgres import PostgresTable
 from pitlake.lake.mounting.rows import Rows, literal, types_of
 from pitlake.lake.mounting.tables import Delta, DuckDBTable, is_duckdb
@@ -92,8 +92,10 @@ class Origin(Protocol):
         ...
 
 
-def find_origin(place: str, name: str | None = None) -> Origin:
-    """Return the location of a table. name: the table's name, in a database. Raises BadInput if it can't be mounted."""
+def find_origin(place: str, name: str | None = None, is_text: IsText = never) -> Origin:
+    """Return the location of a table. name: the table's name, in a database. is_text: see `IsText`. Raises BadInput if
+    it can't be mounted.
+    """
     scheme, is_url, rest = place.partition("://")
     if is_url and scheme in postgres.SCHEMES:
         return PostgresTable(place, name)
@@ -106,14 +108,14 @@ def find_origin(place: str, name: str | None = None) -> Origin:
         raise BadInput("table", f"{Path(place).name} is not a database, so it has no table {name!r}", "leave it out")
     if (delta := Delta(place)).exists():
         return delta
-    return RemoteFiles(place) if is_url else LocalFiles(place)
+    return RemoteFiles(place, is_text) if is_url else LocalFiles(place, is_text)
 
 
 @contextmanager
-def opened(table: Any, *, with_names: bool = False) -> Iterator[Source]:
+def opened(table: Any, *, with_names: bool = False, is_text: IsText = never) -> Iterator[Source]:
     """Open a path, a URL, a pair of one of these and the name of a table, or a frame for a block.
 
-    with_names: whether each row gets a unique name, in the column ROW.
+    with_names: whether each row gets a unique name, in the column ROW. is_text: see `IsText`.
     Raises BadInput if it can't be read or has no rows, MachineExhausted if there is no space.
     """
     with tempfile.TemporaryDirectory(prefix="pitlake-mount-") as scratch:
@@ -122,7 +124,7 @@ def opened(table: Any, *, with_names: bool = False) -> Iterator[Source]:
         try:
             place, name = table if isinstance(table, tuple) and len(table) == 2 else (table, None)
             if isinstance(place, (str, Path)):
-                rows = find_origin(str(place), name).read(connection, Path(scratch))
+                rows = find_origin(str(place), name, is_text).read(connection, Path(scratch))
             else:
                 rows = _of_frame(connection, table)
             connection.execute(f"CREATE VIEW {ROWS} AS SELECT * FROM {rows.sql}")
