@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from assets.edgar import is_by_others, released, withheld
 from assets.external.sec_edgar import _headers, _names
+from assets.extraction import UNFORESEEN
 from assets.feeds import dating
 from assets.runs import RunReport, concluded
 from pitlake import clock
@@ -96,7 +97,7 @@ def statements(
             if poll := polled(capture):
                 polls[poll.cik].append(poll)
             name_statements += of_header(capture)
-        except (Unparsable, Unreadable, LookupError, TypeError, AttributeError):
+        except (Unparsable, *UNFORESEEN):
             gaps.append(StagedGap(UNPARSABLE.type, UNPARSABLE.reason, capture.evidence))
     for of_company in polls.values():
         of_company.sort(key=lambda poll: (poll.fetched_at, poll.location))
@@ -136,6 +137,13 @@ class Poll:
         return name == self.name or any(name == former for former, _, _ in self.former)
 
 
+def _name(value: Any) -> str:
+    """Return a name as it is written. Raises Unreadable if it is missing or not a text."""
+    if not isinstance(value, str) or not value.strip():
+        raise Unreadable("a name is required")
+    return value
+
+
 def polled(capture: Capture) -> Poll | None:
     """Return the names of a company in an answer; None for any other answer."""
     if capture.status != HTTPStatus.OK or not _SUBMISSIONS.search(capture.url):
@@ -148,12 +156,12 @@ def polled(capture: Capture) -> Poll | None:
         fetched_at=capture.fetched_at,
         location=capture.location,
         cik=_names.cik(answer["cik"]),
-        name=str(answer["name"]),
+        name=_name(answer["name"]),
         former=tuple(
-            (str(former["name"]), _day(former["from"]), _day(former["to"]))
+            (_name(former["name"]), _day(former["from"]), _day(former["to"]))
             for former in answer.get("formerNames") or ()
         ),
-        tickers=tuple(str(ticker) for ticker in answer.get("tickers") or ()),
+        tickers=tuple(_name(ticker) for ticker in answer.get("tickers") or () if ticker),
         days=tuple(sorted({day for day, form in dated_forms if not withheld(form) and not is_by_others(form)})),
         first_listed=min((day for day, _ in dated_forms), default=date.max),
         pages=tuple(

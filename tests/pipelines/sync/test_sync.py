@@ -160,3 +160,33 @@ def test_a_sync_that_is_killed_goes_on_without_loss_or_doubling(sync, edgar, lak
     assert FACTS.format(1000) not in edgar.asked  # it was captured before
     counted = "SELECT count(*), count(DISTINCT (cik, concept, unit, period_end, accession_no)) FROM sec_facts_revisions"
     assert rows(lake, counted) == [(48, 48)]
+
+
+def changed_main(edgar, change):
+    """Answer about the first company with a changed main answer."""
+    main = edgar.companies[0].submissions()["CIK0000001000.json"]
+    change(main)
+    edgar.server.plays(SUBMISSIONS.format(1000), Answer(main, headers={"content-type": "application/json"}))
+
+
+def test_an_answer_with_uneven_columns_does_not_end_this_and_every_later_sync(sync, edgar, lake):
+    changed_main(edgar, lambda main: main["filings"]["recent"]["filingDate"].pop())
+    done = sync("--tickers", "TKA,TKB")
+    assert done.code == 0, done.err
+    assert "names: 1 × the answer is unreadable" in done.err
+    edgar.publish()
+    assert sync().code == 0
+    names = rows(lake, "SELECT cik, name FROM names WHERE kind = 'ticker' ORDER BY ALL")
+    assert names == [("0000001000", "TKA"), ("0000001001", "TKB")]
+
+
+@pytest.mark.parametrize(
+    ("change", "names"),
+    [({"tickers": [None, "TKA", ""]}, ["Company 0", "TKA"]), ({"name": None}, []), ({"name": " "}, [])],
+)
+def test_a_missing_name_is_not_the_name_none(sync, edgar, lake, change, names):
+    changed_main(edgar, lambda main: main.update(change))
+    done = sync("--tickers", "TKA")
+    assert done.code == 0, done.err
+    assert rows(lake, "SELECT DISTINCT name FROM names ORDER BY ALL") == [(name,) for name in names]
+    assert ("names: 1 × the answer is unreadable" in done.err) == (not names)
