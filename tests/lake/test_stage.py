@@ -7,20 +7,24 @@ import sys
 import time
 from contextlib import suppress
 from datetime import date, timedelta
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
 import psutil
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pitlake.errors import BadInput, BadInstant, CheckFailed, MachineExhausted
 from pitlake.lake import Lake
+from pitlake.lake.publishing import hashing
 from pitlake.lake.publishing.hashing import content_hashes
 from pitlake.lake.publishing.spill_file import SpillFile
 from pitlake.lake.publishing.stage import NAMELESS_GRACE_SECONDS, STAGING, StagedGap, remove_stale
+from pitlake.lake.storage.parallel import workers
 from pitlake.lake.storage.store import Store
 from tests.lake.world import TOY, Toy, table, utc
 
@@ -87,6 +91,39 @@ def test_no_more_rows_wait_in_memory_than_are_written_at_once(tmp_path):
     spilled.close()
     (written,) = tmp_path.iterdir()
     assert [batch.num_rows for batch in batches_of(written)] == [3, 3]
+
+
+@given(st.lists(st.lists(st.tuples(st.sampled_from(["x", "y", None]), st.integers(0, 1)), max_size=4), max_size=5))
+def test_columns_of_one_value_come_back_as_they_were(pieces):
+    schema = pa.schema([("n", pa.int64()), ("alike", pa.string()), ("m", pa.int64())])
+    with TemporaryDirectory() as folder:
+        spilled, told = SpillFile(Path(folder), "rows", schema, 3, ("alike", "of another dataset")), [[], []]
+        for piece in pieces:
+            columns = [[value for value, _ in piece], [day for _, day in piece]]
+            rows = pa.table([columns[1], *columns], schema=schema)
+            for day in (0, 1):
+                of_day = rows.filter(pc.equal(rows["m"], day))
+                spilled.put(str(day), of_day)
+                told[day] += of_day.to_pylist()
+        assert spilled.read(("0", "1"))[0].to_pylist() == [*told[0], *told[1]]
+
+
+def test_a_value_of_all_rows_is_written_once(tmp_path):
+    spilled = SpillFile(tmp_path, "rows", pa.schema([("source", pa.string())]), alike=("source",))
+    spilled.put("a", pa.table({"source": ["provider_metadata"] * 10_000}))
+    assert spilled.read(("a",))[0]["source"].to_pylist() == ["provider_metadata"] * 10_000
+    assert next(tmp_path.iterdir()).stat().st_size < 60_000
+
+
+def test_few_tables_wait_in_memory_for_a_slow_hasher(monkeypatch):
+    monkeypatch.setattr(hashing, "HASHED_ROWS", 1)
+    monkeypatch.setattr(hashing, "content_hashes", lambda *_: time.sleep(0.01) or pa.chunked_array([[b"hash"]]))
+    hasher = hashing.Hasher(["n"])
+    for number in range(40):
+        hasher.put(pa.table({"n": [number]}))
+        assert sum(not hashed.done() for hashed in hasher._done) <= hashing.MOST_WAITING + workers()
+    assert len(hasher.read([(0, 40)])) == 40
+    hasher.close()
 
 
 def test_leaving_a_stage_removes_it_even_after_an_error(lake):

@@ -18,6 +18,7 @@ poll, because the source did not have it then. A gap about a record that was see
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -51,7 +52,7 @@ class NewRows:
     positions: Positions
     available: Positions
     revised: npt.NDArray[np.bool_]
-    basis: Positions
+    basis: npt.NDArray[np.signedinteger[Any]]
     seen_later: Positions = field(default_factory=lambda: np.empty(0, np.int64))
 
     def without(self, places: Positions) -> "NewRows":
@@ -85,19 +86,25 @@ class RowFindings:
         count = staged.rows.num_rows
         self.stored = np.zeros(count, bool)
         self.stored[staged.duplicates.again] = True
-        self.claimed = staged.available.copy()
-        self.stated, self.floor = np.zeros(count, bool), np.full(count, NEVER)
-        self.changed, self.last_seen = np.zeros(count, bool), np.full(count, NEVER)
+        self.claimed = staged.available
+        self.stated, self.floor = np.zeros(count, bool), np.broadcast_to(NEVER, count)
+        self.changed, self.last_seen = np.zeros(count, bool), np.broadcast_to(NEVER, count)
 
     def change(self, positions: Positions, claimed: Positions | int, before: Positions | int = NEVER) -> None:
         """Mark rows as changed contents of known identities. before: the instants of the newest stored contents."""
+        self.claimed, self.last_seen = self.claimed.copy(), self.last_seen.copy()
         self.changed[positions], self.claimed[positions], self.last_seen[positions] = True, claimed, before
 
     def apply_polls(self, observations: EarlierObservations) -> None:
-        new = ~self.stored & (self.claimed > NEVER)
-        last = observations.of_rows(np.flatnonzero(new & self.changed), np.flatnonzero(new & ~self.changed))
-        self.last_seen = np.maximum(self.last_seen, last)
-        self.last_seen[new] = np.maximum(self.last_seen[new], observations.polled_before(np.flatnonzero(new)))
+        if not observations.exist:
+            return
+        new = np.flatnonzero(~self.stored & (self.claimed > NEVER))
+        changed = self.changed[new]
+        seen = observations.of_rows(new[changed], new[~changed])
+        self.last_seen = np.maximum(self.last_seen, seen, out=seen)
+        polled = observations.polled_before(new)
+        covered = polled > NEVER
+        self.last_seen[new[covered]] = np.maximum(self.last_seen[new[covered]], polled[covered])
 
     def new_rows(self, staged: Staged, observed_at: datetime) -> NewRows:
         """Return the rows that remain to be published.
@@ -107,10 +114,12 @@ class RowFindings:
         observed = clock.micros(observed_at)
         seen = self.changed | (self.last_seen > NEVER)
         proven = ~seen | ((self.claimed > self.last_seen) & (self.claimed <= observed))
-        available = np.maximum(np.where(proven, np.maximum(self.claimed, staged.available), observed), self.floor)
+        available = np.maximum(self.claimed, staged.available)
+        available[~proven] = observed
+        np.maximum(available, self.floor, out=available)
         revised = self.changed | (available != staged.available)
         positions = np.flatnonzero(~self.stored & ~(self.stated & ~proven))
-        basis = np.where(proven, AS_STAGED, PLACES[OBSERVED])
+        basis = np.where(proven, np.int8(AS_STAGED), np.int8(PLACES[OBSERVED]))
         if staged.dataset.captured:
             by_source = pc.equal(staged.basis, SOURCE_DATE).combine_chunks().to_numpy(zero_copy_only=False)
             basis[seen & proven & by_source] = PLACES[BETWEEN_POLLS]
@@ -133,14 +142,17 @@ def new_rows(
         if dataset.frozen and (files := stored.holding(columns(dataset.frozen))):
             _against_frozen(staged, files, observed_at, findings)
         findings.apply_polls(observations)
-        findings.floor = observations.floors(np.flatnonzero(~findings.stored), followed)
+        if dataset.follows:
+            findings.floor = observations.floors(np.flatnonzero(~findings.stored), followed)
     fresh = findings.new_rows(staged, observed_at)
     if dataset.captured:
         later = np.flatnonzero(observations.seen_later(fresh.positions))
         fresh = replace(fresh.without(later), seen_later=fresh.positions[later])
     history = dataset.revised_at == HISTORY
-    judged = np.flatnonzero(fresh.revised) if history else np.arange(len(fresh.positions))
-    fresh = fresh.without(judged[observations.overruled(fresh.positions[judged], fresh.available[judged])])
+    judged = np.flatnonzero(fresh.revised) if history else slice(None)
+    overruled = np.zeros(len(fresh.positions), bool)
+    overruled[judged] = observations.overruled(fresh.positions[judged], fresh.available[judged])
+    fresh = fresh.without(np.flatnonzero(overruled))
     return fresh.without(_restated(staged, fresh)) if history else fresh
 
 

@@ -32,6 +32,7 @@ HASH_BYTES = 16
 # With this few rows, the encoding is still in the processor's caches when it is hashed.
 HASHED_ROWS = 16_384
 HASHED_BYTES = 4 << 20
+MOST_WAITING = 8
 # Rows larger than this are sliced. For smaller rows, reading them in sequence is faster than slicing, although it
 # copies them.
 LONG_ROW_BYTES = 1_000
@@ -88,6 +89,8 @@ class Hasher:
         whole = pa.concat_tables(self._waiting).combine_chunks()
         self._done.append(self._pool.submit(self._hashed, whole))
         self._waiting, self._rows = [], 0
+        if len(self._done) > MOST_WAITING:  # Tables that wait for a slower hasher take memory.
+            self._done[-MOST_WAITING - 1].result()
 
 
 def _hash_each(encoded: pa.LargeBinaryArray) -> pa.Array:

@@ -13,13 +13,11 @@ import pyarrow.compute as pc
 from pitlake import clock
 from pitlake.contract import BASES, BASIS, GAP_SCHEMA, INSTANT
 from pitlake.lake.publishing.diff import AS_STAGED, NewGaps, NewRows
-from pitlake.lake.publishing.stage import Staged
-from pitlake.lake.storage.arrays import Positions, as_micros
+from pitlake.lake.publishing.stage import OF_SOURCE, Staged
+from pitlake.lake.storage.arrays import Positions, as_micros, is_one_value
 from pitlake.lake.storage.files import sorted_by, take_rows
 
 Month = tuple[str, Callable[[], pa.Table]]
-OF_SOURCE = ("available_at_source", BASIS)
-"""Columns that often have the same value in all rows; it is then not copied row by row."""
 
 
 def months_of_rows(staged: Staged, rows: NewRows, observed_at: datetime) -> list[Month]:
@@ -29,7 +27,7 @@ def months_of_rows(staged: Staged, rows: NewRows, observed_at: datetime) -> list
     whole = staged.rows.drop_columns([clock.AVAILABLE_AT]).append_column("content_hash", staged.content_hash)
     if staged.dataset.captured:
         whole = whole.set_column(whole.column_names.index(BASIS), BASIS, staged.basis)
-    same = {name: whole[name][0] for name in OF_SOURCE if name in whole.column_names and _is_one_value(whole[name])}
+    same = {name: whole[name][0] for name in OF_SOURCE if name in whole.column_names and is_one_value(whole[name])}
     whole = whole.drop_columns([*same])
     batches = whole.to_batches()
 
@@ -48,10 +46,6 @@ def months_of_rows(staged: Staged, rows: NewRows, observed_at: datetime) -> list
         return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
 
     return [(month, partial(build, chosen)) for month, chosen in _by_month(rows.available)]
-
-
-def _is_one_value(column: pa.ChunkedArray) -> bool:
-    return bool(len(column)) and pc.all(pc.equal(column, column[0]), skip_nulls=False).as_py() is True
 
 
 def gather(batches: Sequence[pa.RecordBatch], schema: pa.Schema, positions: Positions) -> pa.Table:

@@ -58,6 +58,11 @@ class EarlierObservations:
         self._staged, self._dataset, self._polls = staged, staged.dataset, polls
         self._rows, self._gaps, self._observed = rows, gaps, observed_at
 
+    @property
+    def exist(self) -> bool:
+        """Return whether there was an observation before, of any record."""
+        return bool(self._rows.all or self._gaps.all or self._polls.coverage)
+
     def of_rows(self, stored: Positions, unknown: Positions) -> Positions:
         """Return, per staged row, the last poll that saw its record, in microseconds, or NEVER.
 
@@ -83,12 +88,12 @@ class EarlierObservations:
 
         Rows dated by the source's own clock are left out.
         """
-        dated = pc.not_equal(self._staged.basis, SOURCE_CLOCK) if self._dataset.captured else None
-        undated = (
-            positions if dated is None else positions[dated.combine_chunks().to_numpy(zero_copy_only=False)[positions]]
-        )
+        if not len(positions) or not self._dataset.captured or not self._polls.coverage:
+            return np.broadcast_to(NEVER, len(positions))
+        dated = pc.not_equal(self._staged.basis, SOURCE_CLOCK).combine_chunks().to_numpy(zero_copy_only=False)
+        undated = np.flatnonzero(dated[positions])
         last = np.full(len(positions), NEVER)
-        last[np.searchsorted(positions, undated)] = self._polled(undated)[0]
+        last[undated] = self._polled(positions[undated])[0]
         return last
 
     def seen_later(self, positions: Positions) -> npt.NDArray[np.bool_]:

@@ -89,14 +89,17 @@ def refuse(staged: Staged, observed_at: datetime) -> tuple[Staged, tuple[CheckRe
 
 def _broken_alone(staged: Staged, observed: int) -> Iterator[Refused]:
     """Refuse rows that are invalid by themselves."""
-    own = as_micros(staged.rows[clock.AVAILABLE_AT], null=NEVER)
-    own = np.where((own >= FIRST) & (own <= observed), own, NEVER)
+
+    def shown_at(rows: Positions) -> Positions:
+        own = as_micros(staged.rows[clock.AVAILABLE_AT].take(pa.array(rows)), null=NEVER)
+        return np.where((own >= FIRST) & (own <= observed), own, NEVER)
+
     codes = _codes(staged, observed)
     for number in np.flatnonzero(np.bincount(codes)[1:]) + 1:
         code, rows = CODES[number - 1], np.flatnonzero(codes == number)
-        yield Refused(GATE, code, BY_GATE.format(code), rows, own[rows])
+        yield Refused(GATE, code, BY_GATE.format(code), rows, shown_at(rows))
     for name, rows in _breaking_rules(staged):
-        yield Refused(ROW_RULES, name, BY_RULE.format(name), rows, own[rows])
+        yield Refused(ROW_RULES, name, BY_RULE.format(name), rows, shown_at(rows))
     rows = _on_another_day(staged)
     yield Refused(PARTITION_WINDOW, "outside", OTHER_DAY, rows, np.full(len(rows), NEVER))
 
@@ -127,6 +130,8 @@ def _breaking_rules(staged: Staged) -> Iterator[tuple[str, Positions]]:
 
 def _on_another_day(staged: Staged) -> Positions:
     days = [None if name == UNDATED else date.fromisoformat(name) for name in staged.partitions]
+    if not any(days):
+        return np.empty(0, np.int64)
     starts = [NEVER if day is None else clock.micros(clock.start_of_new_york_day(day)) for day in days]
     ends = [-NEVER if day is None else clock.micros(clock.end_of_new_york_day(day)) for day in days]
     index, at = staged.row_partition, staged.available

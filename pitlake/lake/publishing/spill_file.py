@@ -5,23 +5,26 @@ tables are written.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from pitlake.lake.storage.arrays import Positions
+from pitlake.lake.storage.arrays import Positions, is_one_value
 
 Runs = list[tuple[int, int]]
 
 
 class SpillFile:
     """Tables of one schema in one folder. at_once: the number of rows written as one batch, so that many small tables
-    are read back in few pieces.
+    are read back in few pieces. alike: columns that often have the same value in all rows; it is then written once.
     """
 
-    def __init__(self, folder: Path, name: str, schema: pa.Schema, at_once: int = 1) -> None:
+    def __init__(
+        self, folder: Path, name: str, schema: pa.Schema, at_once: int = 1, alike: Collection[str] = ()
+    ) -> None:
+        self._alike, self._same = alike, list[dict[str, pa.Scalar]]()
         self._folder, self._name, self._schema, self._at_once = folder, name, schema, at_once
         self._writer: pa.ipc.RecordBatchFileWriter | None = None
         self._sink: pa.NativeFile | None = None
@@ -54,15 +57,20 @@ class SpillFile:
         self._write()
         self.close()
         readers = [pa.ipc.open_file(pa.memory_map(str(path))) for path in self._files]
-        batches = [reader.get_batch(number) for reader in readers for number in range(reader.num_record_batches)]
+        batches = self._completed(
+            [reader.get_batch(number) for reader in readers for number in range(reader.num_record_batches)]
+        )
         first = np.cumsum([0, *(batch.num_rows for batch in batches)]).tolist()
         tables = [
             batches[number].slice(max(start - first[number], 0), stop - max(start, first[number]))
             for start, stop in self.runs(partitions)
             for number in range(bisect_right(first, start) - 1, bisect_left(first, stop))
         ]
+        rows = pa.Table.from_batches(tables, self._schema)
+        if len(partitions) == 1:
+            return rows, np.broadcast_to(np.int64(0), rows.num_rows)
         place, start, stop = np.array(self._in_order(partitions), np.int64).reshape(-1, 3).T
-        return pa.Table.from_batches(tables, self._schema), np.repeat(place, stop - start)
+        return rows, np.repeat(place, stop - start)
 
     def close(self) -> None:
         """Finish the current file; the next table starts another. A file that can't be finished is closed too, and
@@ -78,6 +86,22 @@ class SpillFile:
         place = {partition: number for number, partition in enumerate(partitions)}
         return sorted((place[partition], start, stop) for partition, start, stop in self._parts)
 
+    def _completed(self, batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+        """Return batches with the values that were written once. Batches share the memory of such a value."""
+        longest = max((batch.num_rows for batch in batches), default=0)
+        values = {value for same in self._same for value in same.values()}
+        repeated = {value: pa.repeat(value, longest) for value in values}
+        return [
+            pa.RecordBatch.from_arrays(
+                [
+                    repeated[same[name]].slice(0, batch.num_rows) if name in same else column
+                    for name, column in zip(batch.schema.names, batch.columns, strict=True)
+                ],
+                schema=batch.schema,
+            )
+            for batch, same in zip(batches, self._same, strict=True)
+        ]
+
     def _write(self) -> None:
         if self._put == self._written:
             return
@@ -85,5 +109,10 @@ class SpillFile:
             self._files.append(self._folder / f"{self._name}.{len(self._files)}.arrow")
             self._sink = pa.OSFile(str(self._files[-1]), "wb")
             self._writer = pa.ipc.new_file(self._sink, self._schema)
-        self._writer.write_table(pa.concat_tables(self._gathered).combine_chunks())
+        for batch in pa.concat_tables(self._gathered).combine_chunks().to_batches():
+            columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+            same = {name: columns[name][0] for name in self._alike if name in columns and is_one_value(columns[name])}
+            columns |= {name: pa.nulls(batch.num_rows, value.type) for name, value in same.items()}
+            self._writer.write_batch(pa.RecordBatch.from_arrays([*columns.values()], schema=batch.schema))
+            self._same.append(same)
         self._gathered, self._written = [], self._put

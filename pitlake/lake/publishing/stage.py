@@ -49,6 +49,8 @@ CLOCK_TAG = "edgar_accepted"
 NAMELESS_GRACE_SECONDS = 86_400
 ROWS_AT_ONCE = 4_096
 """Days with few rows are staged together, so that a year of them is checked and written in few pieces."""
+OF_SOURCE = ("available_at_source", BASIS)
+"""Columns that often have the same value in all rows; it is then not copied row by row."""
 
 _RUN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _ADDED_AT_PUBLISH = ("observed_at", "content_hash")
@@ -132,6 +134,10 @@ class Staged:
             "FROM staged", (*keys(self.dataset), *map(columns, duplicate_keys(self.dataset))), staged=self.rows
         )
 
+    def forget_hashes(self) -> None:
+        """Free the memory of the hashes. They are made again if they are needed again."""
+        self.__dict__.pop("hashes", None)
+
     @cached_property
     def available(self) -> Positions:
         """Return available_at of every staged row, in microseconds; null is 0."""
@@ -196,7 +202,7 @@ class Stage:
         with machine.working_in(PLACE, store.path(STAGING)):
             self._folder, self._lock = _claim(store.path(f"{STAGING}/{run_id}"), dataset.name)
         self._schema = staged_schema(dataset)
-        self._rows = SpillFile(self._folder, "rows", self._schema, ROWS_AT_ONCE)
+        self._rows = SpillFile(self._folder, "rows", self._schema, ROWS_AT_ONCE, OF_SOURCE)
         self._gaps = SpillFile(self._folder, "gaps", GAP_STAGED_SCHEMA, ROWS_AT_ONCE)
         self._hasher = Hasher(dataset.content_columns, added)
         self._extracted: dict[str, int] = {}

@@ -7,6 +7,7 @@ pandas, which takes longer than most questions.
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pitlake.contract import INSTANT
 
@@ -22,6 +23,11 @@ def as_numbers(column: pa.ChunkedArray) -> Positions:
 def as_micros(instants: pa.ChunkedArray, null: int = 0) -> Positions:
     numbers = instants.cast(pa.int64())
     return as_numbers(numbers.fill_null(null) if numbers.null_count else numbers)
+
+
+def is_one_value(column: pa.Array | pa.ChunkedArray) -> bool:
+    """Return whether all rows have the same value, which is not null."""
+    return bool(len(column)) and pc.all(pc.equal(column, column[0]), skip_nulls=False).as_py() is True
 
 
 def instant_scalar(moment: int) -> pa.Scalar:
