@@ -15,6 +15,7 @@ from pitlake.errors import BadInput, PastChanged
 from pitlake.lake import Lake
 from pitlake.lake.mounting import contract
 from pitlake.lake.publishing import diff, hash_index
+from pitlake.lake.publishing.publish import Publisher
 
 NAMES = ["estimates"]
 EARLY, LATE = "2024-02-10T10:00:00-05:00", "2024-02-15T16:00:00-05:00"
@@ -222,6 +223,23 @@ def test_a_publish_that_fails_leaves_no_contract(lake, monkeypatch):
     with pytest.raises(PastChanged):
         mounted(lake, estimates())
     assert not lake.root.joinpath(contract.key_of("estimates")).exists()
+
+
+def test_a_first_mount_that_was_stopped_takes_no_row_out_of_the_past(lake, monkeypatch):
+    """Its poll was written, but no version has its rows, so the poll does not prove that rows were missing."""
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as stopped:
+        stopped.setattr(Publisher, "_publish_once", stop)
+        with pytest.raises(KeyboardInterrupt):
+            mounted(lake, estimates())
+    done = mounted(lake, estimates())
+    assert (done.published, done.revisions) == (3, 0)
+    assert rows(lake, EARLY) == [("A", "q1", 1.0), ("A", "q2", 2.0)]
+    late = lake.mount(pa.concat_tables([estimates(), estimates(ticker=["C"] * 3).slice(0, 1)]), "estimates")
+    assert (late.published, late.revisions) == (1, 1)
 
 
 def test_rows_that_repeat_are_mounted_once_and_rows_that_contradict_are_refused(lake):

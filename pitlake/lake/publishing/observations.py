@@ -60,8 +60,11 @@ class EarlierObservations:
 
     @property
     def exist(self) -> bool:
-        """Return whether there was an observation before, of any record."""
-        return bool(self._rows.all or self._gaps.all or self._polls.coverage)
+        """Return whether there was an observation before, of any record.
+
+        If the lake has neither rows nor gaps of the dataset, no earlier run came to its end, so a poll proves nothing.
+        """
+        return bool(self._rows.all or self._gaps.all)
 
     def of_rows(self, stored: Positions, unknown: Positions) -> Positions:
         """Return, per staged row, the last poll that saw its record, in microseconds, or NEVER.
