@@ -49,16 +49,20 @@ def duplicate_keys(dataset: Dataset) -> list[tuple[str, ...]]:
 
 
 def find_duplicates(
-    dataset: Dataset, rows: pa.Table, content_hash: pa.ChunkedArray, hashes: Mapping[str, Hashes]
+    dataset: Dataset, rows: pa.Table, content_hash: pa.ChunkedArray, hashes: Mapping[str, Hashes], keys_differ: bool
 ) -> Duplicates:
-    """Return the duplicates among staged rows. hashes: the hashes of `duplicate_keys`."""
-    table = rows.append_column("content_hash", content_hash)
-    (again, identity_clash), *keys = (_clashes(table, by, hashes[columns(by)]) for by in duplicate_keys(dataset))
-    return Duplicates(again, identity_clash, keys[0][1] if keys else Clash(*[np.empty(0, np.int64)] * 2))
+    """Return the duplicates among staged rows. hashes: the hashes of `duplicate_keys`. keys_differ: whether no two rows
+    have the same key.
+    """
+    table, key, none = rows.append_column("content_hash", content_hash), {*dataset.key}, np.empty(0, np.int64)
+    (again, identity_clash), *keys = (
+        _clashes(table, by, none if keys_differ and key <= {*by} else repeated(hashes[columns(by)]))
+        for by in duplicate_keys(dataset)
+    )
+    return Duplicates(again, identity_clash, keys[0][1] if keys else Clash(none, none))
 
 
-def _clashes(table: pa.Table, by: Sequence[str], hashes: Hashes) -> tuple[Positions, Clash]:
-    candidates = repeated(hashes)
+def _clashes(table: pa.Table, by: Sequence[str], candidates: Positions) -> tuple[Positions, Clash]:
     if not len(candidates):
         return candidates, Clash(candidates, candidates)
     facts = list(dict.fromkeys([*by, "available_at", "content_hash"]))

@@ -64,6 +64,12 @@ def hashes(of: str, kinds: Iterable[str], **tables: pa.Table) -> dict[str, Hashe
 
 def repeated(of: Hashes) -> npt.NDArray[np.int64]:
     """Return the positions of all hashes that occur more than once."""
-    ordered = np.sort(of)
-    several = ordered[1:][ordered[1:] == ordered[:-1]]
+    several = repeats(of)
     return np.flatnonzero(np.isin(of, several)) if len(several) else np.empty(0, np.int64)
+
+
+def repeats(of: Hashes) -> Hashes:
+    """Return the hashes that occur more than once, in order, each as often as it is repeated."""
+    ordered = np.sort(of)
+    several: Hashes = ordered[1:][ordered[1:] == ordered[:-1]]
+    return several

@@ -201,13 +201,14 @@ class Publisher:
             complete = not rows or superseded_table_name(staged.dataset.name) in base.tables
             key = columns(staged.dataset.key)
             likely = stored.holding(key) if complete else rows
-            of_keys = staged.hashes[key]
-            if len(fresh.positions) < len(of_keys):
-                of_keys = of_keys[fresh.positions]
-            places = np.arange(len(of_keys)) if likely else repeated(of_keys)
+            if likely:
+                places = np.arange(len(fresh.positions))
+            elif staged.keys_differ:
+                places = np.empty(0, np.int64)
+            else:
+                places = repeated(staged.hashes[key][fresh.positions])
             revisions = _revisions(staged, fresh, places)
             tombstones = new_tombstones(staged.dataset, revisions, TableState(likely), complete=complete)
-            del of_keys
         staged.forget_hashes()
         with_gaps = with_gaps_of(staged, fresh.seen_later)
         late = None if before.newest else self._log.now()

@@ -31,7 +31,7 @@ from pitlake.gate.rules import forbidden_path
 from pitlake.lake.publishing.contents import Comparison, compare
 from pitlake.lake.publishing.duplicates import Duplicates, duplicate_keys, find_duplicates
 from pitlake.lake.publishing.hashing import Hasher
-from pitlake.lake.publishing.match_keys import Hashes, hashes, keys
+from pitlake.lake.publishing.match_keys import Hashes, hashes, keys, repeats
 from pitlake.lake.publishing.polls import Bounds, Coverage, Spans, spans
 from pitlake.lake.publishing.spill_file import SpillFile
 from pitlake.lake.storage.arrays import Positions, as_micros
@@ -125,7 +125,12 @@ class Staged:
     @cached_property
     def duplicates(self) -> Duplicates:
         """Return the staged rows that repeat or contradict a record."""
-        return find_duplicates(self.dataset, self.rows, self.content_hash, self.hashes)
+        return find_duplicates(self.dataset, self.rows, self.content_hash, self.hashes, self.keys_differ)
+
+    @cached_property
+    def keys_differ(self) -> bool:
+        """Return whether no two staged rows have the same key."""
+        return not len(repeats(self.hashes[columns(self.dataset.key)]))
 
     @cached_property
     def hashes(self) -> dict[str, Hashes]:
