@@ -20,6 +20,8 @@ from pitlake.lake.storage.manifest import DataFile
 from pitlake.lake.storage.parallel import each
 
 Words = npt.NDArray[np.uint64]
+PASSES = [(word, np.uint64(shift)) for word in (0, 1) for shift in (0, 21, 42)]
+"""Parts of a hash: one of its numbers, and the number of its first bits to leave out."""
 MOST_SPANS = (1 << 16) - 1  # Numbers of 16 bits sort quickly.
 
 
@@ -48,15 +50,22 @@ def compare(
         chosen = order[edges[place] : edges[place + 1]]
         if not len(chosen) or max(file.hi for file in spans[place]) > until:
             return stored
-        chosen = chosen[np.argsort(words[chosen, 0])]
-        stored = stored[np.argsort(stored[:, 0])]
         staged = words[chosen]
-        places = np.searchsorted(staged[:, 0].copy(), stored[:, 0])
-        places[places == len(staged)] = 0
-        same = (staged[places, 0] == stored[:, 0]) & (staged[places, 1] == stored[:, 1])
-        is_stored[chosen[places[same]]] = True
-        left: Words = stored[~same]
-        return left
+        # Each pass finds the contents that share their slot with no other one, and leaves few for the next pass.
+        for word, shift in PASSES:
+            bits = (2 * len(staged)).bit_length()
+            position = np.zeros(1 << bits, np.uint32)
+            slots, sought = ((hashes[:, word] << shift) >> np.uint64(64 - bits) for hashes in (staged, stored))
+            position[slots] = np.arange(len(staged))
+            places = position[sought]
+            same = (staged[places, 0] == stored[:, 0]) & (staged[places, 1] == stored[:, 1])
+            is_stored[chosen[places[same]]] = True
+            stored = stored[~same]
+            left = np.flatnonzero(~is_stored[chosen])
+            staged, chosen = staged[left], chosen[left]
+            if not len(staged) or not len(stored):
+                break
+        return stored
 
     return Comparison(is_stored, _hashes(np.concatenate(each(others, range(len(spans))))))
 

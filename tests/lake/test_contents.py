@@ -1,0 +1,49 @@
+"""Contents are compared by their hashes: what is staged and stored is found, and nothing else is."""
+
+from dataclasses import replace
+from datetime import timedelta
+from hashlib import sha256
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pitlake import clock
+from pitlake.lake.publishing.contents import compare
+from pitlake.lake.storage.manifest import DataFile
+from tests.lake.world import utc
+
+SINCE = utc("2024-03-05T12:00:00-05:00")
+ROWS = 20_000
+
+
+def hashes_of(numbers):
+    """Hashes of which two each begin alike."""
+    return [digest_of(f"pair {number // 2}") + digest_of(f"{number}") for number in numbers]
+
+
+def digest_of(text):
+    return sha256(text.encode()).digest()[:8]
+
+
+def file_of(folder, name, numbers, lo, hi):
+    path = folder / f"{name}.parquet"
+    pq.write_table(pa.table({"content_hash": pa.array(hashes_of(numbers), pa.binary())}), path)
+    return DataFile(str(path), len(numbers), path.stat().st_size, lo, hi)
+
+
+def test_what_is_staged_and_stored_is_found(tmp_path):
+    numbers = np.random.default_rng(1).permutation(2 * ROWS).tolist()
+    staged, stored = numbers[: ROWS + ROWS // 2], numbers[ROWS // 2 :]
+    files = [
+        file_of(tmp_path, "one", stored[: ROWS // 2], SINCE, SINCE + timedelta(hours=1)),
+        file_of(tmp_path, "two", stored[ROWS // 2 :], SINCE + timedelta(minutes=30), SINCE + timedelta(hours=2)),
+    ]
+    available = np.full(len(staged), clock.micros(SINCE + timedelta(hours=1)))
+    in_lake, others = compare(pa.chunked_array([hashes_of(staged)]), available, files, SINCE + timedelta(hours=2))
+    assert in_lake.tolist() == [False] * (ROWS // 2) + [True] * ROWS
+    assert sorted(others.to_pylist()) == sorted(hashes_of(stored[ROWS:]))
+    later = [replace(file, hi=SINCE + timedelta(days=1)) for file in files]
+    in_lake, others = compare(pa.chunked_array([hashes_of(staged)]), available, later, SINCE + timedelta(hours=2))
+    assert not in_lake.any()
+    assert len(others) == len(stored)
