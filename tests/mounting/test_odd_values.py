@@ -182,3 +182,13 @@ def test_identifiers_of_json_lines_keep_their_spelling(lake, tmp_path):
     (tmp_path / "own.jsonl").write_text(json.dumps({"ticker": key, "seen": "2024-01-01", "value": key}) + "\n")
     mounted(lake, tmp_path / "own.jsonl")
     assert rows(lake, None, "ticker, value") == [(key, key)]
+
+
+def test_fields_of_json_lines_that_differ_only_in_case_lose_no_value(lake, tmp_path):
+    place = tmp_path / "own.jsonl"
+    place.write_text('{"ticker": "NOG", "seen": "2024-01-01", "eps": 1, "eps_1": 2}\n')
+    mounted(lake, place)
+    assert rows(lake, None, "eps, eps_1") == [(1, 2)]
+    place.write_text('{"ticker": "NOG", "seen": "2024-01-01", "eps": 1, "EPS": 2}\n')
+    with pytest.raises(BadInput, match="columns: fields called EPS differ only in case; rename one of them"):
+        lake.mount(place, "others", key=["ticker"], available_at="seen")

@@ -1,7 +1,8 @@
 """Files that can be mounted, on this machine or in an object store: a single file, a folder, or a pattern."""
 
 import hashlib
-from collections.abc import Callable, Hashable, Iterator
+import re
+from collections.abc import Callable, Collection, Hashable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from glob import escape, glob, has_magic
@@ -128,6 +129,8 @@ def read_files(connection: duckdb.DuckDBPyConnection, files: list[str], label: s
     option = ""
     if ending in TYPES_OF:
         types = types_of(connection, READERS[ending].format(files=spelled, types=""))
+        if ending == ".jsonl":
+            _refuse_names_that_differ_in_case(connection, spelled, types)
         flags = [name for name, kind in types.items() if kind == "BOOLEAN" and ending == ".csv"]
         types = {name: "VARCHAR" if is_text(name, kind) else _unchanged(kind) for name, kind in types.items()}
         if flags:
@@ -138,6 +141,20 @@ def read_files(connection: duckdb.DuckDBPyConnection, files: list[str], label: s
             types |= {name: "VARCHAR" for name, is_flag in zip(flags, are_flags, strict=True) if not is_flag}
         option = _types_option(ending, types)
     return Rows(READERS[ending].format(files=spelled, types=option), label, _digest(files))
+
+
+def _refuse_names_that_differ_in_case(
+    connection: duckdb.DuckDBPyConnection, files: str, names: Collection[str]
+) -> None:
+    """Raise BadInput for fields such as `k` and `K`: DuckDB calls one of them `K_1`, and then finds no value for it."""
+    lower = {name.lower() for name in names}
+    for name in names:
+        match = re.fullmatch(r"(.+)_\d+", name)
+        if match is None or match[1].lower() not in lower:
+            continue
+        has_it = f"coalesce(bool_or(list_contains(json_keys(json), {literal(name)})), false)"
+        if connection.sql(f"SELECT {has_it} FROM read_ndjson_objects({files})").fetchall() == [(False,)]:
+            raise BadInput("columns", f"fields called {match[1]} differ only in case", "rename one of them")
 
 
 def _unchanged(kind: str) -> str:
