@@ -192,3 +192,9 @@ def test_fields_of_json_lines_that_differ_only_in_case_lose_no_value(lake, tmp_p
     place.write_text('{"ticker": "NOG", "seen": "2024-01-01", "eps": 1, "EPS": 2}\n')
     with pytest.raises(BadInput, match="columns: fields called EPS differ only in case; rename one of them"):
         lake.mount(place, "others", key=["ticker"], available_at="seen")
+
+
+def test_a_text_that_is_not_utf_8_says_so(lake, tmp_path):
+    (tmp_path / "own.csv").write_bytes("ticker,seen\nN\xd6G,2024-01-01\n".encode("latin-1"))
+    with pytest.raises(BadInput, match=r"CSV Error on Line: 2 Invalid unicode .* This file is not utf-8 encoded"):
+        mounted(lake, tmp_path / "own.csv")

@@ -135,9 +135,15 @@ def opened(table: Any, *, with_names: bool = False, is_text: IsText = never) -> 
         except duckdb.Error as error:
             if shortage := machine.exhausted(error, "the table", "read by DuckDB"):
                 raise shortage from None
-            raise BadInput("the table", f"can't be read: {str(error).splitlines()[0]}", "check its content") from error
+            raise BadInput("the table", f"can't be read: {_reason(error)}", "check its content") from error
         finally:
             connection.close()
+
+
+def _reason(error: duckdb.Error) -> str:
+    """Return the start of DuckDB's message. For a line of CSV the second line of the message says why."""
+    lines = str(error).partition("\n\n")[0].splitlines()
+    return " ".join([line for line in lines if not line.startswith("Original Line")][:2])
 
 
 def _with_names(source: Source) -> Source:
