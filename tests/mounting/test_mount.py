@@ -242,6 +242,15 @@ def test_a_first_mount_that_was_stopped_takes_no_row_out_of_the_past(lake, monke
     assert (late.published, late.revisions) == (1, 1)
 
 
+def test_a_complete_poll_that_found_nothing_proves_that_a_later_row_was_missing(lake, tmp_path):
+    dataset = mounted(Lake(tmp_path / "other"), estimates()).mount.dataset
+    with lake.stage(dataset, "empty") as stage:
+        stage.cover()
+        lake.publish(stage, datetime(2024, 2, 12, tzinfo=timezone.utc))
+    mounted(lake, estimates())
+    assert rows(lake, LATE) == [("B", "q1", 3.0)]
+
+
 def test_rows_that_repeat_are_mounted_once_and_rows_that_contradict_are_refused(lake):
     twice = pa.concat_tables([estimates()] * 2)
     done = mounted(lake, twice)

@@ -60,11 +60,11 @@ class EarlierObservations:
 
     @property
     def exist(self) -> bool:
-        """Return whether there was an observation before, of any record.
+        """Return whether there was an observation before, of any record or of none.
 
-        If the lake has neither rows nor gaps of the dataset, no earlier run came to its end, so a poll proves nothing.
+        If the lake has neither rows nor gaps of the dataset, no run that found some came to its end.
         """
-        return bool(self._rows.all or self._gaps.all)
+        return bool(self._rows.all or self._gaps.all or self._polls.found_nothing)
 
     def of_rows(self, stored: Positions, unknown: Positions) -> Positions:
         """Return, per staged row, the last poll that saw its record, in microseconds, or NEVER.

@@ -47,7 +47,7 @@ class Poll:
 
     days: spans of New York days, both ends included, as YYYY-MM-DD; None for all. entities: values of the contract's
     entity column; None for all. Every poll covers records without a day. coverage: the parts of the source that the
-    poll saw completely.
+    poll saw completely. is_empty: whether it found neither rows nor gaps.
     """
 
     observed: int
@@ -55,6 +55,7 @@ class Poll:
     days: Spans | None = None
     entities: frozenset[str] | None = None
     coverage: tuple[Coverage, ...] = ()
+    is_empty: bool = True
 
     def saw(self, day: str | None, entity: str | None) -> bool:
         """Return whether the poll covered this day and this entity; None matches any."""
@@ -105,9 +106,16 @@ class Polls:
     @cached_property
     def coverage(self) -> list[tuple[int, Coverage]]:
         """Return the parts of the source that polls at other instants saw completely, each with its poll's instant."""
-        at, _ = self._own
-        polls = (poll for poll in read_all(self._store, self._dataset) if poll.observed != at)
-        return [(poll.observed, part) for poll in polls for part in poll.coverage]
+        return [(poll.observed, part) for poll in self._others for part in poll.coverage]
+
+    @property
+    def found_nothing(self) -> bool:
+        """Return whether a poll at another instant saw a part of the source completely, and nothing was there."""
+        return any(poll.is_empty for poll in self._others if poll.coverage)
+
+    @cached_property
+    def _others(self) -> list[Poll]:
+        return [poll for poll in read_all(self._store, self._dataset) if poll.observed != self._own[0]]
 
     def _edges(self, day: str | None, entity: str | None) -> tuple[int, int]:
         place = day, entity
@@ -202,6 +210,7 @@ def _write(store: Store, dataset: str, polls: list[Poll]) -> str:
             poll.days,
             number_of(poll.entities),
             [[number_of(part.entities), part.bounds] for part in poll.coverage],
+            poll.is_empty,
         ]
         for poll in polls
     ]
@@ -239,6 +248,7 @@ def _parse(store: Store, file: _File) -> list[Poll]:
             None if days is None else tuple(map(tuple, days)),
             entities_of(entities),
             tuple(Coverage(entities_of(of), tuple(map(tuple, bounds))) for of, bounds in coverage),
+            *is_empty,  # Lakes have polls that do not state it. Such a poll counts as empty, which dates nothing early.
         )
-        for observed, run_id, days, entities, coverage in facts["polls"]
+        for observed, run_id, days, entities, coverage, *is_empty in facts["polls"]
     ]

@@ -122,7 +122,8 @@ class Publisher:
         staged, results = judged.staged, judged.checks
         enforce(staged.dataset, results)
         days, entities = staged.polled
-        poll = Poll(clock.micros(observed_at), staged.run_id, days, entities, staged.coverage)
+        is_empty = not (staged.rows.num_rows or staged.gaps.num_rows)
+        poll = Poll(clock.micros(observed_at), staged.run_id, days, entities, staged.coverage, is_empty)
         polls.write(self._store, staged.dataset.name, poll)
         turn = WriterTurn(self._store, self._log, staged.dataset.name)
         return turn.attempts(partial(self._publish_once, staged, observed_at, results))
