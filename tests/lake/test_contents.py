@@ -14,7 +14,7 @@ from pitlake.lake.storage.manifest import DataFile
 from tests.lake.world import utc
 
 SINCE = utc("2024-03-05T12:00:00-05:00")
-ROWS = 20_000
+ROWS = 600_000
 
 
 def hashes_of(numbers):

@@ -50,10 +50,9 @@ def compare(
         chosen = order[edges[place] : edges[place + 1]]
         if not len(chosen) or max(file.hi for file in spans[place]) > until:
             return stored
-        staged = words[chosen]
+        staged, bits = words[chosen], (2 * len(chosen)).bit_length()
         # Each pass finds the contents that share their slot with no other one, and leaves few for the next pass.
         for word, shift in PASSES:
-            bits = (2 * len(staged)).bit_length()
             position = np.zeros(1 << bits, np.uint32)
             slots, sought = ((hashes[:, word] << shift) >> np.uint64(64 - bits) for hashes in (staged, stored))
             position[slots] = np.arange(len(staged))
