@@ -36,8 +36,8 @@ from resources.http import archives
 from resources.http.archives import Archive, Member
 from resources.http.capture import Capture, CaptureStore
 
-BATCH_BYTES = 56 << 20
-"""The JSON of a batch in bytes, about 400,000 facts. The peak of memory grows with it."""
+BATCH_BYTES = 72 << 20
+"""The JSON of a batch in bytes, about 500,000 facts. The peak of memory grows with it."""
 COMPANIES_A_TASK = 8
 MOST_NEW_FILES = 4_000
 DATASETS = ("sec_filings", "universe_events", "sec_facts", "names")
