@@ -14,7 +14,7 @@ from forge.memory.chain import Row
 from forge.memory.journal import WriteCall, Writing
 from forge.memory.memory import Memory
 from forge.memory.remembered import Remembered
-from forge.records import KINDS, Approval, ProcessKnowledge, content_hash, parse, render
+from forge.records import KINDS, Approval, ProcessKnowledge, content_hash, render
 from forge.records.base import read_reason
 from pitlake.clock import micros
 from pitlake.errors import BadInput
@@ -53,7 +53,8 @@ def one_line(text: str, most: int) -> str:
 
 def lessons(remembered: Remembered) -> list[Lesson]:
     """Return the active lessons with enough weight to be used, heaviest first."""
-    decisions = _decisions(cast("Row", remembered.newest(path)) for path in remembered.paths(KINDS["approvals"].folder))
+    approvals = [cast("Row", remembered.newest(path)) for path in remembered.paths(KINDS["approvals"].folder)]
+    decisions = _decisions(remembered, approvals)
     active_lessons = []
     for path in remembered.paths(KINDS["pk"].folder):
         row = cast("Row", remembered.newest(path))
@@ -64,10 +65,9 @@ def lessons(remembered: Remembered) -> list[Lesson]:
     return sorted(active_lessons, key=lambda lesson: (-lesson.record.weight, lesson.record.id))
 
 
-def _decisions(approvals: Iterable[Row]) -> dict[tuple[str, str], str]:
+def _decisions(remembered: Remembered, approvals: Iterable[Row]) -> dict[tuple[str, str], str]:
     """Return the PM's last decision on every content, by path and hash."""
-    in_order = sorted(approvals, key=lambda row: row.seq)
-    records = (cast("Approval", parse(KINDS["approvals"], row.content)) for row in in_order)
+    records = (cast("Approval", remembered.record(row)) for row in sorted(approvals, key=lambda row: row.seq))
     return {(record.subject, record.sha256): record.decision for record in records}
 
 
@@ -100,7 +100,7 @@ def decide(memory: Memory, name: str, sha256: str, by: str, reason: str = "") ->
         if len(sha256) < SHORTEST_HASH or not current_hash.startswith(sha256):
             raise BadInput("hash", f"{name} has changed", "read it again: pitlake forge approvals")
         decision: Literal["approved", "rejected"] = "rejected" if reason else "approved"
-        if _decisions(writing.all_of("approvals")).get((path, current_hash)) == decision:
+        if _decisions(remembered, writing.all_of("approvals")).get((path, current_hash)) == decision:
             raise BadInput("id", f"{name} is {decision} already", "see pitlake forge approvals")
         approval = Approval(
             id=writing.next_id("approvals"),

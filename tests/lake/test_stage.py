@@ -97,15 +97,16 @@ def test_no_more_rows_wait_in_memory_than_are_written_at_once(tmp_path):
 def test_columns_of_one_value_come_back_as_they_were(pieces):
     schema = pa.schema([("n", pa.int64()), ("alike", pa.string()), ("m", pa.int64())])
     with TemporaryDirectory() as folder:
-        spilled, told = SpillFile(Path(folder), "rows", schema, 3, ("alike", "of another dataset")), [[], []]
+        spilled = SpillFile(Path(folder), "rows", schema, 3, ("alike", "of another dataset"))
+        rows_of_days = [[], []]
         for piece in pieces:
             columns = [[value for value, _ in piece], [day for _, day in piece]]
             rows = pa.table([columns[1], *columns], schema=schema)
             for day in (0, 1):
                 of_day = rows.filter(pc.equal(rows["m"], day))
                 spilled.put(str(day), of_day)
-                told[day] += of_day.to_pylist()
-        assert spilled.read(("0", "1"))[0].to_pylist() == [*told[0], *told[1]]
+                rows_of_days[day] += of_day.to_pylist()
+        assert spilled.read(("0", "1"))[0].to_pylist() == [*rows_of_days[0], *rows_of_days[1]]
 
 
 def test_a_value_of_all_rows_is_written_once(tmp_path):
@@ -116,8 +117,12 @@ def test_a_value_of_all_rows_is_written_once(tmp_path):
 
 
 def test_few_tables_wait_in_memory_for_a_slow_hasher(monkeypatch):
+    def hash_slowly(*_):
+        time.sleep(0.01)
+        return pa.chunked_array([[b"hash"]])
+
     monkeypatch.setattr(hashing, "HASHED_ROWS", 1)
-    monkeypatch.setattr(hashing, "content_hashes", lambda *_: time.sleep(0.01) or pa.chunked_array([[b"hash"]]))
+    monkeypatch.setattr(hashing, "content_hashes", hash_slowly)
     hasher = hashing.Hasher(["n"])
     for number in range(40):
         hasher.put(pa.table({"n": [number]}))
