@@ -1,10 +1,12 @@
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
+from unittest import mock
 
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pitlake.lake.publishing import superseded
 from pitlake.lake.publishing.superseded import facts_of_revision, new_tombstones
 from pitlake.lake.storage.files import write_parquet
 from pitlake.lake.storage.manifest import DataFile, TableState
@@ -67,6 +69,20 @@ def test_what_no_tombstone_up_to_an_instant_names_is_the_newest_then(tmp_path_fa
             named = {row["dead_hash"] for row in tombstones if row["available_at"] <= START + timedelta(days=day)}
             hashes = dict(zip(rows, table(rows, toy)["content_hash"].to_pylist(), strict=True))
             assert {row for row in rows if row[1] <= day and hashes[row] not in named} == newest(rows, day, by_text)
+
+
+@given(RUNS, st.booleans(), st.integers(1, 3))
+@settings(max_examples=60, deadline=None)
+def test_rows_compared_in_parts_have_the_same_tombstones(tmp_path_factory, runs, by_text, most_rows):
+    toy = replace(TOY, newer_by=("text",)) if by_text else TOY
+    stored_rows, new = (list(dict.fromkeys(row for run in part for row in run)) for part in (runs[:1], runs[1:]))
+    new = table([row for row in new if row not in stored_rows], toy)
+    path = tmp_path_factory.mktemp("parts") / "stored.parquet"
+    write_parquet(table(stored_rows, toy), path)
+    state = TableState((DataFile(str(path), len(stored_rows), path.stat().st_size, START, START),))
+    whole = new_tombstones(toy, new, state, complete=True)
+    with mock.patch.object(superseded, "MOST_ROWS", most_rows):
+        assert new_tombstones(toy, new, state, complete=True).equals(whole)
 
 
 def test_a_key_with_an_empty_column_is_superseded_as_any_other(tmp_path):

@@ -3,12 +3,17 @@
 pitlake/tombstones.py explains tombstones. Nothing is written here.
 """
 
+import numpy as np
 import pyarrow as pa
 
 from pitlake.contract import Dataset
+from pitlake.lake.publishing.match_keys import hashes
 from pitlake.lake.storage.manifest import TableState
 from pitlake.lake.tables.query import calculator, columns, quoted, reading
 from pitlake.tombstones import SUPERSEDED_SCHEMA, newest_first
+
+MOST_ROWS = 1 << 16
+"""The number of new rows compared at once. The window over them takes some kilobytes of memory for each."""
 
 
 def facts_of_revision(dataset: Dataset) -> list[str]:
@@ -26,6 +31,17 @@ def new_tombstones(dataset: Dataset, published: pa.Table, state: TableState, *, 
     """
     if complete and not published.num_rows:
         return SUPERSEDED_SCHEMA.empty_table()
+    count = -(-published.num_rows // MOST_ROWS)
+    if not complete or count == 1:
+        return _tombstones(dataset, published, state, complete=complete)
+    key = columns(dataset.key)
+    number = hashes("FROM published", [key], published=published)[key] % np.uint64(count)
+    parts = (published.filter(pa.array(number == place)) for place in range(count))
+    tombstones = pa.concat_tables([_tombstones(dataset, part, state, complete=True) for part in parts])
+    return tombstones.sort_by([(name, "ascending") for name in tombstones.column_names])
+
+
+def _tombstones(dataset: Dataset, published: pa.Table, state: TableState, *, complete: bool) -> pa.Table:
     names, key = columns(facts_of_revision(dataset)), columns(dataset.key)
     order = ", ".join(f"{quoted(name)} DESC NULLS LAST" for name in newest_first(dataset))
     of_keys = f"SEMI JOIN published ON {_same_key(dataset)}" if complete else ""
