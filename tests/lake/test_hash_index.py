@@ -67,9 +67,9 @@ def indexed(lake):
 @pytest.fixture
 def unread(monkeypatch):
     """The number of files whose rows were hashed because no index was trusted."""
-    asked = []
-    monkeypatch.setattr(hash_index, "hashes", lambda of, kinds: asked.append(of) or hashes(of, kinds))
-    return lambda: len(asked)
+    sources = []
+    monkeypatch.setattr(hash_index, "hashes", lambda of, kinds: sources.append(of) or hashes(of, kinds))
+    return lambda: sum(source.count(".parquet'") for source in sources)
 
 
 def test_only_files_with_a_row_like_a_staged_one_are_left(lake, unread):
@@ -193,6 +193,23 @@ def test_of_many_publishes_there_are_few_indexes_and_each_file_is_read_once(tmp_
         assert unread() == number
         assert len(indexes(lake)) <= 4
     assert sorted(row[0] for row in rows(lake)) == sorted(f"t{number}" for number in range(20))
+
+
+@pytest.mark.parametrize("most_rows", [1, 2, 3, 100])
+def test_an_index_of_files_read_in_bundles_names_the_file_of_each_row(tmp_path, monkeypatch, most_rows):
+    lake = Lake(tmp_path / "lake")
+    names = {month: [f"{month}{number}" for number in range(month)] for month in range(1, 6)}
+    toys = [Toy(name, "text", NOON + timedelta(days=31 * month)) for month, keys in names.items() for name in keys]
+    publish(lake, toys, SEEN + timedelta(days=90))
+    lake.compact(TOY)  # Compacted files have companions.
+    publish(lake, [Toy("later", "text", NOON)], SEEN + timedelta(days=91))
+    hash_index.forget(lake._store)
+    monkeypatch.setattr(hash_index, "MOST_ROWS_AT_ONCE", most_rows)
+    files = lake.snapshot().files("toys")
+    keys_by_file = [pa.parquet.read_table(file.path, partitioning=None)["key"].to_pylist() for file in files]
+    assert len(files) > 3
+    for keys in keys_by_file:
+        assert [likely(lake, key) for key in keys] == [[keys[0]]] * len(keys)
 
 
 def test_an_index_in_another_format_goes(lake):

@@ -13,7 +13,7 @@ import os
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from uuid import uuid4
@@ -26,13 +26,13 @@ from pitlake.lake.publishing.match_keys import Hashes, hashes
 from pitlake.lake.storage import signed_cache
 from pitlake.lake.storage.arrays import Positions
 from pitlake.lake.storage.manifest import DataFile
-from pitlake.lake.storage.parallel import each
 from pitlake.lake.storage.store import Store
 from pitlake.lake.tables.query import reading
 
 FOLDER = "_lake/hash_index"
 SUFFIX = ".hashes"
-MOST_ROWS = 1 << 24
+MOST_ROWS = 1 << 23
+MOST_ROWS_AT_ONCE = 1 << 20
 MOST_FILES = 1 << 16
 MANY = 1 << 16
 """The number of rows from which matching whole files is cheaper than choosing among them."""
@@ -42,11 +42,14 @@ NUMBER = np.uint64(MOST_FILES - 1)
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The index of some files: for each kind of match keys, its sorted entries. `path` is its file, or None."""
+    """The index of some files: for each kind of match keys, its sorted entries. `path` is its file, or None; `mapped`
+    is that file in memory.
+    """
 
     files: tuple[str, ...]
     entries: tuple[Hashes, ...]
     path: Path | None = None
+    mapped: mmap.mmap | None = None
 
     @property
     def size(self) -> int:
@@ -65,6 +68,8 @@ class Segment:
         count = np.searchsorted(entries, hashes | NUMBER, "right") - first
         places = np.repeat(first - (np.cumsum(count) - count), count) + np.arange(count.sum())
         hits_per_file = np.bincount((entries[places] & NUMBER).astype(np.int64))
+        if self.mapped is not None:  # The index of a large table would count as much of this process's memory.
+            self.mapped.madvise(mmap.MADV_DONTNEED)
         return {self.files[number] for number in np.flatnonzero(hits_per_file).tolist()}
 
 
@@ -110,7 +115,7 @@ class LikelyFiles:
         segments = [segment for segment in map(self._read, seen) if segment]
         indexed = {name for segment in segments for name in segment.files}
         missing = [file for name, file in by_name.items() if name not in indexed]
-        segments += [self._build(group) for group in _groups(missing)]
+        segments += [self._build(group) for group in _groups(missing, MOST_ROWS)]
         segments = _compacted(segments, by_name.keys())
         with suppress(OSError):  # Without the index, the next publish only takes longer.
             segments = [segment if segment.path else self._save(segment) for segment in segments]
@@ -131,15 +136,18 @@ class LikelyFiles:
                 facts = json.loads(reader.schema.metadata[b"segment"])
                 if facts["version"] == self._version:
                     entries = (reader.get_batch(number)[0].to_numpy() for number in range(len(self._kinds)))
-                    return Segment(tuple(facts["files"]), tuple(entries), path)
+                    return Segment(tuple(facts["files"]), tuple(entries), path, mapped)
         return None
 
     def _build(self, files: Sequence[DataFile]) -> Segment:
-        hashes_of_files = each(lambda file: hashes(f"FROM {reading([file])}", self._kinds), files)
-        parts = [
-            [_numbered(file_hashes[kind], np.uint64(place)) for place, file_hashes in enumerate(hashes_of_files)]
-            for kind in self._kinds
-        ]
+        parts: list[list[Hashes]] = [[] for _ in self._kinds]
+        places = iter(range(len(files)))
+        for bundle in _groups(files, MOST_ROWS_AT_ONCE):
+            alone = [replace(file, beside=None) for file in bundle]  # A companion holds nothing to match.
+            hashes_by_kind = hashes(f"FROM {reading(alone)}", self._kinds)
+            numbers = np.concatenate([np.full(file.rows, next(places), np.uint64) for file in bundle])
+            for part, kind in zip(parts, self._kinds, strict=True):
+                part.append(_numbered(hashes_by_kind[kind], numbers))
         return Segment(tuple(map(_name, files)), tuple(map(_ordered, parts)))
 
     def _save(self, segment: Segment) -> Segment:
@@ -186,10 +194,10 @@ def _name(file: DataFile) -> str:
     return f"{file.path.rpartition('/')[2].removesuffix('.parquet')}-{file.rows}-{file.size}"
 
 
-def _groups(files: Iterable[DataFile]) -> Iterator[list[DataFile]]:
+def _groups(files: Iterable[DataFile], most_rows: int) -> Iterator[list[DataFile]]:
     group: list[DataFile] = []
     for file in files:
-        if group and (len(group) == MOST_FILES or sum(member.rows for member in group) + file.rows > MOST_ROWS):
+        if group and (len(group) == MOST_FILES or sum(member.rows for member in group) + file.rows > most_rows):
             yield group
             group = []
         group.append(file)
@@ -224,14 +232,18 @@ def _is_stale(files: Collection[str], names: Collection[str]) -> bool:
 def _merge(segments: Sequence[Segment], names: Collection[str]) -> Segment:
     files = tuple(dict.fromkeys(name for segment in segments for name in segment.files if name in names))
     number = {name: place for place, name in enumerate(files)}
-    parts: list[list[Hashes]] = [[] for _ in segments[0].entries]
-    for segment in segments:
-        new = np.array([number.get(name, MOST_FILES) for name in segment.files], np.uint64)
-        for kind, entries in enumerate(segment.entries):
-            numbers = new[entries & NUMBER]
+    new = [np.array([number.get(name, MOST_FILES) for name in segment.files], np.uint64) for segment in segments]
+
+    def merged(kind: int) -> Hashes:
+        parts = []
+        for segment, new_numbers in zip(segments, new, strict=True):
+            entries = segment.entries[kind]
+            numbers = new_numbers[entries & NUMBER]
             stays = numbers < MOST_FILES
-            parts[kind].append(_numbered(entries[stays], numbers[stays]))
-    return Segment(files, tuple(map(_ordered, parts)))
+            parts.append(_numbered(entries[stays], numbers[stays]))
+        return _ordered(parts)
+
+    return Segment(files, tuple(map(merged, range(len(segments[0].entries)))))
 
 
 def _ordered(parts: Sequence[Hashes]) -> Hashes:
