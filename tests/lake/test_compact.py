@@ -9,6 +9,7 @@ import pytest
 from pitlake.errors import BadInput, PastChanged
 from pitlake.lake import Lake
 from pitlake.lake.publishing.stage import StagedGap
+from pitlake.lake.tables import compacted
 from pitlake.lake.upkeep import merge
 from tests.lake.world import TOY, Toy, gaps, publish, rows, utc
 
@@ -49,12 +50,17 @@ def test_compacted_months_become_one_file_each_and_the_newest_is_left_alone(land
     assert landed.entry().operation == "compact"
 
 
-def test_merged_files_are_sorted_by_entity_and_instant(landed):
+@pytest.mark.parametrize("group_rows", [2, 3, compacted.ROW_GROUP_ROWS])
+def test_merged_files_are_sorted_by_entity_and_instant(landed, monkeypatch, group_rows):
+    """Also if their rows are written in several parts."""
+    monkeypatch.setattr(compacted, "ROW_GROUP_ROWS", group_rows)
+    monkeypatch.setattr(merge, "GROUPS_AT_ONCE", 1)
     landed.compact(TOY)
     (merged,) = [file for file in landed.snapshot().files("toys") if "2024-01" in file.path]
 
     found = pq.read_table(merged.path, partitioning=None).to_pylist()
     assert found == sorted(found, key=lambda row: (row["maker"], row["available_at"]))
+    assert pq.read_metadata(merged.path).num_row_groups == -(-len(found) // group_rows) > 0
 
 
 def test_the_cut_can_be_given(landed):

@@ -4,6 +4,7 @@ compacted.py explains compacted files. compact.py decides which files are merged
 """
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,9 @@ from pitlake.lake.storage.store import Store
 from pitlake.lake.tables import compacted
 from pitlake.lake.tables.compacted import FEW_ROWS, OBSERVED_SCHEMA, Bound, Form, observed_table_name
 from pitlake.lake.tables.delta import table_key, table_schema
+
+GROUPS_AT_ONCE = 4
+"""The row groups that are sorted and written at once."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +56,28 @@ def as_data_file(store: Store, table: str, merged: Merged) -> DataFile:
 def _arranged(schema: pa.Schema, form: Form, files: list[DataFile], starts: tuple[int, ...]) -> Iterator[pa.Table]:
     """Yield all rows in parts, which are written one after the other."""
     for since, until in compacted.spans(starts, None, None):
-        tables = [_rows(schema, file, since, until) for file in compacted.reaching(files, since, until)]
-        if tables and (rows := form.arranged(pa.concat_tables(tables))).num_rows:
-            yield rows
+        rows = _whole_columns([_rows(schema, file, since, until) for file in compacted.reaching(files, since, until)])
+        if not rows.num_rows:
+            continue
+        order = form.positions(rows)
+        for start in range(0, rows.num_rows, GROUPS_AT_ONCE * form.group_rows):
+            yield take_rows(rows, order[start : start + GROUPS_AT_ONCE * form.group_rows]).combine_chunks()
+
+
+def _whole_columns(tables: list[pa.Table]) -> pa.Table:
+    """Return the rows of tables as one. The list is emptied, and columns are copied one by one: the copies of a large
+    month then take the place of its parts in memory.
+    """
+    if not tables:
+        return pa.table({})
+    whole = pa.concat_tables(tables)
+    tables.clear()
+    names, columns = whole.column_names, whole.columns
+    del whole
+    for place in range(len(columns)):
+        with suppress(pa.ArrowInvalid):  # Texts of more than 2 GiB stay in parts.
+            columns[place] = columns[place].combine_chunks()
+    return pa.Table.from_arrays(columns, names)
 
 
 def _split(parts: Iterable[pa.Table], form: Form, observed: list[pa.Table]) -> Iterator[pa.Table]:
