@@ -27,8 +27,8 @@ def mended(value: Any, spelled: str) -> Any:
 def _mended(value: Any) -> Any:
     if isinstance(value, str):
         return _LONE.sub(REPLACEMENT, value)
-    if isinstance(value, list):
-        return [_mended(member) for member in value]
+    if isinstance(value, list | tuple):  # A tuple is made by a hook.
+        return type(value)(map(_mended, value))
     if isinstance(value, dict):
         members = {_mended(name): _mended(member) for name, member in value.items()}
         if len(members) < len(value):

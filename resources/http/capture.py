@@ -119,8 +119,12 @@ class Capture:
 
     @cached_property
     def _json(self) -> Any:
+        return self.parsed_json()
+
+    def parsed_json(self, **hooks: Any) -> Any:
+        """Parse the body as JSON with hooks of `json.loads`. Raises Unparsable for any other content."""
         try:
-            return outside_json.loads(self.body.decode("utf-8-sig"))
+            return outside_json.loads(self.body.decode("utf-8-sig"), **hooks)
         except (ValueError, RecursionError):
             raise Unparsable(self.evidence, "the answer is not JSON") from None
 

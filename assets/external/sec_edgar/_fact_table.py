@@ -5,7 +5,7 @@ twice) is left to `sec_facts`, record by record. Pure.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from functools import cache, lru_cache
 from operator import itemgetter
@@ -24,13 +24,17 @@ from pitlake.lake.publishing.stage import staged_schema
 from resources.http.capture import Capture
 
 SCHEMA = staged_schema(DATASET)
+MOST_FACTS = 65_536
+"""The facts made into rows at once."""
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _EPOCH = date(1970, 1, 1).toordinal()
 _FIELDS = itemgetter("end", "accn", "filed", "form", "val")
 _CONSTANT = {"available_at_basis": None, "available_at_source": DATASET.source_tag}
 
-Lists = Sequence[tuple[Mapping[str, str], Sequence[Record]]]
-"""The facts of each concept and unit, with their shared fields."""
+Packed = tuple[Any, Any, Any, Any, Any, Any]
+"""The start, end, accession number, filing date, form and value of a fact."""
+Lists = Sequence[tuple[Mapping[str, str], Sequence[Packed | Any]]]
+"""The facts of each concept and unit, with their shared fields. What is not packed is irregular."""
 Dating = Callable[[tuple[Any, Any]], "_Dated | None"]
 """Return the dates of the facts of a filing, by its number and filing date; None if they are irregular."""
 
@@ -47,13 +51,12 @@ def fact_table(
     def dated(filing: tuple[Any, Any]) -> _Dated | None:
         return _release(filing, cik, releases, observed_at)
 
-    lists = [(shared, facts) for shared, facts in sec_facts.fact_lists(capture, cik, since) if facts]
-    table = _table(lists, capture, dated) if lists else SCHEMA.empty_table()
-    if table is not None:
-        return table, []
-    tables, left = [SCHEMA.empty_table()], list[Record]()
-    for shared, facts in lists:
-        table = _table([(shared, facts)], capture, dated)
+    tables = [_table(lists, capture, dated) for lists in _in_parts(_packed_lists(capture, cik, since))]
+    if None not in tables:
+        return pa.concat_tables([SCHEMA.empty_table(), *tables]), []
+    tables, left, pack = [SCHEMA.empty_table()], list[Record](), _packer()
+    for shared, facts in sec_facts.fact_lists(capture, cik, since):
+        table = _table([(shared, list(map(pack, facts)))] if facts else [], capture, dated)
         if table is None:
             left += sec_facts.fact_records(facts, shared, capture)
         else:
@@ -61,17 +64,65 @@ def fact_table(
     return pa.concat_tables(tables), left
 
 
+def _packed_lists(capture: Capture, cik: str, since: date | None) -> Lists:
+    """Read an answer without its facts as dictionaries, which take three times the memory. Raises Unparsable."""
+    answer = capture.parsed_json(object_hook=_packer())
+    lists = ((shared, facts) for shared, facts in sec_facts.unit_lists(answer, capture, cik))
+    if since:
+        lists = ((shared, [fact for fact in facts if _is_recent(fact, since)]) for shared, facts in lists)
+    return [(shared, facts) for shared, facts in lists if facts]
+
+
+def _in_parts(lists: Lists) -> Iterator[Lists]:
+    """Yield lists with up to `MOST_FACTS` facts together, and longer ones alone. A part that was yielded is released,
+    because the facts of a large company take much memory.
+    """
+    left, part, facts = list(reversed(lists)), list[tuple[Mapping[str, str], Sequence[Any]]](), 0
+    del lists
+    while left:
+        part.append(left.pop())
+        facts += len(part[-1][1])
+        if not left or facts + len(left[-1][1]) > MOST_FACTS:
+            yield part
+            part, facts = [], 0
+
+
+def _is_recent(fact: Packed | Any, since: date) -> bool:
+    return type(fact) is not tuple or sec_facts.is_recent(fact[3], since)
+
+
+def _packer() -> Callable[[Record], Any]:
+    """Return a function that packs a fact, and returns any other object unchanged. Equal texts are one in memory."""
+    shared: dict[Any, Any] = {}
+    share = shared.setdefault
+
+    def pack(value: Record) -> Any:
+        if "accn" not in value:
+            return value
+        try:
+            start, (end, number, filed, form, figure) = value.get("start"), _FIELDS(value)
+            fields = share(start, start), share(end, end), share(number, number), share(filed, filed), share(form, form)
+        except (KeyError, TypeError):  # a field that is missing or is a list
+            return value
+        return (*fields, figure)
+
+    return pack
+
+
 def _table(lists: Lists, capture: Capture, dated: Dating) -> pa.Table | None:
     """Return the rows of some lists; None if one of the facts is irregular or lacks a field that most have."""
+    if not lists:
+        return SCHEMA.empty_table()
     columns: list[list[Any]] = [[] for _ in range(6)]
     try:
         for _, facts in lists:
-            start: list[Any] = [fact.get("start") for fact in facts]
-            end, number, *others = zip(*map(_FIELDS, facts), strict=True)
+            if set(map(type, facts)) != {tuple}:
+                return None
+            start, end, number, *others = zip(*facts, strict=True)
             if len(set(zip(start, end, number, strict=True))) < len(facts):
                 return None
-            for column, values in zip(columns, (start, end, number, *others), strict=True):
-                column.extend(values)
+            for column, part in zip(columns, (start, end, number, *others), strict=True):
+                column.extend(part)
         starts, ends, numbers, filed, forms, values = columns
         if not set(map(type, values)) <= {int, float} or not _are_forms(forms):
             return None

@@ -45,7 +45,21 @@ def fact_lists(capture: Capture, cik: str, since: date | None) -> Iterator[tuple
 
     Raises Unparsable for an answer of unknown format or about another company.
     """
-    answer, first = capture.json(), since.isoformat() if since else ""
+    for shared, facts in unit_lists(capture.json(), capture, cik):
+        if not set(map(type, facts)) <= {dict}:
+            raise Unparsable(capture.evidence, "a unit is not a list of facts")
+        yield shared, [fact for fact in facts if is_recent(fact.get("filed"), since)] if since else facts
+
+
+def is_recent(filed: Any, since: date) -> bool:
+    """Return whether a fact was filed since a day. A fact without a filing date may have been."""
+    return str(filed or LATEST) >= since.isoformat()
+
+
+def unit_lists(answer: Any, capture: Capture, cik: str) -> Iterator[tuple[dict[str, str], list[Any]]]:
+    """Yield the list of each concept and unit of a parsed answer, with the shared fields of its members. Raises
+    Unparsable.
+    """
     try:
         of_cik = _names.cik(answer.get("cik"))
     except Unreadable:
@@ -54,10 +68,9 @@ def fact_lists(capture: Capture, cik: str, since: date | None) -> Iterator[tuple
         raise Unparsable(capture.evidence, "it is about another company")
     for concept, units in _concepts(answer, capture):
         for unit, facts in units.items():
-            if not isinstance(facts, list) or not set(map(type, facts)) <= {dict}:
+            if not isinstance(facts, list):
                 raise Unparsable(capture.evidence, "a unit is not a list of facts")
-            recent = [fact for fact in facts if str(fact.get("filed") or LATEST) >= first] if first else facts
-            yield {"cik": of_cik, "concept": concept, "unit": unit}, recent
+            yield {"cik": of_cik, "concept": concept, "unit": unit}, facts
 
 
 def fact_records(facts: Sequence[Record], shared: Mapping[str, str], capture: Capture) -> Iterator[Record]:

@@ -1,0 +1,81 @@
+"""The facts of a company as one table: each fact of an answer is a row of it or is left, whatever the answer states."""
+
+import json
+from datetime import date, datetime, timezone
+from types import SimpleNamespace
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from assets.edgar import Release
+from assets.external.sec_edgar import _fact_table, sec_facts
+from resources.http.capture import Request
+from resources.http.client import captured
+from resources.http.providers.sec_edgar import PROVIDER
+
+CIK = "0000000007"
+AT = datetime(2020, 3, 1, tzinfo=timezone.utc)
+UNKNOWN = "0000000007-20-000009"
+DAYS = st.sampled_from(["2019-12-31", "2020-01-15", "2020-02-30", None, 20200115, ["2020-01-15"]])
+FACTS = st.fixed_dictionaries(
+    {
+        "end": DAYS,
+        "accn": st.sampled_from(["0000000007-20-000001", "0000000007-20-000002", UNKNOWN, "x\ud800", None]),
+        "filed": DAYS,
+        "form": st.sampled_from(["10-K", "10-Q", " 8-K", "", None, True, 1]),
+        "val": st.sampled_from([1, 1.0, True, -0.0, 10**400, "1", None, float("nan")]),
+    },
+    optional={"start": DAYS, "frame": st.just("CY2019Q4I"), "nested": st.just({"accn": "0000000007-20-000001"})},
+)
+PLAIN = {"end": "2019-12-31", "accn": "0000000007-20-000001", "filed": "2020-01-15", "form": "10-K", "val": 1}
+LATER = PLAIN | {"filed": "2020-02-15", "accn": "0000000007-20-000002"}
+RELEASES = SimpleNamespace(
+    release=lambda number, cik, filed: None if number == UNKNOWN else Release(AT, "filing date", AT)
+)
+
+
+def answer(facts):
+    body = json.dumps(
+        {"cik": 7, "facts": {"us-gaap": {"A": {"units": {"USD": facts[::2]}}, "B": {"units": {"USD": facts[1::2]}}}}}
+    )
+    headers = {"content-type": "application/json"}
+    return captured(
+        PROVIDER, Request(f"/api/xbrl/companyfacts/CIK{CIK}.json"), body.encode(), headers=headers, fetched_at=AT
+    )
+
+
+def names(facts):
+    """The facts as texts in order, by what identifies them and their value."""
+    fields = ("concept", "start", "end", "accn", "filed", "form", "val")
+    return sorted(repr([fact.get(field) for field in fields]) for fact in facts)
+
+
+@given(st.lists(FACTS | st.just(PLAIN), max_size=6), st.none() | st.just(date(2020, 2, 1)))
+@example([PLAIN, LATER, LATER], date(2020, 2, 1))
+@example([PLAIN, PLAIN | {"start": None}, LATER], None)
+@example([PLAIN | {"accn": "x\ud800"}], None)
+def test_each_fact_is_a_row_or_left(facts, since):
+    capture = answer(facts)
+    every = [fact | shared for shared, listed in sec_facts.fact_lists(capture, CIK, since) for fact in listed]
+    table, left = _fact_table.fact_table(capture, CIK, since, RELEASES, AT)
+    numbers = {str(fact["val"]): fact["val"] for fact in every}
+    rows = [
+        {
+            "concept": row["concept"],
+            "start": row["period_start"] and str(row["period_start"]),
+            "end": str(row["period_end"]),
+            "accn": row["accession_no"],
+            "filed": row["filing_date"] and str(row["filing_date"]),
+            "form": row["form_type"],
+            "val": numbers[row["value"]],
+        }
+        for row in table.to_pylist()
+    ]
+    assert names(rows + left) == names(every)
+
+
+def test_regular_facts_of_a_company_are_one_table_without_its_answer_in_memory():
+    capture = answer([PLAIN, LATER, LATER | {"start": "2019-10-01"}])
+    table, left = _fact_table.fact_table(capture, CIK, None, RELEASES, AT)
+    assert (table.num_rows, left) == (3, [])
+    assert "_json" not in vars(capture)
