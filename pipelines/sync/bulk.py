@@ -36,10 +36,10 @@ from resources.http import archives
 from resources.http.archives import Archive, Member
 from resources.http.capture import Capture, CaptureStore
 
-BATCH_BYTES = 72 << 20
-"""The JSON of a batch in bytes, about 500,000 facts. The peak of memory grows with it."""
-COMPANIES_A_TASK = 8
-MOST_NEW_FILES = 4_000
+BATCH_BYTES = 48 << 20
+"""The JSON of a batch in bytes, about 400,000 facts. The peak of memory grows with it."""
+COMPANIES_A_TASK = 4
+MOST_NEW_FILES = 64_000
 DATASETS = ("sec_filings", "universe_events", "sec_facts", "names")
 RUN = "bulk-"
 """The start of the run ids of bulk loads."""
@@ -60,6 +60,7 @@ class BulkSync:
 
         Raises BadInput for other files, and for facts without the submissions that date them.
         """
+        bulk_worker.use_one_heap()
         archives_by_kind = {archive.kind: archive for archive in (archives.keep(self._store, path) for path in paths)}
         submissions, facts = archives_by_kind.get("submissions"), archives_by_kind.get("companyfacts")
         if submissions is None:

@@ -4,12 +4,14 @@ These processes publish nothing and open no lake.
 """
 
 import atexit
+import ctypes
 import gc
 import os
 import signal
 import threading
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
@@ -31,6 +33,9 @@ from resources.http.archives import Archive, read
 from resources.http.capture import Capture
 
 OBJECTS_A_COLLECTION = 500_000
+LARGE = 250_000
+M_ARENA_MAX = -8
+"""The parameter of glibc's `mallopt` for the number of heaps."""
 OPTIONS = {"sec_filings": {"headers": "none"}, "universe_events": {"documents": "none"}}
 
 
@@ -81,7 +86,9 @@ class Made:
         self.extracted += extracted
 
     def packed(self) -> "Made":
-        tables = [pa.concat_tables(self.tables).combine_chunks()] if self.tables else []
+        tables = [pa.concat_tables(self.tables)] if self.tables else []
+        if tables and tables[0].num_rows < LARGE:  # The copy of a larger one would take more memory than its parts do.
+            tables = [tables[0].combine_chunks()]
         return Made(self.dataset, tables, self.gaps, self.extracted)
 
 
@@ -133,6 +140,15 @@ def facts(task: Task) -> list[Made]:
     return [result.packed()]
 
 
+def use_one_heap() -> None:
+    """Let Arrow and all threads of this process share a heap, so that one reuses what another has freed. A bulk load
+    then takes a quarter less memory. Other C libraries than glibc have no such setting.
+    """
+    pa.set_memory_pool(pa.system_memory_pool())
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
+
+
 def prepare_process(parent: int) -> None:
     """Make this process end with its parent, which may be killed, and leave Ctrl-C to the parent. Collect garbage
     seldom, because the JSON of a company is a hundred thousand objects without a cycle.
@@ -145,6 +161,7 @@ def prepare_process(parent: int) -> None:
             time.sleep(1)
         os._exit(1)
 
+    use_one_heap()
     threading.Thread(target=watch, daemon=True).start()
     gc.set_threshold(OBJECTS_A_COLLECTION)
     atexit.register(os._exit, 0)
