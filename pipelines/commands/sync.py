@@ -62,7 +62,11 @@ def command(everything: bool, headers: str, split_basis: str | None, lake: str |
 
     choice = Asked(**lists, archives=paths, prices=prices, since=since, headers=headers)
     target = Lake(lake)
-    done = sync(target, choice, render.say)
+    try:
+        done = sync(target, choice, render.say)
+    except KeyboardInterrupt:
+        render.say("stopped; the same command continues")
+        raise
     rows = [
         (name, *(str(counts[column]) for column in ("rows", "unchanged", "gaps")))
         for name, counts in done.counts.items()

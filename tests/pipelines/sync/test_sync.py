@@ -190,3 +190,16 @@ def test_a_missing_name_is_not_the_name_none(sync, edgar, lake, change, names):
     assert done.code == 0, done.err
     assert rows(lake, "SELECT DISTINCT name FROM names ORDER BY ALL") == [(name,) for name in names]
     assert ("names: 1 × the answer is unreadable" in done.err) == (not names)
+
+
+def test_a_stopped_sync_says_how_to_continue(sync, lake, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as stopped:
+        stopped.setattr("pipelines.sync.edgar.EdgarSync.run", stop)
+        stop_text = sync("--tickers", "TKA")
+    assert stop_text.code == 130
+    assert "stopped; the same command continues" in stop_text.err.splitlines()
+    assert sync("--tickers", "TKA").code == 0
+    assert lake.watch_list().companies
