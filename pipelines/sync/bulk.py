@@ -22,7 +22,7 @@ from assets.feeds.lake_history import LakeStatements
 from assets.feeds.releases import LakeReleases
 from assets.runs import concluded
 from pipelines.sync import bulk_worker
-from pipelines.sync.bulk_worker import Made, Task
+from pipelines.sync.bulk_worker import Packed, Task
 from pipelines.sync.progress import Progress
 from pipelines.sync.upkeep import Upkeep
 from pitlake.cli import render
@@ -45,7 +45,7 @@ RUN = "bulk-"
 """The start of the run ids of bulk loads."""
 
 Companies = dict[str, list[Member]]
-Work = Callable[[Task], list[Made]]
+Work = Callable[[Task], list[Packed]]
 
 
 class BulkSync:
@@ -147,7 +147,7 @@ class BulkSync:
 
     def _begin(
         self, pool: ProcessPoolExecutor, archive: Archive, batch: Companies, work: Work
-    ) -> "list[Future[list[Made]]]":
+    ) -> "list[Future[list[Packed]]]":
         ciks, observed_at = list(batch), self._lake.now()
         facts = archive.kind == "companyfacts"
         releases = LakeReleases(self._lake).at(observed_at).of_companies(ciks) if facts else None
@@ -171,9 +171,9 @@ class BulkSync:
             )
         return [pool.submit(work, task) for task in tasks]
 
-    def _publish(self, results: "Sequence[Future[list[Made]]]", batch: Companies) -> bool:
+    def _publish(self, results: "Sequence[Future[list[Packed]]]", batch: Companies) -> bool:
         """Publish the processes' results of a batch, one dataset at a time; return whether nothing was refused."""
-        parts: defaultdict[str, list[Made]] = defaultdict(list)
+        parts: defaultdict[str, list[Packed]] = defaultdict(list)
         for future in results:
             try:
                 made_of_task = future.result()
@@ -184,15 +184,15 @@ class BulkSync:
                 parts[part.dataset].append(part)
         return all(self._publish_one(dataset, made_parts, batch) for dataset, made_parts in parts.items())
 
-    def _publish_one(self, dataset: str, parts: Sequence[Made], batch: Companies) -> bool:
+    def _publish_one(self, dataset: str, parts: Sequence[Packed], batch: Companies) -> bool:
         with self._lake.stage(get(dataset), _run_id()) as stage:
             stage.poll(entities=batch)
 
             def fill() -> None:
                 for part in parts:
-                    for table in part.tables or [None]:
-                        stage.add(None, table, part.gaps, extracted=part.extracted)
-                    part.tables.clear()  # The stage is on disk, and a batch is a large part of the memory.
+                    stage.add(None, None, part.gaps, extracted=part.extracted)
+                    for table in part.tables():
+                        stage.add(None, table, extracted=0)
 
             return self._progress.add(concluded(stage, self._lake, fill, self._lake.now))
 

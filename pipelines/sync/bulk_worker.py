@@ -10,7 +10,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -33,7 +33,7 @@ from resources.http.archives import Archive, read
 from resources.http.capture import Capture
 
 OBJECTS_A_COLLECTION = 500_000
-LARGE = 250_000
+ROWS_AT_ONCE = 100_000
 M_ARENA_MAX = -8
 """The parameter of glibc's `mallopt` for the number of heaps."""
 OPTIONS = {"sec_filings": {"headers": "none"}, "universe_events": {"documents": "none"}}
@@ -85,14 +85,44 @@ class Made:
         self.gaps += gaps
         self.extracted += extracted
 
-    def packed(self) -> "Made":
-        tables = [pa.concat_tables(self.tables)] if self.tables else []
-        if tables and tables[0].num_rows < LARGE:  # The copy of a larger one would take more memory than its parts do.
-            tables = [tables[0].combine_chunks()]
-        return Made(self.dataset, tables, self.gaps, self.extracted)
+    def packed(self) -> "Packed":
+        """Return the same, compressed. Empties the tables."""
+        content = None
+        if self.tables:
+            sink = pa.BufferOutputStream()
+            options = pa.ipc.IpcWriteOptions(compression="lz4")
+            with pa.ipc.new_stream(sink, self.tables[0].schema, options=options) as writer:
+                while self.tables:
+                    writer.write_table(self.tables.pop(0))
+            content = sink.getvalue().to_pybytes()
+        return Packed(self.dataset, content, self.gaps, self.extracted)
 
 
-def filings(task: Task) -> list[Made]:
+@dataclass(frozen=True)
+class Packed:
+    """Rows and gaps of one dataset, compressed, because those of two batches are in memory at once."""
+
+    dataset: str
+    content: bytes | None
+    gaps: list[StagedGap]
+    extracted: int
+
+    def tables(self) -> Iterator[pa.Table]:
+        """Yield the rows in tables of limited size."""
+        if self.content is None:
+            return
+        batches: list[pa.RecordBatch] = []
+        with pa.ipc.open_stream(self.content) as reader:
+            for batch in reader:
+                batches.append(batch)
+                if sum(part.num_rows for part in batches) >= ROWS_AT_ONCE:
+                    yield pa.Table.from_batches(batches)
+                    batches = []
+        if batches:
+            yield pa.Table.from_batches(batches)
+
+
+def filings(task: Task) -> list[Packed]:
     """Return the filings and the events of companies, from their submissions."""
     results = {name: Made(name) for name in OPTIONS}
     run = task.facts()
@@ -118,7 +148,7 @@ def _submissions(task: Task, cik: str, names: Sequence[str]) -> list[Capture]:
     return [main, *read(task.archive, pages)]
 
 
-def facts(task: Task) -> list[Made]:
+def facts(task: Task) -> list[Packed]:
     result, run, source = Made("sec_facts"), task.facts(), feed("sec_facts")
     if task.releases is None:
         raise ValueError("facts are dated by releases")

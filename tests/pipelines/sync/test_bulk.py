@@ -2,18 +2,21 @@
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import time
 import zipfile
 
+import pyarrow as pa
 import pytest
 
-from pipelines.sync import bulk, upkeep
+from pipelines.sync import bulk, bulk_worker, upkeep
 from pipelines.sync.bulk import BulkSync
 from pipelines.sync.progress import Progress
 from pitlake.errors import VersionVacuumed
+from pitlake.lake.publishing.stage import StagedGap
 from pitlake.session import connect
 from resources.http.archives import keep, read
 from resources.http.capture import CaptureStore
@@ -87,6 +90,21 @@ def test_an_archive_is_opened_once_for_all_companies(lake, archives, monkeypatch
     monkeypatch.setattr(zipfile, "ZipFile", lambda path: opened.append(path) or opener(path))
     assert [len(list(read(archive, [name]))) for name in names] == [1, 1, 1]
     assert opened == [archive.path]
+
+
+@pytest.mark.parametrize("rows_at_once", [1, 3, 100])
+def test_what_a_process_made_is_the_same_in_the_publishing_one(monkeypatch, rows_at_once):
+    monkeypatch.setattr(bulk_worker, "ROWS_AT_ONCE", rows_at_once)
+    result, parts = (
+        bulk_worker.Made("sec_facts"),
+        [pa.table({"text": pa.array(["a"] * count, pa.string())}) for count in (2, 0, 5, 1)],
+    )
+    for part in parts:
+        result.add(None, part, [StagedGap("no_data", "no text", "x")], extracted=part.num_rows + 1)
+    packed = pickle.loads(pickle.dumps(result.packed()))
+    assert pa.concat_tables(packed.tables()).equals(pa.concat_tables(parts))
+    assert (packed.dataset, len(packed.gaps), packed.extracted) == ("sec_facts", 4, 12)
+    assert list(bulk_worker.Made("sec_facts").packed().tables()) == []
 
 
 def test_odd_facts_cost_themselves_alone(lake, archives):
