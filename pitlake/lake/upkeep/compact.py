@@ -30,6 +30,8 @@ from pitlake.lake.upkeep import merge
 from pitlake.lake.upkeep.merge import Merged
 from pitlake.tombstones import superseded_table_name
 
+MANY_ROWS = 2_000_000
+"""The rows of a period from which periods are merged one at a time, because a large month takes much memory."""
 MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
 
 
@@ -77,7 +79,9 @@ class Compactor:
             if periods := self._mergeable(dataset, table, base, before):
                 old = [file for files in periods.values() for file in files]
                 self._store.fetch(old)
-                merged = each(partial(self._merge, dataset, table), periods.items())
+                largest = max(sum(file.rows for file in files) for files in periods.values())
+                at_once = 1 if largest > MANY_ROWS else None
+                merged = each(partial(self._merge, dataset, table), periods.items(), at_once)
                 due[table] = Replaced(old, [part.rows for part in merged])
                 if beside := [part.beside for part in merged if part.beside]:
                     due[observed_table_name(table)] = Replaced([file.beside for file in old if file.beside], beside)

@@ -56,12 +56,16 @@ def as_data_file(store: Store, table: str, merged: Merged) -> DataFile:
 def _arranged(schema: pa.Schema, form: Form, files: list[DataFile], starts: tuple[int, ...]) -> Iterator[pa.Table]:
     """Yield all rows in parts, which are written one after the other."""
     for since, until in compacted.spans(starts, None, None):
-        rows = _whole_columns([_rows(schema, file, since, until) for file in compacted.reaching(files, since, until)])
-        if not rows.num_rows:
-            continue
-        order = form.positions(rows)
-        for start in range(0, rows.num_rows, GROUPS_AT_ONCE * form.group_rows):
-            yield take_rows(rows, order[start : start + GROUPS_AT_ONCE * form.group_rows]).combine_chunks()
+        tables = [_rows(schema, file, since, until) for file in compacted.reaching(files, since, until)]
+        yield from _sorted(_whole_columns(tables), form)
+
+
+def _sorted(rows: pa.Table, form: Form) -> Iterator[pa.Table]:
+    if not rows.num_rows:
+        return
+    order = form.positions(rows)
+    for start in range(0, rows.num_rows, GROUPS_AT_ONCE * form.group_rows):
+        yield take_rows(rows, order[start : start + GROUPS_AT_ONCE * form.group_rows]).combine_chunks()
 
 
 def _whole_columns(tables: list[pa.Table]) -> pa.Table:
