@@ -76,12 +76,12 @@ def _whole_columns(tables: list[pa.Table]) -> pa.Table:
         return pa.table({})
     whole = pa.concat_tables(tables)
     tables.clear()
-    names, columns = whole.column_names, whole.columns
+    schema, columns = whole.schema, whole.columns
     del whole
     for place in range(len(columns)):
         with suppress(pa.ArrowInvalid):  # Texts of more than 2 GiB stay in parts.
             columns[place] = columns[place].combine_chunks()
-    return pa.Table.from_arrays(columns, names)
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
 def _split(parts: Iterable[pa.Table], form: Form, observed: list[pa.Table]) -> Iterator[pa.Table]:
