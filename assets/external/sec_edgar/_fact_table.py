@@ -51,12 +51,21 @@ def fact_table(
     def dated(filing: tuple[Any, Any]) -> _Dated | None:
         return _release(filing, cik, releases, observed_at)
 
-    tables = [_table(lists, capture, dated) for lists in _in_parts(_packed_lists(capture, cik, since))]
-    if None not in tables:
-        return pa.concat_tables([SCHEMA.empty_table(), *tables]), []
+    tables = [SCHEMA.empty_table()]
+    for lists in _in_parts(_packed_lists(capture, cik, since)):
+        table = _table(lists, capture, dated)
+        if table is None:
+            return _list_by_list(capture, cik, since, dated)
+        tables.append(table)
+    return pa.concat_tables(tables), []
+
+
+def _list_by_list(capture: Capture, cik: str, since: date | None, dated: Dating) -> tuple[pa.Table, list[Record]]:
     tables, left, pack = [SCHEMA.empty_table()], list[Record](), _packer()
     for shared, facts in sec_facts.fact_lists(capture, cik, since):
-        table = _table([(shared, list(map(pack, facts)))] if facts else [], capture, dated)
+        if not facts:
+            continue
+        table = _table([(shared, list(map(pack, facts)))], capture, dated)
         if table is None:
             left += sec_facts.fact_records(facts, shared, capture)
         else:
@@ -111,8 +120,6 @@ def _packer() -> Callable[[Record], Any]:
 
 def _table(lists: Lists, capture: Capture, dated: Dating) -> pa.Table | None:
     """Return the rows of some lists; None if one of the facts is irregular or lacks a field that most have."""
-    if not lists:
-        return SCHEMA.empty_table()
     columns: list[list[Any]] = [[] for _ in range(6)]
     try:
         for _, facts in lists:

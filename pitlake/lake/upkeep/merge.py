@@ -57,10 +57,10 @@ def _arranged(schema: pa.Schema, form: Form, files: list[DataFile], starts: tupl
     """Yield all rows in parts, which are written one after the other."""
     for since, until in compacted.spans(starts, None, None):
         tables = [_rows(schema, file, since, until) for file in compacted.reaching(files, since, until)]
-        yield from _sorted(_whole_columns(tables), form)
+        yield from _in_order(_whole_columns(tables), form)
 
 
-def _sorted(rows: pa.Table, form: Form) -> Iterator[pa.Table]:
+def _in_order(rows: pa.Table, form: Form) -> Iterator[pa.Table]:
     if not rows.num_rows:
         return
     order = form.positions(rows)
