@@ -90,8 +90,20 @@ def test_a_dictionary_is_for_values_of_which_nine_in_ten_differ_at_most_and_null
     assert layout(lying, "lz4")["use_dictionary"] == ["at most", "and nulls", "lists.list.element"]
 
 
-def test_row_groups_are_duckdbs_size(written):
-    assert [written.row_group(number).num_rows for number in range(written.num_row_groups)] == [122_880, 77_120]
+def test_a_column_in_runs_gets_a_dictionary_even_if_it_has_many_values():
+    numbers = range(60_000)
+    rows = pa.table(
+        {
+            "in runs": [f"company {number // 3}" for number in numbers],
+            "as many, mixed": [f"company {number % 20_000}" for number in numbers],
+        }
+    )
+    assert layout(rows, "lz4")["use_dictionary"] == ["in runs"]
+
+
+def test_row_groups_have_32768_rows(written):
+    sizes = [written.row_group(number).num_rows for number in range(written.num_row_groups)]
+    assert sizes == [32_768] * 6 + [3_392]
 
 
 class Long:

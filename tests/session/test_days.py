@@ -157,7 +157,7 @@ def test_another_instant_of_the_day_cuts_it_alone(lake, ask, home, cached_inodes
     assert rows_of(earlier) == sorted(f"t{number}-{each}" for number in range(3, 12) for each in range(2))
 
 
-def test_days_that_are_over_are_files_of_eight_four_two_and_one_in_the_order_of_their_days(ask_of, tmp_path):
+def test_days_that_are_over_are_files_of_eight_four_two_and_one_the_newest_file_first(ask_of, tmp_path):
     month = T.replace(day=1)
     rows = [row(f"t{17 - day}", month + day * DAY) for day in range(17) if day != 3]
     orders = []
@@ -171,7 +171,8 @@ def test_days_that_are_over_are_files_of_eight_four_two_and_one_in_the_order_of_
             assert len(paths_of_files(session)) == files
             orders.append(session.sql("SELECT track FROM charts_revisions").rows())
     assert orders[:6] == orders[6:]
-    assert orders[5] == [(one["track"],) for one in rows]
+    last_day, second_eight, first_eight = rows[15:], rows[7:15], rows[:7]
+    assert orders[5] == [(one["track"],) for one in (*last_day, *second_eight, *first_eight)]
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 5])

@@ -12,6 +12,7 @@ from pitlake.session.contracts import Catalogue
 from pitlake.session.sealed import launcher
 from pitlake.session.sealed.zygote import MOST_PREPARED
 from pitlake.session.sql import statements
+from pitlake.session.sql.reading import reading_macros
 from tests.session.toylake import T
 from tests.sessions import open_at
 
@@ -50,6 +51,13 @@ def test_a_session_holds_what_was_chosen_however_it_was_prepared(bound, datasets
     ready, alone = (bound(datasets=datasets, isolation=each) for each in ("process", "in_process"))
     for contents in CONTENTS:
         assert ready.sql(contents).rows() == alone.sql(contents).rows()
+
+
+def test_the_macros_that_read_rows_are_found_in_their_texts(bound):
+    contents = "SELECT DISTINCT lower(function_name) FROM duckdb_functions() WHERE NOT internal AND macro_definition"
+    by_duckdb = {name for (name,) in bound().sql(f"{contents} ILIKE '%select%'").rows()}
+    assert reading_macros() == by_duckdb
+    assert len(by_duckdb) > 20
 
 
 def test_of_many_choices_each_is_prepared_as_if_it_were_the_only_one(bound):

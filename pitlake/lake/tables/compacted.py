@@ -25,7 +25,7 @@ from pitlake.lake.storage.files import MONTH_COLUMN, ROW_GROUP_ROWS, layout, tak
 from pitlake.lake.storage.manifest import COMPACTED, DataFile
 from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
 
-FORM = 2  # Increase this number when the layout changes; compaction then rewrites the files of earlier forms.
+FORM = 3  # Increase this number when the layout changes; compaction then rewrites the files of earlier forms.
 FEW_ROWS = 8_192
 """A period of up to this many rows is sorted as a whole, a longer one month by month."""
 MOST_TEXT_BYTES = 1 << 30

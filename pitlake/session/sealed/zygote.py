@@ -63,12 +63,13 @@ def main(descriptor: int) -> None:
     # them.
     sys.modules["numpy"] = sys.modules["pandas"] = None  # type: ignore[assignment]
     from pitlake.session.sealed import child, sandbox
-    from pitlake.session.sql import statements
+    from pitlake.session.sql import reading, statements
 
     sandbox.load_libraries()
     prepared = Prepared()
-    # This reads the installation's files, which is impossible once the process has its own root.
+    # These read the installation's files, which is impossible once the process has its own root.
     fingerprint = statements.fingerprint()
+    reading.reading_macros()
     os.environ.clear()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # The kernel reaps the children; the parent holds their pidfds.
     _be_killed_first()

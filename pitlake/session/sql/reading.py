@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pitlake.datasets import all_datasets
@@ -23,10 +24,6 @@ if TYPE_CHECKING:
 LONGEST = 1 << 16
 """The longest SQL that is analysed, in characters. A longer statement counts as reading everything."""
 _PARSED = "SELECT system.main.json_serialize_sql($sql)"
-_READING_MACROS = (
-    "SELECT count(*) FROM duckdb_functions() "
-    "WHERE NOT internal AND macro_definition ILIKE '%select%' AND list_contains($names, lower(function_name))"
-)
 _PLACE = {"query_location", "query_location_length"}
 _PLAIN = {
     "SELECT_NODE": {"modifiers", "cte_map", "select_list", "from_table", "where_clause", "sample", "qualify"},
@@ -61,13 +58,14 @@ def read(connection: "duckdb.DuckDBPyConnection", sql: str, views: Collection[st
     if len(sql) > LONGEST:
         return UNPROVEN
     try:
-        parsed = json.loads(_value(connection, _PARSED, sql=sql))
+        parsed = json.loads(connection.execute(_PARSED, {"sql": sql}).fetchall()[0][0])
     except RecursionError:
         return UNPROVEN
+    connection.complete()
     statements = parsed.get("statements", ())
     if len(statements) != 1:
         return UNPROVEN
-    return Reading(_rows_of(statements[0]["node"], views), _views(connection, list(_nodes(parsed)), views))
+    return Reading(_rows_of(statements[0]["node"], views), _views(list(_nodes(parsed)), views))
 
 
 def datasets_named(sql: str) -> list[str]:
@@ -80,16 +78,25 @@ def datasets_named(sql: str) -> list[str]:
     words = set(re.findall(r"\w+", sql.lower()))
     if not words.isdisjoint(_ABOUT_ALL) or any(word.startswith(_CATALOGS) for word in words):
         return []
-    macros = re.findall(r"CREATE MACRO (\w+)", " ".join(session_macros(all_datasets())))
-    if not words.isdisjoint(macros):
+    if not words.isdisjoint(_macros()):
         return []
     return [name for name in all_datasets() if not words.isdisjoint({name, f"{name}_revisions"})]
 
 
-def _value(connection: "duckdb.DuckDBPyConnection", question: str, **parameters: Any) -> Any:
-    value = connection.execute(question, parameters).fetchall()[0][0]
-    connection.complete()
-    return value
+@cache
+def reading_macros() -> frozenset[str]:
+    """Return the names of the session's macros that read rows. A session has others only once a caller's statement has
+    changed it, and it then reports no views.
+    """
+    return frozenset(name for name, body in _macros().items() if re.search(r"\bselect\b|\bfrom\b", body.lower()))
+
+
+@cache
+def _macros() -> dict[str, str]:
+    """Return the text that follows the name of each of the session's macros."""
+    code = re.sub(r"--.*", "", "\n".join(session_macros(all_datasets())))
+    _, *texts = re.split(r"CREATE MACRO (\w+)", code)
+    return dict(zip(texts[::2], texts[1::2], strict=True))
 
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
@@ -104,14 +111,12 @@ def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
             left.extend(part)
 
 
-def _views(
-    connection: "duckdb.DuckDBPyConnection", nodes: list[dict[str, Any]], views: Collection[str]
-) -> tuple[str, ...] | None:
+def _views(nodes: list[dict[str, Any]], views: Collection[str]) -> tuple[str, ...] | None:
     """Return the views a statement names, None if it may read others."""
     if any(node.get("type") in ("TABLE_FUNCTION", "SHOW_REF") for node in nodes):
         return None
-    functions = sorted({node["function_name"].lower() for node in nodes if node.get("class") == "FUNCTION"})
-    if functions and _value(connection, _READING_MACROS, names=functions):
+    functions = {node["function_name"].lower() for node in nodes if node.get("class") == "FUNCTION"}
+    if not reading_macros().isdisjoint(functions):
         return None
     ctes = {entry["key"].lower() for node in nodes for entry in node.get("cte_map", {}).get("map", ())}
     tables = [node for node in nodes if node.get("type") == "BASE_TABLE"]

@@ -246,7 +246,7 @@ def searched(each: Ready, relation: "Relation", words: "Relation", source: Calla
     )
     every = source(replace(relation, numbers=with_words))
     return [
-        f"CREATE VIEW {its_words} AS SELECT file_index AS file, * FROM {source(words)}",
+        f"CREATE VIEW {its_words} AS SELECT file_index AS file, * FROM {source(replace(words, numbers=[its for _, its in paired]))}",
         f"CREATE VIEW {indexed} AS SELECT file_index AS file, file_row_number AS row, {columns_sql} FROM {every}",
         f"CREATE VIEW {STORED}.{identifier(f'{name}_unindexed')} AS {_alive(each, rest)}",
         f"CREATE TABLE {texts} AS {alive}",
