@@ -4,10 +4,12 @@ lake's own writers and log store it, and then it is compacted.
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import date
 from functools import partial
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 
 from pitlake.contract import Dataset
@@ -27,6 +29,8 @@ from pitlake.tombstones import superseded_table_name
 FIRST_YEAR, YEARS = 2011, 14
 MONTHS = tuple(date(FIRST_YEAR + number // 12, number % 12 + 1, 1) for number in range(12 * YEARS))
 CONCEPTS, RESTATED = 107, 12  # in each filing: new facts, and facts of the previous quarter stated again
+SORTED_BY = {"prices": "symbol", "news": "ticker", "xbrl_facts": "ticker"}
+"""The column by which a user would sort each table."""
 FULL = {"facts": 2_000_000, "news": 500_000, "prices": 8_500_000}
 SMALL = {"facts": 1_000_000, "news": 250_000, "prices": 1_000_000}
 
@@ -115,6 +119,19 @@ def build(root: Path, facts: int, news: int, prices: int) -> Lake:
         lake.compact(name)
     (root / "made").touch()
     return lake
+
+
+def sorted_files(lake: Lake, folder: Path) -> dict[str, Path]:
+    """Write one file per table, sorted by company, as a user without a lake would."""
+    files = {name: folder / f"{name}.parquet" for name in SORTED_BY}
+    with closing(duckdb.connect(":memory:", config={"threads": "2"})) as connection:
+        for name, file in files.items():
+            paths = [each.path for each in lake.snapshot().files(name)]
+            connection.execute(
+                f"COPY (FROM read_parquet({paths!r}, hive_partitioning=false) ORDER BY {SORTED_BY[name]}, available_at)"
+                f" TO '{file}' (FORMAT parquet, COMPRESSION zstd)"
+            )
+    return files
 
 
 def commit(root: Path, table: str, files: list[NewFile]) -> None:

@@ -48,7 +48,11 @@ def run(articles: int = 100_000, vectors: int = 50_000) -> list[Figure]:
     """Return the CPU milliseconds of each search, and its ratio."""
     with tempfile.TemporaryDirectory() as folder:
         lake, cuts = _build(Path(folder) / "lake", articles, vectors), CutCache(Path(folder) / "cuts")
-        arguments = {"datasets": ("news", "benzinga_news", "embeddings", "text_vectors"), "limits": LIMITS, "cut_cache": cuts}
+        arguments = {
+            "datasets": ("news", "benzinga_news", "embeddings", "text_vectors"),
+            "limits": LIMITS,
+            "cut_cache": cuts,
+        }
         with (
             open_session(Viewpoint(as_of=T, lake=lake), **arguments) as session,
             open_session(Viewpoint(as_of=T, lake=lake), **arguments) as reading,

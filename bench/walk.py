@@ -39,8 +39,6 @@ QUESTIONS = (
     WHERE available_at > {t} - INTERVAL 7 DAY GROUP BY ticker ORDER BY ticker""",
     "SELECT concept, period_end, value_number FROM {facts} WHERE ticker = 'T00101' ORDER BY ALL",
 )
-SORTED_BY = {"prices": "symbol", "news": "ticker", "xbrl_facts": "ticker"}
-"""Columns by which a table's file is sorted."""
 NEWEST_FACTS = """QUALIFY row_number() OVER (
     PARTITION BY cik, concept, unit, period_type, period_start, period_end, dimensions, members, ticker
     ORDER BY available_at DESC) = 1"""
@@ -56,7 +54,7 @@ def run(size: dict[str, int] = biglake.SMALL, days: int = 40, root: Path | None 
     try:
         moments = list(trading_closes(days))
         with tempfile.TemporaryDirectory(dir=HOME) as scratch:
-            files = sorted_files(lake, Path(scratch))
+            files = biglake.sorted_files(lake, Path(scratch))
             return _figures(lake, moments, files, Path(scratch))
     finally:
         if root is None:
@@ -100,19 +98,6 @@ def by_hand(files: dict[str, Path], moments: list[datetime]) -> Answers:
         connection.execute("SET TimeZone='UTC'; SET parquet_metadata_cache=true")
         for moment in moments:
             yield [connection.sql(text).to_arrow_table() for text in _texts(files, moment)], 0.0
-
-
-def sorted_files(lake: Lake, folder: Path) -> dict[str, Path]:
-    """Write one file per table, sorted by company, as a user without a lake would."""
-    files = {name: folder / f"{name}.parquet" for name in THREE}
-    with closing(duckdb.connect(":memory:", config={"threads": "2"})) as connection:
-        for name, file in files.items():
-            paths = [each.path for each in lake.snapshot().files(name)]
-            connection.execute(
-                f"COPY (FROM read_parquet({paths!r}, hive_partitioning=false) ORDER BY {SORTED_BY[name]}, available_at)"
-                f" TO '{file}' (FORMAT parquet, COMPRESSION zstd)"
-            )
-    return files
 
 
 def _figures(lake: Lake, moments: list[datetime], files: dict[str, Path], scratch: Path) -> list[Figure]:
