@@ -3,6 +3,8 @@
 from collections.abc import Collection
 from typing import Any
 
+import pyarrow as pa
+
 from pitlake.clock import AVAILABLE_AT, OBSERVED_AT, from_micros
 from pitlake.contract import Dataset
 from pitlake.errors import LakeNotFound
@@ -22,6 +24,11 @@ class LakeStatements:
         """Return every revision of the rows with these values in a column, oldest first: the business columns,
         available_at and observed_at.
         """
+        table = self.table(dataset, column, values)
+        return [] if table is None else as_statements(table)
+
+    def table(self, dataset: Dataset, column: str, values: Collection[str]) -> pa.Table | None:
+        """Return the same as a table, for `as_statements`; None if the lake has no rows of the dataset."""
         if self._snapshot is None:
             try:
                 self._snapshot = self._lake.snapshot()
@@ -29,12 +36,16 @@ class LakeStatements:
                 self._snapshot = Snapshot(0)
         files = self._snapshot.files(dataset.name)
         if not files:
-            return []
+            return None
         self._snapshot.fetch(files)
         instants = ", ".join(f"epoch_us({name}) AS {name}" for name in (AVAILABLE_AT, OBSERVED_AT))
         question = f"""
             SELECT {columns(dataset.business_columns)}, {instants} FROM {reading(files, dataset.arrow_schema)} e
             WHERE {quoted(column)} IN (SELECT unnest($wanted)) ORDER BY e.available_at, content_hash"""
         with calculator() as connection:
-            revisions = connection.sql(question, params={"wanted": sorted(values)}).to_arrow_table().to_pylist()
-        return [row | {name: from_micros(row[name]) for name in (AVAILABLE_AT, OBSERVED_AT)} for row in revisions]
+            return connection.sql(question, params={"wanted": sorted(values)}).to_arrow_table()
+
+
+def as_statements(table: pa.Table) -> list[dict[str, Any]]:
+    """Return the rows of a table of statements."""
+    return [row | {name: from_micros(row[name]) for name in (AVAILABLE_AT, OBSERVED_AT)} for row in table.to_pylist()]

@@ -6,6 +6,7 @@ only the changed companies are loaded. After a compaction, files that only versi
 
 import multiprocessing
 import os
+import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -54,6 +55,7 @@ class BulkSync:
     def __init__(self, lake: Lake, progress: Progress, since: date | None) -> None:
         self._lake, self._progress, self._since = lake, progress, since
         self._store = CaptureStore.of(lake.location)
+        self._scratch = Path()
 
     def run(self, paths: Sequence[Path]) -> None:
         """Load the data of the files at these paths that the lake lacks.
@@ -66,7 +68,8 @@ class BulkSync:
         if submissions is None:
             raise BadInput("--from", "submissions.zip is missing", "name it too: it dates the facts")
         ciks = {member.cik for member in facts.members()} if facts else None
-        with _processes() as pool:
+        with tempfile.TemporaryDirectory() as scratch, _processes() as pool:
+            self._scratch = Path(scratch)
             loads = {"sec_filings": self._load(pool, "sec_filings", (submissions,), bulk_worker.filings, ciks)}
             if facts is not None:
                 loads["sec_facts"] = self._load(pool, "sec_facts", (facts, submissions), bulk_worker.facts, None)
@@ -151,10 +154,7 @@ class BulkSync:
         ciks, observed_at = list(batch), self._lake.now()
         facts = archive.kind == "companyfacts"
         releases = LakeReleases(self._lake).at(observed_at).of_companies(ciks) if facts else None
-        statements: defaultdict[str, list[dict[str, object]]] = defaultdict(list)
-        if not facts:
-            for statement in LakeStatements(self._lake)(get("sec_filings"), "cik", ciks):
-                statements[statement["accession_no"]].append(statement)
+        statements = None if facts else self._statements_file(ciks)
         tasks = []
         for start in range(0, len(ciks), COMPANIES_A_TASK):
             some = ciks[start : start + COMPANIES_A_TASK]
@@ -166,10 +166,19 @@ class BulkSync:
                     observed_at=observed_at,
                     as_accepted=self._lake.filings_count_from == ACCEPTANCE,
                     releases=releases and releases.only(some),
-                    statements=dict(statements),
+                    statements=statements,
                 )
             )
         return [pool.submit(work, task) for task in tasks]
+
+    def _statements_file(self, ciks: list[str]) -> Path | None:
+        """Write the lake's statements about the filings of these companies to a file; None if there are none."""
+        statements = LakeStatements(self._lake).table(get("sec_filings"), "cik", ciks)
+        if not statements:
+            return None
+        path = self._scratch / f"{uuid4().hex}.arrow"
+        bulk_worker.write_statements(statements, path)
+        return path
 
     def _publish(self, results: "Sequence[Future[list[Packed]]]", batch: Companies) -> bool:
         """Publish the processes' results of a batch, one dataset at a time; return whether nothing was refused."""

@@ -10,10 +10,13 @@ import os
 import signal
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -23,6 +26,7 @@ from assets.external import feed
 from assets.external.sec_edgar import _fact_table, sec_filings
 from assets.extraction import RunFacts
 from assets.feeds.feed import Scope, Unit
+from assets.feeds.lake_history import as_statements
 from assets.feeds.releases import KnownReleases
 from assets.feeds.runs import outcomes
 from pitlake.contract import Dataset
@@ -43,7 +47,7 @@ OPTIONS = {"sec_filings": {"headers": "none"}, "universe_events": {"documents": 
 class Task:
     """Some companies of an archive, each with the names of its members.
 
-    releases: the dates of facts. statements: the lake's earlier statements about filings, by accession number.
+    releases: the dates of facts. statements: the file with the lake's earlier statements about the filings of a batch.
     """
 
     archive: Archive
@@ -52,7 +56,7 @@ class Task:
     observed_at: datetime
     as_accepted: bool
     releases: KnownReleases | None = None
-    statements: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
+    statements: Path | None = None
 
     def facts(self) -> RunFacts:
         """Return the facts of the run besides its records."""
@@ -65,7 +69,27 @@ class Task:
 
     def known_statements(self, dataset: Dataset, column: str, values: Collection[str]) -> list[dict[str, Any]]:
         """Return the statements about filings, by their accession numbers."""
-        return [statement for number in sorted(values) for statement in self.statements.get(number, ())]
+        if self.statements is None:
+            return []
+        statements, places = _statements(self.statements)
+        wanted = [place for number in sorted(values) for place in places.get(number, ())]
+        return as_statements(statements.take(pa.array(wanted, pa.int64())))
+
+
+def write_statements(statements: pa.Table, path: Path) -> None:
+    """Write the statements of a batch for its tasks. They would take too much memory and time in each of them."""
+    with pa.ipc.new_file(str(path), statements.schema) as writer:
+        writer.write_table(statements)
+
+
+@lru_cache(maxsize=1)
+def _statements(path: Path) -> tuple[pa.Table, dict[str, list[int]]]:
+    """Return the statements in a file, and the places of those about each filing."""
+    statements = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    for place, number in enumerate(statements["accession_no"].to_pylist()):
+        places[number].append(place)
+    return statements, dict(places)
 
 
 @dataclass

@@ -28,6 +28,7 @@ USELESS_BOUNDS = frozenset({"content_hash", "dead_hash", "evidence"})
 INCOMPRESSIBLE = frozenset({"content_hash", "dead_hash"})
 SHOWN_ONLY = frozenset({"evidence", "url", "value"})
 """Texts that answers show and questions rarely search, so that a small file counts for more than quick decoding."""
+SHOWN_LEVEL = 6
 SAMPLE_ROWS = 1_024
 MOST_DISTINCT = 0.9
 LONG_VALUE_BYTES = 256
@@ -140,6 +141,7 @@ def layout(rows: pa.Table, codec: str) -> dict[str, Any]:
         "compression": {
             leaf: "none" if leaf in INCOMPRESSIBLE else "zstd" if leaf in SHOWN_ONLY else codec for leaf in leaves
         },
+        "compression_level": {leaf: SHOWN_LEVEL for leaf in leaves if leaf in SHOWN_ONLY},
         "use_dictionary": [_leaf(field) for field in rows.schema if field.name in coded],
         "column_encoding": {_leaf(field): encoding for field in plain if (encoding := _encoding(field))},
         "write_statistics": [leaf for leaf, bounded in leaves.items() if bounded],

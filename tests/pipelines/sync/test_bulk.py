@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import zipfile
+from concurrent.futures import ProcessPoolExecutor
 
 import pyarrow as pa
 import pytest
@@ -81,6 +82,26 @@ def test_of_a_changed_archive_the_changed_companies_are_loaded(lake, archives):
     load()
     assert "companyfacts.zip: 1 company in 1 batch" in said
     assert rows(lake, "SELECT count(*), count(DISTINCT accession_no) FROM sec_facts_revisions") == [(75, 25)]
+
+
+def test_a_task_does_not_carry_the_earlier_statements_of_its_batch(lake, archives, monkeypatch):
+    load = BulkSync(lake, Progress(lambda _: None), None).run
+    load([archives / FACTS, archives / SUBMISSIONS])
+    tasks, submit = [], ProcessPoolExecutor.submit
+
+    def noted(pool, work, task):
+        tasks.append((task, len(pickle.dumps(task))))
+        return submit(pool, work, task)
+
+    monkeypatch.setattr(ProcessPoolExecutor, "submit", noted)
+    companies = made(3)
+    for company in companies:
+        company.reports(2018, 1)
+    newer = zipped(archives / "newer", companies)
+    load([newer / FACTS, newer / SUBMISSIONS])
+    (filings,) = [(task, size) for task, size in tasks if task.statements is not None]
+    assert filings[1] < 2_000
+    assert rows(lake, "SELECT count(*), count(DISTINCT accession_no) FROM sec_filings_revisions") == [(27, 27)]
 
 
 def test_an_archive_is_opened_once_for_all_companies(lake, archives, monkeypatch):
