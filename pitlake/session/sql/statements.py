@@ -245,8 +245,9 @@ def searched(each: Ready, relation: "Relation", words: "Relation", source: Calla
         f"FROM {texts}"
     )
     every = source(replace(relation, numbers=with_words))
+    posted = source(replace(words, numbers=[number for _, number in paired]))  # in the order of `every`
     return [
-        f"CREATE VIEW {its_words} AS SELECT file_index AS file, * FROM {source(replace(words, numbers=[its for _, its in paired]))}",
+        f"CREATE VIEW {its_words} AS SELECT file_index AS file, * FROM {posted}",
         f"CREATE VIEW {indexed} AS SELECT file_index AS file, file_row_number AS row, {columns_sql} FROM {every}",
         f"CREATE VIEW {STORED}.{identifier(f'{name}_unindexed')} AS {_alive(each, rest)}",
         f"CREATE TABLE {texts} AS {alive}",
