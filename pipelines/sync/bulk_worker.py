@@ -72,8 +72,8 @@ class Task:
         if self.statements is None:
             return []
         statements, places = _statements(self.statements)
-        wanted = [place for number in sorted(values) for place in places.get(number, ())]
-        return as_statements(statements.take(pa.array(wanted, pa.int64())))
+        rows = [place for number in sorted(values) for place in places.get(number, ())]
+        return as_statements(statements.take(pa.array(rows, pa.int64())))
 
 
 def write_statements(statements: pa.Table, path: Path) -> None:

@@ -28,7 +28,7 @@ USELESS_BOUNDS = frozenset({"content_hash", "dead_hash", "evidence"})
 INCOMPRESSIBLE = frozenset({"content_hash", "dead_hash"})
 SHOWN_ONLY = frozenset({"evidence", "url", "value"})
 """Texts that answers show and questions rarely search, so that a small file counts for more than quick decoding."""
-SHOWN_LEVEL = 6
+SHOWN_LEVEL = 3
 SAMPLE_ROWS = 1_024
 MOST_DISTINCT = 0.9
 LONG_VALUE_BYTES = 256
