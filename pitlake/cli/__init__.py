@@ -143,7 +143,7 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
 def _usage(error: click.UsageError) -> str:
     command = error.ctx.command_path if error.ctx else "pitlake"
     if isinstance(error, click.exceptions.NoSuchCommand) and error.ctx and isinstance(error.ctx.command, click.Group):
-        if error.command_name in PLATFORM:
+        if error.command_name in PLATFORM and error.ctx.parent is None:
             return (
                 f"'{command} {error.command_name}' needs the parts that fill a lake, which are not in the installed "
                 "package; clone pitlake's repository, run `make` there and use its .venv/bin/pitlake"

@@ -271,5 +271,11 @@ def test_a_command_that_only_a_checkout_has_says_where_it_is_found(pitlake, monk
     assert f"'pitlake {command}' needs the parts that fill a lake" in said.err
 
 
+def test_a_command_of_the_platform_is_unknown_below_another(pitlake):
+    said = pitlake("forge", "fetch", "economic")
+    assert (said.code, said.out) == (2, "")
+    assert "there is no command 'pitlake forge fetch'" in said.err
+
+
 def test_every_command_of_the_platform_is_named_where_its_absence_is_told():
     assert set(PLATFORM) == set(extensions.entries("commands")) - {"forge"}
