@@ -57,11 +57,12 @@ def read(connection: "duckdb.DuckDBPyConnection", sql: str, views: Collection[st
     """Return the views and columns that a single SELECT reads. views: the names of the views, each with its dataset."""
     if len(sql) > LONGEST:
         return UNPROVEN
+    text = connection.execute(_PARSED, {"sql": sql}).fetchall()[0][0]
+    connection.complete()
     try:
-        parsed = json.loads(connection.execute(_PARSED, {"sql": sql}).fetchall()[0][0])
+        parsed = json.loads(text)
     except RecursionError:
         return UNPROVEN
-    connection.complete()
     statements = parsed.get("statements", ())
     if len(statements) != 1:
         return UNPROVEN
