@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import takewhile
 from pathlib import Path
@@ -49,13 +49,22 @@ Companies = dict[str, list[Member]]
 Work = Callable[[Task], list[Packed]]
 
 
+@dataclass(frozen=True)
+class BatchWork:
+    """A batch that processes work on. statements: the file with the lake's statements about its filings, if any."""
+
+    results: list[Future[list[Packed]]]
+    statements: Path | None
+
+
 class BulkSync:
     """Loads EDGAR's bulk files into one lake."""
+
+    _scratch: Path
 
     def __init__(self, lake: Lake, progress: Progress, since: date | None) -> None:
         self._lake, self._progress, self._since = lake, progress, since
         self._store = CaptureStore.of(lake.location)
-        self._scratch = Path()
 
     def run(self, paths: Sequence[Path]) -> None:
         """Load the data of the files at these paths that the lake lacks.
@@ -105,7 +114,7 @@ class BulkSync:
         upkeep = Upkeep(self._lake, DATASETS, most_new_files=MOST_NEW_FILES)
         waiting = self._begin(pool, used[0], batches[load.done], work)
         for number in range(load.done, len(batches)):
-            current, waiting = waiting, []
+            current = waiting
             if number + 1 < len(batches):
                 waiting = self._begin(pool, used[0], batches[number + 1], work)
             if not self._publish(current, batches[number]):
@@ -148,9 +157,7 @@ class BulkSync:
             changed |= {member.cik for member in archive.members() if member not in previous}
         return changed
 
-    def _begin(
-        self, pool: ProcessPoolExecutor, archive: Archive, batch: Companies, work: Work
-    ) -> "list[Future[list[Packed]]]":
+    def _begin(self, pool: ProcessPoolExecutor, archive: Archive, batch: Companies, work: Work) -> BatchWork:
         ciks, observed_at = list(batch), self._lake.now()
         facts = archive.kind == "companyfacts"
         releases = LakeReleases(self._lake).at(observed_at).of_companies(ciks) if facts else None
@@ -169,7 +176,7 @@ class BulkSync:
                     statements=statements,
                 )
             )
-        return [pool.submit(work, task) for task in tasks]
+        return BatchWork([pool.submit(work, task) for task in tasks], statements)
 
     def _statements_file(self, ciks: list[str]) -> Path | None:
         """Write the lake's statements about the filings of these companies to a file; None if there are none."""
@@ -180,10 +187,10 @@ class BulkSync:
         bulk_worker.write_statements(statements, path)
         return path
 
-    def _publish(self, results: "Sequence[Future[list[Packed]]]", batch: Companies) -> bool:
+    def _publish(self, batch_work: BatchWork, batch: Companies) -> bool:
         """Publish the processes' results of a batch, one dataset at a time; return whether nothing was refused."""
         parts: defaultdict[str, list[Packed]] = defaultdict(list)
-        for future in results:
+        for future in batch_work.results:
             try:
                 made_of_task = future.result()
             except BrokenProcessPool:
@@ -191,6 +198,8 @@ class BulkSync:
                 raise MachineExhausted("memory", "the bulk load", self._lake.location, problem) from None
             for part in made_of_task:
                 parts[part.dataset].append(part)
+        if batch_work.statements is not None:
+            batch_work.statements.unlink()
         return all(self._publish_one(dataset, made_parts, batch) for dataset, made_parts in parts.items())
 
     def _publish_one(self, dataset: str, parts: Sequence[Packed], batch: Companies) -> bool:

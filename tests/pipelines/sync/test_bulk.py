@@ -101,6 +101,7 @@ def test_a_task_does_not_carry_the_earlier_statements_of_its_batch(lake, archive
     load([newer / FACTS, newer / SUBMISSIONS])
     (filings,) = [(task, size) for task, size in tasks if task.statements is not None]
     assert filings[1] < 2_000
+    assert not filings[0].statements.exists()
     assert rows(lake, "SELECT count(*), count(DISTINCT accession_no) FROM sec_filings_revisions") == [(27, 27)]
 
 
