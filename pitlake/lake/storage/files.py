@@ -21,14 +21,16 @@ from pitlake.lake.storage.arrays import Positions, as_indexes
 from pitlake.lake.storage.store import Store
 
 MONTH_COLUMN = "available_month"
-# DuckDB skips whole row groups. With groups of its own size, a query for one ticker reads one group instead of the
-# file.
 ROW_GROUP_ROWS = 32_768
+"""DuckDB skips whole row groups by their bounds. Smaller ones would make it read less of one company's rows, but more
+bounds.
+"""
 USELESS_BOUNDS = frozenset({"content_hash", "dead_hash", "evidence"})
 INCOMPRESSIBLE = frozenset({"content_hash", "dead_hash"})
 SHOWN_ONLY = frozenset({"evidence", "url", "value"})
 """Texts that answers show and questions rarely search, so that a small file counts for more than quick decoding."""
 SHOWN_LEVEL = 3
+"""Their level of zstd. Higher ones take so much time that opening a session at a new instant is slower."""
 SAMPLE_ROWS = 1_024
 MOST_DISTINCT = 0.9
 LONG_VALUE_BYTES = 256
