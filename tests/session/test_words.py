@@ -12,6 +12,7 @@ import pytest
 
 from pitlake.errors import QueryFailed, QueryInterrupted, SessionLost
 from pitlake.lake import Lake
+from pitlake.lake.tables.query import calculator
 from pitlake.session.limits import Caps
 from pitlake.session.visible import words
 from pitlake.session.visible.cut_cache import CutCache
@@ -332,6 +333,29 @@ def test_rows_of_several_runs_are_told_in_the_order_of_words(monkeypatch, tmp_pa
         for word in {*itertools.chain(*texts)}
     }
     assert told == {**counted, "": dict.fromkeys(range(150), 1)}
+
+
+def test_an_index_has_the_words_that_queries_have_whatever_their_letters(tmp_path):
+    chance = random.Random(1)
+    letters = [chr(code) for code in range(1, 0x20000) if not 0xD800 <= code < 0xE000] + ["a", " ", "é"] * 9_000
+    chance.shuffle(letters)
+    texts = ["".join(letters[start : start + 100]) for start in range(0, len(letters), 100)]
+    rows = pa.table(
+        {
+            "title": [None, "", *texts],
+            "teaser": [None, None, *texts[1:], "end"],
+            "available_at": pa.array([START] * (len(texts) + 2), pa.timestamp("us", "UTC")),
+        }
+    )
+    words.write([rows], ("title", "teaser"), tmp_path / "index.parquet")
+    with calculator(rows=rows, found=pq.read_table(tmp_path / "index.parquet")) as connection:
+        connection.execute(words._macros())
+        expected = (
+            "SELECT word, count(*) FROM (SELECT unnest(list_distinct(search_words(concat_ws(chr(10), title, teaser)))) "
+            "AS word FROM rows) GROUP BY word ORDER BY word"
+        )
+        told = "SELECT word, sum(bit_count(texts))::BIGINT FROM found WHERE word <> '' GROUP BY word ORDER BY word"
+        assert connection.sql(told).fetchall() == connection.sql(expected).fetchall()
 
 
 @pytest.fixture

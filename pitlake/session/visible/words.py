@@ -45,9 +45,16 @@ _GROUPS, _LEAST_ROWS, _MOST_ROWS = 48, 4_096, 131_072
 _PAGE = 1 << 16  # bytes of a page, the unit that readers skip in a row group
 _PARTS = 32  # the number of parts into which runs are split by word
 _SURROGATES, _AFTER, _LETTERS = 0xD800, 0x800, 0x10FFFF
-_WORDS = """
-SELECT _row AS row, length(text)::INTEGER AS characters, search_words(text) AS words
-FROM (SELECT _row, lower(concat_ws(chr(10), {})) AS text FROM rows)
+_PIECE_ROWS = 1_024  # the rows whose texts fit in the processor's cache
+_ROW_BITS = np.uint64(32)
+_TEXTS = """
+SELECT length(text)::INTEGER AS characters, chr(10) || text || chr(10) AS text
+FROM (SELECT lower(concat_ws(chr(10), {})) AS text FROM rows)
+"""
+_WORD_LETTERS = """
+SELECT code
+FROM (SELECT unnest(range(1114112))::INTEGER AS code)
+WHERE code NOT BETWEEN 55296 AND 57343 AND len(search_words(chr(code))) > 0
 """
 
 
@@ -93,10 +100,10 @@ def _spilled(runs: Iterable[pa.Table], folder: Path) -> tuple[pa.Table, list[int
 
 
 def _in_order(rows: pa.Table) -> pa.Table:
-    from pitlake.lake.tables.query import calculator
-
-    with calculator(rows=rows) as connection:
-        return connection.sql("FROM rows ORDER BY word, block").to_arrow_table().cast(SCHEMA)
+    """Sort the rows of several runs by word; those of a word are in the order of their blocks already."""
+    rows = rows.combine_chunks()
+    _, numbers = _numbered(rows["word"])
+    return rows.take(pa.array(np.argsort(numbers, kind="stable")))
 
 
 def _runs(tables: Iterable[pa.Table], searched: tuple[str, ...]) -> Iterator[pa.Table]:
@@ -116,66 +123,109 @@ def _runs(tables: Iterable[pa.Table], searched: tuple[str, ...]) -> Iterator[pa.
 
 
 def _blocks(rows: pa.Table, first: int, searched: tuple[str, ...]) -> pa.Table:
-    from pitlake.lake.tables.query import calculator, columns
-
-    numbered = rows.append_column("_row", pa.array(range(rows.num_rows), pa.int64()))
-    with calculator(rows=numbered) as connection:
-        connection.execute(_macros())
-        counted = connection.sql(_WORDS.format(columns(searched))).to_arrow_table()
-    vocabulary, word, row, times = _counted(counted)
-    lengths = np.empty(rows.num_rows, np.int32)
-    lengths[counted["row"].to_numpy()] = counted["characters"].to_numpy()
-    characters, mean = lengths[row], np.float32(max(lengths.mean(), 1))
-    same = (word[1:] == word[:-1]) & (row[1:] // _BLOCK == row[:-1] // _BLOCK)
-    starts = np.flatnonzero(np.concatenate([[True], ~same]))
-    without = word[starts] == 0
-    weakness = np.minimum.reduceat((0.3 + 0.9 * characters / mean) / times, starts)
+    lengths, texts = _texts(rows, searched)
+    vocabulary, stands, times = _counted(texts)
+    row = stands.astype(np.uint32)
+    mean = np.float32(max(lengths.mean(), 1))
+    bounds = np.append(_starts(stands // _BLOCK), len(stands))
+    starts = bounds[:-1]
+    number = (stands[starts] >> _ROW_BITS).astype(np.int64)
+    weakness = np.minimum.reduceat((0.3 + 0.9 * lengths / mean)[row] / times, starts)
     least = np.nextafter(weakness.astype(np.float32), np.float32(0))
+    # The empty word is the first and occurs in every row, so only its texts are described here.
+    characters = pa.ListArray.from_arrays(np.minimum(bounds, len(lengths)).astype(np.int32), lengths)
     blocks = (
-        vocabulary.take(pa.array(word[starts])),
+        vocabulary.take(pa.array(number)),
         ((first + row[starts]) // _BLOCK).astype(np.int32),
-        np.bitwise_or.reduceat(np.uint64(1) << (row % _BLOCK).astype(np.uint64), starts),
-        _letters(times, starts),
-        np.where(without, mean, least),
-        _lists(characters, starts, without),
+        np.bitwise_or.reduceat(np.uint64(1) << stands % _BLOCK, starts),
+        _letters(times, bounds),
+        np.where(number == 0, mean, least),
+        characters,
         pa.repeat(pc.max(rows[AVAILABLE_AT]), len(starts)),
     )
     return pa.Table.from_arrays([pa.array(column) for column in blocks], schema=SCHEMA)
 
 
-def _counted(counted: pa.Table) -> tuple[pa.Array, np.ndarray, np.ndarray, np.ndarray]:
-    """Return all words in order, and three arrays sorted by word and row: a word's number, its row and its count. The
-    first word is empty and occurs in every row.
+def _texts(rows: pa.Table, searched: tuple[str, ...]) -> tuple[np.ndarray, list[pa.Array]]:
+    """Return the number of characters of each row's text, and the texts, in lower case."""
+    from pitlake.lake.tables.query import calculator, columns
+
+    with calculator(threads=1, rows=rows) as connection:  # one thread, for the order of rows
+        texts = connection.sql(_TEXTS.format(columns(searched))).to_arrow_table(_PIECE_ROWS)
+    return texts["characters"].to_numpy(), texts["text"].chunks
+
+
+def _counted(texts: list[pa.Array]) -> tuple[pa.Array, np.ndarray, np.ndarray]:
+    """Return all words in order, their stands in order, and how often the word occurs in each. The first word is empty
+    and occurs in every row. A stand is a word's number, shifted by _ROW_BITS, plus the number of a row that has it.
     """
-    encoded = pc.list_flatten(counted["words"]).dictionary_encode().combine_chunks()
-    order = pc.sort_indices(encoded.dictionary).to_numpy()
-    places = np.empty(len(order), np.int64)
-    places[order] = np.arange(1, len(order) + 1)
-    rows = np.repeat(counted["row"].to_numpy(), pc.list_value_length(counted["words"]).to_numpy())
-    stands = places[encoded.indices.to_numpy()] * counted.num_rows + rows
-    each, times = np.unique(np.concatenate([np.arange(counted.num_rows), stands]), return_counts=True)
-    vocabulary = pa.concat_arrays([pa.array([""]), encoded.dictionary.take(pa.array(order))])
-    return vocabulary, each // counted.num_rows, each % counted.num_rows, times.astype(np.uint32)
+    words, counts = zip(*map(_words, texts), strict=True)
+    vocabulary, numbers = _numbered(pa.chunked_array(words, pa.string()))
+    rows = np.arange(sum(map(len, texts)), dtype=np.uint64)
+    places = (numbers.astype(np.uint64) + np.uint64(1) << _ROW_BITS) | np.repeat(rows, np.concatenate(counts))
+    stands = np.sort(np.concatenate([rows, places]))
+    starts = _starts(stands)
+    times = np.diff(starts, append=len(stands)).astype(np.uint32)
+    return pa.concat_arrays([pa.array([""]), vocabulary]), stands[starts], times
 
 
-def _letters(times: np.ndarray, starts: np.ndarray) -> pa.Array:
-    """Make one text for each start: the numbers from this start to the next, each as the letter with that code.
+def _numbered(words: pa.ChunkedArray) -> tuple[pa.Array, np.ndarray]:
+    """Return the distinct words in order, and the number of each word among them."""
+    encoded = words.dictionary_encode().combine_chunks()
+    order = pc.sort_indices(encoded.dictionary)
+    numbers = np.empty(len(order), np.int32)
+    numbers[order.to_numpy()] = np.arange(len(order))
+    return encoded.dictionary.take(order), numbers[encoded.indices.to_numpy()]
+
+
+def _words(texts: pa.Array) -> tuple[pa.Array, np.ndarray]:
+    """Return the words of these texts, one after the other, and each text's number of them."""
+    bounds = np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1, 4 * texts.offset)
+    content = np.frombuffer(texts.buffers()[2], np.uint8)[bounds[0] : bounds[-1]]
+    is_letter = _word_letters()[content]
+    if (wide := content >= 0x80).any():
+        letters = np.frombuffer(content[wide].tobytes().decode().encode("utf-32-le"), "<u4")
+        is_letter[wide] = np.repeat(_word_letters()[letters], _sizes(letters))
+    starts, ends = np.flatnonzero(is_letter[1:] != is_letter[:-1]).reshape(-1, 2).T
+    offsets = np.concatenate([[0], np.cumsum(ends - starts)]).astype(np.int32)
+    words = pa.StringArray.from_buffers(len(starts), pa.py_buffer(offsets), pa.py_buffer(content.compress(is_letter)))
+    return words, np.diff(np.searchsorted(starts, bounds - bounds[0]))
+
+
+def _starts(numbers: np.ndarray) -> np.ndarray:
+    """Return where a number differs from the one before."""
+    return np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
+
+
+def _sizes(letters: np.ndarray) -> np.ndarray:
+    """Return the number of bytes of each letter in UTF-8."""
+    return 1 + (letters > 0x7F).astype(np.int8) + (letters > 0x7FF) + (letters > 0xFFFF)
+
+
+def _letters(times: np.ndarray, bounds: np.ndarray) -> pa.Array:
+    """Make one text for each pair of bounds: the numbers between them, each as the letter with that code.
 
     A text has no letter for 0.
     """
     codes = np.minimum(np.where(times < _SURROGATES, times, times + np.uint32(_AFTER)), _LETTERS).astype("<u4")
     letters = codes.tobytes().decode("utf-32-le").encode()
-    sizes = 1 + (codes > 0x7F).astype(np.int64) + (codes > 0x7FF) + (codes > 0xFFFF)
-    ends = np.concatenate([[0], np.cumsum(sizes)])
-    offsets = ends[[*starts, len(times)]].astype(np.int32)
-    return pa.StringArray.from_buffers(len(starts), pa.py_buffer(offsets), pa.py_buffer(letters))
+    ends = np.concatenate([[0], np.cumsum(_sizes(codes), dtype=np.int32)])
+    return pa.StringArray.from_buffers(
+        len(bounds) - 1, pa.py_buffer(ends[bounds].astype(np.int32)), pa.py_buffer(letters)
+    )
 
 
-def _lists(numbers: np.ndarray, starts: np.ndarray, mask: np.ndarray) -> pa.Array:
-    """Make one list for each start: the numbers from this start to the next, or an empty list if the mask is false."""
-    sizes = np.diff(np.append(starts, len(numbers)))
-    offsets = np.concatenate([[0], np.cumsum(np.where(mask, sizes, 0))])
-    return pa.ListArray.from_arrays(offsets.astype(np.int32), numbers[np.repeat(mask, sizes)])
+@cache
+def _word_letters() -> np.ndarray:
+    """Return for each character whether words consist of it. A word is a run of such characters."""
+    from pitlake.lake.tables.query import calculator
+
+    with calculator() as connection:
+        connection.execute(_macros())
+        codes = connection.sql(_WORD_LETTERS).to_arrow_table()["code"].to_numpy()
+    is_letter = np.zeros(_LETTERS + 1, bool)
+    is_letter[codes] = True
+    return is_letter
 
 
 @cache
