@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -23,9 +23,9 @@ from pitlake.exchange import session as exchange_session
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.audit import Audit
 from pitlake.lake.publishing.stage import StagedGap, staged_schema
-from pitlake.lake.storage.parallel import each
+from pitlake.lake.storage.parallel import each, workers
 from pitlake.questions import catalogue
-from pitlake.session import Result, connect
+from pitlake.session import Result, connect, walk
 
 QUERY = "earnings_snapshot"
 ANSWERED = ("section", "name", "value", "text", "unit", "form_type", "stated_in", "evidence_ids")
@@ -115,7 +115,7 @@ def build(
     past = [moment for moment in moments if moment[2] <= observed]
     cited, before = _cited(lake, events), _values(lake, events)
     version, existing_receipts = lake.head(), receipts.ids(lake.location)
-    bundles = each(partial(_ask, lake, version), past)
+    bundles = _ask_all(lake, version, past)
     receipt_ids = [bundle.answer.keep(lake) for bundle in bundles]
 
     def fill() -> None:
@@ -173,11 +173,23 @@ def _stored(lake: Lake, events: Sequence[Event], columns: str) -> list[tuple[Any
         return session.sql(question, {"accessions": accessions}).rows()
 
 
-def _ask(lake: Lake, version: int, moment: tuple[Event, str, datetime]) -> Bundle:
-    event, anchor, instant = moment
+def _ask_all(lake: Lake, version: int, moments: Sequence[tuple[Event, str, datetime]]) -> list[Bundle]:
+    """Return the bundles of these moments, in the same order. Each worker's session moves through its share of time."""
+    places = sorted(range(len(moments)), key=lambda place: moments[place][2])
+    share = max(1, -(-len(places) // workers()))
+    shares = [places[start : start + share] for start in range(0, len(places), share)]
+    answers = each(lambda part: _walk(lake, version, [moments[place] for place in part]), shares)
+    by_place = dict(zip(places, chain.from_iterable(answers), strict=True))
+    return [by_place[place] for place in range(len(moments))]
+
+
+def _walk(lake: Lake, version: int, moments: Sequence[tuple[Event, str, datetime]]) -> list[Bundle]:
     query = catalogue.get(QUERY)
-    with connect(instant, lake=lake, version=version, datasets=query.reads) as session:
-        return Bundle(event, anchor, instant, session.ask(query, query.bind({"ticker": event.ticker})))
+    sessions = walk([instant for *_, instant in moments], lake=lake, version=version, datasets=query.reads)
+    return [
+        Bundle(event, anchor, instant, session.ask(query, query.bind({"ticker": event.ticker})))
+        for (event, anchor, instant), session in zip(moments, sessions, strict=True)
+    ]
 
 
 def _rows(bundle: Bundle) -> Iterator[dict[str, Any]]:

@@ -6,7 +6,9 @@ parameters of named queries. Summaries are made by code; no model is involved.
 
 import asyncio
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -15,9 +17,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pitlake.answers.envelope import clean_gap, envelope, rows_of, to_json
 from pitlake.errors import BadInput
 from pitlake.questions import catalogue
+from pitlake.serving.kept import KeptSessions
 from pitlake.session import Viewpoint, open_session
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from pitlake.session import Session
     from pitlake.session.result import Receipt, Result
 
@@ -27,6 +32,18 @@ SUMMARY_CELL = 40
 DATING = ("available_at_source", "evidence")
 Params = Mapping[str, Any]
 Row = Mapping[str, Any]
+_moving: ContextVar[KeptSessions | None] = ContextVar("_moving", default=None)
+
+
+@contextmanager
+def moving_sessions() -> Iterator[None]:
+    """Answer this context's questions from sessions that stay open and move forward in time, as a backtest does."""
+    with closing(KeptSessions(None, moves=True)) as sessions:
+        before = _moving.set(sessions)
+        try:
+            yield
+        finally:
+            _moving.reset(before)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,9 +52,10 @@ class At(Viewpoint):
 
     as_of: datetime
 
-    def open(self, datasets: Sequence[str]) -> "Session":
-        """Open a session on these datasets. Raises the errors of pitlake.connect."""
-        return open_session(self, datasets=datasets)
+    def open(self, datasets: Sequence[str]) -> "AbstractContextManager[Session]":
+        """Open a session on these datasets, or move one that is open. Raises the errors of pitlake.connect."""
+        moving = _moving.get()
+        return open_session(self, datasets=datasets) if moving is None else moving.session(self, datasets)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,7 +31,7 @@ from forge.memory import Memory
 from forge.memory.guardrails import Guardrails
 from forge.model import Model
 from forge.model.budget import Meter, Spent, total_spent
-from forge.providers.base import At
+from forge.providers.base import At, moving_sessions
 from forge.tracking.receipts import recorded_cut_offs
 from forge.walk.mask import mask_models, mask_of
 from forge.walk.plan import Walk
@@ -109,7 +109,11 @@ async def _run(walk: Walk, ground: Ground, on_progress: Callable[[str], None]) -
     steps, tape = walk.occasions(), ground.tape(walk)
     version = pinned_version(walk, ground)
     models = mask_models(ground.models, mask_of(ground.lake, version)) if walk.masked else ground.models
-    with tape.claim(f"{WORK}{walk.name}"), closing(ground.memory(walk, steps[0][0])) as memory:
+    with (
+        tape.claim(f"{WORK}{walk.name}"),
+        closing(ground.memory(walk, steps[0][0])) as memory,
+        moving_sessions(),
+    ):
         forget_stop(tape, walk.name)
         agent = Agent(
             memory,

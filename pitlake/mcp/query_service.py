@@ -25,9 +25,9 @@ from pitlake.answers.provenance import Provenance
 from pitlake.clock import instant, iso
 from pitlake.contract import Dataset
 from pitlake.errors import BadInput
-from pitlake.mcp.kept import KeptSessions
 from pitlake.mcp.lanes import Lanes
 from pitlake.questions.catalogue import Query
+from pitlake.serving.kept import KeptSessions
 from pitlake.session import Limits, Viewpoint
 from pitlake.session.arguments import query_text
 

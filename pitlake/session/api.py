@@ -77,7 +77,8 @@ def walk(instants: Iterable[str | datetime], **options: Any) -> Iterator[Session
     """
     if options.get("open_mode"):
         raise BadInput("open_mode", "can't be moved through instants", "leave it out")
-    moments = [past(each, "instants") for each in instants]
+    lake = Viewpoint(as_of=None, lake=options.get("lake"))
+    moments = [past(each, "instants", lambda: lake.open_lake().now()) for each in instants]
     for before, after in pairwise(moments):
         if after < before:
             raise BadInput("instants", f"{iso(after)} follows {iso(before)}", "give the oldest first")

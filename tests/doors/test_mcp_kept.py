@@ -1,6 +1,7 @@
 """The sessions that an MCP server keeps for a client's next question; no call sees what another one did."""
 
 import shutil
+from contextlib import closing
 
 import psutil
 import pytest
@@ -8,10 +9,9 @@ import pytest
 from pitlake.clock import instant
 from pitlake.errors import LakeNotFound
 from pitlake.lake import Lake
-from pitlake.mcp import kept
-from pitlake.mcp.kept import KeptSessions
 from pitlake.mcp.query_service import LIMITS, ServiceQuestion
-from pitlake.serving import turns
+from pitlake.serving import kept, turns
+from pitlake.serving.kept import KeptSessions
 from pitlake.session import Viewpoint
 from tests.doors.conftest import AS_OF, news, publish, small
 from tests.doors.mcp_client import ALL_NEWS, server, service, talk
@@ -144,3 +144,30 @@ def test_one_that_takes_much_memory_is_not_kept(ask_as_client, sessions, monkeyp
     monkeypatch.setattr(kept, "MOST_BYTES", 1 << 20)
     ask_as_client()
     assert len(sessions) == 0
+
+
+def test_an_idle_session_moves_forward_with_the_work_but_never_back(small_lake):
+    processes, counts = [], []
+    days = [f"2024-04-0{day}T00:00:00Z" for day in (2, 3, 4, 1)]
+    with closing(KeptSessions(LIMITS, moves=True)) as sessions:
+        for day in days:
+            viewpoint = Viewpoint(as_of=instant(day), lake=small_lake)
+            with sessions.session(viewpoint, ["news"]) as session:
+                assert session.as_of == instant(day)
+                assert session.sql("SELECT count(*) FROM news WHERE available_at > as_of()").rows() == [(0,)]
+                processes.append(session._backend.pid)
+            counts.append(len(sessions))
+    assert counts == [1, 1, 1, 2]
+    assert processes[1] == processes[2] != processes[3]
+
+
+@pytest.mark.parametrize("change", [{"datasets": None}, {"client": "another"}, {"hindsight": "omit"}])
+def test_a_session_of_other_data_does_not_move(small_lake, change):
+    with closing(KeptSessions(LIMITS, moves=True)) as sessions:
+        for day, options in (("2024-04-02T00:00:00Z", {}), ("2024-04-03T00:00:00Z", change)):
+            token = turns.client.set(options.get("client", ""))
+            viewpoint = Viewpoint(as_of=instant(day), lake=small_lake, hindsight=options.get("hindsight", "show"))
+            with sessions.session(viewpoint, options.get("datasets", ["news"])) as session:
+                assert session.as_of == instant(day)
+            turns.client.reset(token)
+        assert len(sessions) == 2

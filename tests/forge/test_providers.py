@@ -8,7 +8,7 @@ import pytest
 
 from assets.derived import text_vectors
 from forge.providers import all_providers, provider
-from forge.providers.base import SUMMARY_CHARACTERS, At
+from forge.providers.base import SUMMARY_CHARACTERS, At, moving_sessions
 from pitlake.answers import receipts
 from pitlake.clock import iso
 from pitlake.errors import BadInput
@@ -194,3 +194,19 @@ def test_k2_figures_of_the_caller_s_numbers_cite_nothing(lake):
 def test_k2_a_z_score_needs_a_history(lake):
     with pytest.raises(BadInput, match="values"):
         fetch(lake, "analytics", op="zscore", series="GDP")
+
+
+def test_a_backtest_moves_its_sessions_and_its_answers_are_those_of_sessions_opened_anew(lake):
+    instants = [utc("2014-05-01T12:00:00Z"), T, LATER]
+    asked = [("economic", {"op": "series", "series": "GDP"}), ("news", {"op": "latest", "ticker": "NOG"})]
+    opened = [fetch(lake, source, at, **params) for at in instants for source, params in asked]
+    with moving_sessions():
+        moved = [fetch(lake, source, at, **params) for at in instants for source, params in asked]
+        with At(as_of=LATER, lake=lake.root).open(("macro_observations",)) as session:
+            process = session._backend.pid
+        with At(as_of=LATER + timedelta(days=1), lake=lake.root).open(("macro_observations",)) as session:
+            assert session.as_of == LATER + timedelta(days=1)
+            moved_process = session._backend.pid
+    assert moved == opened
+    assert len({answer.format_full() for answer in opened}) == len(opened)
+    assert process == moved_process

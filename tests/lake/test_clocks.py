@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import pitlake
 from assets.derived import earnings_events
 from assets.runs import attempt_partitions
 from pitlake.clock import MICROSECOND, iso
@@ -105,6 +106,14 @@ def test_machines_whose_clocks_are_seconds_apart_take_turns_and_time_goes_on(see
     (changed,) = [row for row in rows(seen) if row.text == "99"]
     assert newest < changed.available_at == changed.observed_at
     assert newest < seen.entry().committed_at <= newest + 3 * MICROSECOND
+
+
+def test_a_walk_reaches_the_lakes_newest_instant_on_a_machine_seconds_behind(seen, at):
+    newest = seen.entry().committed_at
+    at(newest - SECOND)
+    pitlake.walk([newest - SECOND, newest], lake=seen)
+    with pytest.raises(BadInput, match="instants: is in the future"):
+        pitlake.walk([newest + SECOND], lake=seen)
 
 
 def test_a_clock_behind_by_more_than_the_skew_is_refused(seen, at):

@@ -1,13 +1,14 @@
 """Sessions that stay open between the calls of a client, so that the next call need not wait for an opening.
 
 A session in which a call changed anything is closed after the call, so a call sees nothing of another. A session is
-lent only to the client for which it was opened.
+lent only to the client for which it was opened. In work that goes forward in time, an idle session of an earlier
+instant is moved to a later one, which makes it equal to a session opened there.
 """
 
 import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock, Thread
 
 from pitlake.errors import PitlakeError
@@ -32,11 +33,12 @@ class _Idle:
 class KeptSessions:
     """Sessions by client, viewpoint, lake version and datasets. Safe for threads.
 
-    idle: seconds after which the next call closes an idle session.
+    idle: seconds after which the next call closes an idle session. moves: whether calls go forward in time, so that
+    sessions move with them.
     """
 
-    def __init__(self, limits: Limits, idle: float = IDLE_SECONDS) -> None:
-        self._limits, self._idle_seconds = limits, idle
+    def __init__(self, limits: Limits | None, idle: float = IDLE_SECONDS, *, moves: bool = False) -> None:
+        self._limits, self._idle_seconds, self._moves = limits, idle, moves
         self._lock, self._idle = Lock(), list[_Idle]()  # Close the least recently used sessions first.
         self._ahead: Thread | None = None
 
@@ -81,12 +83,21 @@ class KeptSessions:
     def _taken(self, key: _Key) -> Session | None:
         with self._lock:
             idle = next((each for each in reversed(self._idle) if each.key == key), None)
+            if idle is None and self._moves:
+                idle = next((each for each in self._idle if _goes_forward(each.key, key)), None)
             if idle is None:
                 return None
             self._idle.remove(idle)
-        if idle.session.is_as_opened:
-            return idle.session
-        idle.session.close()
+        session, as_of = idle.session, key[1].as_of
+        try:
+            if session.is_as_opened:
+                if as_of:
+                    session.advance(as_of)
+                return session
+        except BaseException:
+            session.close()
+            raise
+        session.close()
         return None
 
     def _give_back(self, key: _Key, session: Session) -> None:
@@ -106,3 +117,11 @@ class KeptSessions:
             each.session.close()
         if not keep:
             session.close()
+
+
+def _goes_forward(before: _Key, after: _Key) -> bool:
+    """Return whether the keys differ only in their instants, and the second one is later."""
+    (_, earlier, *_), (client_after, later, *others) = before, after
+    if earlier.as_of is None or later.as_of is None or earlier.as_of > later.as_of:
+        return False
+    return before == (client_after, replace(later, as_of=earlier.as_of), *others)
