@@ -1,3 +1,21 @@
+-- The articles without an index, with their words, so that searches need not split their texts.
+CREATE TABLE lake.news_spelled AS
+SELECT
+    struct_pack(available_at, available_at_source, id, title, teaser, created, source := 'news', evidence) AS doc,
+    length(text) AS characters,
+    search_spelled(text) AS spelled
+FROM (SELECT *, lower(concat_ws(chr(10), title, teaser, body)) AS text FROM lake.news_unindexed);
+
+-- SQL that counts the query's words in Benzinga's articles, if there are any. Their view is not in the schema `lake`,
+-- because names in a view are looked up in the view's own schema first.
+SET VARIABLE elsewhere = (
+    SELECT CASE WHEN count(*) = 0 THEN 'FROM counted LIMIT 0' ELSE 'FROM search_counted(''news_elsewhere'', ''asked'')' END
+    FROM lake.benzinga_news
+);
+CREATE VIEW news_elsewhere AS
+SELECT struct_pack(available_at, available_at_source, id, title, teaser, created, source, evidence) AS doc, text
+FROM benzinga_of(NULL);
+
 -- Score the matching articles of the blocks `chosen`. posted: which texts contain each word, and how often. weights:
 -- the weight of each word. Both come from news_full_text.sql.
 CREATE MACRO search_news_scored(chosen, posted, weights) AS TABLE

@@ -4,7 +4,7 @@
 -- the scores found in the most promising blocks. Few blocks remain. Phrases are searched first in the texts with the
 -- best scores, and in other texts only if they could still be among the best. Words and files are written into
 -- generated SQL, because DuckDB skips row groups only by constants.
-CREATE OR REPLACE TEMP TABLE asked AS FROM search_asked($query);
+CREATE OR REPLACE TEMP TABLE asked AS FROM search_asked($query) WHERE $company IS NULL;
 SET VARIABLE standing = (
     SELECT
         string_agg(
@@ -22,18 +22,8 @@ CREATE OR REPLACE TEMP TABLE posted AS
 SELECT i, file, block, stands.texts & alive.texts AS texts, stands.texts AS stored, times, least, usual
 FROM stands JOIN lake.news_texts AS alive USING (file, block)
 WHERE stands.texts & alive.texts <> 0;
-CREATE OR REPLACE TEMP TABLE counted AS
-WITH
-    corpus AS (
-        SELECT
-            struct_pack(available_at, available_at_source, id, title, teaser, created, source := 'news', evidence) AS doc,
-            concat_ws(chr(10), title, teaser, body) AS text
-        FROM lake.news_unindexed
-        UNION ALL
-        SELECT struct_pack(available_at, available_at_source, id, title, teaser, created, source, evidence), text
-        FROM benzinga_of($company)
-    )
-FROM search_counted('corpus', 'asked');
+CREATE OR REPLACE TEMP TABLE counted AS FROM search_counted_spelled('lake.news_spelled', 'asked');
+INSERT INTO counted FROM query(getvariable('elsewhere'));
 CREATE OR REPLACE TEMP TABLE weights AS
 WITH
     size AS (

@@ -7,7 +7,8 @@ SELECT
     'benzinga_news' AS source, evidence,
     concat_ws(chr(10), title, teaser, regexp_replace(body, '<[^>]*>', ' ', 'g')) AS text
 FROM benzinga_news AS article
-WHERE is_about(wanted, NULL, tickers, available_at)
+WHERE has_label(wanted, tickers)
+    AND is_about(wanted, NULL, tickers, available_at)
     AND NOT EXISTS (FROM lake.news AS held WHERE held.id = 'bzNews_' || article.id);
 
 -- The articles about a company, or about all companies if it is null, from every source. Each article is returned once:

@@ -41,6 +41,11 @@ CREATE MACRO is_about(company, its_cik, its_tickers, public_at) AS
 -- All tickers of a company, past and present.
 CREATE MACRO company_labels(company) AS list_transform(company_tickers(company), lambda one: one.ticker);
 
+-- Whether a row without a CIK can be about the company. DuckDB applies this while it scans files, so that it reads the
+-- other columns only where it holds.
+CREATE MACRO has_label(company, tickers) AS
+    company::VARCHAR IS NULL OR list_has_any(tickers, company_labels(company));
+
 -- Whether a filing is about the company: by its own CIK, or by any of its tickers, including those of other companies
 -- it is linked to.
 CREATE MACRO is_about_any(company, its_cik, its_tickers, public_at) AS

@@ -3,6 +3,13 @@
 
 CREATE MACRO search_words(text) AS regexp_extract_all(lower(text::VARCHAR), '[\p{L}\p{N}]+');
 
+-- The words of a text in order, with two spaces around each.
+CREATE MACRO search_spelled(text) AS '  ' || array_to_string(search_words(text), '  ') || '  ';
+
+-- How often a word occurs in a text that is spelled this way.
+CREATE MACRO search_count_spelled(spelled, word) AS
+    (strlen(spelled) - strlen(replace(spelled, ' ' || word || ' ', ''))) // (strlen(word) + 2);
+
 -- How often a word occurs in a lower-case text. Splitting at the word is many times faster than listing all words. If a
 -- piece is empty, or ends or starts with a letter or digit, the match was part of a longer word.
 CREATE MACRO search_count(text, word) AS
@@ -18,8 +25,7 @@ CREATE MACRO search_count(text, word) AS
 
 -- Parse a query into one row. It consists of words and "quoted phrases"; any may match, but those joined by AND must
 -- all match. terms: its distinct words, sorted. clauses: [{terms, phrases}]; a text matches if it has all the words and
--- phrases of some clause. A clause contains its words as positions in `terms`, and a phrase as its words with a space
--- around each. A query without words is an error, because no text can match it.
+-- phrases of some clause. A clause contains its words as positions in `terms`, and its phrases spelled as in texts. A query without words is an error, because no text can match it.
 CREATE MACRO search_asked(query) AS TABLE
 WITH
     piece AS (
@@ -64,7 +70,7 @@ SELECT
             terms := list_distinct(list_transform(flatten(clause), lambda word: list_position(terms, word)::BIGINT)),
             phrases := list_distinct(list_transform(
                 list_filter(clause, lambda words: len(words) > 1),
-                lambda words: ' ' || array_to_string(words, ' ') || ' '
+                lambda words: '  ' || array_to_string(words, '  ') || '  '
             ))
         )
     ) AS clauses,
@@ -73,9 +79,9 @@ SELECT
 FROM clause
 WHERE CASE WHEN len(terms) = 0 THEN error('query: no word to search for; give letters or digits') ELSE true END;
 
--- Whether the text has all words and phrases of some clause. there: the positions in `terms` of the words that occur in
--- the text.
-CREATE MACRO search_matches(text, clauses, there) AS
+-- Whether a text has all words and phrases of some clause. spelled: its words, which are needed only for phrases. there:
+-- the positions in `terms` of the words that occur in the text.
+CREATE MACRO search_matches(spelled, clauses, there) AS
     len(list_filter(
         clauses,
         lambda clause: CASE
@@ -83,20 +89,19 @@ CREATE MACRO search_matches(text, clauses, there) AS
             WHEN len(clause.phrases) = 0 THEN true
             ELSE len(list_filter(
                 clause.phrases,
-                lambda phrase: NOT contains(' ' || array_to_string(search_words(text), ' ') || ' ', phrase)
+                lambda phrase: NOT contains(spelled, phrase)
             )) = 0
         END
     )) > 0;
+
+-- The positions of the words that occur.
+CREATE MACRO search_there(counts) AS list_filter(range(1, len(counts) + 1), lambda i: counts[i] > 0);
 
 -- The length of each text of a corpus, how often each of the query's terms occurs in it, and whether it matches.
 -- corpus: a view or a common table expression of the caller, with `doc` (any type) and `text`. asked: a table with the
 -- result of `search_asked`.
 CREATE MACRO search_counted(corpus, asked) AS TABLE
-SELECT
-    doc,
-    characters,
-    counts,
-    search_matches(text, clauses, list_filter(range(1, len(counts) + 1), lambda i: counts[i] > 0)) AS matches
+SELECT doc, characters, counts, search_matches(search_spelled(text), clauses, search_there(counts)) AS matches
 FROM (
     SELECT
         doc,
@@ -105,6 +110,14 @@ FROM (
         clauses,
         list_transform(terms, lambda word: search_count(text, word)) AS counts
     FROM (SELECT doc, lower(coalesce(text, '')) AS text FROM query_table(corpus)), query_table(asked)
+);
+
+-- The same of a corpus with `doc`, `characters` and `spelled` instead of texts.
+CREATE MACRO search_counted_spelled(corpus, asked) AS TABLE
+SELECT doc, characters, counts, search_matches(spelled, clauses, search_there(counts)) AS matches
+FROM (
+    SELECT *, list_transform(terms, lambda word: search_count_spelled(spelled, word)) AS counts
+    FROM query_table(corpus), query_table(asked)
 );
 
 -- BM25 (k1 = 1.2, b = 0.75). Every statistic (documents, mean length, documents with a word) covers only the texts

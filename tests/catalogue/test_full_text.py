@@ -118,6 +118,24 @@ def test_a_query_means_what_its_description_says(bm25, query, found):
     assert set(bm25(texts, query)) == found
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.lists(TEXTS, min_size=1, max_size=8), QUERIES)
+def test_texts_are_counted_alike_by_their_words(connection, texts, query):
+    rows = list(enumerate([*texts, "a a a a", "rev enue rev rev", ""]))
+    connection.execute("CREATE OR REPLACE TEMP TABLE texts AS SELECT unnest($1).a AS doc, unnest($1).b AS text",
+                       [[{"a": doc, "b": text} for doc, text in rows]])  # fmt: skip
+    connection.execute("CREATE OR REPLACE TEMP TABLE asked AS FROM search_asked($1)", [query])
+    connection.execute(
+        "CREATE OR REPLACE TEMP TABLE spelled AS "
+        "SELECT doc, length(text) AS characters, search_spelled(text) AS spelled FROM texts"
+    )
+    counted, by_words = (
+        connection.sql(f"FROM {macro} ORDER BY doc").fetchall()
+        for macro in ("search_counted('texts', 'asked')", "search_counted_spelled('spelled', 'asked')")
+    )
+    assert counted == by_words
+
+
 def test_words_are_summed_in_their_order_however_they_are_asked_for(connection):
     query = 'oil "gas of oil" AND été OR 2 AND gas'
     assert connection.execute("SELECT terms FROM search_asked($query)", {"query": query}).fetchall() == [
