@@ -1,9 +1,8 @@
--- The articles without an index, with their words, so that searches need not split their texts.
-CREATE TABLE lake.news_spelled AS
+-- The articles without an index, split into words, so that searches need not split their texts.
+CREATE TABLE lake.news_split AS
 SELECT
     struct_pack(available_at, available_at_source, id, title, teaser, created, source := 'news', evidence) AS doc,
-    length(text) AS characters,
-    search_spelled(text) AS spelled
+    unnest(search_split(text))
 FROM (SELECT *, lower(concat_ws(chr(10), title, teaser, body)) AS text FROM lake.news_unindexed);
 
 -- SQL that counts the query's words in Benzinga's articles, if there are any. Their view is not in the schema `lake`,

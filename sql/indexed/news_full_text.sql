@@ -22,7 +22,7 @@ CREATE OR REPLACE TEMP TABLE posted AS
 SELECT i, file, block, stands.texts & alive.texts AS texts, stands.texts AS stored, times, least, usual
 FROM stands JOIN lake.news_texts AS alive USING (file, block)
 WHERE stands.texts & alive.texts <> 0;
-CREATE OR REPLACE TEMP TABLE counted AS FROM search_counted_spelled('lake.news_spelled', 'asked');
+CREATE OR REPLACE TEMP TABLE counted AS FROM search_counted_split('lake.news_split', 'asked');
 INSERT INTO counted FROM query(getvariable('elsewhere'));
 CREATE OR REPLACE TEMP TABLE weights AS
 WITH

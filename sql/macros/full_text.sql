@@ -6,10 +6,6 @@ CREATE MACRO search_words(text) AS regexp_extract_all(lower(text::VARCHAR), '[\p
 -- The words of a text in order, with two spaces around each.
 CREATE MACRO search_spelled(text) AS '  ' || array_to_string(search_words(text), '  ') || '  ';
 
--- How often a word occurs in a text that is spelled this way.
-CREATE MACRO search_count_spelled(spelled, word) AS
-    (strlen(spelled) - strlen(replace(spelled, ' ' || word || ' ', ''))) // (strlen(word) + 2);
-
 -- How often a word occurs in a lower-case text. Splitting at the word is many times faster than listing all words. If a
 -- piece is empty, or ends or starts with a letter or digit, the match was part of a longer word.
 CREATE MACRO search_count(text, word) AS
@@ -112,11 +108,16 @@ FROM (
     FROM (SELECT doc, lower(coalesce(text, '')) AS text FROM query_table(corpus)), query_table(asked)
 );
 
--- The same of a corpus with `doc`, `characters` and `spelled` instead of texts.
-CREATE MACRO search_counted_spelled(corpus, asked) AS TABLE
+-- What searches need of a lower-case text: its length, how often each word occurs, and its words in order.
+CREATE MACRO search_split(text) AS struct_pack(
+    characters := length(text), times := list_histogram(search_words(text)), spelled := search_spelled(text)
+);
+
+-- The same of a corpus with `doc`, and `characters`, `times` and `spelled` (from `search_split`) instead of texts.
+CREATE MACRO search_counted_split(corpus, asked) AS TABLE
 SELECT doc, characters, counts, search_matches(spelled, clauses, search_there(counts)) AS matches
 FROM (
-    SELECT *, list_transform(terms, lambda word: search_count_spelled(spelled, word)) AS counts
+    SELECT *, list_transform(terms, lambda word: coalesce(times[word], 0)::BIGINT) AS counts
     FROM query_table(corpus), query_table(asked)
 );
 

@@ -125,13 +125,10 @@ def test_texts_are_counted_alike_by_their_words(connection, texts, query):
     connection.execute("CREATE OR REPLACE TEMP TABLE texts AS SELECT unnest($1).a AS doc, unnest($1).b AS text",
                        [[{"a": doc, "b": text} for doc, text in rows]])  # fmt: skip
     connection.execute("CREATE OR REPLACE TEMP TABLE asked AS FROM search_asked($1)", [query])
-    connection.execute(
-        "CREATE OR REPLACE TEMP TABLE spelled AS "
-        "SELECT doc, length(text) AS characters, search_spelled(text) AS spelled FROM texts"
-    )
+    connection.execute("CREATE OR REPLACE TEMP TABLE split AS SELECT doc, unnest(search_split(lower(text))) FROM texts")
     counted, by_words = (
         connection.sql(f"FROM {macro} ORDER BY doc").fetchall()
-        for macro in ("search_counted('texts', 'asked')", "search_counted_spelled('spelled', 'asked')")
+        for macro in ("search_counted('texts', 'asked')", "search_counted_split('split', 'asked')")
     )
     assert counted == by_words
 
