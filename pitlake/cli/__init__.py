@@ -4,6 +4,8 @@ Each command is in the module of the same name, which is imported when the comma
 quickly. Commands raise the errors of `pitlake.errors`; this module turns them into one line and an exit code.
 """
 
+import gc
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -60,6 +62,7 @@ EXTRAS = {
 """Optional modules that commands need, by the extra of pitlake that installs them."""
 PLATFORM = ("backfill", "fetch", "reparse", "sync")
 """Commands that only a checkout has."""
+_GARBAGE = 50_000  # more objects before a look for garbage than by default
 FAILED, BAD_INPUT, INTERRUPTED, READER_GONE = 1, 2, 130, 141
 _PASSWORD = re.compile(r"(?<=://)\S*:\S*(?=@)")
 EXIT_CODES = "Exit codes: 0 success, 1 failure, 2 bad input, 130 interrupted, 141 stdout was closed."
@@ -112,7 +115,14 @@ def cli(context: click.Context) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command line and exit with its code."""
-    sys.exit(invoke(arguments))
+    # Most commands are short. They do no linear algebra, and a look for garbage finds little while they import modules
+    # and when they end.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    gc.set_threshold(_GARBAGE)
+    code = invoke(arguments)
+    if "duckdb" not in sys.modules:  # DuckDB reports what is never collected as leaked.
+        gc.freeze()
+    sys.exit(code)
 
 
 def invoke(arguments: Sequence[str] | None = None) -> int:

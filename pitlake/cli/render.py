@@ -4,8 +4,8 @@ A file is written completely or not at all. Values are written as in the envelop
 module opens no lake.
 """
 
-import io
 import os
+import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -124,28 +124,26 @@ def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
     On a terminal, the table fits the width: columns are shortened, then dropped from the right. A message on stderr
     names the dropped columns.
     """
-    from rich import box
-    from rich.cells import cell_len
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    from rich.cells import cell_len, set_cell_size
 
+    def cell(text: str, cells: int) -> str:
+        whole = cell_len(text) <= cells
+        return set_cell_size(text, cells) if whole else f"{set_cell_size(text, cells - 1)}…"
+
+    is_terminal = sys.stdout.isatty()
     head = [printable(name) for name in head]
-    short_rows = [[_shorten(printable(cell)) for cell in row] for row in rows]
-    natural = [max(map(cell_len, column)) for column in zip(head, *short_rows, strict=True)]
-    width = Console().width if sys.stdout.isatty() else sum(natural) + GUTTER * len(natural)
+    lines = [head, *([_shorten(printable(text)) for text in row] for row in rows)]
+    natural = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    width = shutil.get_terminal_size().columns if is_terminal else sum(natural) + GUTTER * len(natural)
     widths = _fitting(head, natural, width)
-    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for place, cells in widths.items():
-        drawn.add_column(Text(head[place]), no_wrap=True, overflow="ellipsis", max_width=cells)
-    for row in short_rows:
-        drawn.add_row(*(Text(row[place]) for place in widths))
-    console = Console(file=io.StringIO(), force_terminal=sys.stdout.isatty(), width=width)
-    console.print(drawn)
     if dropped := [name for place, name in enumerate(head) if place not in widths]:
         say(f"not shown at {width} columns: {', '.join(dropped)}; --format json has them")
-    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
-    return ("\n".join(line.rstrip() for line in lines) + "\n").encode()
+    gutter = " " * GUTTER
+    first, *rest = (gutter.join(cell(line[place], cells) for place, cells in widths.items()).rstrip() for line in lines)
+    if is_terminal and os.environ.get("TERM") not in ("dumb", "unknown"):
+        first = click.style(first, bold=True)
+    rule = "─" * (sum(widths.values()) + GUTTER * (len(widths) - 1))
+    return "\n".join((first, rule, *rest, "")).encode()
 
 
 def _fitting(head: Sequence[str], natural: Sequence[int], width: int) -> dict[int, int]:

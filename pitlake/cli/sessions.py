@@ -38,7 +38,12 @@ def session_options(command: Decorated, *, required: bool = True) -> Decorated:
         if not required:
             options["lake"] = arguments["lake"]
         is_named = arguments["as_of"] is not None or arguments["open_mode"]
-        return command(viewpoint=parse_viewpoint(**arguments) if required or is_named else None, **options)
+        viewpoint = parse_viewpoint(**arguments) if required or is_named else None
+        if viewpoint and viewpoint.isolation == "process":
+            from pitlake.session.sealed import launcher
+
+            launcher.begin()
+        return command(viewpoint=viewpoint, **options)
 
     options = (isolation_option, hindsight_option, lake_option, version_option, known_by_option)
     for option in (*options, open_option, as_of_option):

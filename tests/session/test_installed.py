@@ -102,6 +102,6 @@ def test_macros_are_found_by_their_names(bound):
 
 def test_a_zygote_of_another_installation_is_refused(bound, monkeypatch):
     monkeypatch.setattr(launcher, "_zygote", None)
-    monkeypatch.setattr(launcher, "fingerprint", lambda: b"x" * 32)
+    monkeypatch.setattr(statements, "fingerprint", lambda: b"x" * 32)
     with pytest.raises(IsolationUnavailable, match="restart the process"):
         bound()

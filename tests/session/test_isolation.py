@@ -109,12 +109,28 @@ def test_a_dead_zygote_loses_its_sessions_and_is_replaced(lake, ask):
     assert ask().sql("SELECT track FROM charts").rows() == [("a",)]
 
 
-def test_a_zygote_that_does_not_end_is_killed(monkeypatch):
-    monkeypatch.setattr(launcher, "END_SECONDS", 0.2)
+def test_a_zygote_that_does_not_end_is_killed():
     zygote = launcher.Zygote()
+    zygote.wait()
     os.kill(zygote.process.pid, signal.SIGSTOP)
     zygote.close()
     assert zygote.process.returncode == -signal.SIGKILL
+
+
+def test_a_zygote_that_is_still_loading_is_ended_too():
+    zygote = launcher.Zygote()
+    zygote.close()
+    assert zygote.process.returncode == -signal.SIGKILL
+
+
+def test_a_zygote_that_was_begun_serves_the_first_session(lake, ask, monkeypatch):
+    lake.add("charts", [row("a", T)])
+    monkeypatch.setattr(launcher, "_zygote", None)
+    launcher.begin()
+    begun = launcher._zygote
+    assert ask().sql("SELECT track FROM charts").rows() == [("a",)]
+    assert launcher._zygote is begun
+    begun.close()
 
 
 def test_sessions_die_with_the_process_that_opened_them(lake, tmp_path):

@@ -1,7 +1,7 @@
 """The parent's handle on its zygote: start it once, fork sessions from it, end it with this process.
 
-Each process has one zygote. The first sealed session (or `warm`) starts it, and all threads use it under a lock.
-zygote.py runs on the other side.
+Each process has one zygote. The first sealed session (or `begin`, or `warm`) starts it, and all threads use it under a
+lock. zygote.py runs on the other side. This module imports no libraries, so that a zygote can load them meanwhile.
 """
 
 import atexit
@@ -12,16 +12,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Collection
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from pitlake.errors import IsolationUnavailable, SessionLost
-from pitlake.session.sealed import sandbox
 from pitlake.session.sealed.zygote import ANSWER, SEPARATED
-from pitlake.session.sql.statements import fingerprint, installed
 
-START_SECONDS, END_SECONDS = 30.0, 5.0
+START_SECONDS = 30.0
 _GREETING = 1 + 32
 _ROOT = str(Path(__file__).resolve().parents[3])
 _ENVIRONMENT = {
@@ -44,10 +42,10 @@ class Forked:
 
 
 class Zygote:
-    """The running zygote and the socket to it."""
+    """The running zygote and the socket to it. It loads its libraries while `wait` has not been called."""
 
     def __init__(self) -> None:
-        self.owner = os.getpid()
+        self.owner, self.ready, self.separated = os.getpid(), False, False
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self.process = subprocess.Popen(
@@ -62,11 +60,17 @@ class Zygote:
             )
         self._control = ours
         ours.settimeout(START_SECONDS)
+
+    def wait(self) -> None:
+        """Wait until the zygote can fork. Raises IsolationUnavailable, and then it has ended."""
+        from pitlake.session.sql.statements import fingerprint
+
         first = self._started()
         self.separated = first[:1] == SEPARATED
         if first[1:] != fingerprint():
             self.close()
             raise IsolationUnavailable("pitlake was updated while this process was running; restart the process")
+        self.ready = True
 
     @property
     def alive(self) -> bool:
@@ -93,12 +97,11 @@ class Zygote:
     def close(self) -> None:
         """End the zygote and all of its sessions."""
         self._control.close()
-        if self.owner == os.getpid():
-            try:
-                self.process.wait(END_SECONDS)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
+        if self.owner == os.getpid():  # A fork of this process must not end its parent's zygote.
+            self.process.kill()
+            self.process.wait()
+        if self.process.stderr:
+            self.process.stderr.close()
 
     def _started(self) -> bytes:
         with self.process.stderr or nullcontext() as stderr:
@@ -120,10 +123,22 @@ _lock = threading.Lock()
 _zygote: Zygote | None = None
 
 
+def begin() -> None:
+    """Start the zygote and don't wait for it: it loads its libraries while this process does something else.
+
+    What fails here is reported by the first session.
+    """
+    global _zygote  # noqa: PLW0603  one zygote a process is the point
+    with _lock, suppress(OSError):
+        _zygote = _zygote or Zygote()
+
+
 def warm(datasets: Collection[str] = ()) -> None:
     """Start the zygote and prepare it for sessions of these datasets (default: all that as-of sessions have), so that
     the first session opens faster. Raises IsolationUnavailable.
     """
+    from pitlake.session.sql.statements import installed
+
     chosen = datasets or [name for name, each in installed().items() if not each.dataset.open_only]
     forked = fork(chosen)
     forked.channel.close()  # Closing the socket ends the process.
@@ -151,11 +166,16 @@ def separated() -> bool:
 
 def _running() -> Zygote:
     global _zygote  # noqa: PLW0603  one zygote a process is the point
-    if _zygote is None or not _zygote.alive:
-        _drop()
+    if _zygote is None or not _zygote.ready or not _zygote.alive:
+        from pitlake.session.sealed import sandbox
+
         if problem := sandbox.lacking():
+            _drop()
             raise IsolationUnavailable(problem)
-        _zygote = Zygote()
+        if _zygote is None or not _zygote.alive:
+            _drop()
+            _zygote = Zygote()
+        _zygote.wait()
     return _zygote
 
 

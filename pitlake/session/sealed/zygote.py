@@ -11,6 +11,7 @@ The zygote and its children end when its parent's end closes. launcher.py starts
 import gc
 import json
 import os
+import select
 import signal
 import socket
 import struct
@@ -26,6 +27,7 @@ ANSWER = struct.Struct(">q")
 SEPARATED, NOT_SEPARATED = b"\x01", b"\x02"
 MOST_PREPARED = 8
 _LONGEST_ORDER = 1 << 16
+_IDLE_MILLISECONDS = 250
 
 
 class Prepared:
@@ -59,9 +61,10 @@ class Prepared:
 
 def main(descriptor: int) -> None:
     """Fork processes for this socket until the other side closes it."""
+    gc.disable()
     # DuckDB and Arrow need these only to pass data to Python, which never happens here. The start is faster without
     # them.
-    sys.modules["numpy"] = sys.modules["pandas"] = None  # type: ignore[assignment]
+    sys.modules["numpy"] = sys.modules["pandas"] = sys.modules["cloudpickle"] = None  # type: ignore[assignment]
     from pitlake.session.sealed import child, sandbox
     from pitlake.session.sql import reading, statements
 
@@ -74,11 +77,13 @@ def main(descriptor: int) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # The kernel reaps the children; the parent holds their pidfds.
     _be_killed_first()
     separated = sandbox.separate()
-    gc.collect()
     gc.freeze()
+    gc.enable()
     os.dup2(0, 2)  # The parent reads stderr only up to this point.
     with socket.socket(fileno=descriptor) as control:
         control.sendall((SEPARATED if separated else NOT_SEPARATED) + fingerprint)
+        orders = select.poll()
+        orders.register(control, select.POLLIN)
         while order := _next_order(control):
             names, channel = order
             connection = prepared.of(names)
@@ -92,7 +97,9 @@ def main(descriptor: int) -> None:
                     os._exit(0)
             os.close(channel)
             _introduce(control, pid)
-            prepared.refill()
+            # A process that asks once and ends, such as a command, needs no reserve.
+            if not orders.poll(_IDLE_MILLISECONDS):
+                prepared.refill()
 
 
 def _next_order(control: socket.socket) -> tuple[tuple[str, ...], int] | None:
