@@ -1,7 +1,7 @@
 """Converts columns of integers and instants to arrays and back, so that decisions can be made for all rows at once.
 
-Arrow values are made from bytes here. Where pandas is installed, converting a value or an array makes Arrow import
-pandas, which takes longer than most questions.
+Values cross over as bytes here. Where pandas is installed, converting a value or an array makes Arrow import pandas,
+which takes longer than most questions.
 """
 
 import numpy as np
@@ -14,10 +14,14 @@ from pitlake.contract import INSTANT
 Positions = npt.NDArray[np.int64]
 
 
-def as_numbers(column: pa.ChunkedArray) -> Positions:
+def as_numbers(column: pa.Array | pa.ChunkedArray) -> Positions:
     """Return a column of integers without nulls as an array."""
-    numbers: Positions = column.to_numpy()
-    return numbers
+    whole = column if isinstance(column, pa.Array) else column.combine_chunks()
+    if whole.null_count or not pa.types.is_integer(whole.type):
+        numbers: Positions = whole.to_numpy(zero_copy_only=False)
+        return numbers
+    kind, bits = np.dtype(str(whole.type)), whole.buffers()[1] or b""
+    return np.frombuffer(bits, kind, len(whole), whole.offset * kind.itemsize)
 
 
 def as_micros(instants: pa.ChunkedArray, null: int = 0) -> Positions:

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pitlake import clock
-from pitlake.lake.storage.arrays import Positions, as_indexes
+from pitlake.lake.storage.arrays import Positions, as_indexes, as_numbers
 from pitlake.lake.storage.store import Store
 
 MONTH_COLUMN = "available_month"
@@ -64,7 +64,7 @@ def sorted_by(entity: pa.ChunkedArray, available: Positions) -> Positions:
     encoded = entity.combine_chunks().dictionary_encode()
     rank_of_code = np.empty(len(encoded.dictionary) + 1, np.int64)
     rank_of_code[0] = 0
-    rank_of_code[pc.sort_indices(encoded.dictionary).to_numpy() + 1] = np.arange(1, len(encoded.dictionary) + 1)
+    rank_of_code[as_numbers(pc.sort_indices(encoded.dictionary)) + 1] = np.arange(1, len(encoded.dictionary) + 1)
     codes = encoded.indices.fill_null(-1) if encoded.indices.null_count else encoded.indices
     ranks = rank_of_code[codes.to_numpy(zero_copy_only=False) + 1]
     since = available - available.min()

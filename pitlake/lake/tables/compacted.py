@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from pitlake.clock import AVAILABLE_AT, OBSERVED_AT, micros, start_of_new_york_day
 from pitlake.contract import INSTANT, Dataset
-from pitlake.lake.storage.arrays import instant_scalar
+from pitlake.lake.storage.arrays import as_indexes, as_numbers, instant_scalar
 from pitlake.lake.storage.files import MONTH_COLUMN, ROW_GROUP_ROWS, layout, take_rows
 from pitlake.lake.storage.manifest import COMPACTED, DataFile
 from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
@@ -66,9 +66,9 @@ def _ranked(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
     if not pa.types.is_string(column.type) or column.nbytes > MOST_TEXT_BYTES:
         return column
     coded = column.combine_chunks().dictionary_encode()
-    ranks = np.empty(len(coded.dictionary), np.int32)
-    ranks[pc.sort_indices(coded.dictionary).to_numpy()] = np.arange(len(ranks), dtype=np.int32)
-    return pa.array(ranks).take(coded.indices)
+    ranks = np.empty(len(coded.dictionary), np.int64)
+    ranks[as_numbers(pc.sort_indices(coded.dictionary))] = np.arange(len(ranks))
+    return as_indexes(ranks).take(coded.indices)
 
 
 def observed_table_name(dataset: str) -> str:

@@ -23,7 +23,7 @@ from pitlake import machine
 from pitlake.clock import AVAILABLE_AT, micros
 from pitlake.errors import LakeFault, SessionRefused
 from pitlake.lake.storage import faults
-from pitlake.lake.storage.arrays import as_micros
+from pitlake.lake.storage.arrays import as_micros, as_numbers
 from pitlake.lake.storage.files import take_rows
 from pitlake.lake.storage.manifest import DataFile
 from pitlake.lake.tables import compacted
@@ -113,7 +113,7 @@ class RowsByDay:
     def __init__(self, rows: pa.Table, form: Form, starts: tuple[int, ...]) -> None:
         self._starts = starts
         days = np.searchsorted(starts, as_micros(rows[AVAILABLE_AT]), "right").astype(np.int16)
-        in_order = form.positions(rows).to_numpy()
+        in_order = as_numbers(form.positions(rows))
         by_day = in_order[np.argsort(days[in_order], kind="stable")]
         self._rows, self._days = take_rows(rows, by_day), days[by_day]
         self._instants = as_micros(self._rows[AVAILABLE_AT])
