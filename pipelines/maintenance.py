@@ -9,6 +9,7 @@ import dagster as dg
 from pydantic import Field
 
 from pitlake.datasets import all_datasets
+from pitlake.session import index_searches
 from resources.lake import LakeResource
 
 
@@ -21,10 +22,11 @@ class VacuumConfig(dg.Config):
 
 @dg.op(out=dg.Out(dg.Nothing), description="Merges finished months and years into one file each, dataset by dataset.")
 def compact(context: dg.OpExecutionContext, lake: LakeResource) -> None:
-    """Compact every dataset the lake has."""
+    """Compact every dataset the lake has, and make the indexes of words that searches of it would make."""
     target = lake.open()
     present = [name for name in all_datasets() if target.snapshot().files(name)]
     done = [compaction for name in present if (compaction := target.compact(name)).changed]
+    index_searches(target, [compaction.dataset for compaction in done])
     context.add_output_metadata(
         {"merged": {compaction.dataset: f"{compaction.files_before} → {compaction.files_after}" for compaction in done}}
     )

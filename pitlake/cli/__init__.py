@@ -5,7 +5,6 @@ quickly. Commands raise the errors of `pitlake.errors`; this module turns them i
 """
 
 import gc
-import os
 import re
 import sys
 from collections.abc import Sequence
@@ -115,9 +114,7 @@ def cli(context: click.Context) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command line and exit with its code."""
-    # Most commands are short. They do no linear algebra, and a look for garbage finds little while they import modules
-    # and when they end.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Most commands are short: a look for garbage finds little while they import modules and when they end.
     gc.set_threshold(_GARBAGE)
     code = invoke(arguments)
     if "duckdb" not in sys.modules:  # DuckDB reports what is never collected as leaked.

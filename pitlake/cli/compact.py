@@ -4,6 +4,7 @@ import click
 
 from pitlake.cli import render
 from pitlake.cli.options import lake_option
+from pitlake.cli.sessions import working
 
 
 @click.command("compact")
@@ -13,18 +14,18 @@ from pitlake.cli.options import lake_option
 def command(lake: str | None, datasets: tuple[str, ...], before: str | None) -> None:
     """Merge finished months and years into one file each.
 
-    Sessions read these files directly. Without a DATASET all datasets are compacted.
+    Sessions read these files directly. Without a DATASET all datasets are compacted. If texts that searches compare by
+    words were merged, this machine also gets their index, which the first search would make.
     """
     from pitlake.lake.lake import Lake
+    from pitlake.session import index_searches
 
     opened_lake = Lake(lake)
     every = datasets or opened_lake.contracts()
     chosen = [opened_lake.contract(name) for name in every]  # Check all names before merging anything.
     opened_lake.head()
-    done = [opened_lake.compact(dataset, before) for dataset in chosen]
-    rows = [
-        (result.dataset, str(result.files_before), str(result.files_after), str(result.version))
-        for result in done
-        if result.changed
-    ]
+    done = [result for dataset in chosen if (result := opened_lake.compact(dataset, before)).changed]
+    with working("indexing words"):
+        index_searches(opened_lake, [result.dataset for result in done])
+    rows = [(result.dataset, str(result.files_before), str(result.files_after), str(result.version)) for result in done]
     render.deliver(render.grid(("dataset", "files before", "files after", "version"), rows), None)

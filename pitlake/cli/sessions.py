@@ -1,5 +1,6 @@
 """How commands open a session: the shared options as one decorator, a progress message, and the SQL's text."""
 
+import os
 import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -37,6 +38,7 @@ def session_options(command: Decorated, *, required: bool = True) -> Decorated:
         arguments = {name: options.pop(name) for name in _ARGUMENTS}
         if not required:
             options["lake"] = arguments["lake"]
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy starts a thread per core, which takes a while.
         is_named = arguments["as_of"] is not None or arguments["open_mode"]
         viewpoint = parse_viewpoint(**arguments) if required or is_named else None
         if viewpoint and viewpoint.isolation == "process":

@@ -8,7 +8,7 @@ zygote imports this package and must stay small.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pitlake.session.api import connect, open_session, walk
+    from pitlake.session.api import connect, index_searches, open_session, walk
     from pitlake.session.contracts import Catalogue
     from pitlake.session.limits import Limits
     from pitlake.session.result import Receipt, Result
@@ -24,6 +24,7 @@ __all__ = [
     "Session",
     "Viewpoint",
     "connect",
+    "index_searches",
     "open_session",
     "walk",
     "warm",
@@ -37,6 +38,7 @@ _HOMES = {
     "Session": "session",
     "Viewpoint": "viewpoint",
     "connect": "api",
+    "index_searches": "api",
     "open_session": "api",
     "walk": "api",
     "warm": "sealed.launcher",

@@ -1,6 +1,7 @@
 """Opening a session: `connect` from a user's arguments, `open_session` from a viewpoint, `walk` through instants."""
 
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
@@ -8,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pitlake.clock import iso, past
-from pitlake.errors import BadInput
+from pitlake.errors import BadInput, MachineExhausted, SessionError
 from pitlake.lake.storage.conventions import RELEASE
 from pitlake.lake.storage.manifest import Snapshot
+from pitlake.questions.catalogue import all_queries
 from pitlake.session import arguments
 from pitlake.session.contracts import Catalogue
 from pitlake.session.limits import Limits
@@ -91,6 +93,23 @@ def _walk(moments: list[datetime], options: dict[str, Any]) -> Iterator[Session]
             for moment in moments:
                 session.advance(moment)
                 yield session
+
+
+def index_searches(lake: "Lake", datasets: Collection[str], cut_cache: CutCache | None = None) -> None:
+    """Make the indexes of words that the first searches of these datasets would make.
+
+    They stay in this machine's cache. What can't be indexed now is left to the searches.
+    """
+    queries = [query for query in all_queries().values() if query.by_index != query.sql]
+    for query in queries:
+        if not set(datasets).isdisjoint(query.searches):
+            with (
+                suppress(SessionError, MachineExhausted),
+                open_session(
+                    Viewpoint(as_of=lake.now(), lake=lake), datasets=query.reads, cut_cache=cut_cache
+                ) as session,
+            ):
+                session.open_index(query)
 
 
 def open_session(

@@ -232,6 +232,11 @@ class Session:
         self.newest = {relation.name: relation.watermark for relation in delivered}
         self._tickers: Tickers | None = None
 
+    def open_index(self, query: Query) -> None:
+        """Open the process in which a query searches all companies by an index, and make the index if necessary."""
+        with self._lock:
+            self._backend_for(query, of_all=True)
+
     def interrupt(self) -> None:
         """Stop the running query, which raises QueryInterrupted. From any thread."""
         self._live().interrupt()

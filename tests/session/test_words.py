@@ -13,6 +13,7 @@ import pytest
 from pitlake.errors import QueryFailed, QueryInterrupted, SessionLost
 from pitlake.lake import Lake
 from pitlake.lake.tables.query import calculator
+from pitlake.session import index_searches
 from pitlake.session.limits import Caps
 from pitlake.session.visible import words
 from pitlake.session.visible.cut_cache import CutCache
@@ -356,6 +357,28 @@ def test_an_index_has_the_words_that_queries_have_whatever_their_letters(tmp_pat
         )
         told = "SELECT word, sum(bit_count(texts))::BIGINT FROM found WHERE word <> '' GROUP BY word ORDER BY word"
         assert connection.sql(told).fetchall() == connection.sql(expected).fetchall()
+
+
+def test_what_compaction_indexes_is_not_indexed_again_by_searches(tmp_path, monkeypatch):
+    lake = lake_of(tmp_path / "lake", list(articles(0)))
+    indexed, write = [], words.write
+    monkeypatch.setattr(words, "write", lambda *arguments: indexed.append(1) or write(*arguments))
+
+    def search(cuts):
+        with open_at(lake.snapshot(), START + timedelta(days=DAYS + 30), cut_cache=cuts) as session:
+            return session.run("news_full_text", query="oil gas").arrow()
+
+    assert lake.compact("news").changed
+    expected = search(CutCache(tmp_path / "unprepared", few=FEW))
+    without = len(indexed)
+    cuts = CutCache(tmp_path / "prepared", few=FEW)
+    index_searches(lake, ["prices"], cuts)
+    assert len(indexed) == without
+    index_searches(lake, ["news"], cuts)
+    by_compaction = len(indexed) - without
+    assert search(cuts).equals(expected)
+    assert by_compaction > 0
+    assert len(indexed) - without - by_compaction < without
 
 
 @pytest.fixture
