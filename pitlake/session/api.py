@@ -100,14 +100,12 @@ def index_searches(lake: "Lake", datasets: Collection[str], cut_cache: CutCache 
 
     They stay in this machine's cache. What can't be indexed now is left to the searches.
     """
-    queries = [query for query in all_queries().values() if query.by_index != query.sql]
-    for query in queries:
-        if not set(datasets).isdisjoint(query.searches):
+    now = Viewpoint(as_of=lake.now(), lake=lake)
+    for query in all_queries().values():
+        if query.by_index != query.sql and not set(datasets).isdisjoint(query.searches):
             with (
                 suppress(SessionError, MachineExhausted),
-                open_session(
-                    Viewpoint(as_of=lake.now(), lake=lake), datasets=query.reads, cut_cache=cut_cache
-                ) as session,
+                open_session(now, datasets=query.reads, cut_cache=cut_cache) as session,
             ):
                 session.open_index(query)
 

@@ -21,7 +21,8 @@ CREATE MACRO search_count(text, word) AS
 
 -- Parse a query into one row. It consists of words and "quoted phrases"; any may match, but those joined by AND must
 -- all match. terms: its distinct words, sorted. clauses: [{terms, phrases}]; a text matches if it has all the words and
--- phrases of some clause. A clause contains its words as positions in `terms`, and its phrases spelled as in texts. A query without words is an error, because no text can match it.
+-- phrases of some clause. A clause contains its words as positions in `terms`, and its phrases as `search_spelled` writes
+-- texts. A query without words is an error, because no text can match it.
 CREATE MACRO search_asked(query) AS TABLE
 WITH
     piece AS (

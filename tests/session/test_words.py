@@ -355,8 +355,8 @@ def test_an_index_has_the_words_that_queries_have_whatever_their_letters(tmp_pat
             "SELECT word, count(*) FROM (SELECT unnest(list_distinct(search_words(concat_ws(chr(10), title, teaser)))) "
             "AS word FROM rows) GROUP BY word ORDER BY word"
         )
-        told = "SELECT word, sum(bit_count(texts))::BIGINT FROM found WHERE word <> '' GROUP BY word ORDER BY word"
-        assert connection.sql(told).fetchall() == connection.sql(expected).fetchall()
+        indexed = "SELECT word, sum(bit_count(texts))::BIGINT FROM found WHERE word <> '' GROUP BY word ORDER BY word"
+        assert connection.sql(indexed).fetchall() == connection.sql(expected).fetchall()
 
 
 def test_what_compaction_indexes_is_not_indexed_again_by_searches(tmp_path, monkeypatch):

@@ -124,12 +124,12 @@ def _runs(tables: Iterable[pa.Table], searched: tuple[str, ...]) -> Iterator[pa.
 
 def _blocks(rows: pa.Table, first: int, searched: tuple[str, ...]) -> pa.Table:
     lengths, texts = _texts(rows, searched)
-    vocabulary, stands, times = _counted(texts)
-    row = stands.astype(np.uint32)
+    vocabulary, occurrences, times = _counted(texts)
+    row = occurrences.astype(np.uint32)
     mean = np.float32(max(lengths.mean(), 1))
-    bounds = np.append(_starts(stands // _BLOCK), len(stands))
+    bounds = np.append(_starts(occurrences // _BLOCK), len(occurrences))
     starts = bounds[:-1]
-    number = (stands[starts] >> _ROW_BITS).astype(np.int64)
+    number = (occurrences[starts] >> _ROW_BITS).astype(np.int64)
     weakness = np.minimum.reduceat((0.3 + 0.9 * lengths / mean)[row] / times, starts)
     least = np.nextafter(weakness.astype(np.float32), np.float32(0))
     # The empty word is the first and occurs in every row, so only its texts are described here.
@@ -137,7 +137,7 @@ def _blocks(rows: pa.Table, first: int, searched: tuple[str, ...]) -> pa.Table:
     blocks = (
         vocabulary.take(pa.array(number)),
         ((first + row[starts]) // _BLOCK).astype(np.int32),
-        np.bitwise_or.reduceat(np.uint64(1) << stands % _BLOCK, starts),
+        np.bitwise_or.reduceat(np.uint64(1) << occurrences % _BLOCK, starts),
         _letters(times, bounds),
         np.where(number == 0, mean, least),
         characters,
@@ -156,17 +156,19 @@ def _texts(rows: pa.Table, searched: tuple[str, ...]) -> tuple[np.ndarray, list[
 
 
 def _counted(texts: list[pa.Array]) -> tuple[pa.Array, np.ndarray, np.ndarray]:
-    """Return all words in order, their stands in order, and how often the word occurs in each. The first word is empty
-    and occurs in every row. A stand is a word's number, shifted by _ROW_BITS, plus the number of a row that has it.
+    """Return the distinct words in order, where each occurs, and how often it occurs there.
+
+    The first word is empty and occurs in every row. An occurrence is one number, and they are sorted: a word's place
+    among the words, shifted by _ROW_BITS, plus the row.
     """
     words, counts = zip(*map(_words, texts), strict=True)
     vocabulary, numbers = _numbered(pa.chunked_array(words, pa.string()))
     rows = np.arange(sum(map(len, texts)), dtype=np.uint64)
     places = (numbers.astype(np.uint64) + np.uint64(1) << _ROW_BITS) | np.repeat(rows, np.concatenate(counts))
-    stands = np.sort(np.concatenate([rows, places]))
-    starts = _starts(stands)
-    times = np.diff(starts, append=len(stands)).astype(np.uint32)
-    return pa.concat_arrays([pa.array([""]), vocabulary]), stands[starts], times
+    occurrences = np.sort(np.concatenate([rows, places]))
+    starts = _starts(occurrences)
+    times = np.diff(starts, append=len(occurrences)).astype(np.uint32)
+    return pa.concat_arrays([pa.array([""]), vocabulary]), occurrences[starts], times
 
 
 def _numbered(words: pa.ChunkedArray) -> tuple[pa.Array, np.ndarray]:
