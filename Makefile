@@ -2,14 +2,17 @@
 # `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test long spark ui serve run web axe pictures notebooks site report bench soak faults truth late poisoned splits attack mutants agents claude inspector hook forge paths forge-model canaries asofbench check docs lock build up
+.PHONY: help demo test long timings spark ui serve run web axe pictures notebooks site report bench soak faults truth late poisoned splits attack mutants agents claude inspector hook forge paths forge-model canaries asofbench check docs lock build up
 
 unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
 SET_UP := .venv/.set-up
+PYTEST = PITLAKE_ORDER=$(ORDER) $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup --no-loadscope-reorder
 # Tests sometimes wait for servers, so a third process keeps two processors busy. A fourth one makes the run slower.
 WORKERS ?= 3
+# Tests run in the order of a seed: make test ORDER=1.
+ORDER ?=
 N ?= 10000
 CLAUDE ?= 2.1.197 2.1.332
 MATERIAL ?= 9.8.1
@@ -36,12 +39,17 @@ $(SET_UP): requirements.lock pyproject.toml scripts/set-up
 demo: $(SET_UP) ## Build a sample lake end to end and ask it one question as of two instants.
 	@$(BIN)/python -m sample.demo
 
-test: $(SET_UP) ## Run the tests: about half an hour on two cores.
-	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup --no-loadscope-reorder -m "not long"
+test: $(SET_UP) ## Run the fast tests and the exemplars of each guarantee: about eight minutes on two cores.
+	@$(PYTEST) -m "not long"
 
-long: $(SET_UP) ## Run in full what the tests sample: the story on Neo4j, Spark, killed walks, your own graph.
+long: $(SET_UP) ## Run all other tests: about an hour on two cores.
 	@$(MAKE) --no-print-directory spark || echo "long: going on without Spark" >&2
-	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup --no-loadscope-reorder -m long
+	@$(PYTEST) -m long
+
+timings: $(SET_UP) ## Measure the CPU time of every test, which decides what `make test` runs: tests/slow.json.
+	@rm -rf .pitlake/timings
+	@PITLAKE_TIMINGS=1 $(PYTEST) -m "not long or slow" || echo "timings: some tests failed, see above" >&2
+	@$(BIN)/python -m tests.lanes
 
 spark: $(SET_UP) ## Install Spark's tools into .pitlake/spark-tools, for its tests and benchmarks (PyPI, 0.5 GB).
 	@$(BIN)/uv pip install --quiet --target .pitlake/spark-tools pyspark==$(PYSPARK) delta-spark==$(DELTA_SPARK) \
@@ -128,7 +136,7 @@ claude: $(SET_UP) ## Run every data agent and every tool in the real Claude Code
 
 inspector: $(SET_UP) ## Read the MCP server's tools, resources and prompts with the protocol's own Inspector (npm).
 	@$(call NPM_CI,inspector,inspector)
-	@$(BIN)/python -m pytest -q -n 0 tests/doors/test_mcp_reading.py -k inspector
+	@$(BIN)/python -m pytest -q -n 0 -m "" tests/doors/test_mcp_reading.py -k inspector
 
 hook: $(SET_UP) ## Send N=10000 mutated messages to the Claude Code hooks, and time the guard on as many long ones.
 	@$(BIN)/python -m tests.agents.mutate --n $(N)
@@ -165,6 +173,7 @@ check: $(SET_UP) ## Check lint, format, types, import direction, dead code, decl
 	@$(BIN)/lint-imports --no-cache --no-logo
 	@$(BIN)/vulture
 	@$(BIN)/deptry .
+	@$(BIN)/python scripts/check_rules.py
 	@$(BIN)/python scripts/generate_docs.py --check
 
 docs: $(SET_UP) ## Regenerate the generated pages.

@@ -1,4 +1,4 @@
-"""The fixtures of all tests, and the order in which test processes run the tests."""
+"""The fixtures of all tests, and where and how they run."""
 
 import gc
 import os
@@ -9,12 +9,12 @@ import tempfile
 
 import psutil
 import pytest
-from _pytest.nodeid import NodeId
 from hypothesis import HealthCheck, settings
 
 from tests.graph_servers import graph, graph_admin, graph_db, graph_server
+from tests.lanes import pytest_configure
 
-__all__ = ["graph", "graph_admin", "graph_db", "graph_server"]
+__all__ = ["graph", "graph_admin", "graph_db", "graph_server", "pytest_configure"]
 
 # Hundreds of processes are started. The bytecode that the first one compiles is kept for the others, as `make` does.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -53,18 +53,5 @@ def pytest_collection():
 
 
 def pytest_unconfigure():
-    """Or what native libraries own is told as leaked at the end."""
+    """Otherwise native libraries report leaks at exit."""
     gc.unfreeze()
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Where processes share tests out: slow ones first, so that none is left with a long one at the end, and each named
-    with its group or else its file, which `--dist loadgroup` keeps together, so that what a file needs is made once.
-    pytest-xdist 3.8 names them in a way that pytest 9.2 does not see.
-    """
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        items.sort(key=lambda item: item.get_closest_marker("slow") is None)
-        for item in items:
-            groups = sorted({mark.args[0] for mark in item.iter_markers("xdist_group")})
-            item._id = NodeId.parse(f"{item.nodeid}@{groups[-1] if groups else item.nodeid.partition('::')[0]}")

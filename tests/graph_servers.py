@@ -1,8 +1,8 @@
 """Real graph servers for tests: each test with one of these fixtures runs on every kind of server.
 
 `graph_server` is a server for the whole session, `graph_db` an empty database on it for one test, `graph_admin` loads
-it and `graph` reads it. The embedded kind runs everywhere. The Neo4j kind must run in CI and where PITLAKE_NEO4J=1;
-elsewhere it runs where it can, and says why when it cannot.
+it and `graph` reads it. The embedded kind runs everywhere. The Neo4j kind belongs to `make long`: it must run where
+PITLAKE_NEO4J=1; elsewhere it runs where it can, and says why when it cannot.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ from sample.graph_admin import GraphAdmin
 # Test processes take whole groups (`--dist loadgroup`), so that each server, and each world on it, is made only once.
 KINDS = [
     pytest.param("embedded", marks=pytest.mark.xdist_group("embedded graph")),
-    pytest.param("neo4j", marks=[pytest.mark.real_neo4j, pytest.mark.xdist_group("neo4j graph")]),
+    pytest.param("neo4j", marks=[pytest.mark.real_neo4j, pytest.mark.long, pytest.mark.xdist_group("neo4j graph")]),
 ]
 
 _databases = itertools.count(1)

@@ -8,7 +8,6 @@ pytestmark = pytest.mark.skipif(not house.versions(), reason="Claude Code is not
 NEWEST = house.versions()[-1:]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("version", NEWEST)
 def test_no_tool_of_claude_code_brings_a_byte_of_what_came_after(tmp_path, version):
     seen = campaign.run(tmp_path / "house", version, bound=True, script=attempts.few)
@@ -19,7 +18,6 @@ def test_no_tool_of_claude_code_brings_a_byte_of_what_came_after(tmp_path, versi
     assert seen.outcomes()["denied by guard or gate"] > 10
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("version", NEWEST)
 @pytest.mark.parametrize("variant", ["forgotten", "contaminated"])
 def test_a_data_agent_in_the_background_or_resumed_says_nothing_later(tmp_path, version, variant):

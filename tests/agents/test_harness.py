@@ -11,8 +11,6 @@ from tests.agents import harness, world
 from tests.agents.harness import VARIANTS, Player, at, faults, linter, shell
 from tests.every import every
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.mark.parametrize("agent", sorted(linter.PIT_DONE))
 def test_an_agent_reads_what_it_may_and_nothing_of_the_future(stage, agent):

@@ -35,7 +35,6 @@ def words(world, text):
     return world.run("news_full_text", query=text, limit=FIVE)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "least_first", "least_in_five"),
     [("headlines.txt", 0.60, 0.85), pytest.param("headlines_disguised.txt", 0.25, 0.50, marks=pytest.mark.long)],

@@ -24,8 +24,6 @@ from tests.derived.slow_bundle import SECOND, across, both, quick, same, slow
 from tests.doors.conftest import build, publish
 from tests.every import every
 
-pytestmark = pytest.mark.slow
-
 MAY = datetime(2024, 5, 14, 22, tzinfo=timezone.utc)
 
 

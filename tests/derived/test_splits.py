@@ -14,7 +14,6 @@ from pitlake.session import connect
 from tests.every import every
 from tests.partitions import run_partitions
 
-pytestmark = pytest.mark.slow
 START = date(2024, 5, 1)
 DAYS = [day for day in (START + timedelta(days=n) for n in range(75)) if day.weekday() < 5 and day != date(2024, 5, 27)]
 CIK = "0001045810"

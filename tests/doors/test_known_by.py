@@ -27,7 +27,6 @@ from pitlake.session import connect
 from tests.doors.conftest import AS_OF, news, publish
 from tests.doors.mcp_client import ROOT, service, stdio, talk
 
-pytestmark = pytest.mark.slow
 MADE = datetime(2026, 3, 1, 9, tzinfo=timezone.utc)
 STEP = timedelta(hours=7)
 QUESTIONS = (

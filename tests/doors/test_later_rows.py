@@ -16,8 +16,6 @@ from tests.doors.mcp_client import EVERY_TOOL, service, talk
 from tests.doors.test_commands import options
 from tests.web.browsing import BASE, TOKEN, browsing
 
-pytestmark = pytest.mark.slow
-
 T = instant(AS_OF)
 FAILING = (
     ("query", {"sql": "SELECT version FROM lake_info"}),

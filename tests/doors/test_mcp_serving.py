@@ -19,8 +19,6 @@ from tests.doors.conftest import AS_OF
 from tests.doors.mcp_client import ALL_NEWS, COMMAND, EVERY_TOOL, ROOT, ask, http, service, stdio, talk
 from tests.processes import children_with
 
-pytestmark = pytest.mark.slow
-
 
 def test_every_tool_answers_over_stdio(lake):
     results = talk(stdio(lake), *EVERY_TOOL)

@@ -7,8 +7,6 @@ import pytest
 from tests.faults import outside, rounds, work
 from tests.faults.rounds import Pair
 
-pytestmark = pytest.mark.slow
-
 DELETE = ("pathlib:Path", "unlink", 2, "after")
 KILLS = [("vacuuming", DELETE), ("receipt", ("pitlake.lake.storage.store:Store", "put_new", 1, "after"))]
 

@@ -166,7 +166,6 @@ def test_command_and_page_show_the_same_alerts(lake, tmp_path, monkeypatch, caps
     assert '<span class="tag warn">data late</span> <b>prices</b> has no row after' in shown
 
 
-@pytest.mark.slow
 def test_a_walks_page_has_the_alerts_of_each_instant(tmp_path):
     ground = Ground(tmp_path / "walks", world(tmp_path / "lake"), scripted)
     run(WALK, ground)

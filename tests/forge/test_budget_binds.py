@@ -5,8 +5,6 @@ import subprocess
 import sys
 from dataclasses import replace
 
-import pytest
-
 from forge.agent.agent import Agent
 from forge.core.clock import Simulated
 from forge.core.config import from_mapping
@@ -71,7 +69,6 @@ asyncio.run(main())
     assert sum(int(process.communicate(timeout=60)[0]) for process in running) == 10
 
 
-@pytest.mark.slow
 def test_a_backtests_budget_binds_over_all_its_runs_and_it_goes_on_when_that_is_raised(tmp_path):
     settings = {"budgets": {"backtest": {"calls": 6}}}
     ground = Ground(tmp_path / "walks", world(tmp_path / "lake"), scripted, from_mapping(settings))

@@ -211,7 +211,6 @@ def test_a_running_decision_stops_before_its_next_request_and_replays(home):
         stop(own, decided.decision, "")
 
 
-@pytest.mark.slow
 def test_a_running_backtest_stops_between_decisions_and_goes_on_when_started_again(home):
     own = desk()
     ground = replace(own.ground(world(home / "lake")), models=scripted)

@@ -39,7 +39,6 @@ from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, reviewed, turn, wr
 FAST = "/dev/shm" if Path("/dev/shm").is_dir() else None
 BASE = replace(BOOK, gross=70.0, net=0.0, duration=0.0, factor_exposures={"rates": 0.0})
 STEPS, MOST = 12, 4
-pytestmark = pytest.mark.slow
 STATUSES = ("draft", "proposed", "proposed", "proposed", "active", "review_required", "rejected", "closed", "applied")
 GOOD = ("approve", "approve_with_notes")
 FIRST = date(2014, 5, 1)

@@ -13,8 +13,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-import pytest
-
 from forge.agent.prompt import undated
 from forge.model import Answer, Call
 from forge.model.scripted import Scripted
@@ -26,8 +24,6 @@ from pitlake.lake.lake import Lake
 from tests.derived.conftest import put_rows
 from tests.forge.test_providers import article
 from tests.forge.walks import DAYS, SINCE, UNTIL, brain, scripted, transcript, world
-
-pytestmark = pytest.mark.slow
 
 COMPANIES = (
     ("0000320193", "NOG", "Quorvane Petroleum Holdings Inc", ("Old Quorvane Mining Corp",)),

@@ -40,7 +40,6 @@ from tests.derived.conftest import put_rows
 from tests.forge.test_evolution import CLAIM, LESSON
 from tests.forge.walks import DAYS, SINCE, canaries, of_canaries, scripted, transcript, world
 
-pytestmark = pytest.mark.slow
 OF_TRAINING = re.compile(r" [^.]*training data[^.]*\. Use nothing you remember from after this instant\.")
 
 

@@ -35,9 +35,10 @@ NAMES = ("buybacks", "port_calls")
 
 
 @pytest.fixture
-def checkout(root, tmp_path, types_checked):
-    """A copy of what is committed, without what was made but mypy's cache, which tells files by their content."""
-    shutil.copytree(root / ".mypy_cache", tmp_path / ".mypy_cache")
+def checkout(root, tmp_path):
+    """A copy of the code, with mypy's cache if there is one, which identifies files by their content."""
+    if (root / ".mypy_cache").exists():
+        shutil.copytree(root / ".mypy_cache", tmp_path / ".mypy_cache")
     for name in COPIED:
         shutil.copytree(root / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md"):
@@ -56,8 +57,7 @@ def typed(page: str, checkout: Path) -> list[str]:
     return [path for path, _ in (*code, *packages)]
 
 
-@pytest.mark.slow
-@pytest.mark.xdist_group("types")
+@pytest.mark.long
 def test_what_the_pages_say_lints_types_and_passes(checkout):
     paths = []
     for page, python in PAGES.items():

@@ -23,8 +23,6 @@ from tests.derived.conftest import put_rows
 from tests.forge.test_demo import VINTAGES
 from tests.forge.test_providers import gdp
 
-pytestmark = pytest.mark.slow
-
 MODULES = {"psycopg2_binary": "psycopg2", "pyyaml": "yaml", "pydantic_ai_slim": "pydantic_ai"}
 """Of distributions that are named otherwise."""
 SOON = 60

@@ -25,7 +25,6 @@ SERVED, SUITE = "make ui", "make test"
 pytestmark = pytest.mark.xdist_group("newcomer")
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(2 * PATIENCE)
 def test_every_block_on_the_demo_s_lake(newcomer):
     said = [type_in(newcomer, language, text) for language, text in BLOCKS[:-2]]

@@ -9,7 +9,6 @@ from pitlake.lake.publishing.stage import STAGING, StagedGap
 from tests.lake.world import TOY, Toy, data_files, gaps, publish, rows, utc
 from tests.processes import kill
 
-pytestmark = pytest.mark.slow
 NOON = utc("2024-03-05T12:00:00-05:00")
 SEEN = utc("2024-03-06T12:00:00-05:00")
 LATER = utc("2024-04-02T12:00:00-04:00")

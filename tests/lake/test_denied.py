@@ -16,7 +16,6 @@ from tests.every import every
 from tests.lake import denied
 from tests.lake.world import TOY, Toy, publish, utc
 
-pytestmark = pytest.mark.slow
 NOON = utc("2024-03-05T12:00:00-05:00")
 CONVENTIONS = ["_lake/filings_count_from", "_lake/ends_at"]
 # As root: without the rights that let it pass by every permission.

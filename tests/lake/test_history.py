@@ -24,7 +24,6 @@ from tests.every import every
 from tests.lake.world import TOY, Toy, data_files, publish, rows, utc
 from tests.processes import kill
 
-pytestmark = pytest.mark.slow
 NOON, SEEN = utc("2024-03-05T12:00:00-05:00"), utc("2024-06-01T12:00:00-04:00")
 NONE = timedelta(0)
 SMALL = (

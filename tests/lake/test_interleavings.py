@@ -15,7 +15,6 @@ from pitlake.lake import Lake
 from tests.every import every
 from tests.lake.world import KINDS, Oracle, Toy, answers, by_day, publish, rows, utc
 
-pytestmark = pytest.mark.slow
 # 02:59:59 and 03:00 of the New York day without 02:xx, the month's last microsecond and its end.
 INSTANTS = (
     utc("2024-03-09T23:59:59.999999-05:00"),

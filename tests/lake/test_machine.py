@@ -4,7 +4,6 @@ import shutil
 import tempfile
 from datetime import timedelta
 
-import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -123,4 +122,4 @@ class LakeMachine(RuleBasedStateMachine):
 
 
 LakeMachine.TestCase.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
-TestLake = pytest.mark.slow(LakeMachine.TestCase)
+TestLake = LakeMachine.TestCase

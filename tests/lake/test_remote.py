@@ -35,8 +35,6 @@ from tests.lake.test_writers import (
 from tests.lake.world import TOY, Toy, publish, rows, utc
 from tests.object_store import object_store, settings
 
-pytestmark = pytest.mark.slow
-
 NUMBERS = count()
 NOON, SEEN = utc("2024-03-05T12:00:00-05:00"), utc("2024-06-01T12:00:00-04:00")
 QUESTIONS = (

@@ -18,7 +18,6 @@ from sample.graph_admin import GraphAdmin
 from tests.graph_servers import rows
 from tests.processes import running, wait_for_end
 
-pytestmark = pytest.mark.slow
 HOLDER = """
 import sys
 from local_servers.embedded import embedded_graph

@@ -13,8 +13,6 @@ from pitlake.lake.mounting.source import find_origin
 from tests.mounting.test_mount import EARLY, estimates, mounted, rows
 from tests.object_store import BUCKET, object_store, settings
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def endpoint():

@@ -25,7 +25,6 @@ from tests.agents.harness import ROOT, linter
 from tests.pipelines.conftest import TOLD_ON
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.timeout(1200),
     pytest.mark.parametrize("story", TOLD_ON[:1], indirect=True),
 ]

@@ -23,7 +23,6 @@ from tests.pipelines import meeting
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("redis-server") is None, reason="no broker: install the package redis-server"),
-    pytest.mark.slow,
 ]
 PASSWORD = "Br0ker/Br0ker"
 PROGRAMS = Path(sys.executable).parent

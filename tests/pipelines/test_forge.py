@@ -44,7 +44,6 @@ from tests.forge.walks import KILLS, world
 from tests.forge.world import NEW_VIEW, turn, wrote
 from tests.messages_api import messages_api
 
-pytestmark = pytest.mark.slow
 NEW_YORK = ZoneInfo("America/New_York")
 ROOT = Path(__file__).resolve().parents[2]
 FIRST, LAST = date(2023, 1, 1), date(2024, 12, 31)

@@ -47,7 +47,6 @@ def test_a_killed_run_leaves_the_old_version_and_converges(tmp_path, step):
     assert not list((lake.root / "_staging").glob("*/*"))
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.usefixtures("world")
 def test_a_run_killed_while_it_streams_from_a_server_converges(story, tmp_path):

@@ -14,7 +14,7 @@ from pitlake.lake.lake import Lake
 from tests.partitions import run_partitions
 from tests.toys import between, seen, stored
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.timeout(1200)]
 OBSERVED = datetime(2026, 1, 1, tzinfo=timezone.utc)
 DAYS = between("2024-04-29", "2024-05-10")
 NAMES = [name for name in all_extractors() if get(name).partitioned]

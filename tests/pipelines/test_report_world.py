@@ -11,7 +11,6 @@ from pitlake.session import connect
 from tests.pipelines.conftest import TOLD_ON
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.timeout(1200),
     pytest.mark.parametrize("story", TOLD_ON[:1], indirect=True),
 ]

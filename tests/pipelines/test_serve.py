@@ -29,7 +29,6 @@ from tests.processes import children_with
 from tests.toys import TOY, ToyResource, between, stored
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.skipif(programs() is None, reason="no Postgres server: install the package postgresql"),
 ]
 

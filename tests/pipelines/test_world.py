@@ -13,7 +13,7 @@ from sample.verdicts import Outcomes
 from tests.every import every
 from tests.story import FIRST, TOUCHED, WHOLE, began
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.timeout(1200)]
 DATASETS = sorted(all_extractors())
 
 

@@ -10,7 +10,6 @@ import pytest
 from pitlake import cli
 from pitlake.gate.rules import check_envelope
 
-pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 CALL = re.compile(r"python3 \.claude/skills/earnings-orchestrator/scripts/pit_fetch\.py (--source [a-z][^\n\"`…\[]+)")
 PAGES = sorted({*(ROOT / ".claude").rglob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "README.md"})

@@ -26,7 +26,6 @@ from tests.every import every
 from tests.providers.conftest import KEY
 from tests.providers.faults import CASES, always
 
-pytestmark = pytest.mark.slow
 FETCH = (sys.executable, "-c", "from pitlake.cli import main; main()", "fetch")
 ROOT = Path(__file__).resolve().parents[2]
 PIT = "2024-02-02T09:00:00-05:00"

@@ -10,7 +10,7 @@ from sample.evolve import arrivals, changes, evolve
 from sample.graph_admin import GraphAdmin
 from sample.load import LABELS, load_world
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.timeout(1200)]
 MOVED, ARRIVED = {change.node_id for change in changes()}, arrivals()
 
 

@@ -25,7 +25,6 @@ from tests.lake.world import TOY, Toy, publish, rows
 from tests.session.test_days import bytes_of_files, paths_of_files
 from tests.sessions import open_at
 
-pytestmark = pytest.mark.slow
 FEW = 3
 FIRST, LAST = datetime(2022, 10, 20, tzinfo=timezone.utc), datetime(2024, 3, 20, tzinfo=timezone.utc)
 SECONDS = int((LAST - FIRST).total_seconds())

@@ -20,7 +20,6 @@ from pitlake.session.visible.cut_cache import CutCache
 from tests.session.toylake import CATALOGUE, CHARTS, T, ToyLake, gap, row
 from tests.sessions import open_at
 
-pytestmark = pytest.mark.slow
 DAY = timedelta(days=1)
 US = timedelta(microseconds=1)
 MARCH = datetime(2024, 3, 12, 15, 0, tzinfo=timezone.utc)  # clocks changed on the 10th

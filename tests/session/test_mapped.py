@@ -17,7 +17,6 @@ from tests.every import every
 from tests.session import looks
 from tests.sessions import open_at
 
-pytestmark = pytest.mark.slow
 START = datetime(2022, 11, 3, 14, 0, tzinfo=timezone.utc)
 DAYS = 120
 TEXTS = 60

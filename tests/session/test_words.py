@@ -21,7 +21,6 @@ from tests.catalogue.test_full_text import slow_bm25
 from tests.session import looks
 from tests.sessions import open_at
 
-pytestmark = pytest.mark.slow
 START = datetime(2022, 11, 3, 14, 0, tzinfo=timezone.utc)
 DAYS = 200
 ARTICLES = 150

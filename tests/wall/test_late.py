@@ -17,7 +17,6 @@ from tests.wall.late import asking, graph, judge, sources
 from tests.wall.late.documents import Document, Event
 from tests.wall.late.looks import A_KIND, DAYS, FIRST_NUMBER, History, Look, lived
 
-pytestmark = pytest.mark.slow
 PUBLISHED, BEFORE, BETWEEN, EDITED, AFTER = (
     datetime(2024, month, day, 15, tzinfo=timezone.utc) for month, day in ((4, 1), (4, 2), (5, 2), (6, 2), (6, 3))
 )

@@ -11,7 +11,6 @@ from pitlake.lake.publishing.stage import Stage
 from pitlake.session.visible.binding import Binding
 from tests.wall import mounted
 
-pytestmark = pytest.mark.slow
 JUDGES = {"truth": mounted.truth, "late": mounted.late}
 SEEDS = (3, 5)
 DAY = 86_400 * 10**6  # microseconds

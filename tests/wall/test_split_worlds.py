@@ -1,10 +1,6 @@
 """A sample of the small worlds of splits; `make splits` asks about all of them."""
 
-import pytest
-
 from tests.wall.split_worlds import Judge, World, lake_of
-
-pytestmark = pytest.mark.slow
 
 # Each way to record and to restate is among them.
 SAMPLE = [

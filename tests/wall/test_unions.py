@@ -18,8 +18,6 @@ from tests.wall.unions.histories import gaps_of, lived, rows_of
 from tests.wall.unions.sources import COMPANIES, FAMILIES, SOURCES
 from tests.wall.worlds import written
 
-pytestmark = pytest.mark.slow
-
 # What a weaker macro says instead, and the questions that show it.
 MUTANTS = {
     "the newest bar of a day, whichever source it is of": (

@@ -59,7 +59,6 @@ def test_other_datasets_stand_the_oracles_too(tmp_path, dataset):
     assert report.findings == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("step", [160, pytest.param(40, marks=pytest.mark.long)])
 def test_a_sample_of_every_function_says_nothing_of_the_future(tmp_path, step):
     report = distinguish(tmp_path / "lake", Sealed, lambda world: list(fuzz.called(world))[::step], a_session=40)
@@ -67,13 +66,11 @@ def test_a_sample_of_every_function_says_nothing_of_the_future(tmp_path, step):
     assert report.statements > 4_000 / step
 
 
-@pytest.mark.slow
 def test_generated_hostile_statements_say_nothing_of_the_future(tmp_path):
     report = fuzz.sealed_attacks(tmp_path / "lake", 240)
     assert report.findings == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("share", [0, *(pytest.param(share, marks=pytest.mark.long) for share in (1, 2, 3))])
 def test_answers_equal_those_of_a_lake_without_the_future(tmp_path, share):
     tally = truth.campaign(tmp_path / "worlds", 200, seed=share)

@@ -21,7 +21,6 @@ from pitlake.web.questions import all_questions, get
 from tests.doors.conftest import AS_OF, START, build, facts, filings, news, prices, publish
 from tests.web.browsing import BASE, TOKEN, Numbers, browsing, wrong_numbers
 
-pytestmark = pytest.mark.slow
 T = instant(AS_OF)
 PAGES = 6
 """Of random instants and companies; `python -m tests.web.browsing` asks for 50."""

@@ -6,8 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from pitlake.lake.lake import Lake
 from tests.cli.conftest import ROOT
 from tests.pipelines.sync.edgar import made
@@ -18,7 +16,6 @@ PYTHON = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 REAL = {"AAPL": 320193, "MSFT": 789019, "NVDA": 1045810}
 
 
-@pytest.mark.slow
 def test_the_commands_of_the_page_run_as_they_stand(edgar, tmp_path):
     edgar.companies = made(len(REAL))
     for company, (ticker, cik) in zip(edgar.companies, REAL.items(), strict=True):

@@ -1,0 +1,76 @@
+"""Check the rules of this code base that no linter knows: sizes, `every` in place of `all`, wording.
+
+`make check` runs it. It prints a line for each fault and exits with 1 if there are any.
+"""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = (
+    "pitlake", "forge", "assets", "checks", "resources", "local_servers", "pipelines", "sample", "bench", "asofbench",
+    "scripts",
+)  # fmt: skip
+FILE_LINES = 450
+FUNCTION_LINES = 70
+UNNATURAL = re.compile(
+    r"\bbefell\b|\bof one's own\b|(?<!there )\bis none\b"
+    r"|(?<![Tt]here )\b(?:is|are|was|were) no (?!longer\b|data\b|more\b|less\b|second\b|\w+er\b)\w"
+)
+# What a gap's reason says is data: a lake that holds it would take another wording for another gap.
+STORED_WORDS = re.compile(r"reason=|retry\(|Unparsable\(|no update is no update")
+
+
+def size_faults(text: str) -> Iterator[str]:
+    """Return what is too long in a module."""
+    if text.count("\n") > FILE_LINES:
+        yield f"1: the file has more than {FILE_LINES} lines"
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if (node.end_lineno or 0) - node.lineno >= FUNCTION_LINES:
+            yield f"{node.lineno}: {node.name} has more than {FUNCTION_LINES} lines"
+
+
+def all_faults(text: str) -> Iterator[str]:
+    """Return where a test asserts `all` of something that may be empty, which proves nothing then."""
+    if "all(" not in text:
+        return
+    nodes = list(ast.walk(ast.parse(text)))
+    asserted = {inner for node in nodes if isinstance(node, ast.Assert) for inner in ast.walk(node.test)}
+    asserted -= {node.operand for node in nodes if isinstance(node, ast.UnaryOp)}  # not all of nothing is false
+    for node in asserted:
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "all":
+            yield f"{node.lineno}: use tests.every.every, or compare a list of faults with []"
+
+
+def wording_faults(text: str) -> Iterator[str]:
+    """Return lines with wording that stops a native reader, such as `is not a date` said with `no`."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if UNNATURAL.search(line) and not STORED_WORDS.search(line):
+            yield f"{number}: {line.strip()}"
+
+
+def main() -> int:
+    """Print every fault of the checkout and return the exit code."""
+    modules = [path for name in PACKAGES for path in sorted((ROOT / name).rglob("*.py"))]
+    pages = [path for name in (*PACKAGES, ".claude", "docs") for path in sorted((ROOT / name).rglob("*.md"))]
+    hooks = sorted((ROOT / ".claude").rglob("*.py"))
+    checked = (
+        (modules, size_faults),
+        (sorted((ROOT / "tests").rglob("*.py")), all_faults),
+        ([*modules, *hooks, *pages, ROOT / "README.md"], wording_faults),
+    )
+    faults = [
+        f"{path.relative_to(ROOT)}:{fault}" for paths, check in checked for path in paths
+        for fault in check(path.read_text(encoding="utf-8"))
+    ]  # fmt: skip
+    print("\n".join(faults), end="\n" if faults else "")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
