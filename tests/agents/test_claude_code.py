@@ -4,7 +4,10 @@ import pytest
 
 from tests.agents.claude_code import attempts, campaign, cells, house
 
-pytestmark = pytest.mark.skipif(not house.versions(), reason="Claude Code is not installed: make claude")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not house.versions(), reason="Claude Code is not installed: make claude"),
+]
 NEWEST = house.versions()[-1:]
 
 

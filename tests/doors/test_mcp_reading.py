@@ -205,6 +205,7 @@ def test_a_token_that_is_none_is_refused_without_being_told(monkeypatch, told):
     assert told not in str(refused.value)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not INSPECTOR.exists() or not shutil.which("node"), reason="no Inspector here: make inspector")
 @pytest.mark.parametrize(
     ("asked", "found"),

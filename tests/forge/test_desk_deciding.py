@@ -189,6 +189,7 @@ async def answered(text):
     return text
 
 
+@pytest.mark.long
 @pytest.mark.skipif(bool(MISSING), reason=f"not on this machine: {', '.join(MISSING)}")
 def test_a_browser_that_stays_sees_the_steps_come_and_the_run_end(desk):
     _, memory = desk

@@ -23,6 +23,7 @@ from tests.derived.conftest import put_rows
 from tests.forge.test_demo import VINTAGES
 from tests.forge.test_providers import gdp
 
+pytestmark = pytest.mark.long
 MODULES = {"psycopg2_binary": "psycopg2", "pyyaml": "yaml", "pydantic_ai_slim": "pydantic_ai"}
 """Of distributions that are named otherwise."""
 SOON = 60
@@ -191,7 +192,7 @@ def test_forge_comes_with_its_extra_and_its_ten_skills_and_plays_its_story(insta
 LACKING = sorted(extra for extra in EXTRAS if extra != "forge")
 
 
-@pytest.mark.parametrize("extra", [LACKING[0], *(pytest.param(one, marks=pytest.mark.long) for one in LACKING[1:])])
+@pytest.mark.parametrize("extra", LACKING)
 def test_a_command_that_lacks_its_libraries_names_the_extra_that_brings_them(installed, install, tmp_path, extra):
     lake = Lake(tmp_path / "lake")
     publish(lake, "run", [article(1, "Title", CREATED)])

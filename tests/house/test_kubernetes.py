@@ -149,6 +149,7 @@ def test_commands_are_programs_of_the_locked_packages(root, objects):
             assert Path(sys.executable).with_name(program).exists(), program
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
 def test_kustomize_puts_the_manifests_together(folder, kustomization):
     built = subprocess.run(["kubectl", "kustomize", folder], capture_output=True, text=True, timeout=60, check=True)

@@ -22,7 +22,7 @@ from tests.house.newcomer import PATIENCE
 TEXT = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", TEXT, flags=re.DOTALL | re.MULTILINE)
 SERVED, SUITE = "make ui", "make test"
-pytestmark = pytest.mark.xdist_group("newcomer")
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("newcomer")]
 
 
 @pytest.mark.timeout(2 * PATIENCE)
@@ -37,7 +37,6 @@ def test_every_block_on_the_demo_s_lake(newcomer):
     assert "articles" in kept
 
 
-@pytest.mark.long
 @pytest.mark.timeout(2 * PATIENCE)
 def test_the_blocks_of_a_graph_of_one_s_own(newcomer, demo):
     with own_graph(newcomer) as ours:

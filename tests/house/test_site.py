@@ -28,6 +28,7 @@ def test_its_navigation_has_every_page():
     assert sorted(listed) == sorted(written - generated)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not (TOOLS / "node_modules").exists(), reason="mkdocs-material is not installed: make site")
 def test_it_is_built_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path):
     env = os.environ | {"PYTHONPATH": str(TOOLS), "NO_MKDOCS_2_WARNING": "1"}

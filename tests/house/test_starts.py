@@ -38,7 +38,7 @@ from tests.cli.conftest import ROOT
 from tests.house.newcomer import PATIENCE
 from tests.web.browsing import BASE, TOKEN, browsing
 
-pytestmark = [pytest.mark.timeout(2 * PATIENCE), pytest.mark.xdist_group("newcomer")]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(2 * PATIENCE), pytest.mark.xdist_group("newcomer")]
 
 T, EARLIER = "2024-05-29T17:00:00-04:00", "2024-05-29T16:00:00-04:00"
 AS_OF = ("--as-of", T)

@@ -22,6 +22,7 @@ from tests.cli.conftest import article, publish
 from tests.pipelines import meeting
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.skipif(shutil.which("redis-server") is None, reason="no broker: install the package redis-server"),
 ]
 PASSWORD = "Br0ker/Br0ker"

@@ -14,7 +14,7 @@ from pitlake.lake.lake import Lake
 from tests.partitions import run_partitions
 from tests.toys import between, seen, stored
 
-pytestmark = [pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(1200)]
 OBSERVED = datetime(2026, 1, 1, tzinfo=timezone.utc)
 DAYS = between("2024-04-29", "2024-05-10")
 NAMES = [name for name in all_extractors() if get(name).partitioned]
@@ -26,7 +26,7 @@ def door(story, world):
         yield door
 
 
-@pytest.mark.parametrize("name", [*NAMES[::2], *(pytest.param(name, marks=pytest.mark.long) for name in NAMES[1::2])])
+@pytest.mark.parametrize("name", NAMES)
 def test_one_by_one_in_any_order_is_all_at_once(door, tmp_path, name):
     whole, parts, extractor = Lake(tmp_path / "whole"), Lake(tmp_path / "parts"), all_extractors()[name]
     run_partitions(extractor, DAYS, door, whole, run_id="whole", observed_at=OBSERVED)

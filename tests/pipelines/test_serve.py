@@ -29,6 +29,7 @@ from tests.processes import children_with
 from tests.toys import TOY, ToyResource, between, stored
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.skipif(programs() is None, reason="no Postgres server: install the package postgresql"),
 ]
 

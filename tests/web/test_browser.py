@@ -9,7 +9,10 @@ from pitlake.web.address import Address
 from tests.doors.conftest import AS_OF, build
 from tests.web.chromium import MISSING, PHONE, browsing, served
 
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not on this machine: {', '.join(MISSING)}")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(bool(MISSING), reason=f"not on this machine: {', '.join(MISSING)}"),
+]
 AT = Address(instant(AS_OF), "NOG")
 PAGES = (
     AT.url(),
