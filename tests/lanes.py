@@ -61,6 +61,13 @@ def cpu_seconds(running: bool) -> float:
     return total
 
 
+def sampled(names: Iterable[str], step: int = 10) -> list[Any]:
+    """Return names as parameters of a test: `make test` takes each tenth of them, `make long` the others."""
+    return [
+        name if number % step == 0 else pytest.param(name, marks=pytest.mark.long) for number, name in enumerate(names)
+    ]
+
+
 @cache
 def slow() -> dict[str, float]:
     """Return the costs of the slow tests, in units; of a file whose tests are all slow, the cost of the file."""

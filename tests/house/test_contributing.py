@@ -1,0 +1,37 @@
+"""The commands of CONTRIBUTING.md: a file and a test by name, and a long test only where it is asked for."""
+
+import re
+import resource
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.conftest import ROOT
+
+(BLOCK,) = re.findall(r"^```sh\n(.*?)^```", (ROOT / "CONTRIBUTING.md").read_text(), flags=re.DOTALL | re.MULTILINE)
+COMMANDS = [line.split() for line in BLOCK.splitlines()]
+
+
+def passed(*arguments: str) -> tuple[int, float]:
+    """Return how many tests a command ran, and its CPU seconds. Fails if one of them failed."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.returncode in (0, 5), done.stdout + done.stderr
+    number = re.search(r"(\d+) passed", done.stdout)
+    return int(number[1]) if number else 0, sum(after[:2]) - sum(before[:2])
+
+
+@pytest.mark.long
+def test_a_file_and_a_test_run_by_name_and_long_tests_only_if_asked_for():
+    file, test, long_file = (command[1:] for command in COMMANDS)
+    assert passed(*file)[0] > 10
+    number, seconds = passed(*test)
+    assert number == 1
+    assert seconds <= 8
+    by_default = passed("-m", "pytest", long_file[-1], "-k", "right_after_its_log_entry")
+    assert by_default[0] == 0
+    assert passed(*long_file, "-k", "right_after_its_log_entry")[0] == 1
