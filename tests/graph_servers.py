@@ -23,7 +23,7 @@ from sample.graph_admin import GraphAdmin
 # Test processes take whole groups (`--dist loadgroup`), so that each server, and each world on it, is made only once.
 KINDS = [
     pytest.param("embedded", marks=pytest.mark.xdist_group("embedded graph")),
-    pytest.param("neo4j", marks=[pytest.mark.real_neo4j, pytest.mark.long, pytest.mark.xdist_group("neo4j graph")]),
+    pytest.param("neo4j", marks=[pytest.mark.long, pytest.mark.xdist_group("neo4j graph")]),
 ]
 
 _databases = itertools.count(1)

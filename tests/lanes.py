@@ -3,8 +3,9 @@ exemplars, `make long` runs all others.
 
 `make timings` measures every test and writes `slow.json`, which decides. A unit is the CPU time of `reference()`, about
 a second, so that fast and slow machines agree. A test's cost is its own, child processes included, and an equal share
-of the fixtures of wider scope that it uses. `exemplars.toml` names the costly tests that stay in `make test`, each with
-what it proves. A test marked `long` by hand is never measured.
+of the fixtures of wider scope that it uses; a test that needs a fixture of more than FIXTURE_LIMIT is slow.
+`exemplars.toml` names the slow tests that stay in `make test`, each with what it proves. A test marked `long` by
+hand is never measured.
 """
 
 import hashlib
@@ -27,6 +28,7 @@ import pytest
 from _pytest.nodeid import NodeId
 
 LIMIT = 1.0
+FIXTURE_LIMIT = 5.0
 ROOT = Path(__file__).resolve().parents[1]
 SLOW, EXEMPLARS = ROOT / "tests/slow.json", ROOT / "tests/exemplars.toml"
 MEASURED = ROOT / ".pitlake/timings"
@@ -250,13 +252,30 @@ def record(folder: Path = MEASURED) -> dict[str, float]:
                 uses[entry["test"]] = entry["fixtures"]
             elif "fixture" in entry:
                 fixtures[entry["fixture"]].append(entry["cost"] / unit)
-    costs = _shared_out(own, uses, {name: max(values) for name, values in fixtures.items()})
-    return _whole_files(costs)
+    costs, fast = _shared_out(own, uses, {name: max(values) for name, values in fixtures.items()})
+    files: dict[str, set[str]] = defaultdict(set)
+    for test in costs:
+        files[test.partition("::")[0]].add(test)
+    found: dict[str, float] = {}
+    for name, tests in files.items():
+        if tests & fast:
+            found |= {test: round(costs[test], 1) for test in tests - fast}
+        else:
+            found[name] = round(sum(costs[test] for test in tests), 1)
+    return dict(sorted(found.items()))
 
 
-def _shared_out(own: dict[str, float], uses: dict[str, list[str]], fixtures: dict[str, float]) -> dict[str, float]:
-    """Return the cost of each test with its share of the fixtures, which grows as other tests leave the fast lane."""
-    fast = set(own)
+def _shared_out(
+    own: dict[str, float], uses: dict[str, list[str]], fixtures: dict[str, float]
+) -> tuple[dict[str, float], set[str]]:
+    """Return the cost of each test with its share of the fixtures, which grows as other tests leave the fast lane, and
+    the tests that stay in it.
+    """
+    fast = {
+        test
+        for test in own
+        if test in exemplars() or max((fixtures.get(name, 0) for name in uses[test]), default=0) <= FIXTURE_LIMIT
+    }
     while True:
         users: dict[str, int] = defaultdict(int)
         for test in fast:
@@ -268,22 +287,8 @@ def _shared_out(own: dict[str, float], uses: dict[str, list[str]], fixtures: dic
         }
         leaving = {test for test in fast if costs[test] > LIMIT and test not in exemplars()}
         if not leaving:
-            return costs
+            return costs, fast
         fast -= leaving
-
-
-def _whole_files(costs: dict[str, float]) -> dict[str, float]:
-    files: dict[str, list[str]] = defaultdict(list)
-    for test in costs:
-        files[test.partition("::")[0]].append(test)
-    found: dict[str, float] = {}
-    for name, tests in files.items():
-        dear = [test for test in tests if costs[test] > LIMIT]
-        if len(dear) == len(tests):
-            found[name] = round(sum(costs[test] for test in dear), 1)
-        else:
-            found |= {test: round(costs[test], 1) for test in dear}
-    return dict(sorted(found.items()))
 
 
 if __name__ == "__main__":

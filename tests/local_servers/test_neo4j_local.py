@@ -54,14 +54,14 @@ def test_maven_is_asked_once(tools, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("graph_server", ["neo4j"], indirect=True)
-@pytest.mark.real_neo4j
+@pytest.mark.long
 def test_the_login_every_neo4j_starts_with_is_replaced(graph_db):
     with pytest.raises(Exception, match="refused the login"):
         Graph(graph_db.uri, ("neo4j", "neo4j"), retry_seconds=0)
 
 
 @pytest.mark.parametrize("graph_server", ["neo4j"], indirect=True)
-@pytest.mark.real_neo4j
+@pytest.mark.long
 def test_even_the_admin_of_neo4j_cannot_write_through_the_door(graph_db):
     with (
         Graph(graph_db.uri, graph_db.admin_auth, graph_db.database) as graph,

@@ -62,7 +62,7 @@ def root() -> Path:
 
 TOLD_ON = [
     pytest.param("embedded", marks=[pytest.mark.long, pytest.mark.xdist_group("story on embedded")]),
-    pytest.param("neo4j", marks=[pytest.mark.real_neo4j, pytest.mark.long, pytest.mark.xdist_group("story on neo4j")]),
+    pytest.param("neo4j", marks=[pytest.mark.long, pytest.mark.xdist_group("story on neo4j")]),
 ]
 
 
