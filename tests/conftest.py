@@ -6,6 +6,7 @@ import shutil
 import signal
 import sys
 import tempfile
+from pathlib import Path
 
 import psutil
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.graph_servers import graph, graph_admin, graph_db, graph_server
 from tests.lanes import pytest_configure
+from tests.shared import build_once, shared_folder
 
 __all__ = ["graph", "graph_admin", "graph_db", "graph_server", "pytest_configure"]
 
@@ -55,3 +57,11 @@ def pytest_collection():
 def pytest_unconfigure():
     """Otherwise native libraries report leaks at exit."""
     gc.unfreeze()
+
+
+@pytest.fixture(scope="session")
+def market_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The lake of `tests.doors.conftest.build`, one for a whole run. Tests that publish or vacuum copy it."""
+    from tests.doors.conftest import build
+
+    return build_once(shared_folder(tmp_path_factory) / "market", lambda root: build(root / "lake")) / "lake"

@@ -124,7 +124,7 @@ class Costs:
         with self._measured() as cost:
             item.fixture_keys = set()
             result = yield
-        test = str(item.nodeid).partition("@tests/")[0]
+        test = item.test_id
         self._write({"test": test, "cost": cost[0], "fixtures": sorted(item.fixture_keys)})
         if cost[0] > LIMIT and item.get_closest_marker("long") is None and test not in exemplars():
             self.dear.append(f"{cost[0]:.1f} s  {test}")
@@ -173,7 +173,8 @@ class Lanes:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         for item in items:
-            if is_slow(item.nodeid):
+            item.test_id = item.nodeid  # before it is named with its group
+            if is_slow(item.test_id):
                 item.add_marker(pytest.mark.long)
                 item.add_marker(pytest.mark.slow)
         if seed := os.environ.get("PITLAKE_ORDER"):
@@ -182,7 +183,7 @@ class Lanes:
             # The dearest files first, so that no process is left with a long one at the end.
             files: dict[str, float] = defaultdict(float)
             for item in items:
-                files[_file(item)] += slow().get(item.nodeid, 0.02)
+                files[_file(item)] += slow().get(item.test_id, 0.02)
             items.sort(key=lambda item: -files[_file(item)])
         if _is_worker():
             _name_groups(items)
@@ -215,7 +216,7 @@ class Lanes:
 
 
 def _file(item: pytest.Item) -> str:
-    return str(item.nodeid).partition("::")[0]
+    return str(item.test_id).partition("::")[0]
 
 
 def _is_worker() -> bool:

@@ -7,11 +7,9 @@ others wait for its last page.
 """
 
 import contextlib
-import fcntl
 import json
-import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -33,6 +31,7 @@ from sample.evolve import evolve
 from sample.graph_admin import GraphAdmin
 from sample.load import load_world
 from tests.partitions import run_partitions
+from tests.shared import build_once
 
 FIRST, LAST = date(2023, 1, 1), date(2025, 6, 30)
 WHOLE = [FIRST + timedelta(days=offset) for offset in range((LAST - FIRST).days + 1)]
@@ -116,14 +115,13 @@ class Story:
             yield door
 
 
-def once(page: Path, tell: Callable[[], Story]) -> Story:
-    """Tell it unless another process has; wait if one is at it."""
-    page.parent.mkdir(parents=True, exist_ok=True)
-    with page.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not page.exists():
-            page.write_text(json.dumps(asdict(tell())))
-    return Story(**json.loads(page.read_text()))
+def once(folder: Path, kind: str) -> Story:
+    """Return the story of a kind of server, which the first test process that asks for it builds."""
+
+    def build(root: Path) -> None:
+        (root / "story.json").write_text(json.dumps(asdict(tell(root, kind))))
+
+    return Story(**json.loads((build_once(folder / kind, build) / "story.json").read_text()))
 
 
 def tell(root: Path, kind: str) -> Story:
@@ -196,12 +194,6 @@ def _publish(name: str, door: Graph, lake: Lake) -> dict[str, list[int]]:
 
 def _count(door: Graph, cypher: str) -> int:
     return sum(record["n"] for batch in door.stream(cypher, {"first": FIRST.isoformat()}) for record in batch)
-
-
-def shared_folder(tmp_path_factory) -> Path:
-    """The session's folder, one for all of its test processes."""
-    base = tmp_path_factory.getbasetemp()
-    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
 
 def began(text: str) -> datetime:

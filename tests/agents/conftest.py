@@ -1,24 +1,15 @@
 """Fixtures of the agents' tests: one lake for all test processes, and both servers."""
 
-import fcntl
-
 import pytest
 
 from tests.agents import harness, world
-from tests.story import shared_folder
+from tests.shared import build_once, shared_folder
 
 
 @pytest.fixture(scope="session")
 def marked_lake(tmp_path_factory):
     """The root of the lake with the marked future; the first test process that needs it builds it."""
-    folder = shared_folder(tmp_path_factory) / "agents"
-    folder.mkdir(exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "built").exists():
-            world.build(folder / "lake")
-            (folder / "built").touch()
-    return folder / "lake"
+    return build_once(shared_folder(tmp_path_factory) / "agents", lambda root: world.build(root / "lake")) / "lake"
 
 
 @pytest.fixture(scope="session")

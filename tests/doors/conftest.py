@@ -161,9 +161,9 @@ def build(root: Path) -> Lake:
 
 
 @pytest.fixture(scope="session")
-def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The lake's root. Tests that publish or vacuum build another lake."""
-    return build(tmp_path_factory.mktemp("doors") / "lake").root
+def lake(market_lake: Path) -> Path:
+    """The lake's root. Tests that publish or vacuum copy it."""
+    return market_lake
 
 
 def build_twins(folder: Path) -> tuple[Path, Path]:

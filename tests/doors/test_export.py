@@ -13,9 +13,10 @@ from deltalake import DeltaTable
 from pitlake.answers.export import MONTHS, OF_MONTH, RECEIPT, export, order
 from pitlake.cli import invoke
 from pitlake.errors import BadInput, LakeError, QueryFailed
+from pitlake.lake import Lake
 from pitlake.lake.storage.store import Store
 from pitlake.session import connect
-from tests.doors.conftest import AS_OF, build, build_twins
+from tests.doors.conftest import AS_OF, build_twins
 from tests.every import every
 from tests.object_store import object_store, settings
 
@@ -24,8 +25,8 @@ SOME = ["news", "xbrl_facts", "prices", "av_estimates"]
 
 
 @pytest.fixture(scope="module")
-def lake(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("exported") / "lake")
+def lake(market_lake):
+    return Lake(market_lake)
 
 
 def rows(table):

@@ -20,7 +20,6 @@ from checks.expectations import WARNING as WARNED
 from pitlake import cli, errors
 from scripts import terminal_pictures
 from tests.cli.conftest import ROOT
-from tests.doors.conftest import build
 from tests.every import every
 
 DOCS = ROOT / "docs"
@@ -68,9 +67,9 @@ RUN = [block for block in BLOCKS if block.runs and block.language in ("sh", "pyt
 
 
 @pytest.fixture(scope="session")
-def filled(tmp_path_factory) -> Path:
+def filled(market_lake: Path) -> Path:
     """A lake of every kind of text and number."""
-    return build(tmp_path_factory.mktemp("docs") / "lake").root
+    return market_lake
 
 
 @pytest.fixture

@@ -14,7 +14,8 @@ from resources.graph.open import graph_server
 from resources.lake import LakeResource
 from resources.settings import ExtractionSettings
 from tests.graph_servers import _require_neo4j as require_neo4j
-from tests.story import Story, once, shared_folder, tell
+from tests.shared import shared_folder
+from tests.story import Story, once
 from tests.toys import TOY, ToyGraph, ToyResource
 
 
@@ -70,8 +71,7 @@ TOLD_ON = [
 def story(request, tmp_path_factory) -> Story:
     if request.param == "neo4j":
         require_neo4j()
-    root = shared_folder(tmp_path_factory) / "story" / request.param
-    return once(root / "told.json", lambda: tell(root, request.param))
+    return once(shared_folder(tmp_path_factory) / "story", request.param)
 
 
 @pytest.fixture(scope="session")

@@ -22,8 +22,9 @@ from pitlake.lake.tables.query import calculator
 from pitlake.session import connect
 from pitlake.session.digest import sha256_of
 from pitlake.spark import _lake_errors, frame
+from tests.shared import shared_folder
 from tests.spark import lakes
-from tests.story import once, shared_folder, tell
+from tests.story import once
 
 SHOWN = [name for name, dataset in all_datasets().items() if not dataset.open_only]
 HELD = [name for name in SHOWN if name in all_extractors()]
@@ -128,8 +129,7 @@ def spark_frames(cluster, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def story(cluster, tmp_path_factory):
-    root = shared_folder(tmp_path_factory) / "story/embedded"
-    return once(root / "told.json", lambda: tell(root, "embedded"))
+    return once(shared_folder(tmp_path_factory) / "story", "embedded")
 
 
 @pytest.mark.long

@@ -13,7 +13,7 @@ from pitlake.clock import instant
 from pitlake.session import connect
 from pitlake.web.address import Address
 from pitlake.web.questions import get
-from tests.doors.conftest import AS_OF, build
+from tests.doors.conftest import AS_OF
 from tests.every import every
 from tests.web.browsing import browsing
 
@@ -29,10 +29,8 @@ ADDRESSES = [
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory):
-    root = tmp_path_factory.mktemp("data") / "lake"
-    build(root)
-    return root
+def root(market_lake):
+    return market_lake
 
 
 @pytest.fixture(scope="module")

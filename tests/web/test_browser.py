@@ -6,7 +6,7 @@ import pytest
 
 from pitlake.clock import instant, iso
 from pitlake.web.address import Address
-from tests.doors.conftest import AS_OF, build
+from tests.doors.conftest import AS_OF
 from tests.web.chromium import MISSING, PHONE, browsing, served
 
 pytestmark = [
@@ -23,8 +23,8 @@ PAGES = (
 
 
 @pytest.fixture(scope="module")
-def base(tmp_path_factory):
-    with served(build(tmp_path_factory.mktemp("browser") / "lake").root) as base:
+def base(market_lake):
+    with served(market_lake) as base:
         yield base
 
 

@@ -10,7 +10,7 @@ from pitlake.web import serve
 from pitlake.web.address import Address
 from pitlake.web.app import ServerSettings
 from pitlake.web.guard import HEADERS
-from tests.doors.conftest import AS_OF, build
+from tests.doors.conftest import AS_OF
 from tests.web.browsing import BASE, TOKEN, browsing
 
 FORM = {"as_of": AS_OF, "ticker": "NOG", "question": "filings"}
@@ -20,8 +20,8 @@ COOKIE = {"cookie": f"pitlake_token={TOKEN}"}
 
 
 @pytest.fixture(scope="module")
-def lake(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("guarded") / "lake").root
+def lake(market_lake):
+    return market_lake
 
 
 @pytest.fixture(scope="module")

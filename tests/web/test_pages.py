@@ -18,7 +18,7 @@ from pitlake.session import Session, connect
 from pitlake.web import pages
 from pitlake.web.address import Address, forward, parse_address
 from pitlake.web.questions import all_questions, get
-from tests.doors.conftest import AS_OF, START, build, facts, filings, news, prices, publish
+from tests.doors.conftest import AS_OF, START, facts, filings, news, prices, publish
 from tests.web.browsing import BASE, TOKEN, Numbers, browsing, wrong_numbers
 
 T = instant(AS_OF)
@@ -37,10 +37,10 @@ def stated_again(at, value):
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory):
+def root(market_lake, tmp_path_factory):
     """The doors' lake with one figure said again unchanged and then revised, and texts that try to be markup."""
-    root = tmp_path_factory.mktemp("web") / "lake"
-    lake = build(root)
+    root = shutil.copytree(market_lake, tmp_path_factory.mktemp("web") / "lake")
+    lake = Lake(root)
     said = [stated_again(REPEATED, 100), stated_again(REPEATED + timedelta(days=10), 90)]
     publish(lake, "xbrl_facts", [*facts(), *said], "revised")
     article = next(news()) | {
@@ -249,9 +249,9 @@ def test_copied_python_and_command_run(client, root, monkeypatch):
     assert scope["rows"][0][1] in done.stdout
 
 
-def test_a_receipt_link_opens_to_the_same_bytes_after_a_later_publish(tmp_path):
-    root = tmp_path / "lake"
-    lake = build(root)
+def test_a_receipt_link_opens_to_the_same_bytes_after_a_later_publish(market_lake, tmp_path):
+    root = shutil.copytree(market_lake, tmp_path / "lake")
+    lake = Lake(root)
     with browsing(root) as client:
         form = {"as_of": AS_OF, "ticker": "NOG", "question": "bars"}
         kept = client.post("/receipts", data=form, headers=UNLOCKED)

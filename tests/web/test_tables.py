@@ -2,13 +2,14 @@
 
 import io
 import re
+import shutil
 
 import pyarrow.parquet as pq
 import pytest
 
 from pitlake.clock import instant
 from pitlake.lake import Lake
-from tests.doors.conftest import AS_OF, build
+from tests.doors.conftest import AS_OF
 from tests.web.browsing import browsing
 
 ROWS = [
@@ -22,11 +23,10 @@ OPTIONS = {"key": ("ticker", "period"), "available_at": "published_at", "valid_a
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory):
+def client(market_lake, tmp_path_factory):
     import pandas as pd
 
-    root = tmp_path_factory.mktemp("tables") / "lake"
-    build(root)
+    root = shutil.copytree(market_lake, tmp_path_factory.mktemp("tables") / "lake")
     frame = pd.DataFrame(ROWS)
     frame["published_at"] = pd.to_datetime(frame["published_at"])
     frame["period"] = pd.to_datetime(frame["period"]).dt.date
