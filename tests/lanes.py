@@ -63,13 +63,6 @@ def cpu_seconds(running: bool) -> float:
     return total
 
 
-def sampled(names: Iterable[str], step: int = 10) -> list[Any]:
-    """Return names as parameters of a test: `make test` takes each tenth of them, `make long` the others."""
-    return [
-        name if number % step == 0 else pytest.param(name, marks=pytest.mark.long) for number, name in enumerate(names)
-    ]
-
-
 @cache
 def slow() -> dict[str, float]:
     """Return the costs of the slow tests, in units; of a file whose tests are all slow, the cost of the file."""
@@ -172,8 +165,14 @@ class Lanes:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        numbers: dict[str, int] = defaultdict(int)
         for item in items:
             item.test_id = item.nodeid  # before it is named with its group
+            if mark := item.get_closest_marker("sampled"):
+                function = item.test_id.partition("[")[0]
+                if numbers[function] % mark.args[0]:
+                    item.add_marker(pytest.mark.long)
+                numbers[function] += 1
             if is_slow(item.test_id):
                 item.add_marker(pytest.mark.long)
                 item.add_marker(pytest.mark.slow)

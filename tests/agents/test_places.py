@@ -175,6 +175,7 @@ def test_what_is_out_of_bounds_is_not_read_by_any_tool_in_any_spelling(settings,
     assert passed == []
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("place", {**UNREADABLE, **UNWRITABLE}.values(), ids={**UNREADABLE, **UNWRITABLE})
 def test_what_is_not_the_session_s_own_data_is_not_written_by_any_tool_in_any_spelling(settings, world, place):
     passed = [

@@ -58,6 +58,7 @@ def in_a_second(monkeypatch):
     bounded.bounded(len, b"")  # the process that others are forked from is there
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("pump", PUMPS)
 def test_no_page_takes_longer_than_it_may(in_a_second, pump):
     begun = time.monotonic()

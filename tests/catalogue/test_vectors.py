@@ -79,6 +79,7 @@ def test_a_vector_of_zeros_hides_no_other(world):
     assert titles(made, embedding=[1.0, 0.0]) == ["1"]
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("seed", range(20))
 def test_many_revised_vectors_are_ranked_as_one_by_one(world, seed):
     rng = Random(seed)

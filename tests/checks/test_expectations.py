@@ -98,6 +98,7 @@ def broken(rows, rule):
             return with_value(rows, name, '{"a":')
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", all_datasets())
 def test_every_expectation_of_a_dataset_holds_and_is_caught_when_broken(name):
     dataset = all_datasets()[name]
@@ -207,6 +208,7 @@ def test_a_record_staged_twice_is_expected_once(tmp_path):
 BAR = {"open": 5.0, "high": 6.0, "low": 4.0, "close": 5.5, "volume": 100}
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("name", "change", "rule"),
     [

@@ -26,6 +26,7 @@ def test_datasets_lists_every_contract(pitlake):
     assert [facts["name"] for facts in listed] == list(all_datasets())
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("name", all_datasets())
 def test_describe_names_the_columns_of_the_view(pitlake, name):
     described = json.loads(pitlake("describe", name, "--format", "json").out)

@@ -13,7 +13,6 @@ from pitlake import cli
 from pitlake.questions import catalogue
 from tests.doors.conftest import AS_OF
 from tests.every import every
-from tests.lanes import sampled
 
 PAIRS = '[{"ticker": "NOG", "at": "2024-03-01T00:00:00Z"}]'
 VALUES = {
@@ -52,7 +51,8 @@ def options(query):
     return [part for one in wanted for part in (f"--{one.name.replace('_', '-')}", VALUES[one.name])]
 
 
-@pytest.mark.parametrize("name", sampled(catalogue.all_queries()))
+@pytest.mark.sampled(10)
+@pytest.mark.parametrize("name", catalogue.all_queries())
 def test_every_query_runs_by_name(pitlake, name):
     query = catalogue.get(name)
     code, out, err = pitlake("run", name, *options(query), "--as-of", AS_OF, "--format", "csv")

@@ -162,6 +162,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("tables", range(6))
 def test_a_copy_whose_writer_was_killed_is_whole_or_has_no_row_of_a_receipt(lake, tmp_path, tables):
     target = tmp_path / "copy"

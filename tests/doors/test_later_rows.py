@@ -14,7 +14,6 @@ from pitlake.web.questions import all_questions
 from tests.doors.conftest import AS_OF, build_twins
 from tests.doors.mcp_client import EVERY_TOOL, service, talk
 from tests.doors.test_commands import options
-from tests.lanes import sampled
 from tests.web.browsing import BASE, TOKEN, browsing
 
 T = instant(AS_OF)
@@ -77,7 +76,8 @@ def test_a_server_and_its_tools_are_presented_the_same(twins):
     assert ends.instructions == goes_on.instructions
 
 
-@pytest.mark.parametrize("name", sampled(catalogue.all_queries()))
+@pytest.mark.sampled(10)
+@pytest.mark.parametrize("name", catalogue.all_queries())
 def test_every_named_query_answers_the_same(twins, name):
     query = catalogue.get(name)
     values = dict(zip(*[iter(options(query))] * 2, strict=True))
@@ -138,6 +138,7 @@ REVENUE = (
 PERIOD = "k_period_start=2023-10-01&k_period_end=2023-12-31&k_dimensions=&k_members="
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     "page",
     [

@@ -20,7 +20,6 @@ from tests.doors.conftest import AS_OF, START, build, prices, publish
 from tests.doors.mcp_client import service, talk
 from tests.doors.test_commands import VALUES
 from tests.every import every
-from tests.lanes import sampled
 
 T = instant(AS_OF)
 LATER = datetime(2025, 3, 1, tzinfo=timezone.utc)
@@ -79,7 +78,8 @@ def session_of(root, hindsight):
     return connect(T, lake=root, hindsight=hindsight, isolation="in_process")
 
 
-@pytest.mark.parametrize("name", sampled(catalogue.all_queries()))
+@pytest.mark.sampled(10)
+@pytest.mark.parametrize("name", catalogue.all_queries())
 def test_no_named_query_depends_on_names_of_later(twins, name):
     takes = {one.name for one in catalogue.get(name).parameters}
     for asked in TICKERS if takes & {"ticker", "pairs"} else TICKERS[:1]:
@@ -126,7 +126,8 @@ BY_TICKER = [
 ]
 
 
-@pytest.mark.parametrize("name", sampled(BY_TICKER))
+@pytest.mark.sampled(10)
+@pytest.mark.parametrize("name", BY_TICKER)
 def test_every_query_says_how_it_read_a_ticker(twins, name):
     for asked, words in (
         (RENAMED, "read as CIK 0000000001, with hindsight"),

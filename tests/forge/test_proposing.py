@@ -178,6 +178,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("script", BROKEN.values(), ids=BROKEN)
 def test_m1_a_broken_answer_is_a_recorded_failure_and_changes_nothing(agent, server, script):
     before, (server.script, why) = ours(), (list(script[0]), script[1])

@@ -348,6 +348,7 @@ def test_a_publish_killed_while_it_tends_the_log_leaves_every_version(lake, grow
     assert every(told_by_lake(Lake(lake.root), version) == told_by_delta(lake, version) for version in found if version)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("step", OF_VACUUM.values(), ids=OF_VACUUM)
 def test_a_killed_vacuum_leaves_kept_versions_and_one_more_finishes_it(of_before, step, when):

@@ -39,6 +39,7 @@ def order(request):
     return request.param
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_replay_changes_what_was_answered_since_a_later_look(lake, kind, order):
     oracle, looked = Oracle(kind), []

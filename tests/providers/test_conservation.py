@@ -20,6 +20,7 @@ def lake(tmp_path_factory) -> Lake:
     return Lake(tmp_path_factory.mktemp("conserved") / "lake")
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", all_feeds())
 def test_nothing_is_lost_silently_whatever_happens(server, lake, name):
     feed = all_feeds()[name]

@@ -29,6 +29,7 @@ def test_the_pages_hold_calls():
     assert {shlex.split(call)[1] for call in CALLS} >= {"alphavantage", "benzinga", "perplexity", "yahoo"}
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("pit", [["--pit", PIT], []], ids=["pit", "open"])
 @pytest.mark.parametrize("call", CALLS)
 def test_a_documented_call_is_understood_and_answered(lake, capfdbinary, call, pit):

@@ -63,6 +63,7 @@ def is_sound(feed, found: list[Row | Gap]) -> None:
     assert not rows or not violations_in(rows_table(feed, rows), clock.now(), feed.dataset.json_columns)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("name", "case"), MATRIX)
 def test_a_fault_ends_with_data_or_a_typed_gap(baseline, server, asker, name, case):
     asking = asker(name)

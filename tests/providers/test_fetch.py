@@ -71,6 +71,7 @@ def filled(loopback, tmp_path_factory) -> Lake:
     return lake
 
 
+@pytest.mark.sampled(13)
 @pytest.mark.parametrize(("source", "op"), ASKED)
 @pytest.mark.parametrize("pit", INVALID)
 def test_an_invalid_cut_off_gives_no_data_and_asks_nothing(filled, server, source, op, pit):
@@ -125,6 +126,7 @@ def test_without_live_nothing_is_asked(tmp_path, server):
     assert server.asked == []
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("case", [case for case in CASES if case.name in ("429", "503", "HTML instead", "truncated")],
                          ids=lambda case: case.name)  # fmt: skip
 def test_a_source_that_fails_is_asked_three_times_and_is_a_gap(tmp_path, server, case):

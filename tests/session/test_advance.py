@@ -103,6 +103,7 @@ def test_open_mode_has_no_instant_to_move_from(filled, ask_of, isolation):
         ask_of(filled, None, open_mode=True, isolation=isolation).advance(T)
 
 
+@pytest.mark.sampled(5)
 @ISOLATIONS
 @pytest.mark.parametrize(
     "made",

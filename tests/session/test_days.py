@@ -174,6 +174,7 @@ def test_days_that_are_over_are_files_of_eight_four_two_and_one_the_newest_file_
     assert orders[5] == [(one["track"],) for one in (*last_day, *second_eight, *first_eight)]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("at_once", [1, 2, 5])
 @pytest.mark.parametrize("broken", range(4))
 def test_days_of_which_one_can_not_be_made_leave_no_descriptor(lake, home, monkeypatch, leftovers, at_once, broken):

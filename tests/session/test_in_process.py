@@ -40,6 +40,7 @@ def test_both_isolations_answer_alike(filled, ask, question):
     assert len(told) == 1
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("isolation", ["process", "in_process"])
 @pytest.mark.parametrize(
     "attempt",

@@ -107,6 +107,7 @@ def test_a_passing_fault_costs_nothing(ask, name, fault):
     assert not [gap for gap in gaps(found) if gap[0] == "upstream_error" and gap[1] != "item has an unknown format"]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", SCOPES)
 @pytest.mark.parametrize("fault", LASTING)
 def test_a_lasting_fault_ends_in_typed_gaps(ask, name, fault):
