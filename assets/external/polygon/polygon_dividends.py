@@ -9,8 +9,7 @@ from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import dating, fields
 from assets.feeds.feed import Scope
 from assets.feeds.naming import Values
-from assets.splits import DATASETS as SPLITS
-from assets.splits import per_share_since
+from assets.splits import EVIDENCE, per_share_since
 from pitlake.datasets import _shared as shared
 from pitlake.datasets import polygon_dividends as contract
 from pitlake.datasets.polygon_dividends import DATASET
@@ -91,5 +90,5 @@ FEED = _pages.ticker_feed(
     example=Scope(tickers=("KO",)),
     locate=locate,
     values=values,
-    after=SPLITS,
+    after=EVIDENCE,
 )
