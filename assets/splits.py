@@ -123,14 +123,28 @@ def plausible(close: float, opening: float, shares: float, volumes: Volumes = (N
 
     volumes: of both bars, None or 0 if unknown. sql/macros/goes_on.sql implements the same rule.
     """
-    move, split = log(opening * shares / close), log(shares)
+    move, traded = _overnight(close, opening, shares, volumes)
+    return fits(move, log(shares)) and (abs(move) < ODD_JUMP or _of_the_market(move, traded))
+
+
+def strays(close: float, opening: float, shares: float, near: float, volumes: Volumes = (None, None)) -> bool:
+    """Return whether a price moves as much as a split recorded near this night would move it, without its volume.
+
+    near: the ratio of that split. The bar may then be of another day's basis. sql/macros/goes_on.sql has the same rule.
+    """
+    move, traded = _overnight(close, opening, shares, volumes)
+    size = abs(log(near))
+    return size >= LEAST_SPLIT and abs(abs(move) - size) <= size / 4 and not _of_the_market(move, traded)
+
+
+def _overnight(close: float, opening: float, shares: float, volumes: Volumes) -> tuple[float, float]:
+    """Return the logarithmic moves of price and volume, with the effect of the split undone."""
     before, after = volumes
-    traded = log(after / before) - split if before and after else -inf
-    return fits(move, split) and _of_the_market(move, traded)
+    return log(opening * shares / close), log(after / before) - log(shares) if before and after else -inf
 
 
 def _of_the_market(move: float, traded: float) -> bool:
-    return abs(move) < ODD_JUMP or (abs(move) < MOST_MOVE and min(traded, traded + move) >= ODD_VOLUME)
+    return abs(move) < MOST_MOVE and min(traded, traded + move) >= ODD_VOLUME
 
 
 def fits(move: float, split: float) -> bool:

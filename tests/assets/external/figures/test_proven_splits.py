@@ -8,6 +8,8 @@ import pytest
 from assets.splits import LakeSplits
 from pitlake import connect
 from pitlake.datasets import get
+from pitlake.errors import LakeError
+from pitlake.lake.publishing import publish
 from pitlake.lake.publishing.stage import staged_schema
 from tests.assets.external.test_replays import Archive
 
@@ -38,14 +40,14 @@ def stage(lake, name, rows, at=BEFORE):
     """Publish rows as a run that was observed at an instant."""
     contract = get(name)
     full = [{"available_at_source": contract.source_tag, "evidence": f"made:{n}"} | row for n, row in enumerate(rows)]
-    with lake.stage(contract, f"run-{name}-{at}") as stage:
+    with lake.stage(contract, f"run-{name}-{at:%Y%m%d%H}") as stage:
         stage.add(None, pa.Table.from_pylist(full, staged_schema(contract)), extracted=len(full))
         lake.publish(stage, at)
 
 
 def tickers(cik, *names, at=datetime(2019, 1, 2, tzinfo=timezone.utc)):
-    return {"cik": cik, "kind": "ticker", "name": names[0], "all_names": list(names), "source": "graph",
-            "statement": f"{at}", "available_at": at, "available_at_source": "neo4j_created"}  # fmt: skip
+    return {"cik": cik, "kind": "ticker", "name": names[0], "all_names": list(names), "source": "edgar_tickers",
+            "statement": f"{at}", "available_at": at, "available_at_source": "provider_metadata"}  # fmt: skip
 
 
 class World:
@@ -166,11 +168,13 @@ def test_filings_that_state_another_ratio_make_a_split_uncertain(made, stated, s
     assert LakeSplits(made.lake)("AAA", date(2020, 7, 30), date(2021, 7, 1)) == shares
 
 
-def test_the_poll_of_a_run_that_was_not_published_proves_nothing(made, monkeypatch):
-    from pitlake.lake.publishing import publish
+def died(*_):
+    raise OSError("died")
 
+
+def test_the_poll_of_a_run_that_was_not_published_proves_nothing(made, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(publish.Publisher, "_publish_once", lambda *_: (_ for _ in ()).throw(OSError("died")))
-        with pytest.raises(OSError, match="died"):
+        patch.setattr(publish.Publisher, "_publish_once", died)
+        with pytest.raises(LakeError, match="died"):
             made.poll_splits()
     assert made.shown() == 0
