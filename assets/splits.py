@@ -240,7 +240,7 @@ class LakeSplits:
         undated = [Split(date.min, date.max, None) for day, _ in stated if day is None]
         splits = merged(dated(stated))
         unconfirmed = [
-            reported._replace(ratio=None)
+            Split(reported.first, _executed_by(reported, self._polled.restated(cik)), None)
             for cik in ciks
             for reported in self._reported.get(cik, ())
             if not any(_confirms(split, reported) for split in splits)
@@ -259,6 +259,12 @@ class LakeSplits:
         self, table: str, question: str, parameters: dict[str, Any] | None = None, **names: str
     ) -> list[tuple[Any, ...]]:
         return rows_of(self._snapshot, table, question, parameters, **names)
+
+
+def _executed_by(reported: Split, restated: Sequence[Span]) -> date:
+    """Return the last day on which a reported split may have been executed. restated: days without any split."""
+    starts = [first for first, last in restated if first <= reported.last <= last + ONE_DAY]
+    return max(reported.first, min((first - ONE_DAY for first in starts), default=reported.last))
 
 
 def _confirms(split: Split, reported: Split) -> bool:

@@ -99,7 +99,7 @@ class PolledDays:
             graph = self._of_graph if cik in self._in_graph else []
             if graph and not self._actions.restates:
                 graph = without(graph, self._undeclared(tickers.every(cik)))
-            asked = union(asked, graph, self._restated(cik))
+            asked = union(asked, graph, self.restated(cik))
         return asked
 
     def _asked(self, ticker: str) -> list[Span]:
@@ -140,13 +140,16 @@ class PolledDays:
         days = self._rows("gaps/dividends", UNDECLARED, {"names": sorted(names)}, spelled=SPELLED)
         return [(date.min, date.max) if day is None else (day, day + self._actions.filed_before) for (day,) in days]
 
-    def _restated(self, cik: str) -> list[Span]:
-        """Return the days between two reports of a company that state the same number of shares for one period."""
+    def restated(self, cik: str) -> list[Span]:
+        """Return the days between two reports of a company that state the same number of shares for one period.
+
+        None of its splits was executed then.
+        """
         if not self._actions.restates:
             return []
         parameters = {"cik": cik, "concepts": list(SHARE_COUNTS), "same": SAME_COUNT}
         days = self._rows("sec_facts", RESTATED, parameters)
-        return [(first + ONE_DAY, last - ONE_DAY) for first, last in days]
+        return union((first + ONE_DAY, last - ONE_DAY) for first, last in days)
 
     def _rows(
         self, table: str, question: str, parameters: dict[str, Any] | None = None, **names: str

@@ -32,9 +32,9 @@ class World:
     that polls of dividends and of splits cover.
     """
 
-    polled: ClassVar[dict[str, list[tuple[str, str]]]] = dict.fromkeys(
-        ("dividends", "splits"), [("0001-01-01", "9999-12-31")]
-    )
+    polled: ClassVar[dict[str, list[tuple[str, str]]]] = {
+        name: [("0001-01-01", "9999-12-31")] for name in ("dividends", "splits")
+    }
 
     def __init__(
         self, as_of: str, rows: Mapping[str, Iterable[Mapping[str, Any]]], names: Iterable[str] | None = None
@@ -80,7 +80,8 @@ class World:
         if not self.is_named:
             self.add(query.reads)
         bound = plain(query.bind(values))
-        return self.ask(query.sql, bound | {name: json.dumps(self.polled) for name in bound if name == catalogue.POLLED})
+        polled = {catalogue.POLLED: json.dumps(self.polled)} if catalogue.POLLED in bound else {}
+        return self.ask(query.sql, bound | polled)
 
     def ask(self, sql: str, values: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         """Return the rows of any SQL."""

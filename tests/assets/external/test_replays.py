@@ -10,6 +10,7 @@ from assets.feeds.feed import Scope
 from assets.feeds.runs import run_feed
 from pitlake import connect
 from pitlake.contract import SEEN_LATER
+from pitlake.datasets import get
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.publish import Published
 from resources.http.capture import CaptureStore
@@ -59,7 +60,19 @@ class Archive:
         return report
 
     def lake(self, name="lake"):
-        return Lake(self.root / name)
+        """A lake; if figures per share are replayed into it, polls prove that there was no split."""
+        lake = Lake(self.root / name)
+        if "polygon_splits" in self.feed.after:
+            poll_without_splits(lake, *self.scope.tickers)
+        return lake
+
+
+def poll_without_splits(lake, *tickers, at=datetime(2026, 1, 1, tzinfo=timezone.utc)):
+    with lake.stage(get("polygon_splits"), "no-splits") as stage:
+        stage.poll(entities=tickers)
+        for ticker in tickers:
+            stage.cover(ticker)
+        lake.publish(stage, at)
 
 
 def ask(lake, at, sql):

@@ -60,7 +60,9 @@ class Answers:
     def outcomes(self, *bodies, **how) -> list[Row | Gap]:
         return [outcome for outcome, _ in self.dated(*bodies, **how)]
 
-    def dated(self, *bodies, observed_at=OBSERVED, releases=None, splits=no_split, **how) -> list[tuple[Row | Gap, date]]:
+    def dated(
+        self, *bodies, observed_at=OBSERVED, releases=None, splits=no_split, **how
+    ) -> list[tuple[Row | Gap, date]]:
         fetch = self.captures(*bodies, **how)
         run = RunFacts(observed_at=observed_at, releases=releases, splits=splits)
         found = []

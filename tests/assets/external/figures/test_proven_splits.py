@@ -1,4 +1,4 @@
-"""A figure per share counts from its fetch, unless polls of its company's splits prove that there was no split between."""
+"""A figure per share counts from its fetch, unless polls of its company's splits prove that there was none."""
 
 from datetime import date, datetime, timedelta, timezone
 
@@ -132,12 +132,13 @@ def test_a_ticker_that_the_company_had_before_needs_a_poll_of_its_own(made):
 
 
 def fact(concept, value, end, filed, start="2020-04-01", unit="shares"):
+    at = datetime.fromisoformat(f"{filed}T21:00:00+00:00")
     return {
         "cik": "0000000001", "concept": f"us-gaap:{concept}", "unit": unit, "period_type": "duration",
         "period_start": date.fromisoformat(start), "period_end": date.fromisoformat(end), "form_type": "10-Q",
         "accession_no": f"0000000001-{filed[2:4]}-{filed[5:7]}{filed[8:]}00", "value": str(value),
         "value_number": float(value), "filing_date": date.fromisoformat(filed),
-        "available_at": datetime.fromisoformat(f"{filed}T21:00:00+00:00"), "accepted_at": datetime.fromisoformat(f"{filed}T21:00:00+00:00"), "release_rule": "acceptance",
+        "available_at": at, "accepted_at": at, "release_rule": "acceptance",
     }  # fmt: skip
 
 
