@@ -17,8 +17,10 @@ NO_AMOUNT = GapRule(type="unverifiable", reason="no amount", when="the amount is
 DATASET = Dataset(
     name="polygon_dividends",
     title="Cash dividends of Polygon (Massive)",
-    summary="Declared cash dividends with exact amounts. Ex, record and pay dates are known by declaration. "
-        "Distributions in kind, such as the shares of a spin-off, are not known.",
+    summary=(
+        "Declared cash dividends with exact amounts. Ex, record and pay dates are known by declaration. "
+        "Distributions in kind, such as the shares of a spin-off, are not known."
+    ),
     availability=(
         "The END of the declaration day in New York: at most a day late, and never early if the stated day is right. "
         "A dividend without a declaration date is a gap. If the source does not state the amount as paid, and no poll "

@@ -10,12 +10,11 @@ from assets.feeds.feed import Scope
 from assets.feeds.runs import run_feed
 from pitlake import connect
 from pitlake.contract import SEEN_LATER
-from pitlake.datasets import get
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.publish import Published
 from resources.http.capture import CaptureStore
 from resources.http.client import HttpClient
-from tests.answers import captured
+from tests.answers import captured, poll_without_splits
 
 MARCH, JUNE = (datetime(2024, month, 1, 15, tzinfo=timezone.utc) for month in (3, 6))
 MAY = datetime(2024, 5, 1, tzinfo=timezone.utc)
@@ -65,14 +64,6 @@ class Archive:
         if "polygon_splits" in self.feed.after:
             poll_without_splits(lake, *self.scope.tickers)
         return lake
-
-
-def poll_without_splits(lake, *tickers, at=datetime(2026, 1, 1, tzinfo=timezone.utc)):
-    with lake.stage(get("polygon_splits"), "no-splits") as stage:
-        stage.poll(entities=tickers)
-        for ticker in tickers:
-            stage.cover(ticker)
-        lake.publish(stage, at)
 
 
 def ask(lake, at, sql):
