@@ -110,7 +110,7 @@ WITH
                 WHEN is_unproven THEN 'the basis of a dividend is unproven, because a split may have followed it'
                 WHEN date_before IS NOT NULL AND NOT EXISTS (
                     FROM polled WHERE dividends[1] <= date_before + 1 AND date <= dividends[2]
-                ) THEN 'no poll of dividends covers these days'
+                ) THEN 'no poll proves the dividends of these days'
             END AS unknown
         FROM returns
     ),

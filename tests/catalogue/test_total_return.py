@@ -52,7 +52,7 @@ def test_dividends_and_splits_count_each_in_the_shares_of_the_as_of(world):
 
 
 UNPROVEN = "the basis of a dividend is unproven, because a split may have followed it"
-UNPOLLED = "no poll of dividends covers these days"
+UNPOLLED = "no poll proves the dividends of these days"
 
 
 @pytest.mark.parametrize("source", [{}, {"ticker": "ACME", "dividend_type": "CD", "ordinal": 0}])

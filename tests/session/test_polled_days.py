@@ -41,10 +41,11 @@ def made(tmp_path):
     return world.lake
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("at", "note"),
     [
-        (datetime(2021, 1, 4, 12, tzinfo=timezone.utc), "no poll of dividends covers these days"),
+        (datetime(2021, 1, 4, 12, tzinfo=timezone.utc), "no poll proves the dividends of these days"),
         (None, "the basis of a dividend is unproven, because a split may have followed it"),
     ],
 )

@@ -2,6 +2,8 @@
 
 from collections import Counter
 
+import pytest
+
 from tests.wall import split_figures
 from tests.wall.split_worlds import Judge, World, lake_of
 
@@ -49,6 +51,7 @@ def test_a_split_that_is_known_and_not_counted_is_found(tmp_path, monkeypatch):
     assert {"panel", "prices_as_of_event", "snapshot return", "outcome"} <= {kind for kind, *_ in judge.wrong}
 
 
+@pytest.mark.long
 def test_no_figure_that_a_split_changed_shows_before_its_fetch():
     compared = Counter()
     assert split_figures.judge(0, compared) == []
