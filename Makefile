@@ -116,8 +116,9 @@ late: $(SET_UP) ## Compare N=10000 answers with those given before later polls o
 poisoned: $(SET_UP) ## Extract N=1000 random graphs with bad records: bad ones become gaps, all others are published.
 	@$(BIN)/python -m tests.assets.poisoned --n $(if $(filter file,$(origin N)),1000,$(N))
 
-splits: $(SET_UP) ## Query every small world of bars and splits as of every instant.
+splits: $(SET_UP) ## Query every small world of bars and splits as of every instant; date N=10000 figures per share.
 	@$(BIN)/python -m tests.wall.split_worlds
+	@$(BIN)/python -m tests.wall.split_figures $(N)
 
 attack: $(SET_UP) ## Attack sealed sessions with N=10000 statements.
 	@$(BIN)/python -m tests.wall.campaign attack --n $(N)

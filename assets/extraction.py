@@ -58,9 +58,7 @@ class Splits(Protocol):
     """The share splits on record. See assets.splits."""
 
     def __call__(self, ticker: str, after: date, until: date) -> float | None:
-        """Return the number of shares that one share of `after` is on `until`; None if a split in between is
-        uncertain.
-        """
+        """Return the number of shares that one share of `after` is on `until`; None if it is not proven."""
         ...
 
 

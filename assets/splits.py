@@ -1,22 +1,27 @@
 """Recorded share splits and their effect on prices, for all code that compares prices across a split.
 
 Sources state a split once, twice within a week, or with two ratios: `merged` decides what is certain. `LakeSplits`
-reads the lake's records lazily; nothing is written here.
+reads the lake's records lazily; nothing is written here. Only polls prove that there was no split.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import inf, isclose, log
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from assets.extraction import RunFacts
 from pitlake.clock import new_york_day
+from pitlake.contract import gap_table_name
 from pitlake.errors import LakeNotFound
 from pitlake.lake.lake import Lake
-from pitlake.lake.tables.query import calculator, reading
+from pitlake.lake.storage.manifest import Snapshot
+from pitlake.questions.polled_days import ONE_DAY, SPLITS, PolledDays, Span, rows_of
+from pitlake.questions.tickers import Tickers, spelled
 
 DATASETS = ("splits", "polygon_splits")
+EVIDENCE = (*DATASETS, "sec_facts", "companies", "names")
+"""The datasets that a figure per share needs first, because they show its company's splits, or that there is none."""
 # Sources may date one split on two days that are up to this far apart. Two separate splits with the same ratio are
 # never so close together.
 SAME_SPLIT_WITHIN = timedelta(days=7)
@@ -38,11 +43,29 @@ ODD_RETURN = log(2) - 0.1
 LEAST_SPLIT = log(1.2)
 
 STATED = """
-SELECT ticker, execution_date, split_to / split_from AS ratio FROM {rows} e
+SELECT [ticker, {cik}], execution_date, split_to / split_from AS ratio FROM {rows} e
 WHERE split_from > 0 AND split_to > 0
 QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY e.available_at DESC, content_hash DESC) = 1
 """
-
+# A record that became a gap may be a split too: the source stated its ticker, and mostly its day.
+WITHHELD = """
+SELECT DISTINCT [ticker], day, NULL FROM (
+    SELECT
+        url_decode(coalesce(
+            nullif(regexp_extract(locator, '&item=([^&/]+)', 1), ''),
+            nullif(regexp_extract(locator, '^neo4j:Split:([^_]+)_', 1), '')
+        )) AS ticker,
+        coalesce(try_cast(regexp_extract(locator, '&day=([^&]+)', 1) AS DATE), try_cast(partition AS DATE)) AS day
+    FROM {rows}
+) WHERE ticker IS NOT NULL
+"""
+RATIO = "us-gaap:StockholdersEquityNoteStockSplitConversionRatio1"
+# EDGAR's facts state a split in the filings after it, for a period near it.
+REPORTED = """
+SELECT cik, min(coalesce(period_start, period_end)), min(coalesce(filing_date, available_at::DATE)), value_number
+FROM {rows} WHERE concept = $concept AND value_number > 0 AND period_end IS NOT NULL
+GROUP BY cik, period_end, value_number
+"""
 
 Stated = tuple[date, float | None]
 Volumes = tuple[float | None, float | None]
@@ -78,6 +101,11 @@ def merged(statements: Iterable[Stated]) -> tuple[Split, ...]:
     return tuple(splits)
 
 
+def dated(statements: Iterable[tuple[date | None, float | None]]) -> Iterator[Stated]:
+    """Yield the statements with a day."""
+    return ((day, ratio) for day, ratio in statements if day is not None)
+
+
 def between(splits: Sequence[Split], after: date, until: date) -> float | None:
     """Return the number of shares that one share of `after` is on `until`; None if a split in between is uncertain."""
     shares = 1.0
@@ -95,14 +123,28 @@ def plausible(close: float, opening: float, shares: float, volumes: Volumes = (N
 
     volumes: of both bars, None or 0 if unknown. sql/macros/goes_on.sql implements the same rule.
     """
-    move, split = log(opening * shares / close), log(shares)
+    move, traded = _overnight(close, opening, shares, volumes)
+    return fits(move, log(shares)) and (abs(move) < ODD_JUMP or _of_the_market(move, traded))
+
+
+def strays(close: float, opening: float, shares: float, near: float, volumes: Volumes = (None, None)) -> bool:
+    """Return whether a price moves as much as a split recorded near this night would move it, without its volume.
+
+    near: the ratio of that split. The bar may then be of another day's basis. sql/macros/goes_on.sql has the same rule.
+    """
+    move, traded = _overnight(close, opening, shares, volumes)
+    size = abs(log(near))
+    return size >= LEAST_SPLIT and abs(abs(move) - size) <= size / 4 and not _of_the_market(move, traded)
+
+
+def _overnight(close: float, opening: float, shares: float, volumes: Volumes) -> tuple[float, float]:
+    """Return the logarithmic moves of price and volume, with the effect of the split undone."""
     before, after = volumes
-    traded = log(after / before) - split if before and after else -inf
-    return fits(move, split) and _of_the_market(move, traded)
+    return log(opening * shares / close), log(after / before) - log(shares) if before and after else -inf
 
 
 def _of_the_market(move: float, traded: float) -> bool:
-    return abs(move) < ODD_JUMP or (abs(move) < MOST_MOVE and min(traded, traded + move) >= ODD_VOLUME)
+    return abs(move) < MOST_MOVE and min(traded, traded + move) >= ODD_VOLUME
 
 
 def fits(move: float, split: float) -> bool:
@@ -116,13 +158,13 @@ def fits(move: float, split: float) -> bool:
 def per_share_since(ticker: str, public_at: datetime, run: RunFacts) -> datetime:
     """Return when a provider's figure per share counts as public.
 
-    This is `public_at`, unless a split has happened between that instant and the fetch. The figure then counts from the
-    fetch, because providers restate their history at every split.
+    This is the fetch, because providers restate their history at every split. It is `public_at` only if polls of the
+    company's splits prove that there was none between that instant and the fetch.
     """
-    if run.splits is None or run.fetched_at is None or run.fetched_at <= public_at:
+    if run.fetched_at is None or run.fetched_at <= public_at:
         return public_at
-    shares = run.splits(ticker, new_york_day(public_at - UNTIL_CLOSE), new_york_day(run.fetched_at))
-    return public_at if shares == 1.0 else run.fetched_at
+    since, until = new_york_day(public_at - UNTIL_CLOSE), new_york_day(run.fetched_at)
+    return public_at if run.splits is not None and run.splits(ticker, since, until) == 1.0 else run.fetched_at
 
 
 def _order(statement: Stated) -> tuple[date, float]:
@@ -138,29 +180,95 @@ class LakeSplits:
 
     def __init__(self, lake: Lake, datasets: Sequence[str] = DATASETS) -> None:
         self._lake, self._datasets = lake, datasets
+        self._companies = lru_cache(maxsize=None)(self._company)
 
     @cached_property
-    def statements(self) -> Mapping[str, list[Stated]]:
-        """Return day and ratio of every stated split, by ticker."""
+    def _snapshot(self) -> Snapshot:
+        try:
+            return self._lake.snapshot()
+        except LakeNotFound:
+            return Snapshot(0)
+
+    @cached_property
+    def statements(self) -> Mapping[str, list[tuple[date | None, float | None]]]:
+        """Return day and ratio of every stated split, by ticker and by CIK. A withheld record may have no day."""
         from pitlake.datasets import get
 
-        statements: dict[str, list[Stated]] = {}
-        try:
-            snapshot = self._lake.snapshot()
-        except LakeNotFound:
-            return statements
+        statements: dict[str, list[tuple[date | None, float | None]]] = {}
         for name in self._datasets:
-            files = snapshot.files(name)
-            if files:
-                snapshot.fetch(files)
-                sql = STATED.format(rows=reading(files), key=", ".join(get(name).key))
-                with calculator() as connection:
-                    for ticker, day, ratio in connection.sql(sql).fetchall():
-                        statements.setdefault(ticker, []).append((day, ratio))
+            cik = "cik" if name == "splits" else "NULL"
+            for names, day, ratio in (
+                *self._rows(name, STATED, key=", ".join(get(name).key), cik=cik),
+                *self._rows(gap_table_name(name), WITHHELD),
+            ):
+                for company in filter(None, names):
+                    statements.setdefault(company, []).append((day, ratio))
         return statements
 
+    @cached_property
+    def _stated(self) -> Mapping[str, list[tuple[date | None, float | None]]]:
+        """Return the same by the one spelling of tickers."""
+        by_name: dict[str, list[tuple[date | None, float | None]]] = {}
+        for name, statements in self.statements.items():
+            by_name.setdefault(spelled(name), []).extend(statements)
+        return by_name
+
+    @cached_property
+    def _reported(self) -> Mapping[str, list[Split]]:
+        """Return the splits that filings state, by CIK, each within the days in which it may have been executed."""
+        reported: dict[str, list[Split]] = {}
+        for cik, day, filed, ratio in self._rows("sec_facts", REPORTED, {"concept": RATIO}):
+            reported.setdefault(cik, []).append(Split(min(day - SAME_SPLIT_WITHIN, filed), filed, ratio))
+        return reported
+
     def __call__(self, ticker: str, after: date, until: date) -> float | None:
-        """Return the number of shares that one share of `after` is on `until`; None if a split in between is
-        uncertain.
+        """Return the number of shares that one share of `after` is on `until`.
+
+        None if a split in between is uncertain, or if no poll of the company's splits covers one of these days. A
+        split of the day after `until` counts too, because a source may restate its figures on the evening before.
         """
-        return between(merged(self.statements.get(ticker, ())), after, until)
+        splits, polled = self._companies(spelled(ticker))
+        if after < until and not any(first <= after + ONE_DAY and until <= last for first, last in polled):
+            return None
+        return between(splits, after, until + ONE_DAY)
+
+    def _company(self, ticker: str) -> tuple[Sequence[Split], Sequence[Span]]:
+        """Return the splits of a ticker's company under any of its names, and the days that polls cover."""
+        ciks = self._tickers.resolve(ticker, None).ciks
+        names = {ticker, *ciks, *(name for cik in ciks for name in self._tickers.every(cik))}
+        stated = [statement for name in names for statement in self._stated.get(name, ())]
+        undated = [Split(date.min, date.max, None) for day, _ in stated if day is None]
+        splits = merged(dated(stated))
+        unconfirmed = [
+            Split(reported.first, _executed_by(reported, self._polled.restated(cik)), None)
+            for cik in ciks
+            for reported in self._reported.get(cik, ())
+            if not any(_confirms(split, reported) for split in splits)
+        ]
+        return (*splits, *undated, *unconfirmed), self._polled.of(ticker, ciks, self._tickers)
+
+    @cached_property
+    def _tickers(self) -> Tickers:
+        return Tickers(self._snapshot)
+
+    @cached_property
+    def _polled(self) -> PolledDays:
+        return PolledDays(self._lake, self._snapshot, SPLITS)
+
+    def _rows(
+        self, table: str, question: str, parameters: dict[str, Any] | None = None, **names: str
+    ) -> list[tuple[Any, ...]]:
+        return rows_of(self._snapshot, table, question, parameters, **names)
+
+
+def _executed_by(reported: Split, restated: Sequence[Span]) -> date:
+    """Return the last day on which a reported split may have been executed. restated: days without any split."""
+    starts = [first for first, last in restated if first <= reported.last <= last + ONE_DAY]
+    return max(reported.first, min((first - ONE_DAY for first in starts), default=reported.last))
+
+
+def _confirms(split: Split, reported: Split) -> bool:
+    """Return whether a stated split is the one that filings report, whose ratio may be inverted."""
+    near = reported.first <= split.first and split.last <= reported.last
+    ratio = reported.ratio or 1.0
+    return near and (_same(split.ratio, ratio) or _same(split.ratio, 1 / ratio))

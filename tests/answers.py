@@ -15,7 +15,9 @@ from pathlib import Path
 from assets.extraction import Gap, Row, RunFacts
 from assets.feeds.feed import Feed, Scope
 from assets.feeds.runs import collect_unit, outcomes
+from pitlake.datasets import get
 from pitlake.errors import AnswerRefused
+from pitlake.lake.lake import Lake
 from resources.http.capture import Capture, CaptureStore, Request
 from resources.http.provider import OK, Provider
 
@@ -42,6 +44,15 @@ def captured(provider: Provider, request: Request, body: bytes, **facts) -> Capt
         }
         | facts
     )
+
+
+def poll_without_splits(lake: Lake, *tickers: str, at: datetime = datetime(2026, 1, 1, tzinfo=timezone.utc)) -> None:
+    """Publish a poll that proves that these tickers had no split, so that figures per share keep their dates."""
+    with lake.stage(get("polygon_splits"), "no-splits") as stage:
+        stage.poll(entities=tickers)
+        for ticker in tickers:
+            stage.cover(ticker)
+        lake.publish(stage, at)
 
 
 @dataclass

@@ -15,7 +15,7 @@ import pyarrow as pa
 from assets.derived.earnings_bundles import MOST_DAYS_SHUT, Event
 from assets.runs import RunReport, concluded
 from assets.splits import DATASETS as SPLITS
-from assets.splits import SAME_SPLIT_WITHIN, plausible
+from assets.splits import SAME_SPLIT_WITHIN, plausible, strays
 from pitlake import clock
 from pitlake.contract import GapRule
 from pitlake.datasets.earnings_outcomes import DATASET, NO_BARS, NO_BASIS
@@ -165,13 +165,19 @@ def _whole(series: Series, window: Window, splits: Sequence[Mapping[str, Any]]) 
     """Return whether a price series is unbroken over every night of a window.
 
     The series is also broken if the price moves like a split that was recorded within the week before but had no effect
-    on its own night.
+    on its own night, or like one recorded within a week of it.
     """
     unseen: list[tuple[date, float]] = []
     path = [bar for day, bar in series.bars.items() if window.base - SAME_SPLIT_WITHIN <= day <= window.end]
     for bar, after in pairwise(path):
         shares = prod(split["ratio"] or 1.0 for split in _executed(splits, bar["date"], after["date"]))
-        fits = plausible(bar["close"], after["open"], shares, (bar["volume"], after["volume"]))
+        night = bar["close"], after["open"], shares
+        volumes = bar["volume"], after["volume"]
+        fits = plausible(*night, volumes) and not any(
+            strays(*night, split["ratio"] or 1.0, volumes)
+            for split in splits
+            if abs(split["execution_date"] - after["date"]) <= SAME_SPLIT_WITHIN
+        )
         move = abs(log(after["open"] * shares / bar["close"]))
         doubtful = any(bar["date"] - day <= SAME_SPLIT_WITHIN and move >= size / 2 for day, size in unseen)
         if bar["date"] >= window.base and (doubtful or not fits):

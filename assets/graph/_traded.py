@@ -12,7 +12,7 @@ from assets.extraction import GraphReader, Record, RunFacts
 from assets.feeds.lake_history import LakeStatements
 from assets.graph import _basis, texts
 from assets.reading import as_dicts
-from assets.splits import LakeSplits, Split, Stated, merged
+from assets.splits import LakeSplits, Split, Stated, dated, merged
 from pitlake.clock import OBSERVED_AT, new_york_day
 from pitlake.datasets import av_daily_bars, prices
 from pitlake.lake.lake import Lake
@@ -77,7 +77,8 @@ def factors(graph: GraphReader, lake: Lake, run: RunFacts, days: Sequence[date])
 def split_since(graph: GraphReader, lake: Lake, since: date, until: date) -> dict[Entity, EntitySplits]:
     """Return every entity whose shares were split after `since` and by `until`, with all its splits up to then."""
     by_symbol = {
-        symbol: list(statements) for symbol, statements in LakeSplits(lake, ("polygon_splits",)).statements.items()
+        symbol: list(dated(statements))
+        for symbol, statements in LakeSplits(lake, ("polygon_splits",)).statements.items()
     }
     by_company: dict[str, list[Stated]] = {}
     for node in _rows(graph, SPLITS, {}):

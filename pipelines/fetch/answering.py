@@ -109,7 +109,7 @@ def _items(question: FetchQuestion, op: Operation, draft: FetchAnswer, lake: Lak
         rows, dropped = claimed_rows(question, op, believed, lake)
         draft.gap_each(dropped, question)
     elif question.input_file:
-        rows = _from_file(question, op, source, draft)
+        rows = _from_file(question, op, source, draft, lake)
     else:
         rows = _rows(question, op, op.dataset, draft, lake)
     items = [op.item(row) | (MARK if believed else {}) for row in rows]
@@ -119,7 +119,7 @@ def _items(question: FetchQuestion, op: Operation, draft: FetchAnswer, lake: Lak
     if op.synthesis and question.pit is None:
         prose, alone = _of_prose(op), replace(question, limit=1)
         rows = (
-            _from_file(alone, prose, feed(op.synthesis), draft)
+            _from_file(alone, prose, feed(op.synthesis), draft, lake)
             if question.input_file
             else _rows(alone, prose, op.synthesis, draft, lake)
         )
@@ -207,8 +207,10 @@ def _rows(question: FetchQuestion, op: Operation, dataset: str, draft: FetchAnsw
     return rows
 
 
-def _from_file(question: FetchQuestion, op: Operation, source: Feed, draft: FetchAnswer) -> list[dict[str, Any]]:
-    rows, dropped = from_file(question, op, source)
+def _from_file(
+    question: FetchQuestion, op: Operation, source: Feed, draft: FetchAnswer, lake: Lake
+) -> list[dict[str, Any]]:
+    rows, dropped = from_file(question, op, source, lake)
     draft.gap_each(dropped, question)
     return rows
 

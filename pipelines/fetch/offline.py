@@ -13,10 +13,12 @@ from assets.buckets import rows_table
 from assets.extraction import Gap, Row, RunFacts
 from assets.feeds.feed import Feed
 from assets.feeds.runs import collect_unit, outcomes
+from assets.splits import LakeSplits
 from pipelines.fetch.asking import FetchQuestion, NotAsked
 from pipelines.fetch.operations import Operation
 from pitlake import clock
 from pitlake.errors import AnswerRefused
+from pitlake.lake.lake import Lake
 from pitlake.lake.tables.query import calculator
 from resources.http.capture import Capture, Request
 
@@ -24,12 +26,12 @@ EXCLUDED = "it became public after the cut-off"
 
 
 def from_file(
-    question: FetchQuestion, op: Operation, source: Feed
+    question: FetchQuestion, op: Operation, source: Feed, lake: Lake
 ) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
     """Return the rows of a file's answer by the cut-off, and the types and reasons of its gaps.
 
     Raises NotAsked if the file can't be read or is not an answer. The file is used as the first answer; there are no
-    further pages.
+    further pages. The lake proves that no split changed a figure.
     """
     body = _body(question.input_file)
     requests: list[Request] = []
@@ -47,7 +49,7 @@ def from_file(
     results: list[Row | Gap] = []
     for unit in source.units(op.scope(question))[:1]:
         captures, _ = collect_unit(source, unit, fetch)
-        run = RunFacts(observed_at=clock.now())
+        run = RunFacts(observed_at=clock.now(), splits=LakeSplits(lake))
         results += [result for result, _ in outcomes(source, unit, captures, None, run)]
     return shown(question, op, source, results)
 

@@ -15,7 +15,10 @@ TWO_NODES = GapRule(
 DATASET = Dataset(
     name="dividends",
     title="Cash dividends",
-    summary="Declared cash dividends. Ex, record and pay dates fall after the declaration, which announces them.",
+    summary=(
+        "Declared cash dividends. Ex, record and pay dates fall after the declaration, which announces them. "
+        "Distributions in kind, such as the shares of a spin-off, are not known."
+    ),
     # The graph does not say when it loaded an amount, so an earlier split may have restated it.
     availability=(
         "The end of the declaration day (the linked Date) in New York. A dividend is not public before a later split "

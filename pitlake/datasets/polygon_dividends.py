@@ -17,11 +17,14 @@ NO_AMOUNT = GapRule(type="unverifiable", reason="no amount", when="the amount is
 DATASET = Dataset(
     name="polygon_dividends",
     title="Cash dividends of Polygon (Massive)",
-    summary="Declared cash dividends with exact amounts. Ex, record and pay dates are known by declaration.",
+    summary=(
+        "Declared cash dividends with exact amounts. Ex, record and pay dates are known by declaration. "
+        "Distributions in kind, such as the shares of a spin-off, are not known."
+    ),
     availability=(
         "The END of the declaration day in New York: at most a day late, and never early if the stated day is right. "
-        "A dividend without a declaration date is a gap. If a later split may have restated the amount, the fetch "
-        "time counts instead."
+        "A dividend without a declaration date is a gap. If the source does not state the amount as paid, and no poll "
+        "of the company's splits proves that no split restated it, the fetch time counts instead."
     ),
     columns=(
         Column(name="ticker", type="string", required=True, meaning="Ticker of the paying company."),
@@ -52,7 +55,7 @@ DATASET = Dataset(
             type="float",
             unit="per share, in `currency`",
             required=True,
-            meaning="As the source stated it when fetched, restated by the splits until then.",
+            meaning="As the source stated it when fetched: as paid, or restated by the splits until then.",
             minimum=0,
             strict=True,
         ),

@@ -29,7 +29,8 @@ DATASET = Dataset(
         "The END, in New York, of the event's day in UTC or in New York, whichever is later. For a day without a "
         "time zone, the END of the next day. Yahoo has shown days as midnight UTC, which is the evening before in "
         "New York, so its times of day are not trusted. This is at most two days late. A figure "
-        "with a later recorded split counts from the fetch, because the source restates its history at every split."
+        "counts from the fetch unless polls of the company's splits prove that none followed, because the source "
+        "restates its history at every split."
     ),
     columns=(
         Column(name="ticker", type="string", required=True, meaning="The requested symbol."),

@@ -19,8 +19,8 @@ DATASET = Dataset(
     summary="Upgrades, downgrades, initiations and reiterations by firm, with price targets if stated.",
     availability=(
         "The END, in New York, of the rating's day in UTC or in New York, whichever is later, because the source's "
-        "times of day are not proven. This is at most two days late. A price target with a later recorded split counts "
-        "from the fetch."
+        "times of day are not proven. This is at most two days late. A price target counts from the fetch "
+        "unless polls of the company's splits prove that none followed."
     ),
     columns=(
         Column(name="ticker", type="string", required=True, meaning="The requested symbol."),

@@ -21,6 +21,9 @@ SYSTEM_COLUMNS = ("available_at", "available_at_source")
 COMPANY = "company"
 """The placeholder of a query for the company of its `ticker`, which the parent resolves."""
 
+POLLED = "polled"
+"""The placeholder of a query for the days that polls of its company's dividends and splits cover, set by the parent."""
+
 EVIDENCE = ("evidence", "evidence_ids")
 """Every answer has one of these columns, which names the row's source or all of its sources."""
 
@@ -104,7 +107,7 @@ class Query:
     def bind(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return all parameters to bind, in the form that the SQL expects. Raises BadInput with the field.
 
-        The parameter COMPANY is None; the session resolves it.
+        The parameters COMPANY and POLLED are None; the session sets them.
         """
         names = [parameter.name for parameter in self.parameters]
         for name in values:
@@ -118,7 +121,7 @@ class Query:
         bound = {
             parameter.name: _bound(parameter, values.get(parameter.name), self.name) for parameter in self.parameters
         }
-        return bound | ({COMPANY: None} if COMPANY in placeholders(self.sql) else {})
+        return bound | {name: None for name in (COMPANY, POLLED) if name in placeholders(self.sql)}
 
 
 def all_queries() -> dict[str, Query]:
@@ -277,7 +280,7 @@ def _check(query: Query) -> None:
 
     where = f"sql/queries/{query.name}.sql"
     names = [parameter.name for parameter in query.parameters]
-    used = {"ticker" if name == COMPANY else name for name in placeholders(query.sql)}
+    used = {"ticker" if name == COMPANY else name for name in placeholders(query.sql) - {POLLED}}
     if used != set(names) or len(names) != len(set(names)):
         raise ValueError(f"{where}: the SQL uses {sorted(used)}, the header declares {sorted(names)}")
     if unknown := {parameter.type for parameter in query.parameters} - TYPES.keys():

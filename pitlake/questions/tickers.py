@@ -8,10 +8,10 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from typing import Any
 
-from pitlake.clock import from_micros, iso, micros
+from pitlake.clock import from_micros, iso, micros, new_york_day
 from pitlake.datasets.names import EDGAR_TICKERS
 from pitlake.lake.storage.manifest import Snapshot
 
@@ -83,7 +83,7 @@ class Tickers:
         also found by the later tickers that their sources write into them.
         """
         hindsight = self._hindsight
-        spelling = _spelled(ticker)
+        spelling = spelled(ticker)
         name_in_notes = ticker.upper() if _PLAIN.fullmatch(ticker.upper()) else "TICKER"
         ciks = self._bearers(spelling, as_of) or _last(self._claims(spelling, as_of))
         notes: tuple[str, ...] = ()
@@ -112,6 +112,17 @@ class Tickers:
             return public[-1]
         return statements[0][1] if statements else ()
 
+    def eras(self, cik: str) -> Iterator[tuple[date, date, frozenset[str]]]:
+        """Yield the first and last day of each statement about a company's tickers, and the tickers, as `spelled`."""
+        statements = self._statements.get(cik, [])
+        for number, (since, tickers) in enumerate(statements):
+            following = [new_york_day(at) - timedelta(days=1) for at, _ in statements[number + 1 : number + 2]]
+            yield new_york_day(since), following[0] if following else date.max, frozenset(map(spelled, tickers))
+
+    def every(self, cik: str) -> frozenset[str]:
+        """Return all tickers of a company, past and present, as `spelled`."""
+        return frozenset(self._borne_by({cik}, None))
+
     def _unknown(self, label: str, spelling: str, as_of: datetime | None, funds: Collection[str]) -> Company:
         names = _spellings(spelling)
         company = " ".join(names if self._hindsight else (f"fund:{name}" for name in names))
@@ -132,7 +143,7 @@ class Tickers:
         newest statement.
         """
         newest = [(cik, statements[-1]) for cik, statements in self._public(as_of)]
-        return _last([(at, cik) for cik, (at, tickers) in newest if ticker in map(_spelled, tickers)])
+        return _last([(at, cik) for cik, (at, tickers) in newest if ticker in map(spelled, tickers)])
 
     def _claims(self, ticker: str, as_of: datetime | None) -> list[Claim]:
         """Return every statement, public by an instant, that assigns the ticker to a company."""
@@ -140,12 +151,12 @@ class Tickers:
             (at, cik)
             for cik, statements in self._public(as_of)
             for at, tickers in statements
-            if ticker in map(_spelled, tickers)
+            if ticker in map(spelled, tickers)
         ]
 
     def _borne_by(self, ciks: Collection[str], as_of: datetime | None) -> set[str]:
         public = [statements for cik, statements in self._public(as_of) if cik in ciks]
-        return {_spelled(ticker) for statements in public for _, tickers in statements for ticker in tickers}
+        return {spelled(ticker) for statements in public for _, tickers in statements for ticker in tickers}
 
     def _labels(self, ciks: Collection[str], as_of: datetime | None) -> Iterator[tuple[str, str]]:
         """Return the tickers of companies, each with the time in which no other company had it."""
@@ -185,13 +196,13 @@ def _rows(
         return connection.execute(question.format(rows=rows), values).fetchall()
 
 
-def _spelled(ticker: str) -> str:
+def spelled(ticker: str) -> str:
     """Return a ticker in one spelling: EDGAR writes a share class after a hyphen, other sources after a dot."""
     return _SEPARATORS.sub(".", ticker.strip().upper())
 
 
 def _spellings(ticker: str) -> list[str]:
-    """Return the spellings that rows may have for a result of `_spelled`."""
+    """Return the spellings that rows may have for a result of `spelled`."""
     return sorted({ticker, ticker.replace(".", "-")})
 
 

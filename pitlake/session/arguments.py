@@ -15,7 +15,7 @@ import pyarrow as pa
 from pitlake.aliases import meant
 from pitlake.clock import instant
 from pitlake.errors import BadInput
-from pitlake.questions.catalogue import COMPANY, Query, placeholders
+from pitlake.questions.catalogue import COMPANY, POLLED, Query, placeholders
 from pitlake.questions.parameters import spell
 from pitlake.questions.tickers import Company
 from pitlake.session.digest import sha256_of
@@ -114,15 +114,23 @@ def packed(params: object) -> tuple[object, str]:
 
 
 def resolved(
-    query: Query | None, params: "Params", company: Callable[[str, datetime | None], Company]
+    query: Query | None,
+    params: "Params",
+    company: Callable[[str, datetime | None], Company],
+    polled: Callable[[str, Company], str],
 ) -> tuple["Params", list[Company]]:
-    """Return a catalogue query's values with tickers resolved to companies, and the companies. Raises BadInput."""
+    """Return a catalogue query's values with tickers resolved to companies, and the companies. Raises BadInput.
+
+    polled: returns the value of POLLED for a ticker. A receipt has it, because later polls change it.
+    """
     if not isinstance(params, dict) or not query:
         return params, []
     if COMPANY in placeholders(query.sql) and params.get(COMPANY) is None:
         ticker = params.get("ticker")
         companies = [company(ticker, None)] if isinstance(ticker, str) else []
         others = {name: value for name, value in params.items() if name != "ticker"}
+        if POLLED in others and companies:
+            others[POLLED] = polled(str(ticker), companies[0])
         return others | {COMPANY: companies[0].company if companies else None}, companies
     pairs = params.get("pairs")
     if pairs is None or (isinstance(pairs, str) and f'"{COMPANY}": ' in pairs):

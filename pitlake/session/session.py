@@ -17,6 +17,7 @@ from pitlake.errors import BadInput, LimitExceeded, QueryFailed, QueryInterrupte
 from pitlake.lake.storage.conventions import RELEASE
 from pitlake.questions import catalogue as queries
 from pitlake.questions.catalogue import Query
+from pitlake.questions.polled_days import days_of_dividends
 from pitlake.questions.tickers import Company, Tickers
 from pitlake.session import arguments
 from pitlake.session.backends import Backend
@@ -126,7 +127,7 @@ class Session:
         text = arguments.query_text(question) if query is None else query.sql
         if query is not None:
             self._refuse(query)
-        params, companies = arguments.resolved(query, params, self.company)
+        params, companies = arguments.resolved(query, params, self.company, self._polled)
         hindsight = self._hindsight(text)
         notes = tuple(dict.fromkeys(note for company in companies for note in company.notes_on(labels=bool(hindsight))))
         packed, parameters = arguments.packed(params)
@@ -324,9 +325,18 @@ class Session:
 
     def company(self, ticker: str, at: datetime | None = None) -> Company:
         """Return the company of a ticker at the session's instant or an earlier one, using the macro `company`."""
+        return self._known_tickers().resolve(ticker, at or self.as_of)
+
+    def _known_tickers(self) -> Tickers:
         if self._tickers is None:
             self._tickers = Tickers(self._snapshot, self.as_of if self._omits else None)
-        return self._tickers.resolve(ticker, at or self.as_of)
+        return self._tickers
+
+    def _polled(self, ticker: str, company: Company) -> str:
+        lake = self.viewpoint.open_lake()
+        return days_of_dividends(
+            lake, self._snapshot, self._known_tickers(), ticker, company.ciks, self.as_of, self.known_by
+        )
 
     def _reading(self, reply: Reply) -> Reading:
         """Return the views and columns that the process reports as read, without names that do not exist."""

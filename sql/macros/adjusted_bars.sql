@@ -1,8 +1,8 @@
 -- reads: prices, own_bars, av_daily_bars, splits, polygon_splits
 -- Daily bars of one company or ETF, with the facts that a series needs. split_factor: the number of shares that one
 -- share of the bar's day has become, by the splits that were public. whole: whether the series is unbroken from the bar
--- on. It is broken by an uncertain split, and by an overnight move as large as a split's that neither a recorded split
--- nor the volume explains.
+-- on. It is broken by an uncertain split, by an overnight move as large as a split's that neither a recorded split nor
+-- the volume explains, and by a move as large as a split recorded within a week of it.
 CREATE MACRO adjusted_bars(wanted) AS TABLE
 WITH
     acts AS MATERIALIZED (FROM splits_of([wanted])),
@@ -24,7 +24,8 @@ WITH
             *,
             ln(split_factor / lead(split_factor) OVER days) AS split,
             ln(lead(coalesce(nullif(open, 0), close)) OVER days / nullif(close, 0)) + split AS move,
-            ln(lead(nullif(volume, 0)) OVER days / nullif(volume, 0)) - split AS traded
+            ln(lead(nullif(volume, 0)) OVER days / nullif(volume, 0)) - split AS traded,
+            (SELECT list(struct_pack(day := execution_date, size := abs(ln(ratio)))) FROM acts) AS recorded
         FROM factors
         WINDOW days AS (ORDER BY date)
     ),
@@ -32,8 +33,11 @@ WITH
     -- take effect only at this bar.
     nights AS (
         SELECT
-            * EXCLUDE (traded),
-            coalesce(goes_on(move, split, traded), true) AS fits,
+            * EXCLUDE (traded, recorded),
+            coalesce(goes_on(move, split, traded), true)
+            AND NOT coalesce(list_bool_or(list_transform(
+                recorded, lambda one: abs(one.day - date) <= 7 AND strays(move, one.size, traded)
+            )), false) AS fits,
             max(CASE WHEN NOT fits THEN abs(split) END) OVER (
                 ORDER BY date RANGE BETWEEN INTERVAL 7 DAY PRECEDING AND INTERVAL 1 DAY PRECEDING
             ) AS unseen

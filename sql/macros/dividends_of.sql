@@ -1,6 +1,7 @@
 -- reads: dividends, polygon_dividends
 -- The cash dividends of a company from every source, each once. Polygon's are used if the graph states no dividend of
--- that ex-date and kind. `source` names the dataset. Kind and frequency are spelled as the graph spells them.
+-- that ex-date and kind. Of one dividend that is recorded on two neighbouring ex-days, the one that was public first
+-- counts. `source` names the dataset. Kind and frequency are spelled as the graph spells them.
 CREATE MACRO dividends_of(wanted) AS TABLE
 WITH
     stated AS MATERIALIZED (
@@ -24,9 +25,20 @@ WITH
         WHERE is_about(wanted, NULL, [ticker], available_at)
     )
 FROM stated
-WHERE source = 'dividends' OR NOT EXISTS (
-    FROM stated AS graph
-    WHERE graph.source = 'dividends'
-        AND graph.ex_dividend_date = stated.ex_dividend_date
-        AND (graph.dividend_type = stated.dividend_type OR 'UNKNOWN' IN (graph.dividend_type, stated.dividend_type))
+WHERE NOT EXISTS (
+    FROM stated AS other
+    WHERE (other.dividend_type = stated.dividend_type OR 'UNKNOWN' IN (other.dividend_type, stated.dividend_type))
+        AND CASE
+            WHEN other.ex_dividend_date = stated.ex_dividend_date
+                THEN other.source = 'dividends' AND stated.source <> 'dividends'
+            ELSE
+                -- Two sessions are at most four days apart, and two payments of one kind at least six. The graph rounds.
+                abs(other.ex_dividend_date - stated.ex_dividend_date) <= 4
+                AND (
+                    other.declaration_date = stated.declaration_date
+                    OR abs(other.cash_amount - stated.cash_amount) < 0.0006
+                )
+                AND (other.source <> 'dividends', other.available_at, other.ex_dividend_date)
+                    < (stated.source <> 'dividends', stated.available_at, stated.ex_dividend_date)
+        END
 );

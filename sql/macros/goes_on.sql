@@ -8,3 +8,9 @@
 CREATE MACRO goes_on(move, split, traded) AS
     (abs(move) < ln(1.35) OR (abs(move) < ln(2.2) AND coalesce(least(traded, traded + move) >= ln(3), false)))
     AND (abs(split) < ln(1.2) OR abs(move) < abs(split) / 2);
+
+-- Whether an overnight move, adjusted as above, is as large as a split of this size that was recorded near it. Such a bar
+-- may be of another day's basis, unless the volume explains the move. A split too small to be noticed explains nothing.
+CREATE MACRO strays(move, size, traded) AS
+    size >= ln(1.2) AND abs(abs(move) - size) <= size / 4
+    AND NOT coalesce(least(traded, traded + move) >= ln(3) AND abs(move) < ln(2.2), false);

@@ -37,10 +37,18 @@ WITH
     doubtful AS (
         FROM nights
         WHERE NOT goes_on(move, 0, traded)
-            OR EXISTS (FROM acts WHERE ticker = company AND execution_date > since AND execution_date <= nights.date)
+            OR EXISTS (
+                FROM acts
+                WHERE ticker = company AND (
+                    (execution_date > since AND execution_date <= nights.date)
+                    OR (abs(execution_date - nights.date) <= 7 AND strays(move, abs(ln(ratio)), traded))
+                )
+            )
     ),
     crossed AS (
-        SELECT joined.position, doubtful.move, doubtful.traded, coalesce(sum(ln(acts.ratio)), 0) AS split
+        SELECT
+            joined.position, joined.company, joined.at, doubtful.date, doubtful.move, doubtful.traded,
+            coalesce(sum(ln(acts.ratio)), 0) AS split
         FROM joined
         JOIN doubtful ON doubtful.company = joined.company
             AND doubtful.issuer = joined.issuer
@@ -50,9 +58,21 @@ WITH
             AND acts.execution_date > doubtful.since
             AND acts.execution_date <= doubtful.date
             AND acts.available_at <= joined.at
-        GROUP BY joined.position, doubtful.date, doubtful.available_at, doubtful.move, doubtful.traded
+        GROUP BY
+            joined.position, joined.company, joined.at, doubtful.date, doubtful.available_at, doubtful.move,
+            doubtful.traded
     ),
-    broken AS (SELECT DISTINCT position FROM crossed WHERE NOT goes_on(move + split, split, traded - split))
+    broken AS (
+        SELECT DISTINCT position
+        FROM crossed
+        WHERE NOT goes_on(move + split, split, traded - split)
+            OR EXISTS (
+                FROM acts
+                WHERE ticker = crossed.company AND available_at <= crossed.at
+                    AND abs(execution_date - crossed.date) <= 7
+                    AND strays(crossed.move + crossed.split, abs(ln(ratio)), crossed.traded - crossed.split)
+            )
+    )
 SELECT
     joined.*,
     CASE

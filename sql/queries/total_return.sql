@@ -1,6 +1,6 @@
--- summary: Total return of a symbol for each bar, from the splits and dividends public at the as of, oldest first.
+-- summary: Price return and total return of a symbol for each bar, from the splits and dividends public at the as of, oldest first. Distributions in kind, such as the shares of a spin-off, are not known.
 -- agent: entity
--- reads: prices, own_bars, av_daily_bars, splits, polygon_splits, dividends, polygon_dividends
+-- reads: prices, own_bars, av_daily_bars, splits, polygon_splits, dividends, polygon_dividends, reports, sec_filings
 -- ids: entity_id, date
 -- hindsight: evidence_ids
 -- param ticker ticker required | Ticker of a company, or of an industry, sector or index ETF.
@@ -8,14 +8,20 @@
 -- param end_date day optional | Last trading day; default: the newest.
 -- column date | Trading day of the bar.
 -- column close [unit] | Last price, divided by the number of shares that one share of the day has become; null where the basis in bars_adjusted is unproven.
--- column dividend [unit] | Cash per share of the dividends that went ex since the previous bar, divided likewise.
+-- column dividend [unit] | Cash per share of the dividends that went ex since the previous bar, divided likewise; null if it is unknown.
 -- column unit | Unit of close and dividend.
--- column total_return [ratio] | What one dollar at the previous bar has become, including dividends: 1 for no change; null on the first day.
--- column total_return_index [ratio] | What one dollar on the first day has become; null after the first unproven bar or dividend in another currency.
+-- column price_return [ratio] | What one dollar at the previous bar has become, without dividends: 1 for no change; null on the first day.
+-- column total_return [ratio] | The same including dividends; null if the dividend is unknown.
+-- column total_return_index [ratio] | What one dollar on the first day has become; null after the first unproven bar or unknown dividend.
+-- column note | Why the dividend is unknown, or that a distribution in kind may be missing.
 -- column entity_id | CIK, or the industry's, sector's or index's id.
 -- column source | Dataset of the bar, in order of preference: prices, own_bars, av_daily_bars.
--- column evidence_ids | Evidence of the bar, the previous bar, each split, and the dividends between the two bars.
+-- column evidence_ids | Evidence of the bar, the previous bar, each split, the dividends between the two bars, and the filing of the note.
 WITH
+    polled AS MATERIALIZED (
+        SELECT unnest(days.dividends) AS dividends, unnest(days.splits) AS splits
+        FROM (SELECT from_json($polled, '{"dividends": [["DATE"]], "splits": [["DATE"]]}') AS days)
+    ),
     acts AS MATERIALIZED (FROM splits_of([$company])),
     bars AS MATERIALIZED (
         SELECT
@@ -28,30 +34,57 @@ WITH
         WHERE date >= coalesce($start_date::DATE, date) AND date <= coalesce($end_date::DATE, date)
         WINDOW days AS (ORDER BY date)
     ),
-    -- An amount is per share as of the ex-date, or as of the day it was stated if that is later.
+    -- An amount is per share of the ex-day, if it was stated by then, or if polls prove that no split followed by the
+    -- day it was stated.
+    stated AS (
+        SELECT
+            *,
+            timezone('America/New_York', available_at)::DATE AS stated_on,
+            stated_on <= ex_dividend_date OR (
+                EXISTS (FROM polled WHERE splits[1] <= ex_dividend_date + 1 AND stated_on <= splits[2])
+                AND NOT EXISTS (FROM acts WHERE execution_date > ex_dividend_date AND execution_date <= stated_on)
+            ) AS proven
+        FROM dividends_of($company)
+        WHERE ex_dividend_date IS NOT NULL
+    ),
+    -- What a source stated by the ex-day counts if it has restated the amount since.
+    as_paid AS (
+        SELECT ticker, ordinal, max_by(struct_pack(cash_amount, available_at, evidence), available_at) AS before
+        FROM polygon_dividends_revisions
+        WHERE timezone('America/New_York', available_at)::DATE <= ex_dividend_date
+        GROUP BY ticker, ordinal
+    ),
     paid AS (
         SELECT
-            dividend.ex_dividend_date,
-            any_value(dividend.available_at) AS available_at,
-            any_value(dividend.evidence) AS evidence,
-            CASE WHEN any_value(coalesce(currency, 'USD')) = 'USD'
-                THEN any_value(cash_amount) / coalesce(product(acts.ratio), 1)
+            ex_dividend_date,
+            any_value(stated.available_at) AS available_at,
+            any_value(coalesce(before.evidence, stated.evidence)) AS evidence,
+            any_value(coalesce(currency, 'USD')) = 'USD' AS in_dollars,
+            CASE WHEN in_dollars AND count(acts.execution_date) = count(acts.ratio)
+                THEN any_value(CASE WHEN proven THEN cash_amount ELSE before.cash_amount END)
+                    / coalesce(product(acts.ratio), 1)
             END AS amount
-        FROM dividends_of($company) AS dividend
-        LEFT JOIN acts
-            ON acts.execution_date > greatest(
-                dividend.ex_dividend_date, timezone('America/New_York', dividend.available_at)::DATE
-            )
-        WHERE dividend.ex_dividend_date IS NOT NULL
-        GROUP BY ex_dividend_date, dividend.dividend_type, dividend.evidence
+        FROM stated
+        LEFT JOIN as_paid ON NOT proven AND as_paid.ticker = stated.ticker AND as_paid.ordinal = stated.ordinal
+        LEFT JOIN acts ON acts.execution_date > ex_dividend_date
+        GROUP BY ex_dividend_date, dividend_type, stated.evidence
+    ),
+    disposals AS (
+        SELECT
+            available_at, evidence, timezone('America/New_York', available_at)::DATE AS filed_on,
+            CASE WHEN form_type LIKE '10-12B%' THEN filed_on ELSE filed_on - 7 END AS first,
+            CASE WHEN form_type LIKE '10-12B%' THEN filed_on + 365 ELSE filed_on END AS last
+        FROM filings_of($company)
+        WHERE form_type LIKE '10-12B%'
+            OR (form_type LIKE '8-K%' AND len(list_filter(items, lambda item: regexp_matches(item, '(^|Item )2\.01'))) > 0)
     ),
     returns AS (
         SELECT
             bars.date,
             any_value(bars.close) AS close,
             any_value(date_before) AS date_before,
-            count(paid.ex_dividend_date) AS payments,
-            count(paid.amount) AS usable,
+            count(paid.ex_dividend_date) > count(paid.amount) AS is_unproven,
+            NOT bool_and(in_dollars) AS is_foreign,
             coalesce(sum(paid.amount), 0) AS dividend,
             greatest(any_value(bars.available_at), max(paid.available_at)) AS available_at,
             any_value(bars.available_at_source) AS available_at_source,
@@ -68,26 +101,49 @@ WITH
         LEFT JOIN paid ON paid.ex_dividend_date > bars.date_before AND paid.ex_dividend_date <= bars.date
         GROUP BY bars.date
     ),
+    notes AS (
+        SELECT
+            *,
+            close / nullif(lag(close) OVER (ORDER BY date), 0) AS price_return,
+            CASE
+                WHEN is_foreign THEN 'a dividend is in another currency'
+                WHEN is_unproven THEN 'the basis of a dividend is unproven, because a split may have followed it'
+                WHEN date_before IS NOT NULL AND NOT EXISTS (
+                    FROM polled WHERE dividends[1] <= date_before + 1 AND date <= dividends[2]
+                ) THEN 'no poll proves the dividends of these days'
+            END AS unknown
+        FROM returns
+    ),
     steps AS (
         SELECT
-            * REPLACE (CASE WHEN payments = usable THEN dividend END AS dividend),
-            CASE WHEN payments = usable THEN (close + dividend) / nullif(lag(close) OVER (ORDER BY date), 0) END AS total_return
-        FROM returns
+            * REPLACE (CASE WHEN unknown IS NULL THEN dividend END AS dividend),
+            CASE WHEN unknown IS NULL
+                THEN (close + dividend) / nullif(lag(close) OVER (ORDER BY date), 0)
+            END AS total_return,
+            CASE WHEN price_return < 0.97 THEN (
+                SELECT max_by(struct_pack(available_at, evidence), (available_at, evidence))
+                FROM disposals WHERE notes.date BETWEEN first AND last
+            ) END AS disposal
+        FROM notes
     )
 SELECT
-    max(available_at) OVER so_far AS available_at,
+    max(greatest(available_at, disposal.available_at)) OVER so_far AS available_at,
     available_at_source,
     date,
     close,
     dividend,
     'USD' AS unit,
+    price_return,
     total_return,
     CASE WHEN bool_and(close IS NOT NULL AND (date_before IS NULL OR total_return IS NOT NULL)) OVER so_far
         THEN coalesce(product(total_return) OVER so_far, 1)
     END AS total_return_index,
+    nullif(concat_ws('; ', unknown, CASE WHEN disposal IS NOT NULL
+        THEN 'a distribution in kind may be missing: a Form 10-12B, or an 8-K with item 2.01, was filed'
+    END), '') AS note,
     entity_id,
     source,
-    evidence_ids
+    CASE WHEN disposal IS NULL THEN evidence_ids ELSE list_append(evidence_ids, disposal.evidence) END AS evidence_ids
 FROM steps
 WINDOW so_far AS (ORDER BY date ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
 ORDER BY date

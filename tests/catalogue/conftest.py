@@ -1,7 +1,8 @@
 """A small world in plain DuckDB: the tables, views and macros of a session, over rows that a test states."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import duckdb
 import pyarrow as pa
@@ -27,8 +28,13 @@ MISSING = {
 
 class World:
     """The views of a session as of an instant. Rows state only the columns that matter; the others are null or have a
-    default. It has the named datasets; without names, those with rows and those that a query reads.
+    default. It has the named datasets; without names, those with rows and those that a query reads. polled: the days
+    that polls of dividends and of splits cover.
     """
+
+    polled: ClassVar[dict[str, list[tuple[str, str]]]] = {
+        name: [("0001-01-01", "9999-12-31")] for name in ("dividends", "splits")
+    }
 
     def __init__(
         self, as_of: str, rows: Mapping[str, Iterable[Mapping[str, Any]]], names: Iterable[str] | None = None
@@ -73,7 +79,9 @@ class World:
         query = catalogue.get(name)
         if not self.is_named:
             self.add(query.reads)
-        return self.ask(query.sql, plain(query.bind(values)))
+        bound = plain(query.bind(values))
+        polled = {catalogue.POLLED: json.dumps(self.polled)} if catalogue.POLLED in bound else {}
+        return self.ask(query.sql, bound | polled)
 
     def ask(self, sql: str, values: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         """Return the rows of any SQL."""

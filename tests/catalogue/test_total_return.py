@@ -51,10 +51,83 @@ def test_dividends_and_splits_count_each_in_the_shares_of_the_as_of(world):
     assert [(row["close"], row["dividend"]) for row in before] == [(100.0, 0), (102.0, 2.0)]
 
 
-def test_an_amount_stated_after_the_split_is_of_the_shares_of_then(world):
-    found = rows(world, dividends=[dividend(1, 1.0, known=3)], splits=[split(2, 2)])
+UNPROVEN = "the basis of a dividend is unproven, because a split may have followed it"
+UNPOLLED = "no poll proves the dividends of these days"
+
+
+@pytest.mark.parametrize("source", [{}, {"ticker": "ACME", "dividend_type": "CD", "ordinal": 0}])
+def test_an_amount_stated_after_the_split_may_be_of_either_basis(world, source):
+    table = "polygon_dividends" if source else "dividends"
+    found = rows(world, **{table: [dividend(1, 1.0, known=3, **source)]}, splits=[split(2, 2)])
+    assert [row["dividend"] for row in found] == [0, None, 0, 0]
+    assert [row["total_return"] for row in found] == [None, None, 1.0, pytest.approx(52 / 51)]
+    assert [row["price_return"] for row in found] == [None, 1.02, 1.0, pytest.approx(52 / 51)]
+    assert [row["note"] for row in found] == [None, UNPROVEN, None, None]
+
+
+def test_what_polygon_stated_before_it_restated_an_amount_counts(world):
+    told = dividend(1, 2.0, ticker="ACME", dividend_type="CD", ordinal=0)
+    again = told | {"cash_amount": 1.0, "available_at": f"{FIRST + timedelta(days=3)}T05:00:00Z", "evidence": "later"}
+    found = rows(world, polygon_dividends=[told, again], splits=[split(2, 2)])
     assert found[1]["dividend"] == 1.0
-    assert str(found[1]["available_at"]) == "2024-01-05 05:00:00+00:00"
+    assert "dividend:1" in found[1]["evidence_ids"]
+
+
+@pytest.mark.parametrize(
+    ("polled", "notes"),
+    [
+        ([], [None, UNPOLLED, UNPOLLED, UNPOLLED]),
+        ([("2024-01-03", "2024-01-04")], [None, None, None, UNPOLLED]),
+        ([("2024-01-01", "2024-01-03"), ("2024-01-05", "2024-01-05")], [None, None, UNPOLLED, None]),
+    ],
+)
+def test_days_that_no_poll_of_dividends_covers_have_no_total_return(world, polled, notes):
+    made = world("2024-12-31T00:00:00Z", own_bars=BARS, splits=[split(2, 2)])
+    made.polled = {"dividends": polled, "splits": []}
+    found = made.run("total_return", ticker="ACME")
+    assert [row["note"] for row in found] == notes
+    assert [row["total_return"] is None for row in found] == [True, *(note is not None for note in notes[1:])]
+    assert all(row["price_return"] for row in found[1:])
+
+
+def test_an_amount_stated_after_its_ex_day_counts_where_polls_prove_that_no_split_followed(world):
+    made = world("2024-12-31T00:00:00Z", own_bars=BARS[:2], dividends=[dividend(1, 1.0, known=3)])
+    assert made.run("total_return", ticker="ACME")[1]["dividend"] == 1.0
+    made.polled = made.polled | {"splits": [("2024-01-01", "2024-01-04")]}
+    assert made.run("total_return", ticker="ACME")[1]["note"] == UNPROVEN
+
+
+@pytest.mark.parametrize(("apart", "amounts"), [(1, (2.0, 2.0)), (4, (2.0, 2.0)), (1, (2.0, 2.0004)), (6, (2.0, 2.0))])
+@pytest.mark.parametrize("tables", [("dividends", "polygon_dividends"), ("polygon_dividends", "polygon_dividends")])
+def test_a_dividend_on_two_neighbouring_ex_days_counts_once(world, apart, amounts, tables):
+    bars = [bar(day, 100.0) for day in range(9)]
+    told = {name: [] for name in tables}
+    for number, (table, amount) in enumerate(zip(tables, amounts, strict=True)):
+        kind = {"dividend_type": "CD", "ordinal": number, "ticker": "ACME"} if table == "polygon_dividends" else {}
+        told[table].append(dividend(1 + apart * number, amount, **kind))
+    found = world("2024-12-31T00:00:00Z", own_bars=bars, **told).run("total_return", ticker="ACME")
+    assert sum(row["dividend"] for row in found) == pytest.approx(2.0 if apart < 6 else 4.0)
+
+
+@pytest.mark.parametrize(
+    ("form", "items", "filed", "close", "noted"),
+    [
+        ("8-K", ["Item 2.01: Completion of Acquisition or Disposition of Assets"], 3, 78.0, True),
+        ("8-K", ["Item 2.02: Results of Operations"], 3, 78.0, False),
+        ("8-K", ["Item 2.01: Completion"], 20, 78.0, False),
+        ("8-K", ["Item 2.01: Completion"], 3, 99.0, False),
+        ("10-12B", [], -90, 78.0, True),
+    ],
+)
+def test_a_loss_beside_a_disposal_is_noted(world, form, items, filed, close, noted):
+    on = f"{FIRST + timedelta(days=filed)}T21:00:00Z"
+    report = {"accession_no": "0000000001-24-000001", "form_type": form, "items": items, "created": on, "cik": "1",
+              "available_at": on, "tickers": ["ACME"], "role": "primary_filer"}  # fmt: skip
+    found = world("2024-12-31T00:00:00Z", own_bars=[bar(0, 100.0), bar(1, close)], reports=[report]).run(
+        "total_return", ticker="ACME"
+    )
+    assert found[1]["price_return"] == pytest.approx(close / 100)
+    assert ("distribution in kind" in (found[1]["note"] or "")) is noted
 
 
 def test_a_dividend_of_both_sources_counts_once_and_each_of_two_kinds(world):

@@ -33,6 +33,7 @@ OFF = ("graph a day off", "polygon a day off")
 RECORDS = ("graph", "polygon", "both", "late", *OFF, "two ratios", "none")
 VOLUMES = ("known", "unknown")
 RESTATED = ("no bar", "the bar before", "every bar before")
+STRAYS = ("a bar two days before", "a bar two days after")
 QUERIES = ("panel", "prices_as_of_event", "bars_adjusted", "earnings_snapshot")
 READS = sorted({name for query in QUERIES for name in catalogue.get(query).reads})
 OBSERVED = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -89,6 +90,7 @@ def worlds() -> list[World]:
         *product(double, RECORDS, RESTATED[:1]),
         # A split of 5:4 moves a price less than news may: it is noticed by its record alone.
         *product([((day, 1.25),) for day in range(1, len(DAYS))], ("graph", *OFF), RESTATED[:1], VOLUMES),
+        *product([((day, ratio),) for day, ratio in product((2, 3, 4), (4 / 3, 1.5, 3.0))], SURE, STRAYS, VOLUMES),
         *product([()], RECORDS[-1:], RESTATED[:1], VOLUMES, product(range(1, len(DAYS)), NEWS)),
         *(
             (((split, 2.0),), record, RESTATED[0], "known", (news, moved))
@@ -122,8 +124,11 @@ def bar(world: World, day: int, shares: float = 1.0):
 def restated(world: World):
     """What a look a day after the last split sees of its bars: (when it looks, bar)."""
     split = world.splits[-1][0] if world.splits else 0
-    for day in {"no bar": (), "the bar before": (split - 1,), "every bar before": range(split)}[world.restated]:
-        yield close_of(split) + timedelta(hours=25), bar(world, day, world.shares(day, split))
+    days = {"no bar": (), "the bar before": (split - 1,), "every bar before": range(split)}
+    days |= {"a bar two days before": (split - 2,), "a bar two days after": (split + 2,)}
+    for day in days[world.restated]:
+        shares = world.splits[-1][1] if world.restated in STRAYS else world.shares(day, split)
+        yield close_of(max(day, split)) + timedelta(hours=25), bar(world, day, shares)
 
 
 def statements(world: World):

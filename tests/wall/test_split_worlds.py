@@ -1,5 +1,10 @@
 """A sample of the small worlds of splits; `make splits` asks about all of them."""
 
+from collections import Counter
+
+import pytest
+
+from tests.wall import split_figures
 from tests.wall.split_worlds import Judge, World, lake_of
 
 # Each way to record and to restate is among them.
@@ -19,6 +24,8 @@ SAMPLE = [
     World("CRASH", (), "none", "no bar", "known", (3, 0.48)),
     World("PANIC", (), "none", "no bar", "unknown", (3, 0.53)),
     World("BOTH", ((2, 2.0),), "graph", "no bar", "known", (5, 0.66)),
+    World("STRAY", ((3, 4 / 3),), "graph", "a bar two days after"),
+    World("SOON", ((4, 4 / 3),), "polygon", "a bar two days before", "unknown"),
 ]
 
 
@@ -42,3 +49,10 @@ def test_a_split_that_is_known_and_not_counted_is_found(tmp_path, monkeypatch):
     judge = Judge(SAMPLE[1:2], told)
     judge.judge()
     assert {"panel", "prices_as_of_event", "snapshot return", "outcome"} <= {kind for kind, *_ in judge.wrong}
+
+
+@pytest.mark.long
+def test_no_figure_that_a_split_changed_shows_before_its_fetch():
+    compared = Counter()
+    assert split_figures.judge(0, compared) == []
+    assert min(compared.values()) > 200

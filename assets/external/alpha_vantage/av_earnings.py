@@ -16,8 +16,7 @@ from assets.extraction import Place, Record, Releases, RunFacts, dated, parsed
 from assets.feeds import dating
 from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole, one_entity, unit_per_ticker
 from assets.feeds.items import TWICE, Came, evidence_of, mark_repeats, parsed_or_text
-from assets.splits import DATASETS as SPLITS
-from assets.splits import per_share_since
+from assets.splits import EVIDENCE, per_share_since
 from pitlake.clock import start_of_new_york_day
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import av_earnings as contract
@@ -171,5 +170,5 @@ FEED = Feed(
     locate=locate,
     values=values,
     whole=lambda unit, _: Whole(unit.name),
-    after=("reports", "sec_filings", "names", *SPLITS),
+    after=("reports", "sec_filings", *EVIDENCE),
 )

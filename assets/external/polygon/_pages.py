@@ -17,6 +17,10 @@ from pitlake.errors import BadInput, RecordRefused, Unparsable, Unreadable
 from resources.http.capture import Capture, Request
 from resources.http.providers.polygon import PROVIDER
 
+Paths = Mapping[str, str]  # By version.
+
+OLDER, NEWER = "v3", "v1"
+"""The versions of the provider's lists. The older ones are deprecated; the newer ones state amounts as paid."""
 EVERY = "every ticker"
 PAGE = 1000
 # A corrected day is near the one stated first, and payments of one kind are at least a week apart.
@@ -26,7 +30,7 @@ MORE = "_more"
 
 def ticker_feed(
     dataset: Dataset,
-    path: str,
+    paths: Paths,
     day: str,
     id_column: str,
     *,
@@ -37,7 +41,8 @@ def ticker_feed(
 ) -> Feed:
     """Return the feed of one kind of record that a ticker has.
 
-    Args: dataset: the dataset that it fills. path: the provider's path of the list. day: the field, present in each
+    Args: dataset: the dataset that it fills. paths: the provider's paths of the list, the older one
+    first. day: the field, present in each
     record, by which the list is sorted and cut. id_column: the column of the provider's own id. key: readers of the
     fields that identify a record. likeness: see `assets.feeds.naming.Naming`. order: see `assets.feeds.naming.Naming`.
     more: the other fields of the feed.
@@ -54,7 +59,7 @@ def ticker_feed(
         provider=PROVIDER,
         units=units,
         entity_of=lambda unit: None if unit.name == EVERY else unit.name,
-        collect=lambda unit, fetch: pages(unit, fetch, path, day),
+        collect=lambda unit, fetch: pages(unit, fetch, paths, day),
         records=records,
         naming=Naming(
             column="ordinal", group=("ticker",), likeness=likeness, fresh=first_free, order=order, id=id_column
@@ -77,14 +82,21 @@ def units(scope: Scope) -> list[Unit]:
     return [Unit(EVERY, scope)]
 
 
-def pages(unit: Unit, fetch: Fetch, path: str, dated_by: str) -> Iterator[Capture]:
-    """Fetch every page, up to the scope's max_pages. Only pages on the provider's own host are followed."""
+def pages(unit: Unit, fetch: Fetch, paths: Paths, dated_by: str) -> Iterator[Capture]:
+    """Fetch every page, up to the scope's max_pages. Only pages on the provider's own host are followed.
+
+    Raises BadInput for an unknown version.
+    """
+    version = unit.scope.options.get("version", OLDER)
+    if version not in paths:
+        raise BadInput("version", f"there is no version {version!r}", f"choose from {', '.join(paths)}")
+    path = paths[version]
+    order = {"sort": f"{dated_by}.asc"} if version == NEWER else {"order": "asc", "sort": dated_by}
     params: Mapping[str, Any] = {
         "ticker": None if unit.name == EVERY else unit.name,
         f"{dated_by}.gte": unit.scope.date_from,
         f"{dated_by}.lte": unit.scope.date_to,
-        "order": "asc",
-        "sort": dated_by,
+        **order,
         "limit": PAGE,
     }
     for _ in range(unit.scope.max_pages):

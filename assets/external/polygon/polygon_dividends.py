@@ -1,5 +1,7 @@
-"""Dataset `polygon_dividends`: exact cash dividends, dated by the end of their declaration day, or when fetched after a
-split, because Polygon has restated amounts by splits.
+"""Dataset `polygon_dividends`: exact cash dividends, dated by the end of their declaration day, or when fetched if a
+split may have followed, because Polygon has restated amounts by splits.
+
+options: version, v3 (default) or v1. An answer of version 1 states an amount as paid beside the one restated by splits.
 """
 
 from typing import Any
@@ -9,30 +11,31 @@ from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import dating, fields
 from assets.feeds.feed import Scope
 from assets.feeds.naming import Values
-from assets.splits import DATASETS as SPLITS
-from assets.splits import per_share_since
+from assets.splits import EVIDENCE, per_share_since
 from pitlake.datasets import _shared as shared
 from pitlake.datasets import polygon_dividends as contract
 from pitlake.datasets.polygon_dividends import DATASET
 from pitlake.errors import RecordRefused
 
 UNKNOWN = "UNKNOWN"
+RESTATED = "split_adjusted_cash_amount"
+KINDS = {"recurring": "CD", "special": "SC", "supplemental": "SC", "irregular": UNKNOWN, "unknown": UNKNOWN}
 
 PARSERS = {
     "record_date": fields.day,
     "pay_date": fields.day,
     "frequency": lambda value: None if value is None else fields.whole(value),
     "currency": fields.word,
-    "dividend_type": lambda value: fields.word(value) or UNKNOWN,
+    "dividend_type": lambda value: KINDS.get(fields.word(value) or "", fields.word(value)) or UNKNOWN,
     "dividend_id": fields.word,
 }
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Return the end of the declaration day, or the fetch time if a split followed that day."""
+    """Return the end of the declaration day, or the fetch time if a split may have restated the amount since."""
     undated = contract.NO_DECLARATION.reason
     place = _pages.place(record, run, named_by="ex_dividend_date", dated_by="declaration_date", undated=undated)
-    if place.available_at is None:
+    if place.available_at is None or record.get(RESTATED) is not None:
         return place
     return dated(place.evidence, per_share_since(str(record.get("ticker")), place.available_at, run))
 
@@ -42,7 +45,8 @@ def values(record: Record) -> dict[str, Any]:
     amount = _pages.parse_required(fields.number, record.get("cash_amount"), contract.NO_AMOUNT.reason)
     if amount < 0:
         raise RecordRefused(contract.NO_AMOUNT.reason)
-    return parsed({**record, "dividend_id": record.get("id")}, PARSERS) | {
+    kind = record.get("distribution_type", record.get("dividend_type"))
+    return parsed({**record, "dividend_id": record.get("id"), "dividend_type": kind}, PARSERS) | {
         "ticker": ticker,
         "declaration_date": dating.day(record["declaration_date"]),
         "ex_dividend_date": _pages.parse_required(
@@ -76,7 +80,7 @@ WEIGHTS = {
 }
 FEED = _pages.ticker_feed(
     DATASET,
-    "/v3/reference/dividends",
+    {_pages.OLDER: "/v3/reference/dividends", _pages.NEWER: "/stocks/v1/dividends"},
     "ex_dividend_date",
     "dividend_id",
     key={
@@ -91,5 +95,5 @@ FEED = _pages.ticker_feed(
     example=Scope(tickers=("KO",)),
     locate=locate,
     values=values,
-    after=SPLITS,
+    after=EVIDENCE,
 )

@@ -53,7 +53,7 @@ def likeness(row: Values, other: Values) -> int:
 
 FEED = _pages.ticker_feed(
     DATASET,
-    "/v3/reference/splits",
+    {_pages.OLDER: "/v3/reference/splits", _pages.NEWER: "/stocks/v1/splits"},
     "execution_date",
     "split_id",
     key={

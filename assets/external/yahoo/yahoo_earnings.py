@@ -11,8 +11,7 @@ from assets.feeds import fields
 from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole, one_entity, unit_per_ticker
 from assets.feeds.items import TWICE, Came, evidence_of, mark_repeats, parsed_or_text
 from assets.feeds.naming import first_dated
-from assets.splits import DATASETS as SPLITS
-from assets.splits import per_share_since
+from assets.splits import EVIDENCE, per_share_since
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import yahoo_earnings as contract
 from pitlake.datasets.yahoo_earnings import DATASET
@@ -156,5 +155,5 @@ FEED = Feed(
     values=values,
     naming=NAMING,
     whole=whole,
-    after=SPLITS,
+    after=EVIDENCE,
 )

@@ -1,8 +1,9 @@
 """Polls: when runs read a dataset's source, and which part of it. A run without changes writes only its poll.
 
 If a poll saw a record with other content, the source did not have the new content yet. `diff` uses this to date rows. A
-poll is written before its commit, because it saw the source even if nothing is published. Polls belong to no version. A
-file's name contains the instants and days of its polls, so that few files are read. Small files are merged.
+poll is written before its commit, because it saw the source even if nothing is published. It is confirmed after the
+commit: only then are all records it saw in the lake, so that a missing record proves something. Polls belong to no
+version. A file's name contains the instants and days of its polls, so that few files are read. Small files are merged.
 """
 
 import hashlib
@@ -10,7 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from functools import cached_property
 
@@ -47,7 +48,7 @@ class Poll:
 
     days: spans of New York days, both ends included, as YYYY-MM-DD; None for all. entities: values of the contract's
     entity column; None for all. Every poll covers records without a day. coverage: the parts of the source that the
-    poll saw completely. is_empty: whether it found neither rows nor gaps.
+    poll saw completely. is_empty: whether it found neither rows nor gaps. confirmed: whether its run was published.
     """
 
     observed: int
@@ -56,6 +57,7 @@ class Poll:
     entities: frozenset[str] | None = None
     coverage: tuple[Coverage, ...] = ()
     is_empty: bool = True
+    confirmed: bool = False
 
     def saw(self, day: str | None, entity: str | None) -> bool:
         """Return whether the poll covered this day and this entity; None matches any."""
@@ -161,9 +163,11 @@ def spans(days: Iterable[str]) -> Spans:
     return tuple(merged)
 
 
-def write(store: Store, dataset: str, poll: Poll) -> None:
-    """Write a poll, unless it was already written. Raises LakeError when the lake can't be written."""
-    _write(store, dataset, [poll])
+def write(store: Store, dataset: str, poll: Poll) -> str:
+    """Write a poll, unless it was already written, and return its file. Raises LakeError when the lake can't be
+    written.
+    """
+    key = _write(store, dataset, [poll])
     loose = [file for file in _files(store, dataset) if file.polls < MOST_POLLS]
     if len(loose) > MOST_FILES:
         with suppress(FileNotFoundError):  # Another writer is merging these files.
@@ -171,6 +175,13 @@ def write(store: Store, dataset: str, poll: Poll) -> None:
             parts = [every[start : start + MOST_POLLS] for start in range(0, len(every), MOST_POLLS)]
             folded = {_write(store, dataset, part) for part in parts}
             store.delete(*(file.key for file in loose if file.key not in folded))
+    return key
+
+
+def confirm(store: Store, dataset: str, poll: Poll, key: str) -> None:
+    """Record that the run of a poll was published. key: the poll's file. Raises LakeError."""
+    _write(store, dataset, [replace(poll, confirmed=True)])
+    store.delete(key)
 
 
 def read_all(store: Store, dataset: str) -> list[Poll]:
@@ -193,6 +204,7 @@ def _files(store: Store, dataset: str) -> list[_File]:
 
 def _read(store: Store, files: Iterable[_File]) -> list[Poll]:
     unique = {poll for polls in each(lambda file: _parse(store, file), files) for poll in polls}
+    unique -= {replace(poll, confirmed=False) for poll in unique if poll.confirmed}
     return sorted(unique, key=lambda poll: (poll.observed, poll.run_id), reverse=True)
 
 
@@ -211,6 +223,7 @@ def _write(store: Store, dataset: str, polls: list[Poll]) -> str:
             number_of(poll.entities),
             [[number_of(part.entities), part.bounds] for part in poll.coverage],
             poll.is_empty,
+            poll.confirmed,
         ]
         for poll in polls
     ]
@@ -248,7 +261,7 @@ def _parse(store: Store, file: _File) -> list[Poll]:
             None if days is None else tuple(map(tuple, days)),
             entities_of(entities),
             tuple(Coverage(entities_of(of), tuple(map(tuple, bounds))) for of, bounds in coverage),
-            *is_empty,  # Lakes have polls that do not state it. Such a poll counts as empty, which dates nothing early.
+            *outcome,  # Lakes have polls without one. Such a poll is empty and unconfirmed, which dates nothing early.
         )
-        for observed, run_id, days, entities, coverage, *is_empty in facts["polls"]
+        for observed, run_id, days, entities, coverage, *outcome in facts["polls"]
     ]

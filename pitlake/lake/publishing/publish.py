@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from pitlake import clock, machine
 from pitlake.contract import GAP_SCHEMA, Dataset, gap_table_name
-from pitlake.errors import BadInput, PastChanged
+from pitlake.errors import BadInput, LakeError, PastChanged
 from pitlake.lake.publishing import hash_index, polls
 from pitlake.lake.publishing.audit import Audit, CheckResult, enforce, freshness, frozen, past_never_changes
 from pitlake.lake.publishing.commit_queue import WriterTurn
@@ -124,9 +124,12 @@ class Publisher:
         days, entities = staged.polled
         is_empty = not (staged.rows.num_rows or staged.gaps.num_rows)
         poll = Poll(clock.micros(observed_at), staged.run_id, days, entities, staged.coverage, is_empty)
-        polls.write(self._store, staged.dataset.name, poll)
+        key = polls.write(self._store, staged.dataset.name, poll)
         turn = WriterTurn(self._store, self._log, staged.dataset.name)
-        return turn.attempts(partial(self._publish_once, staged, observed_at, results))
+        published = turn.attempts(partial(self._publish_once, staged, observed_at, results))
+        with suppress(LakeError, OSError):  # The version exists. Without its confirmation the poll proves less.
+            polls.confirm(self._store, staged.dataset.name, poll, key)
+        return published
 
     def _publish_once(
         self, staged: Staged, observed_at: datetime, results: tuple[CheckResult, ...], turn: WriterTurn

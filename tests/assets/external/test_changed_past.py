@@ -13,7 +13,7 @@ from pitlake import connect
 from pitlake.contract import SEEN_LATER
 from pitlake.lake.publishing.publish import Published
 from resources.http.capture import CaptureStore
-from tests.answers import captured
+from tests.answers import captured, poll_without_splits
 
 FIRST = datetime(2025, 3, 3, 15, tzinfo=timezone.utc)
 WEEK = timedelta(days=7)
@@ -25,6 +25,8 @@ class World:
     def __init__(self, lake, name, releases=None, **scope):
         self.lake, self.feed, self.scope = lake, all_feeds()[name], Scope(**scope)
         self.runs, self.releases = 0, releases
+        if "polygon_splits" in self.feed.after:
+            poll_without_splits(lake, *self.scope.tickers)
 
     def hears(self, *bodies, at):
         """Run the feed with these answers at this instant. Returns its counts."""

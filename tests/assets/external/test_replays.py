@@ -14,7 +14,7 @@ from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.publish import Published
 from resources.http.capture import CaptureStore
 from resources.http.client import HttpClient
-from tests.answers import captured
+from tests.answers import captured, poll_without_splits
 
 MARCH, JUNE = (datetime(2024, month, 1, 15, tzinfo=timezone.utc) for month in (3, 6))
 MAY = datetime(2024, 5, 1, tzinfo=timezone.utc)
@@ -59,7 +59,11 @@ class Archive:
         return report
 
     def lake(self, name="lake"):
-        return Lake(self.root / name)
+        """A lake; if figures per share are replayed into it, polls prove that there was no split."""
+        lake = Lake(self.root / name)
+        if "polygon_splits" in self.feed.after:
+            poll_without_splits(lake, *self.scope.tickers)
+        return lake
 
 
 def ask(lake, at, sql):

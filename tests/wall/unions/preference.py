@@ -208,15 +208,25 @@ def _found(query: str, texts: list[tuple[str, str, str]]) -> Shown:
 
 
 def dividends(public: Public) -> Shown:
-    """The graph's dividends, and Polygon's of other ex-dates."""
-    graph = public.of("dividends")
-    days = {row["ex_dividend_date"] for row in graph}
-    polygon = [row for row in public.of("polygon_dividends") if row["ex_dividend_date"] not in days]
+    """The graph's dividends, and Polygon's of other ex-dates. Of two within four days of each other, the first."""
+    stated = [(source, row) for source in ("dividends", "polygon_dividends") for row in public.of(source)]
     return [
         (row["ex_dividend_date"], source, row["cash_amount"], row[AVAILABLE_AT], row["evidence"])
-        for source, rows in (("dividends", graph), ("polygon_dividends", polygon))
-        for row in rows
+        for source, row in stated
+        if not any(_repeats((source, row), other) for other in stated)
     ]
+
+
+def _repeats(one: tuple[str, Row], other: tuple[str, Row]) -> bool:
+    """Whether a dividend of one company is stated by another row, which counts."""
+    (source, row), (other_source, other_row) = one, other
+    days = abs((row["ex_dividend_date"] - other_row["ex_dividend_date"]).days)
+    if not days:
+        return source > other_source
+    same = row["declaration_date"] == other_row["declaration_date"]
+    same |= abs(row["cash_amount"] - other_row["cash_amount"]) < 0.0006
+    places = ((name, told[AVAILABLE_AT], told["ex_dividend_date"]) for name, told in (other, one))
+    return days <= 4 and same and next(places) < next(places)
 
 
 def splits(public: Public) -> Shown:

@@ -24,6 +24,11 @@ FETCHED = datetime(2024, 7, 9, 12, tzinfo=timezone.utc)
 OBSERVED = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
 
+def no_split(_ticker, _after, _until):
+    """The splits of a lake whose polls prove that there was none."""
+    return 1.0
+
+
 class Answers:
     """Runs one feed on the fixtures, or on given bodies, without a server."""
 
@@ -55,7 +60,9 @@ class Answers:
     def outcomes(self, *bodies, **how) -> list[Row | Gap]:
         return [outcome for outcome, _ in self.dated(*bodies, **how)]
 
-    def dated(self, *bodies, observed_at=OBSERVED, releases=None, splits=None, **how) -> list[tuple[Row | Gap, date]]:
+    def dated(
+        self, *bodies, observed_at=OBSERVED, releases=None, splits=no_split, **how
+    ) -> list[tuple[Row | Gap, date]]:
         fetch = self.captures(*bodies, **how)
         run = RunFacts(observed_at=observed_at, releases=releases, splits=splits)
         found = []

@@ -39,6 +39,42 @@ def dividend(**changes):
     } | changes  # fmt: skip
 
 
+def unproven(_ticker, _after, _until):
+    return None
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [("recurring", "CD"), ("special", "SC"), ("supplemental", "SC"), ("irregular", "UNKNOWN"), (None, "UNKNOWN")],
+)
+def test_an_amount_stated_as_paid_keeps_its_date_whatever_splits_follow(answers, kind, expected):
+    newer = dividend(distribution_type=kind, split_adjusted_cash_amount=0.125, historical_adjustment_factor=0.98)
+    del newer["dividend_type"]
+    feed = answers("polygon_dividends", tickers=("KO",), options={"version": "v1"})
+    [row] = feed.rows({"results": [newer]}, splits=unproven)
+    assert row.available_at == datetime(2024, 5, 3, 4, tzinfo=UTC)
+    assert (row.values["cash_amount"], row.values["dividend_type"]) == (0.5, expected)
+    [older] = answers("polygon_dividends", tickers=("KO",)).rows({"results": [dividend()]}, splits=unproven)
+    assert older.available_at > row.available_at
+
+
+def test_a_version_selects_the_list(answers):
+    paths = []
+
+    def fetch(request):
+        paths.append(request.path)
+        raise StopIteration
+
+    for version in ("v3", "v1"):
+        feed = answers("polygon_splits", tickers=("KO",), options={"version": version})
+        with pytest.raises(RuntimeError):
+            list(feed.feed.collect(feed.feed.units(feed.scope)[0], fetch))
+    assert paths == ["/v3/reference/splits", "/stocks/v1/splits"]
+    feed = answers("polygon_splits", tickers=("KO",), options={"version": "v2"})
+    with pytest.raises(BadInput, match="there is no version 'v2'; choose from v3, v1"):
+        list(feed.feed.collect(feed.feed.units(feed.scope)[0], fetch))
+
+
 def test_an_older_dividend_keeps_its_ordinal_when_a_newer_one_joins_it(answers):
     results = [dividend(cash_amount=0.1, declaration_date="2024-05-20"), dividend(cash_amount=0.5)]
     rows = answers("polygon_dividends", tickers=("KO",)).rows({"results": results})
