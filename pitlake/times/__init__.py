@@ -11,7 +11,7 @@ A time may have several readings, and the latest counts:
 - Values that programs write for a missing time are no times (`Unset`): the zeros of the calendars of Unix, Excel,
   Windows, SQL and pandas, and the years 0, 1 and 9999.
 
-`read` reads one value in Python, `in_sql` writes the SQL that reads a column in DuckDB. Both have the same meaning.
+`read` reads one value in Python; `pitlake.times.sql` writes SQL with the same meaning that reads a column in DuckDB.
 Never for `as_of`, `known_by` and `--pit`, which `pitlake.clock.instant` parses strictly.
 """
 
@@ -23,7 +23,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from pitlake.clock import EPOCH, MICROSECOND, NEW_YORK
-from pitlake.errors import PitlakeError, Unreadable
+from pitlake.errors import BadInput, PitlakeError, Unreadable
 
 ISO, RFC_2822 = "iso", "rfc2822"
 EPOCH_UNITS = {"epoch": 10**9, "epoch_ms": 10**6, "epoch_us": 10**3, "epoch_ns": 1}
@@ -48,15 +48,11 @@ _BASIC = re.compile(r"(\d{4})(\d{2})(\d{2})(?:[Tt ](\d{2}):?(\d{2})(?::?(\d{2}))
 _YEAR_OF_ZEROS = re.compile(r"[A-Za-z][ -]+00\d\d\b", re.ASCII)  # The parser of mail reads the year 0001 as 2001.
 _DIRECTIVES = re.compile(r"%(.)", re.DOTALL)
 _CLOCK_DIRECTIVES = frozenset("HITXcrR")
-_COLUMN_DIRECTIVES = frozenset("YymdbBjHIMSfp%")
+_COLUMN_DIRECTIVES = frozenset("YymdbBjHIMSfp")
 _WIDTHS = {"Y": 4, "m": 2, "d": 2, "H": 2, "M": 2, "S": 2}
-_LEAST_SECONDS, _MOST_SECONDS = 10**8, 10**11
+LEAST_SECONDS, MOST_SECONDS = 10**8, 10**11
 """Counts outside of 1973 to 5138 are in another unit, so that no count is read as an earlier time."""
 _DAY = timedelta(days=1)
-_QUARTER_HOUR = 900_000_000
-_ODD_OFFSETS_UNTIL = "1973-01-01"
-"""Since then the offset of every zone is a multiple of 15 minutes."""
-_AFTER = "10000-01-01"
 
 
 class Unset(Unreadable):
@@ -185,16 +181,16 @@ def _of_count(value: Any, form: str, zone: tzinfo | None) -> Reading:
     if count == 0:
         raise Unset("a placeholder")
     unit = EPOCH_UNITS[form]
-    if not _LEAST_SECONDS <= count * unit / 10**9 < _MOST_SECONDS:
+    if not LEAST_SECONDS <= count * unit / 10**9 < MOST_SECONDS:
         raise Unreadable("no count of this unit")
     whole, rest = divmod(count, 1)
-    micros = -(-int(whole) * unit // 1000) if unit == 1 else int(whole) * (unit // 1000) + int(-(-rest * unit // 1000))
-    moment = EPOCH + timedelta(microseconds=micros)
-    return _of_clock(moment.replace(tzinfo=None), timezone.utc, zone, is_finer=unit == 1 and count % 1000 != 0)
+    micros, nanos = divmod(int(whole) * unit, 1000)
+    moment = EPOCH + timedelta(microseconds=micros + int(-(-rest * unit // 1000)))
+    return _of_clock(moment.replace(tzinfo=None), timezone.utc, zone, is_finer=nanos > 0)
 
 
 def _of_format(value: Any, form: str, zone: tzinfo | None) -> Reading:
-    width = _width(form)
+    width = format_width(form)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     text = str(value).zfill(width) if isinstance(value, int) and not isinstance(value, bool) else value.strip()
@@ -211,7 +207,7 @@ def has_clock(form: str) -> bool:
     return form in FORMATS or not _CLOCK_DIRECTIVES.isdisjoint(_DIRECTIVES.findall(form))
 
 
-def _width(form: str) -> int:
+def format_width(form: str) -> int:
     """Return the length of texts of a format without separators, which is fixed; 0 for other formats."""
     directives = _DIRECTIVES.findall(form)
     is_fixed = "".join(f"%{each}" for each in directives) == form and _WIDTHS.keys() >= set(directives)
@@ -297,3 +293,12 @@ def _readable(value: Any, form: str, zone: tzinfo | None) -> Reading | None:
         return read(value, form, zone)
     except Unreadable:
         return None
+
+
+def checked_form(form: str) -> str:
+    """Return a form in which a column may spell its times. Raises BadInput."""
+    directives = _DIRECTIVES.findall(form)
+    if form in EPOCH_UNITS or (directives and {*directives} <= _COLUMN_DIRECTIVES):
+        return form
+    choices = f"{', '.join(EPOCH_UNITS)}, or a format of strptime such as %m/%d/%Y or %Y%m%d %H:%M"
+    raise BadInput("time_format", f"{form!r} is not a format of times", f"give {choices}")

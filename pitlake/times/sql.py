@@ -1,0 +1,200 @@
+"""SQL that reads columns of times in DuckDB, with the same meaning as `pitlake.times.read`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pitlake.times import (
+    EPOCH_UNITS,
+    FIRST_YEAR,
+    ISO,
+    ISO_PATTERN,
+    LAST_YEAR,
+    LEAST_SECONDS,
+    MOST_SECONDS,
+    UNSET_DAYS,
+    format_width,
+    has_clock,
+)
+
+DEFAULT_ZONE = "America/New_York"
+_QUARTER_HOUR = 900_000_000
+_ODD_OFFSETS_UNTIL = "1973-01-01"
+"""Since then the offset of every zone is a multiple of 15 minutes."""
+
+
+@dataclass(frozen=True)
+class ColumnForm:
+    """How a column of DuckDB spells times.
+
+    kind: DuckDB's type; form: the form of texts and numbers; zone: as for `read`, "" for none; own_zone: the zone of a
+    TIMESTAMPTZ, which DuckDB does not keep; has_unset: whether values that stand for a missing time are none.
+    """
+
+    kind: str
+    form: str = ISO
+    zone: str = ""
+    own_zone: str = ""
+    has_unset: bool = True
+
+
+PARTS = ("instant", "day", "end", "has_clock", "is_unset", "lacks_zone")
+"""What `in_sql` adds for each column: the attributes of a `Reading`, null for what can't be read, and why it can't."""
+
+
+def part(name: str, column: str) -> str:
+    """Return SQL for one of PARTS of a column that was read."""
+    return '"' + f"{name} of {column}".replace('"', '""') + '"'
+
+
+def in_sql(rows: str, columns: Mapping[str, ColumnForm]) -> str:
+    """Return SQL for the rows with the PARTS of these columns, which have the meaning of `read`. rows: a FROM clause.
+
+    Each step is a query of its own, so that no expression is evaluated twice.
+    """
+    for step in (_stated, _cleaned, _midnights, _settled):
+        added = ", ".join(
+            f"{sql} AS {part(name, column)}" for column, form in columns.items() for name, sql in step(column, form)
+        )
+        rows = f"(SELECT *, {added} FROM {rows})" if added else rows
+    return rows
+
+
+_Parts = list[tuple[str, str]]
+
+
+def _stated(column: str, spelled: ColumnForm) -> _Parts:
+    """SQL for what a column states: a day, or a clock time on its own clock, as an instant, or both."""
+    name, kind, form = '"' + column.replace('"', '""') + '"', spelled.kind, spelled.form
+    day, wall, own, finer = "NULL::DATE", "NULL::TIMESTAMP", "NULL::TIMESTAMPTZ", "false"
+    if kind == "DATE":
+        day = name
+    elif kind.startswith("TIMESTAMP"):
+        whole = f"{name}::{kind.removesuffix('_NS')}" if kind.endswith("_NS") else name
+        finer = f"epoch_ns({name}) % 1000 <> 0" if kind.endswith("_NS") else finer
+        has_zone = kind.startswith("TIMESTAMPTZ") or kind.endswith("ZONE")
+        wall, own = ("NULL::TIMESTAMP", f"{whole}::TIMESTAMPTZ") if has_zone else (f"{whole}::TIMESTAMP", own)
+    elif form in EPOCH_UNITS:
+        own, finer = _counted_sql(name, form)
+    elif form != ISO:
+        moment = _formatted_sql(name, kind, form)
+        day, wall = (day, moment) if has_clock(form) else (f"{moment}::DATE", wall)
+    elif kind == "VARCHAR":
+        shape = f"regexp_extract(trim({name}), '^{ISO_PATTERN}$', ['day', 'clock', 'seconds', 'fraction', 'zone'])"
+        return [("shape", shape)]
+    return [("raw_day", day), ("raw_wall", wall), ("raw_own", own), ("finer", finer)]
+
+
+def _counted_sql(name: str, form: str) -> tuple[str, str]:
+    """SQL for the instant of a count, and for whether its fraction of a microsecond was cut off."""
+    unit = EPOCH_UNITS[form]
+    if unit == 1:
+        count = f"try_cast({name} AS BIGINT)"
+        micros, finer = f"{count} // 1000", f"{count} % 1000 <> 0"
+    else:
+        count = f"try_cast({name} AS DECIMAL(28, 9))"
+        micros, finer = f"ceil({count} * {unit // 1000})::BIGINT", "false"
+    least, most = LEAST_SECONDS * 10**9 // unit, MOST_SECONDS * 10**9 // unit
+    moment = f"CASE WHEN {count} >= {least} AND {count} < {most} THEN make_timestamptz({micros}) END"
+    return f"CASE WHEN {count} = 0 THEN TIMESTAMPTZ '1970-01-01 00:00:00+00' ELSE {moment} END", finer
+
+
+def _formatted_sql(name: str, kind: str, form: str) -> str:
+    width = format_width(form)
+    text = f"trim({name})"
+    if kind != "VARCHAR":
+        whole = f"try_cast({name} AS BIGINT)"
+        digits = f"lpad({whole}::VARCHAR, greatest({width}, length({whole}::VARCHAR)), '0')"
+        text = f"CASE WHEN {name} = {whole} THEN {digits} END"
+    parsed = f"try_strptime({text}, '{form.replace(chr(39), chr(39) * 2)}')"
+    return f"CASE WHEN length({text}) = {width} THEN {parsed} END" if width else parsed
+
+
+def _cleaned(column: str, spelled: ColumnForm) -> _Parts:
+    """SQL for the same without values that are unset or outside of the calendar."""
+    day, wall, own, finer = (part(name, column) for name in ("raw_day", "raw_wall", "raw_own", "finer"))
+    if spelled.kind == "VARCHAR" and spelled.form == ISO:
+        shape = part("shape", column)
+        digits = f"substr({shape}.fraction, 1, 6)"
+        clock = f"{shape}.day || ' ' || {shape}.clock || ':' || if({shape}.seconds = '', '00', {shape}.seconds)"
+        text = f"{clock} || if({digits} = '', '', '.' || {digits})"
+        offset = f"if(upper({shape}.zone) IN ('Z', 'UTC', 'GMT'), '+00', {shape}.zone)"
+        day = f"CASE WHEN {shape}.clock = '' THEN try_cast({shape}.day AS DATE) END"
+        wall = f"CASE WHEN {shape}.clock <> '' THEN try_cast({text} AS TIMESTAMP) END"
+        own = f"CASE WHEN {shape}.zone <> '' THEN try_cast({text} || {offset} AS TIMESTAMPTZ) END"
+        finer = f"regexp_matches(substr({shape}.fraction, 7), '[1-9]')"
+    elif spelled.own_zone:
+        wall = (
+            f"timezone({_literal(spelled.own_zone)}, CASE WHEN {_is_set(f'{own}::TIMESTAMP', spelled)} THEN {own} END)"
+        )
+    stated = f"coalesce({day}::TIMESTAMP, {wall}, {own}::TIMESTAMP)"
+    is_set = (
+        f"coalesce({_is_set(stated, spelled)} AND {_is_set(f'coalesce({own}::TIMESTAMP, {stated})', spelled)}, false)"
+    )
+    return [
+        ("is_unset", f"coalesce(isfinite({stated}) AND NOT {is_set}, false)"),
+        ("has_clock", f"{day} IS NULL"),
+        ("its_day", f"CASE WHEN {is_set} THEN {day} END"),
+        ("wall", f"CASE WHEN {is_set} THEN {wall} END"),
+        ("own", f"CASE WHEN {is_set} THEN {own} END"),
+        ("is_finer", f"{finer}"),
+    ]
+
+
+def _is_set(moment: str, spelled: ColumnForm) -> str:
+    if not spelled.has_unset:
+        return f"({moment} >= TIMESTAMP '0001-01-01' AND {moment} < TIMESTAMP '10000-01-01')"
+    days = ", ".join(f"DATE '{day}'" for day in UNSET_DAYS)
+    within = f"{moment} >= TIMESTAMP '{FIRST_YEAR:04}-01-01' AND {moment} < TIMESTAMP '{LAST_YEAR + 1}-01-01'"
+    return f"({within} AND {moment}::DATE NOT IN ({days}))"
+
+
+def _midnights(column: str, spelled: ColumnForm) -> _Parts:
+    """SQL for the instant before rounding, and for its clock times in the zone and in UTC if they may be midnights."""
+    day, wall, own, is_finer = (part(name, column) for name in ("its_day", "wall", "own", "is_finer"))
+    zone = spelled.zone or DEFAULT_ZONE
+    moment = f"coalesce({own}, {in_zone(wall, zone)})"
+    whole = f"(epoch_us({moment}) % {_QUARTER_HOUR} = 0 OR {moment} < TIMESTAMPTZ '{_ODD_OFFSETS_UNTIL} 00:00:00+00')"
+    may_be = f"NOT {is_finer} AND {whole}" + ("" if spelled.zone else f" AND {own} IS NOT NULL")
+    return [
+        ("moment", f"coalesce({end_of_day_sql(day, zone)}, {moment})"),
+        ("wall_there", f"CASE WHEN {may_be} THEN timezone({_literal(zone)}, {moment}) END"),
+        ("wall_utc", f"CASE WHEN {may_be} THEN make_timestamp(epoch_us({moment})) END"),
+    ]
+
+
+def _settled(column: str, spelled: ColumnForm) -> _Parts:
+    day, wall, own, is_finer, moment, there, utc = (
+        part(name, column) for name in ("its_day", "wall", "own", "is_finer", "moment", "wall_there", "wall_utc")
+    )
+    zone = spelled.zone or DEFAULT_ZONE
+
+    def midnight(clock: str, what: str) -> str:
+        return f"CASE WHEN NOT {is_finer} AND {clock} = date_trunc('day', {clock}) THEN {what} END"
+
+    own_end = end_of_day_sql(f"{wall}::DATE", spelled.own_zone) if spelled.own_zone else f"{own} + INTERVAL 24 HOURS"
+    days = [midnight(clock, f"{clock}::DATE") for clock in (wall, there, utc)]
+    ends = [midnight(clock, end_of_day_sql(f"{clock}::DATE", zone)) for clock in (wall, there, utc)]
+    ends += [midnight(wall, own_end), midnight(utc, end_of_day_sql(f"{utc}::DATE", "UTC"))]
+    is_midnight = f"greatest({', '.join(days)}) IS NOT NULL"
+    rounded = f"{moment} + if({is_finer}, INTERVAL 1 MICROSECOND, INTERVAL 0 SECOND)"
+    no_zone = "false" if spelled.zone else f"{own} IS NULL AND {wall} IS NOT NULL AND NOT ({is_midnight})"
+    return [
+        ("instant", rounded),
+        ("day", f"coalesce({day}, greatest({', '.join(days)}))"),
+        ("end", f"CASE WHEN {day} IS NOT NULL THEN {moment} ELSE greatest({', '.join(ends)}) END"),
+        ("lacks_zone", no_zone),
+    ]
+
+
+def end_of_day_sql(day: str, zone: str) -> str:
+    """Return SQL for the end of a day in a zone, as `end_of_day`."""
+    return in_zone(f"({day} + 1)::TIMESTAMP", zone)
+
+
+def in_zone(wall: str, zone: str) -> str:
+    """Return SQL for the instant of a clock time in a zone, as `later`. UTC needs no calendar, which is slow."""
+    return f"make_timestamptz(epoch_us({wall}))" if zone == "UTC" else f"timezone({_literal(zone)}, {wall})"
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
