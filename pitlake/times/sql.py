@@ -51,7 +51,7 @@ def in_sql(rows: str, columns: Mapping[str, ColumnForm]) -> str:
 
     Each step is a query of its own, so that no expression is evaluated twice.
     """
-    for step in (_stated, _cleaned, _midnights, _settled):
+    for step in (_shaped, _stated, _dated, _checked, _cleaned, _placed, _walls, _midnights, _settled):
         added = ", ".join(
             f"{sql} AS {part(name, column)}" for column, form in columns.items() for name, sql in step(column, form)
         )
@@ -62,9 +62,20 @@ def in_sql(rows: str, columns: Mapping[str, ColumnForm]) -> str:
 _Parts = list[tuple[str, str]]
 
 
+def _shaped(column: str, spelled: ColumnForm) -> _Parts:
+    if spelled.kind != "VARCHAR" or spelled.form != ISO:
+        return []
+    shape = f"regexp_extract(trim({_name(column)}), '^{ISO_PATTERN}$', ['day', 'clock', 'seconds', 'fraction', 'zone'])"
+    return [("shape", shape)]
+
+
+def _name(column: str) -> str:
+    return '"' + column.replace('"', '""') + '"'
+
+
 def _stated(column: str, spelled: ColumnForm) -> _Parts:
     """SQL for what a column states: a day, or a clock time on its own clock, as an instant, or both."""
-    name, kind, form = '"' + column.replace('"', '""') + '"', spelled.kind, spelled.form
+    name, kind, form = _name(column), spelled.kind, spelled.form
     day, wall, own, finer = "NULL::DATE", "NULL::TIMESTAMP", "NULL::TIMESTAMPTZ", "false"
     if kind == "DATE":
         day = name
@@ -72,16 +83,23 @@ def _stated(column: str, spelled: ColumnForm) -> _Parts:
         whole = f"{name}::{kind.removesuffix('_NS')}" if kind.endswith("_NS") else name
         finer = f"epoch_ns({name}) % 1000 <> 0" if kind.endswith("_NS") else finer
         has_zone = kind.startswith("TIMESTAMPTZ") or kind.endswith("ZONE")
-        wall, own = ("NULL::TIMESTAMP", f"{whole}::TIMESTAMPTZ") if has_zone else (f"{whole}::TIMESTAMP", own)
+        wall, own = (wall, f"{whole}::TIMESTAMPTZ") if has_zone else (f"{whole}::TIMESTAMP", own)
     elif form in EPOCH_UNITS:
         own, finer = _counted_sql(name, form)
     elif form != ISO:
         moment = _formatted_sql(name, kind, form)
         day, wall = (day, moment) if has_clock(form) else (f"{moment}::DATE", wall)
     elif kind == "VARCHAR":
-        shape = f"regexp_extract(trim({name}), '^{ISO_PATTERN}$', ['day', 'clock', 'seconds', 'fraction', 'zone'])"
-        return [("shape", shape)]
-    return [("raw_day", day), ("raw_wall", wall), ("raw_own", own), ("finer", finer)]
+        shape = part("shape", column)
+        digits = f"substr({shape}.fraction, 1, 6)"
+        seconds = f"if({shape}.seconds = '', '00', {shape}.seconds)"
+        text = f"concat({shape}.day, ' ', {shape}.clock, ':', {seconds}, if({digits} = '', '', '.'), {digits})"
+        offset = f"if(upper({shape}.zone) IN ('Z', 'UTC', 'GMT'), '+00', {shape}.zone)"
+        day = f"CASE WHEN {shape}.clock = '' THEN try_cast({shape}.day AS DATE) END"
+        wall = f"CASE WHEN {shape}.clock <> '' THEN try_cast({text} AS TIMESTAMP) END"
+        own = f"CASE WHEN {shape}.zone <> '' THEN try_cast(concat({text}, {offset}) AS TIMESTAMPTZ) END"
+        finer = f"regexp_matches(substr({shape}.fraction, 7), '[1-9]')"
+    return [("raw_day", day), ("raw_wall", wall), ("raw_own", own), ("is_finer", finer)]
 
 
 def _counted_sql(name: str, form: str) -> tuple[str, str]:
@@ -109,34 +127,30 @@ def _formatted_sql(name: str, kind: str, form: str) -> str:
     return f"CASE WHEN length({text}) = {width} THEN {parsed} END" if width else parsed
 
 
+def _dated(column: str, spelled: ColumnForm) -> _Parts:
+    """SQL for the clock time that tells whether a value is unset, on its own clock and in UTC."""
+    day, wall, own = (part(name, column) for name in ("raw_day", "raw_wall", "raw_own"))
+    utc = f"make_timestamp(epoch_us(CASE WHEN isfinite({own}) THEN {own} END))"
+    return [("stated", f"coalesce({day}::TIMESTAMP, {wall}, {utc})"), ("stated_utc", utc)]
+
+
+def _checked(column: str, spelled: ColumnForm) -> _Parts:
+    stated, utc = part("stated", column), part("stated_utc", column)
+    is_set = f"{_is_set(stated, spelled)} AND ({utc} IS NULL OR {_is_set(utc, spelled)})"
+    return [("is_set", f"coalesce({is_set}, false)")]
+
+
 def _cleaned(column: str, spelled: ColumnForm) -> _Parts:
     """SQL for the same without values that are unset or outside of the calendar."""
-    day, wall, own, finer = (part(name, column) for name in ("raw_day", "raw_wall", "raw_own", "finer"))
-    if spelled.kind == "VARCHAR" and spelled.form == ISO:
-        shape = part("shape", column)
-        digits = f"substr({shape}.fraction, 1, 6)"
-        clock = f"{shape}.day || ' ' || {shape}.clock || ':' || if({shape}.seconds = '', '00', {shape}.seconds)"
-        text = f"{clock} || if({digits} = '', '', '.' || {digits})"
-        offset = f"if(upper({shape}.zone) IN ('Z', 'UTC', 'GMT'), '+00', {shape}.zone)"
-        day = f"CASE WHEN {shape}.clock = '' THEN try_cast({shape}.day AS DATE) END"
-        wall = f"CASE WHEN {shape}.clock <> '' THEN try_cast({text} AS TIMESTAMP) END"
-        own = f"CASE WHEN {shape}.zone <> '' THEN try_cast({text} || {offset} AS TIMESTAMPTZ) END"
-        finer = f"regexp_matches(substr({shape}.fraction, 7), '[1-9]')"
-    elif spelled.own_zone:
-        wall = (
-            f"timezone({_literal(spelled.own_zone)}, CASE WHEN {_is_set(f'{own}::TIMESTAMP', spelled)} THEN {own} END)"
-        )
-    stated = f"coalesce({day}::TIMESTAMP, {wall}, {own}::TIMESTAMP)"
-    is_set = (
-        f"coalesce({_is_set(stated, spelled)} AND {_is_set(f'coalesce({own}::TIMESTAMP, {stated})', spelled)}, false)"
-    )
+    is_set, stated = part("is_set", column), part("stated", column)
+    day, wall, own = (part(name, column) for name in ("raw_day", "raw_wall", "raw_own"))
+    wall = f"timezone({_literal(spelled.own_zone)}, {own})" if spelled.own_zone else wall
     return [
         ("is_unset", f"coalesce(isfinite({stated}) AND NOT {is_set}, false)"),
         ("has_clock", f"{day} IS NULL"),
         ("its_day", f"CASE WHEN {is_set} THEN {day} END"),
         ("wall", f"CASE WHEN {is_set} THEN {wall} END"),
         ("own", f"CASE WHEN {is_set} THEN {own} END"),
-        ("is_finer", f"{finer}"),
     ]
 
 
@@ -148,40 +162,50 @@ def _is_set(moment: str, spelled: ColumnForm) -> str:
     return f"({within} AND {moment}::DATE NOT IN ({days}))"
 
 
-def _midnights(column: str, spelled: ColumnForm) -> _Parts:
-    """SQL for the instant before rounding, and for its clock times in the zone and in UTC if they may be midnights."""
-    day, wall, own, is_finer = (part(name, column) for name in ("its_day", "wall", "own", "is_finer"))
+def _placed(column: str, spelled: ColumnForm) -> _Parts:
+    """SQL for the instant before rounding, and for whether it may be another zone's midnight."""
+    day, wall, own = (part(name, column) for name in ("its_day", "wall", "own"))
     zone = spelled.zone or DEFAULT_ZONE
-    moment = f"coalesce({own}, {in_zone(wall, zone)})"
+    return [("moment", f"coalesce({own}, {in_zone(wall, zone)}, {end_of_day_sql(day, zone)})")]
+
+
+def _walls(column: str, spelled: ColumnForm) -> _Parts:
+    """SQL for the clock times of the instant in the zone and in UTC, if they may be midnights."""
+    clock, own, is_finer, moment = (part(name, column) for name in ("has_clock", "own", "is_finer", "moment"))
+    zone = spelled.zone or DEFAULT_ZONE
     whole = f"(epoch_us({moment}) % {_QUARTER_HOUR} = 0 OR {moment} < TIMESTAMPTZ '{_ODD_OFFSETS_UNTIL} 00:00:00+00')"
-    may_be = f"NOT {is_finer} AND {whole}" + ("" if spelled.zone else f" AND {own} IS NOT NULL")
+    may_be = f"{clock} AND NOT {is_finer} AND {whole}" + ("" if spelled.zone else f" AND {own} IS NOT NULL")
     return [
-        ("moment", f"coalesce({end_of_day_sql(day, zone)}, {moment})"),
         ("wall_there", f"CASE WHEN {may_be} THEN timezone({_literal(zone)}, {moment}) END"),
         ("wall_utc", f"CASE WHEN {may_be} THEN make_timestamp(epoch_us({moment})) END"),
     ]
 
 
+def _midnights(column: str, spelled: ColumnForm) -> _Parts:
+    """SQL for the days of which the instant is the midnight, on its own clock, in the zone and in UTC."""
+    is_finer = part("is_finer", column)
+    return [
+        (f"day_{name}", f"CASE WHEN NOT {is_finer} AND {wall} = date_trunc('day', {wall}) THEN {wall}::DATE END")
+        for name, wall in (("own", part("wall", column)), ("there", part("wall_there", column)),
+                           ("utc", part("wall_utc", column)))
+    ]  # fmt: skip
+
+
 def _settled(column: str, spelled: ColumnForm) -> _Parts:
-    day, wall, own, is_finer, moment, there, utc = (
-        part(name, column) for name in ("its_day", "wall", "own", "is_finer", "moment", "wall_there", "wall_utc")
+    day, wall, own, clock, is_finer, moment = (
+        part(name, column) for name in ("its_day", "wall", "own", "has_clock", "is_finer", "moment")
     )
+    own_day, there, utc = (part(name, column) for name in ("day_own", "day_there", "day_utc"))
     zone = spelled.zone or DEFAULT_ZONE
-
-    def midnight(clock: str, what: str) -> str:
-        return f"CASE WHEN NOT {is_finer} AND {clock} = date_trunc('day', {clock}) THEN {what} END"
-
-    own_end = end_of_day_sql(f"{wall}::DATE", spelled.own_zone) if spelled.own_zone else f"{own} + INTERVAL 24 HOURS"
-    days = [midnight(clock, f"{clock}::DATE") for clock in (wall, there, utc)]
-    ends = [midnight(clock, end_of_day_sql(f"{clock}::DATE", zone)) for clock in (wall, there, utc)]
-    ends += [midnight(wall, own_end), midnight(utc, end_of_day_sql(f"{utc}::DATE", "UTC"))]
-    is_midnight = f"greatest({', '.join(days)}) IS NOT NULL"
-    rounded = f"{moment} + if({is_finer}, INTERVAL 1 MICROSECOND, INTERVAL 0 SECOND)"
+    own_end = end_of_day_sql(own_day, spelled.own_zone) if spelled.own_zone else f"{own} + INTERVAL 24 HOURS"
+    ends = [*(end_of_day_sql(each, zone) for each in (own_day, there, utc)), end_of_day_sql(utc, "UTC")]
+    end = f"greatest({', '.join(ends)}, CASE WHEN {own_day} IS NOT NULL THEN {own_end} END)"
+    is_midnight = f"coalesce({own_day}, {there}, {utc}) IS NOT NULL"
     no_zone = "false" if spelled.zone else f"{own} IS NULL AND {wall} IS NOT NULL AND NOT ({is_midnight})"
     return [
-        ("instant", rounded),
-        ("day", f"coalesce({day}, greatest({', '.join(days)}))"),
-        ("end", f"CASE WHEN {day} IS NOT NULL THEN {moment} ELSE greatest({', '.join(ends)}) END"),
+        ("instant", f"{moment} + if({is_finer}, INTERVAL 1 MICROSECOND, INTERVAL 0 SECOND)"),
+        ("day", f"coalesce({day}, greatest({own_day}, {there}, {utc}))"),
+        ("end", f"CASE WHEN {clock} THEN {end} ELSE {moment} END"),
         ("lacks_zone", no_zone),
     ]
 
