@@ -187,7 +187,7 @@ class Lake:
         return contract
 
     @_working
-    def mount(
+    def mount(  # noqa: PLR0913 - all that a table may need
         self,
         table: Any,
         name: str,

@@ -127,7 +127,7 @@ def _formatted_sql(name: str, kind: str, form: str) -> str:
     return f"CASE WHEN length({text}) = {width} THEN {parsed} END" if width else parsed
 
 
-def _dated(column: str, spelled: ColumnForm) -> _Parts:
+def _dated(column: str, _spelled: ColumnForm) -> _Parts:
     """SQL for the clock time that tells whether a value is unset, on its own clock and in UTC."""
     day, wall, own = (part(name, column) for name in ("raw_day", "raw_wall", "raw_own"))
     utc = f"make_timestamp(epoch_us(CASE WHEN isfinite({own}) THEN {own} END))"
@@ -181,7 +181,7 @@ def _walls(column: str, spelled: ColumnForm) -> _Parts:
     ]
 
 
-def _midnights(column: str, spelled: ColumnForm) -> _Parts:
+def _midnights(column: str, _spelled: ColumnForm) -> _Parts:
     """SQL for the days of which the instant is the midnight, on its own clock, in the zone and in UTC."""
     is_finer = part("is_finer", column)
     return [

@@ -53,7 +53,7 @@ _LAG = re.compile(r"(\d{1,6}) ?(second|minute|hour|day|week)s?")
 _EDIT = "edit the file, or remove it and mount the table again"
 HEAD = """\
 # The contract of a mounted table. You may edit titles, meanings, units and limits, and remove columns to leave them out
-# of the lake. Do not change available_at, until, key, time_format, timezone and lag: they date and identify the rows."""
+# of the lake. Do not change available_at, until, key, time_format, timezone, lag: they date and identify the rows."""
 
 
 @dataclass(frozen=True)

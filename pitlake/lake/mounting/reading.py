@@ -220,8 +220,8 @@ class MountReading:
             replaced = f"CASE WHEN is_end THEN {quoted(mount.until)} END AS {quoted(mount.until)}"
             replaced += f", CASE WHEN is_end THEN greatest({KNOWN}, {ENDED}) ELSE {KNOWN} END AS {AVAILABLE_AT}"
             rows = (
-                f"(SELECT * EXCLUDE (is_end) REPLACE ({replaced}) FROM {rows}, (VALUES (false), (true)) AS ends(is_end) "
-                f"WHERE ({is_start}) OR ({is_end}))"
+                f"(SELECT * EXCLUDE (is_end) REPLACE ({replaced}) "
+                f"FROM {rows}, (VALUES (false), (true)) AS ends(is_end) WHERE ({is_start}) OR ({is_end}))"
             )
         name = f"concat_ws('/', {', '.join(map(_as_text, mount.key))})"
         no_key = f"list_contains([{', '.join(f'{quoted(column)} IS NULL' for column in mount.key)}], true)"

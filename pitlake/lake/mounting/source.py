@@ -105,7 +105,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Survey:
-    """How many values of a column are days, midnights, other clock times, such without a zone, unset, and unreadable."""
+    """How many values of a column are days, midnights, other clock times, those without a zone, unset, unreadable."""
 
     days: int
     midnights: int
