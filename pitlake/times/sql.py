@@ -121,7 +121,7 @@ def _formatted_sql(name: str, kind: str, form: str) -> str:
     text = f"trim({name})"
     if kind != "VARCHAR":
         whole = f"try_cast({name} AS BIGINT)"
-        digits = f"lpad({whole}::VARCHAR, greatest({width}, length({whole}::VARCHAR)), '0')"
+        digits = f"lpad({whole}::VARCHAR, greatest({width}, length({whole}::VARCHAR))::INTEGER, '0')"
         text = f"CASE WHEN {name} = {whole} THEN {digits} END"
     parsed = f"try_strptime({text}, '{form.replace(chr(39), chr(39) * 2)}')"
     return f"CASE WHEN length({text}) = {width} THEN {parsed} END" if width else parsed
