@@ -81,7 +81,7 @@ def _stated(column: str, spelled: ColumnForm) -> _Parts:
         day = name
     elif kind.startswith("TIMESTAMP"):
         whole = f"{name}::{kind.removesuffix('_NS')}" if kind.endswith("_NS") else name
-        finer = f"epoch_ns({name}) % 1000 <> 0" if kind.endswith("_NS") else finer
+        finer = f"epoch_ns({name}) % 1000 > 0" if kind.endswith("_NS") else finer
         has_zone = kind.startswith("TIMESTAMPTZ") or kind.endswith("ZONE")
         wall, own = (wall, f"{whole}::TIMESTAMPTZ") if has_zone else (f"{whole}::TIMESTAMP", own)
     elif form in EPOCH_UNITS:
@@ -131,7 +131,7 @@ def _dated(column: str, _spelled: ColumnForm) -> _Parts:
     """SQL for the clock time that tells whether a value is unset, on its own clock and in UTC."""
     day, wall, own = (part(name, column) for name in ("raw_day", "raw_wall", "raw_own"))
     utc = f"make_timestamp(epoch_us(CASE WHEN isfinite({own}) THEN {own} END))"
-    return [("stated", f"coalesce({day}::TIMESTAMP, {wall}, {utc})"), ("stated_utc", utc)]
+    return [("stated", f"coalesce(try_cast({day} AS TIMESTAMP), {wall}, {utc})"), ("stated_utc", utc)]
 
 
 def _checked(column: str, spelled: ColumnForm) -> _Parts:

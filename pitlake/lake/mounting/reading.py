@@ -276,6 +276,7 @@ class MountReading:
         cases = [
             (unreadable.pop(name), contract.UNREADABLE.format(name), name) for name in mount.key if name in unreadable
         ]
+        cases.append((no_key, contract.NO_KEY.reason, ""))
         known = mount.available_at
         if known:
             raw, its_value = quoted(f"raw of {known}"), quoted(known)
@@ -285,7 +286,6 @@ class MountReading:
                 (f"{AVAILABLE_AT} > '{iso(self.observed_at)}'::TIMESTAMPTZ", FUTURE.reason, ""),
                 (f"{AVAILABLE_AT} IS NULL OR {its_value} IS NULL", contract.BAD_TIME.reason, known),
             ]
-        cases.append((no_key, contract.NO_KEY.reason, ""))
         cases += [(when, contract.UNREADABLE.format(name), name) for name, when in unreadable.items()]
         reasons = " ".join(f"WHEN {when} THEN {literal(reason)}" for when, reason, _ in cases)
         values = " ".join(

@@ -60,11 +60,8 @@ class Source:
             return "float"
         if kind.startswith("TIMESTAMP"):
             # Days that a program stores as midnights need no zone.
-            return (
-                "date"
-                if kind in NAIVE and not self.survey(column, ColumnForm(self.types[column])).has_clock
-                else "instant"
-            )
+            survey = self.survey(column, ColumnForm(self.types[column], has_unset=False)) if kind in NAIVE else None
+            return "date" if survey and survey.midnights and not survey.has_clock else "instant"
         plain = {"BOOLEAN": "bool", "DATE": "date", "VARCHAR[]": "strings", "FLOAT[]": "vector"}
         if kind in plain:
             return plain[kind]
