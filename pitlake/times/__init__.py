@@ -69,6 +69,7 @@ class Reading:
 
     Attributes:
         instant: the latest instant it means if a midnight is an instant; for a day without a clock time, its end.
+        written: the day as it is written, on its own clock.
         day: the day, or the latest day of which it is the midnight; None for other clock times.
         end: the end of that day, the latest of its readings; None for other clock times.
         has_clock: whether a clock time is stated.
@@ -76,6 +77,7 @@ class Reading:
     """
 
     instant: datetime
+    written: date
     day: date | None = None
     end: datetime | None = None
     has_clock: bool = True
@@ -217,7 +219,7 @@ def format_width(form: str) -> int:
 def _of_day(day: date, zone: tzinfo | None) -> Reading:
     _refuse_unset(day)
     end = end_of_day(day, zone)
-    return Reading(end, day, end, has_clock=False, is_written=True)
+    return Reading(end, day, day, end, has_clock=False, is_written=True)
 
 
 def _of_clock(wall: datetime, own: tzinfo | None, zone: tzinfo | None, *, is_finer: bool = False) -> Reading:
@@ -234,9 +236,9 @@ def _of_clock(wall: datetime, own: tzinfo | None, zone: tzinfo | None, *, is_fin
         walls = ((instant.astimezone(other), other) for other in (zone or NEW_YORK, timezone.utc))
         days += [(shown.date(), other) for shown, other in walls if shown.time() == time()]
     if not days:
-        return Reading(instant)
+        return Reading(instant, wall.date())
     end = max(end_of_day(day, ends_in) for day, other in days for ends_in in (other, zone))
-    return Reading(instant, max(day for day, _ in days), end, is_written=is_midnight)
+    return Reading(instant, wall.date(), max(day for day, _ in days), end, is_written=is_midnight)
 
 
 def _refuse_unset(day: date) -> None:

@@ -32,6 +32,8 @@ GAP, REFUSED_VALUE, CONTENT, KNOWN, ENDED = (
 )
 """Names that no column of a lake can have."""
 REAL = ("FLOAT", "DOUBLE")
+LOOKED_AT = 1000
+_NEVER = "9999-01-01"
 _MIDNIGHT = r"^(\d+-\d\d-\d\d)([T ]00:00(:00(\.0+)?)?)?$"
 
 
@@ -194,19 +196,30 @@ class MountReading:
 
     def later_values(self) -> dict[str, int]:
         """Return the columns with days or instants after their own row became known, and the number of such rows."""
+        last_day = f"(timezone({literal(self.mount.zone)}, {AVAILABLE_AT} - INTERVAL 1 MICROSECOND))::DATE"
         counts = {}
         for mounted in self.mount.columns:
             name = quoted(mounted.column.name)
-            if mounted.column.type not in ("date", "instant") or mounted.column.name == self.mount.available_at:
+            if mounted.column.name == self.mount.available_at:
                 continue
-            last_day = f"(timezone({literal(self.mount.zone)}, {AVAILABLE_AT} - INTERVAL 1 MICROSECOND))::DATE"
-            bound = AVAILABLE_AT if mounted.column.type == "instant" else last_day
-            counts[mounted.column.name] = f"count(*) FILTER ({name} > {bound})"
+            if mounted.column.type == "instant":
+                counts[mounted.column.name] = f"{name} > {AVAILABLE_AT} AND {name} < TIMESTAMPTZ '{_NEVER} 00:00:00+00'"
+            elif mounted.column.type == "date" or self._holds_days(mounted):
+                day = name if mounted.column.type == "date" else f"try_cast(left(trim({name}), 10) AS DATE)"
+                counts[mounted.column.name] = f"{day} > {last_day} AND {day} < DATE '{_NEVER}'"
         if not counts:
             return {}
-        text = f"SELECT {', '.join(counts.values())} FROM ({self._of_rows}) WHERE {AVAILABLE_AT} IS NOT NULL"
+        filtered = ", ".join(f"count(*) FILTER ({condition})" for condition in counts.values())
+        text = f"SELECT {filtered} FROM ({self._of_rows}) WHERE {AVAILABLE_AT} IS NOT NULL"
         found = self.source.connection.sql(text).fetchall()[0]
         return {name: count for name, count in zip(counts, found, strict=True) if count}
+
+    def _holds_days(self, mounted: MountedColumn) -> bool:
+        """Whether the first values of a column of texts are days."""
+        if mounted.column.type != "string" or self.source.types[mounted.source] != "VARCHAR":
+            return False
+        survey = self.source.survey(mounted.source, ColumnForm("VARCHAR"), LOOKED_AT)
+        return survey.days > 0 and not survey.unreadable
 
     @property
     def sql(self) -> str:
