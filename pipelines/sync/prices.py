@@ -1,7 +1,6 @@
 """Prices from a user's file: CSV or Parquet, captured as CSV in parts and published like a dropped file."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path

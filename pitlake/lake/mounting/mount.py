@@ -159,7 +159,7 @@ def _type(reader: Source, name: str, own: str, roles: Mapping[str, str], wish: W
         return reader.type_of(name)
     survey = None
     if is_time or kind == "VARCHAR" or form != ISO:
-        survey = reader.survey(name, ColumnForm(kind, form, wish.timezone or ""))
+        survey = reader.survey(name, ColumnForm(kind, form, wish.timezone or "", reader.zones.get(name, "")))
     if survey is None or (survey.unreadable and not survey.days + survey.midnights + survey.clock_times):
         if is_spelled:
             return reader.type_of(name)
