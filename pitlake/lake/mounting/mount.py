@@ -135,7 +135,7 @@ def _inferred(reader: Source, wish: Wish) -> Mount:
             problem = f"{name} is a reserved column name"
             raise BadInput("columns", problem, "rename it in the table")
         names[name] = its_name
-    columns = {flag: _column(names, flag, getattr(wish, flag) or "") for flag in ROLES}
+    columns: dict[str, Any] = {flag: _column(names, flag, getattr(wish, flag) or "") for flag in ROLES}
     if wish.key is None:
         raise BadInput("key", "missing", f"name the columns that identify a row's subject, out of {', '.join(names)}")
     types = {name: _type(reader, name, own, columns, wish) for name, own in names.items()}
