@@ -37,17 +37,16 @@ class ColumnForm:
     has_unset: bool = True
 
 
-PARTS = ("instant", "day", "end", "has_clock", "is_unset", "lacks_zone")
-"""What `in_sql` adds for each column: the attributes of a `Reading`, null for what can't be read, and why it can't."""
-
-
 def part(name: str, column: str) -> str:
-    """Return SQL for one of PARTS of a column that was read."""
+    """Return SQL for a part of a column that was read: see `in_sql`."""
     return '"' + f"{name} of {column}".replace('"', '""') + '"'
 
 
 def in_sql(rows: str, columns: Mapping[str, ColumnForm]) -> str:
-    """Return SQL for the rows with the PARTS of these columns, which have the meaning of `read`. rows: a FROM clause.
+    """Return SQL for rows with the times of these columns, as `read` reads them. rows: a FROM clause.
+
+    Each column gets the parts `instant`, `day`, `end` and `has_clock` of a `Reading`, null for what can't be read, and
+    `is_unset` and `lacks_zone`.
 
     Each step is a query of its own, so that no expression is evaluated twice.
     """
