@@ -161,7 +161,9 @@ class VersionVacuumed(LakeNotFound):
 
 
 class LakeFault(LakeError):
-    """A path of the lake can't be used. `cause`: "permission", "missing", "damaged" or "unshown"; `path`: the path."""
+    """A path of the lake can't be used. `cause`: "permission", "read_only", "missing", "damaged" or "unshown"; `path`:
+    the path.
+    """
 
     exit_code = 2
 
@@ -173,6 +175,7 @@ class LakeFault(LakeError):
 _FAULTS = {
     "permission": "{}: permission denied; nothing is lost: let this user read and enter it (to publish, compact or "
     "vacuum also write to it), or run as the lake's owner",
+    "read_only": "{} is on a read-only file system; nothing is lost: mount it writable, or name a lake on another one",
     "missing": "{} is missing; restore it from a copy of the lake",
     "damaged": "{} is damaged; restore it from a copy of the lake",
     "unshown": "{} belongs to no version: the run that wrote it died before its log entry, or the newest entries of "

@@ -1,8 +1,10 @@
 """Prices from a user's file: CSV or Parquet, captured as CSV in parts and published like a dropped file."""
 
+from collections.abc import Sequence
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
 
@@ -15,8 +17,9 @@ from assets.drops import own_bars
 from assets.drops.receiving import publish
 from checks.expectations import expected
 from pipelines.sync.progress import Progress
-from pitlake import machine
-from pitlake.errors import BadInput
+from pitlake import machine, times
+from pitlake.clock import NEW_YORK, new_york_day
+from pitlake.errors import BadInput, Unreadable
 from pitlake.lake.lake import Lake
 from resources.http.capture import CaptureStore, Request
 from resources.http.client import captured
@@ -24,7 +27,6 @@ from resources.http.client import captured
 ROWS_A_PART = 200_000
 HEADERS = {"content-type": "text/csv; charset=utf-8"}
 TEXTS = csv.ConvertOptions(default_column_type=pa.string(), strings_can_be_null=False)
-DAY_WITH_TIME = r"^\s*(\d{4}-\d{2}-\d{2})[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?\s*(?:Z|[+-]\d{2}:?\d{2})?\s*$"
 NEXT_STEP = f"give a CSV or Parquet file with the columns {', '.join(own_bars.COLUMNS)}"
 
 
@@ -54,12 +56,38 @@ def _place(table: pa.Table, name: str, path: Path) -> int:
 
 
 def _texts(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    """Return a column as texts; a time in place of a day becomes the day in the time's own zone."""
-    if name == "date" and pa.types.is_timestamp(column.type):
-        local = pc.local_timestamp(column) if column.type.tz else column
-        column = local.cast(pa.date32(), safe=False)
-    texts = column.cast(pa.string()).fill_null("")
-    return pc.replace_substring_regex(texts, DAY_WITH_TIME, r"\1") if name == "date" else texts
+    """Return a column as texts; a time in place of a day becomes its day."""
+    if name != "date" or pa.types.is_date(column.type):
+        return column.cast(pa.string()).fill_null("")
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
+    spelled = pc.unique(column)
+    days = pa.array(_days(spelled.to_pylist()), pa.string())
+    return pc.take(days, pc.index_in(column, spelled)).fill_null("")
+
+
+def _days(values: Sequence[Any]) -> list[str]:
+    """Return the days of bars. A midnight is the day that it begins; another clock time is on the later of its days, by
+    its own clock and by New York's. Raises BadInput if a column has both.
+    """
+    days, midnights, clock_times = [], 0, 0
+    for value in values:
+        try:
+            reading = times.read(value, zone=NEW_YORK)
+        except times.Unset:
+            days.append("unset")
+            continue
+        except Unreadable:
+            days.append("" if value is None else str(value))
+            continue
+        midnights += reading.is_midnight
+        clock_times += reading.day is None
+        days.append(str(reading.day or max(reading.written, new_york_day(reading.instant))))
+    try:
+        times.are_days(midnights, clock_times)
+    except times.MixedMidnights as mixed:
+        raise BadInput("--prices", f"the column date has {mixed}", "write days such as 2024-02-15") from None
+    return days
 
 
 def load(lake: Lake, path: Path, progress: Progress) -> None:

@@ -9,8 +9,8 @@ from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
-from pitlake.clock import end_of_new_york_day
 from pitlake.errors import BadInput
+from pitlake.times import INSTANTS, MixedMidnights, read_column
 
 TIMES = ("date", "as_of", "day", "time", "timestamp", "datetime")
 """Names of the column by which rows are dated, in order of preference."""
@@ -56,21 +56,23 @@ class Answer:
 def public_from(values: Sequence[Any]) -> list[datetime | None]:
     """Return the instants from which rows with these dates are in the past.
 
-    A date is in the past from its end in New York.
-
-    If all instants are midnights they are dates. Other instants without a zone are read as UTC.
+    Midnights are days unless the column has other clock times, which are read as UTC if they have no zone. A day is in
+    the past from its end in New York.
     """
-    instants = [value for value in values if isinstance(value, datetime)]
-    midnights = all(value.time() == time() for value in instants)
-    return [_public_from(value, midnights=midnights) for value in values]
-
-
-def _public_from(value: Any, *, midnights: bool) -> datetime | None:
-    if isinstance(value, datetime):
-        if midnights:
-            return end_of_new_york_day(value.date())
-        return value if value.tzinfo else value.replace(tzinfo=timezone.utc)
-    return end_of_new_york_day(value) if isinstance(value, date) else None
+    zoned = [
+        value.replace(tzinfo=timezone.utc)
+        if isinstance(value, datetime) and value.tzinfo is None and value.time() != time()
+        else value
+        for value in values
+    ]
+    try:
+        return read_column(zoned)
+    except MixedMidnights:
+        utc = [
+            value.replace(tzinfo=timezone.utc) if isinstance(value, datetime) and value.tzinfo is None else value
+            for value in zoned
+        ]
+        return read_column(utc, midnights=INSTANTS)
 
 
 def _dates(values: Sequence[Any]) -> set[Any]:

@@ -10,6 +10,7 @@ from pitlake.cli import render
 from pitlake.cli.options import flag, format_option, lake_option
 from pitlake.cli.sessions import working
 from pitlake.errors import BadInput, PitlakeError
+from pitlake.times import MIDNIGHTS
 
 if TYPE_CHECKING:
     from pitlake.lake.mounting.mount import Mounted
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 FLAGS = {"table_name": "table"}
 SETTLE_SECONDS = 1
 """How long a table must stay unchanged before it is mounted again, so that no half-written file is read."""
-OPTIONS = frozenset({"name", "table_name", "key", "available_at", "valid_at", "timezone", "lag", "partial"})
+OPTIONS = frozenset({
+    "name", "table_name", "key", "available_at", "valid_at", "until", "time_format", "midnights", "timezone", "lag",
+    "partial", "most_refused",
+})  # fmt: skip
 
 
 @click.command("mount")
@@ -32,6 +36,18 @@ OPTIONS = frozenset({"name", "table_name", "key", "available_at", "valid_at", "t
     help="Column with the time a row became known [default: none, rows are known from now on].",
 )
 @click.option("--valid-at", metavar="COLUMN", help="Column with the business date of a row.")
+@click.option("--until", metavar="COLUMN", help="Column with the end of a row, which is shown only from that end on.")
+@click.option(
+    "--time-format",
+    metavar="FORMAT",
+    help="Format of texts and numbers in these columns: %Y%m%d, %m/%d/%Y, another format of strptime, epoch, epoch_ms, "
+    "epoch_us or epoch_ns [default: ISO-8601].",
+)
+@click.option(
+    "--midnights",
+    type=click.Choice(MIDNIGHTS),
+    help="Whether midnights are days, which count at their end, if the column has other clock times too.",
+)
 @click.option(
     "--timezone",
     metavar="ZONE",
@@ -43,6 +59,9 @@ OPTIONS = frozenset({"name", "table_name", "key", "available_at", "valid_at", "t
     is_flag=True,
     default=None,
     help="The table contains only a part of the data, so missing rows were not deleted.",
+)
+@click.option(
+    "--most-refused", metavar="SHARE", type=float, help="Largest share of rows that may become gaps [default: 0.01]."
 )
 @click.option("--watch", is_flag=True, help="Mount the table again whenever it changes, until Ctrl-C.")
 @click.option(
@@ -145,7 +164,7 @@ def _show(done: "Mounted", form: str) -> None:
 
 
 def _facts(done: "Mounted") -> dict[str, Any]:
-    names = ("version", "rows", "published", "unchanged", "revisions", "gaps", "deleted", "left_out")
+    names = ("version", "rows", "published", "unchanged", "revisions", "gaps", "deleted", "left_out", "later")
     return {
         "name": done.mount.name,
         "columns": {mounted.column.name: mounted.column.type for mounted in done.mount.columns},
@@ -154,8 +173,13 @@ def _facts(done: "Mounted") -> dict[str, Any]:
 
 def _role(done: "Mounted", column: str) -> str:
     mount = done.mount
-    roles = [("key", column in mount.key), ("known since", column == mount.available_at)]
-    return ", ".join(role for role, has in (*roles, ("valid at", column == mount.valid_at)) if has)
+    roles = [
+        ("key", column in mount.key),
+        ("known since", column == mount.available_at),
+        ("valid at", column == mount.valid_at),
+        ("until", column == mount.until),
+    ]
+    return ", ".join(role for role, has in roles if has)
 
 
 def _sentences(done: "Mounted") -> list[str]:
@@ -169,6 +193,10 @@ def _sentences(done: "Mounted") -> list[str]:
         revisions = render.count(done.revisions, "new row")
         lines.append(f"{revisions}: missing or different at an earlier mount, so known from this mount on")
     lines += [f"{render.count(rows, 'gap')}: {reason}" for reason, rows in done.gaps.items()]
+    for column, rows in done.later.items():
+        of = f"{rows:,} of {render.count(done.rows, 'row')} {'names' if rows == 1 else 'name'} a later day"
+        ends = "shown from that end on" if column == done.mount.until else "a plan, or hindsight?"
+        lines.append(f"{column}: {of} than it became known: {ends}")
     if done.deleted:
         deleted = render.count(done.deleted, "row")
         lines.append(f"{deleted} removed from the table since an earlier mount: kept in the lake, and recorded as gaps")

@@ -187,17 +187,21 @@ class Lake:
         return contract
 
     @_working
-    def mount(
+    def mount(  # noqa: PLR0913 - all that a table may need
         self,
         table: Any,
         name: str,
         *,
-        key: Sequence[str] | None = None,
+        key: str | Sequence[str] | None = None,
         available_at: str | None = None,
         valid_at: str | None = None,
+        until: str | None = None,
+        time_format: str | None = None,
+        midnights: str | None = None,
         timezone: str | None = None,
         lag: str | None = None,
         partial: bool | None = None,
+        most_refused: float | None = None,
     ) -> "Mounted":
         """Make a table a dataset of this lake, or read a mounted table again. Creates the lake if it does not exist.
 
@@ -210,10 +214,16 @@ class Lake:
                 this and all options below.
             available_at: The column that says when a row became known (default: none; rows are known from now on).
             valid_at: The column with the business date of a row.
+            until: The column with the end of a row, which is shown only from that end on.
+            time_format: The format of texts and numbers in these columns: a format of `strptime` such as "%Y%m%d", or
+                "epoch", "epoch_ms", "epoch_us", "epoch_ns" (default: ISO-8601).
+            midnights: "end" if midnights in a column with other clock times are days, which count at their end, or
+                "instants" (default: midnights are days if the column has no other clock times, else it is refused).
             timezone: The zone of timestamps without one, and of dates, which count at their end (default: dates are
                 New York's, and timestamps without a zone are refused).
             lag: The delay after which a row became known, such as "1 day".
             partial: Whether the table contains only a part of the data, so that missing rows were not deleted.
+            most_refused: The largest share of rows that may become gaps (default: 0.01, and at least 9 rows).
 
         Raises:
             BadInput: Before anything is written.
@@ -229,9 +239,13 @@ class Lake:
             key=key,
             available_at=available_at,
             valid_at=valid_at,
+            until=until,
+            time_format=time_format,
+            midnights=midnights,
             timezone=timezone,
             lag=lag,
             partial=partial,
+            most_refused=most_refused,
         )
         return mount_table(doors, table, wish)
 

@@ -11,7 +11,8 @@ from typing import Any
 from pitlake.clock import NEW_YORK
 from pitlake.proxy.cutting import Unusable, document_of
 from pitlake.proxy.policy import JSON, JSON_BLOCKS, OWN_NAMES
-from pitlake.proxy.times import EPOCH_MILLISECONDS, EPOCH_SECONDS, FORMATS, Undated, published
+from pitlake.proxy.times import EPOCH_MILLISECONDS, EPOCH_SECONDS, Undated, published
+from pitlake.times import FORMATS
 
 _BOUND = re.compile(
     r"(?:^|_)(?:end|until|before|to|as_?of|upto|max)(?:$|_|date|time)|end[A-Z]\w*(?:Date|Time)|(?:^|_)to$"

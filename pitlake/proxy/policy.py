@@ -19,7 +19,7 @@ from pitlake.clock import iso, micros
 from pitlake.errors import BadInput, choice
 from pitlake.gate.rules import COMPUTED, NEWEST_INPUT, PROOF
 from pitlake.proxy.paths import Place
-from pitlake.proxy.times import FORMATS, ISO
+from pitlake.times import FORMATS, ISO
 
 JSON, JSON_BLOCKS = "json", "json_blocks"
 STRICT, AS_PUBLISHED = "strict", "as_published"

@@ -1,31 +1,22 @@
-"""Parses publication times. If a time has two possible readings, the later one counts; no time is guessed.
+"""When an item was published, and which times it states. `pitlake.times` reads each of them.
 
-A date counts at its end. So does midnight, because many sources write dates as midnight. If a clock time occurs twice,
-the second one counts. Fractions of a microsecond are rounded up.
+A date counts at its end. So does midnight, because many sources write dates as midnight.
 """
 
 import re
 import unicodedata
 from collections.abc import Iterator
-from datetime import date, datetime, time, timedelta, timezone, tzinfo
-from email.utils import parsedate_to_datetime
+from contextlib import suppress
+from datetime import date, datetime, timezone, tzinfo
 from typing import Any
 
-from pitlake.clock import EPOCH, NEW_YORK
+from pitlake.clock import NEW_YORK
+from pitlake.errors import Unreadable
+from pitlake.times import EPOCH_UNITS, ISO, RFC_2822, Unset, read
 
-ISO, RFC_2822, EPOCH_SECONDS, EPOCH_MILLISECONDS = "iso", "rfc2822", "epoch", "epoch_ms"
-FORMATS = (ISO, RFC_2822, EPOCH_SECONDS, EPOCH_MILLISECONDS)
-MILLISECOND, SECOND = 1_000, 1_000_000
+EPOCH_SECONDS, EPOCH_MILLISECONDS = "epoch", "epoch_ms"
 # Sources write 1970-01-01 or an earlier date if they have no date.
 EARLIEST = datetime(1970, 1, 3, tzinfo=timezone.utc)
-# Counts below this value are read as seconds and others as milliseconds, so that no count is read as an earlier time.
-_MOST_SECONDS, _MOST_MILLISECONDS = 10**11, 10**14
-_LEAST_COUNT = 10**8
-_DAY = timedelta(days=1)
-_ISO = re.compile(
-    r"(\d{4})-?(\d{2})-?(\d{2})"
-    r"(?:[Tt ](\d{2}):?(\d{2})(?::?(\d{2})(?:[.,](\d{1,12}))?)?\s*(?:([Zz]|UTC|GMT)|([+-])(\d{2}):?(\d{2})?)?)?"
-)
 _MAIL = re.compile(r"(?:[A-Z][a-z]{2}, )?\d{1,2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}.*")
 _TIME_NAME = re.compile(
     r"date|time|publi|updat|modif|creat|releas|stamp|edited|(?:^|_)(?:at|ts|t|on)$|[a-z](?:At|On)$", re.IGNORECASE
@@ -68,84 +59,17 @@ def published(spelled: Any, form: str = ISO, zone: tzinfo | None = None) -> date
     Raises:
         Undated: For an unreadable time, and for a placeholder of a missing date.
     """
+    if form not in EPOCH_UNITS and not isinstance(spelled, str):
+        raise Undated("not a text")
     try:
-        moment = _read(spelled, form, zone)
-    except (ValueError, OverflowError, TypeError):
+        moment = read(spelled, form, zone).latest
+    except Unset:
+        raise Undated("is a placeholder for a missing date") from None
+    except Unreadable:
         raise Undated("not a publication time") from None
     if moment < EARLIEST:
         raise Undated("is a placeholder for a missing date")
     return moment
-
-
-def _read(spelled: Any, form: str, zone: tzinfo | None) -> datetime:
-    if form in (EPOCH_SECONDS, EPOCH_MILLISECONDS):
-        return _counted(spelled, form)
-    if not isinstance(spelled, str):
-        raise Undated("not a text")
-    text = spelled.strip()
-    if form == ISO:
-        return _iso(text, zone)
-    if form == RFC_2822:
-        return _settled(parsedate_to_datetime(text), zone)
-    moment = datetime.strptime(text, form)  # noqa: DTZ007  The zone is settled below.
-    has_hour = any(directive in form for directive in ("%H", "%I", "%T", "%X", "%c"))
-    return _settled(moment, zone) if has_hour else end_of_day(moment.date(), zone)
-
-
-def _counted(spelled: Any, form: str) -> datetime:
-    if isinstance(spelled, bool):
-        raise Undated("not a number")
-    count = float(spelled) if isinstance(spelled, str) else spelled
-    unit, least, most = (
-        (SECOND, _LEAST_COUNT, _MOST_SECONDS)
-        if form == EPOCH_SECONDS
-        else (MILLISECOND, _MOST_SECONDS, _MOST_MILLISECONDS)
-    )
-    if not least <= count < most:
-        raise Undated("not a count of this unit")
-    whole, rest = divmod(count, 1)
-    return EPOCH + timedelta(microseconds=int(whole) * unit + -(-rest * unit // 1))
-
-
-def _iso(text: str, zone: tzinfo | None) -> datetime:
-    shape = _ISO.fullmatch(text)
-    if shape is None:
-        raise Undated("not a time")
-    year, month, day, hour, minute, second, fraction, utc, sign, ahead, ahead_minutes = shape.groups()
-    if hour is None:
-        return end_of_day(date(int(year), int(month), int(day)), zone)
-    digits = (fraction or "").ljust(6, "0")
-    clock_time = time(int(hour), int(minute), int(second or 0), int(digits[:6]))
-    moment = datetime.combine(date(int(year), int(month), int(day)), clock_time)
-    if digits[6:].strip("0"):
-        moment += timedelta(microseconds=1)
-    if utc:
-        moment = moment.replace(tzinfo=timezone.utc)
-    elif sign:
-        shift = timedelta(hours=int(ahead), minutes=int(ahead_minutes or 0))
-        moment = moment.replace(tzinfo=timezone(shift if sign == "+" else -shift))
-    return _settled(moment, zone)
-
-
-def _settled(moment: datetime, zone: tzinfo | None) -> datetime:
-    """Return a time as an instant; midnight counts as its date."""
-    own_zone = moment.tzinfo or zone
-    if moment.time() == time():
-        return end_of_day(moment.date(), own_zone)
-    if own_zone is None:
-        raise Undated("a time without a zone")
-    return _later(moment.replace(tzinfo=None), own_zone)
-
-
-def _later(wall: datetime, zone: tzinfo) -> datetime:
-    """Return the later of the instants at which a clock in the zone shows this time."""
-    readings = (wall.replace(tzinfo=zone, fold=fold).astimezone(timezone.utc) for fold in (0, 1))
-    return max(readings)
-
-
-def end_of_day(day: date, zone: tzinfo | None) -> datetime:
-    """Return the end of a day in a zone, by default New York's."""
-    return _later(datetime.combine(day + _DAY, time()), zone or NEW_YORK)
 
 
 def stray_instants(value: Any, zone: tzinfo | None, ignored: frozenset[str] = frozenset()) -> Iterator[datetime]:
@@ -174,10 +98,7 @@ def _stated(name: str, current: Any, zone: tzinfo | None) -> datetime | None:
             return None
         if text.isdecimal() and len(text) != len("20240215"):
             return _counted_by_name(name, int(text)) if len(text) <= 19 else None
-        shape = _ISO.fullmatch(text)
-        if shape is None and not _MAIL.fullmatch(text):
-            return None
-        form = ISO if shape else RFC_2822
+        form = RFC_2822 if _MAIL.fullmatch(text) else ISO
         for own_zone in (zone, NEW_YORK):
             try:
                 return published(text, form, own_zone)
@@ -193,9 +114,9 @@ def _counted_by_name(name: str, count: float) -> datetime | None:
     """Return the instant of a count since 1970, in seconds or a smaller unit, if the member's name suggests a time."""
     if not _TIME_NAME.search(name):
         return None
-    for unit in (1, 10**3, 10**6, 10**9):
-        if _LEAST_COUNT <= count / unit < _MOST_SECONDS:
-            return EPOCH + timedelta(seconds=count / unit)
+    for form in EPOCH_UNITS:
+        with suppress(Undated):
+            return published(count, form)
     return None
 
 

@@ -17,12 +17,14 @@ from pitlake.session.session import Session
 from pitlake.session.viewpoint import Viewpoint
 
 
-def sealed(
+def sealed(  # noqa: PLR0913 - all that a table may need
     tables: Mapping[str, Any],
     *,
     as_of: str | datetime,
     available_at: str | Mapping[str, str],
-    key: Mapping[str, Sequence[str]] | None = None,
+    key: Mapping[str, str | Sequence[str]] | None = None,
+    time_format: str | None = None,
+    midnights: str | None = None,
     timezone: str | None = None,
     lag: str | None = None,
     limits: Limits | None = None,
@@ -35,6 +37,7 @@ def sealed(
         available_at: The column that says when a row became known: one for all tables, or by table.
         key: By table, the columns that identify what a row is about; the newest statement is shown (default: every row
             is shown, and the column `row` identifies it).
+        time_format, midnights: As for `Lake.mount`.
         timezone: The zone of timestamps without one, and of dates, which count at their end.
         lag: The delay after which a row became known, such as "1 day".
         limits: Bounds of time, memory and results.
@@ -53,5 +56,14 @@ def sealed(
             if not column:
                 problem = f"does not name a column of {name}"
                 raise BadInput("available_at", problem, "name the column with the times at which its rows became known")
-            lake.mount(table, name, key=(key or {}).get(name, ()), available_at=column, timezone=timezone, lag=lag)
+            lake.mount(
+                table,
+                name,
+                key=(key or {}).get(name, ()),
+                available_at=column,
+                time_format=time_format,
+                midnights=midnights,
+                timezone=timezone,
+                lag=lag,
+            )
         return open_session(Viewpoint.parse(viewpoint.as_of, lake=lake), datasets=list(tables), limits=limits)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, time
 from math import isfinite
 from pathlib import Path
 from typing import Any, Self
@@ -17,6 +17,7 @@ from pitlake.session.result import Result
 from pitlake.session.session import Session
 from pitlake.studies import ledger, overfitting
 from pitlake.studies.ledger import Ledger, LedgerRecord
+from pitlake.times import END, MixedMidnights, read_column
 
 
 class Study:
@@ -79,9 +80,12 @@ class Study:
 
     def log_trial(self, name: str, returns: Sequence[float]) -> None:
         """Count a trial, with its return for each period. Raises BadInput for fewer than four returns or invalid
-        numbers.
+        numbers, and outside the holdout for a series of pandas with dates in it.
         """
         values = _returns(returns)
+        if not self._in_holdout and any(at > self.start for at in _instants(returns)):
+            problem = f"of trial {name} reach into the holdout of study {self.name}"
+            raise BadInput("returns", problem, f"end them before {clock.iso(self.start)}, or {self._way_to_holdout()}")
         if len(values) < overfitting.LEAST_PERIODS:
             problem = f"trial {name} has {len(values)}"
             raise BadInput("returns", problem, f"give {overfitting.LEAST_PERIODS} or more, one for each period")
@@ -206,10 +210,23 @@ def report(name: str, lake: "str | Path | Lake | None" = None) -> StudyReport:
 
 
 def _bound(moment: str | date, *, last: bool) -> datetime:
+    if isinstance(moment, datetime) and moment.tzinfo is None and moment.time() == time():
+        moment = moment.date()  # pandas' Timestamp of a day
     if isinstance(moment, datetime) or (isinstance(moment, str) and len(moment) > len("2024-01-01")):
         return clock.instant(moment, "holdout")
     day = moment if isinstance(moment, date) else date.fromisoformat(moment)
     return clock.end_of_new_york_day(day) if last else clock.start_of_new_york_day(day)
+
+
+def _instants(returns: Any) -> list[datetime]:
+    """Return the instants at which the periods of a series ended, if its index dates them."""
+    index = getattr(returns, "index", None)
+    dates = [] if index is None or callable(index) else [value for value in index if not isinstance(value, int | str)]
+    try:
+        instants = read_column(dates, zone=clock.NEW_YORK)
+    except MixedMidnights:
+        instants = read_column(dates, zone=clock.NEW_YORK, midnights=END)
+    return [at for at in instants if at is not None]
 
 
 def _returns(returns: Any) -> list[float]:

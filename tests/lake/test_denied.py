@@ -1,5 +1,6 @@
 """Every interface reports a denied path as denied, by its name; never as lost, and never by the raw error."""
 
+import errno
 import json
 import os
 import resource
@@ -11,6 +12,7 @@ import pytest
 from pitlake.lake import Lake
 from pitlake.lake.publishing.check_results import CheckReport
 from pitlake.lake.publishing.stage import StagedGap
+from pitlake.lake.storage import faults
 from pitlake.lake.storage.incidents import Incident
 from tests.every import every
 from tests.lake import denied
@@ -146,3 +148,11 @@ def test_too_many_open_files_are_told_as_that(tmp_path):
     assert {door: seen for door, seen in wrong.items() if door != "doctor"} == {}
     assert told["session"]
     assert told["publish"]
+
+
+def test_a_read_only_file_system_is_no_missing_permission(tmp_path):
+    Lake(tmp_path / "lake").start()
+    path = tmp_path / "lake" / "_lake"
+    fault = faults.cause(OSError(errno.EROFS, os.strerror(errno.EROFS), str(path)), tmp_path / "lake")
+    assert (fault.cause, fault.exit_code) == ("read_only", 2)
+    assert "is on a read-only file system; nothing is lost" in str(fault)

@@ -35,15 +35,16 @@ UNSET = ["'0001-01-01T00:00:00Z'", "'0000-01-01'", "DATE '0001-01-01'", "'0044-0
 @pytest.mark.parametrize("seen", UNSET)
 def test_a_time_that_is_unset_makes_no_row_known_since_ever(lake, tmp_path, seen):
     done = mounted(lake, in_duckdb(tmp_path, seen), timezone="UTC")
-    assert (done.published, done.gaps) == (1, {"the knowledge time is unreadable": 1})
+    assert (done.published, done.gaps) == (1, {"the knowledge time is unset": 1})
 
 
 @pytest.mark.parametrize(
     "seen", ["DATE '9999-12-31'", "'5881580-07-10'::DATE", "'9999-12-31'", "'20000-01-01 00:00:00+00'::TIMESTAMPTZ"]
 )
-def test_a_time_after_the_calendar_is_not_public_yet(lake, tmp_path, seen):
+def test_a_time_at_the_end_of_the_calendar_is_none(lake, tmp_path, seen):
     done = mounted(lake, in_duckdb(tmp_path, seen), timezone="UTC")
-    assert (done.published, done.gaps) == (1, {"not public yet": 1})
+    assert done.published == 1
+    assert list(done.gaps) == [f"the knowledge time is {'unreadable' if '5881580' in seen else 'unset'}"]
 
 
 VALUES = [
@@ -67,8 +68,8 @@ def test_a_day_that_no_calendar_of_python_has_is_a_gap_and_no_error_of_each_answ
 NANOSECONDS = {
     1_708_012_800_000_000_001: "2024-02-15T16:00:00.000001Z",
     1_708_012_800_000_000_000: "2024-02-15T16:00:00Z",
-    -1: "1970-01-01T00:00:00Z",
-    -1_001: "1969-12-31T23:59:59.999999Z",
+    -(10**18) - 1: "1938-04-24T22:13:20Z",
+    -(10**18) - 1_001: "1938-04-24T22:13:19.999999Z",
 }
 
 
@@ -96,7 +97,7 @@ def test_an_offset_that_no_zone_has_makes_no_row_known_early(lake, offset):
     seen = [f"2024-02-15T10:00:00{offset}", "2024-02-15T10:00:00+14:00", "2024-02-15T10:00:00-1200"]
     done = mounted(lake, pa.table({"ticker": ["A", "B", "C"], "seen": seen}))
     assert done.gaps == {"the knowledge time is unreadable": 1}
-    assert gaps(lake) == [("the knowledge time is unreadable", "estimates#A")]
+    assert gaps(lake) == [("the knowledge time is unreadable", f"estimates#A&refused=2024-02-15T10:00:00{offset}")]
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,20 @@
-"""Random contracts and tables: what is known as of T is what a slow filter says, whatever comes after T."""
+"""Random contracts and tables: what is known as of T is what a slow filter says, whatever comes after T, and whatever
+kind of table holds the rows.
+"""
 
 import random
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, time, timedelta, timezone
+from zoneinfo import ZoneInfo
 
+import polars as pl
 import pyarrow as pa
+import pyarrow.csv as csv
 import pytest
 
 from pitlake.lake import Lake
 from pitlake.session import connect
+from resources.postgres import programs
+from tests.mounting.origins import ORIGINS, in_postgres
 
 CASES, BATCHES = 300, 25
 START = datetime(2024, 1, 1, tzinfo=timezone.utc)
@@ -26,7 +33,7 @@ class Case:
         self.random = random.Random(seed)
         self.lag = self.random.choice([*LAGS])
         self.keys = self.random.choice([["a"], ["a", "b"]])
-        instants = [START + timedelta(minutes=self.random.randrange(60 * 24 * 60)) for _ in range(8)]
+        instants = [START + timedelta(minutes=self.random.randrange(60 * 24 * 60), seconds=1) for _ in range(8)]
         cells = {}
         for _ in range(self.random.randrange(1, 40)):
             row = {"a": self.random.choice("XYZ"), "b": self.random.randrange(3), "at": self.random.choice(instants)}
@@ -76,3 +83,106 @@ def test_answers_are_the_oracles_and_no_byte_is_of_the_future(tmp_path, batch):
         told, its_bytes = answers(lakes[0], name, case.as_of)
         assert told == case.oracle(), seed
         assert answers(lakes[1], name, case.as_of) == (told, its_bytes), seed
+
+
+ZONES = ("America/New_York", "Asia/Tokyo", "UTC", "Europe/Berlin")
+UNSET = (None, date(1970, 1, 1), date(1900, 1, 1), date(1899, 12, 30))
+TABLES, INSTANTS = 40, 12
+
+
+def in_csv(frame, folder, _):
+    csv.write_csv(frame, folder / "own.csv")
+    return str(folder / "own.csv")
+
+
+KINDS = (in_csv, lambda frame, *_: frame.to_pandas(), lambda frame, *_: pl.from_arrow(frame), *ORIGINS)
+
+
+class Stated:
+    """A random table of days or instants, with unset values and ends, in a zone."""
+
+    def __init__(self, seed):
+        rng = self.random = random.Random(f"stated/{seed}")
+        self.zone = rng.choice(ZONES)
+        self.as_days, self.has_ends, self.is_naive = (rng.random() < 0.5 for _ in range(3))
+        self.rows = [self._row(place) for place in range(rng.randrange(3, 30))]
+        self.rows.append(
+            {"a": "Z", "seen": START.date() if self.as_days else self._instant(), "until": None, "value": 0}
+        )
+
+    def _instant(self):
+        return START + timedelta(minutes=self.random.randrange(60 * 24 * 60), seconds=1)
+
+    def _time(self, unset):
+        if self.random.random() < unset:
+            return self.random.choice(UNSET)
+        return START.date() + timedelta(days=self.random.randrange(60)) if self.as_days else self._instant()
+
+    def _row(self, place):
+        return {"a": f"K{place}", "seen": self._time(0.1), "until": self._time(0.4), "value": place}
+
+    def known(self, stated):
+        """The instant of a time; None for one that is unset."""
+        if stated is None or stated in UNSET:
+            return None
+        if isinstance(stated, datetime):
+            return stated
+        zones = (self.zone,) if self.is_naive else (self.zone, "UTC")
+        return max(datetime.combine(stated + timedelta(days=1), time(), ZoneInfo(zone)) for zone in zones)
+
+    def oracle(self, as_of):
+        shown = []
+        for row in self.rows:
+            start, end = self.known(row["seen"]), self.known(row["until"]) if self.has_ends else None
+            if start is None:
+                continue
+            ends = end is not None and max(start, end) <= as_of
+            starts = start <= as_of and (end is None or end > start)
+            shown += [(row["a"], row["value"], ends)] if starts or ends else []
+        return sorted(shown)
+
+    def frame(self):
+        zone = None if self.is_naive else "UTC"
+        stored = pa.timestamp("us", zone)
+        columns = {name: [self._stored(row[name]) for row in self.rows] for name in ("seen", "until")}
+        return pa.table({
+            "a": [row["a"] for row in self.rows],
+            "value": pa.array([row["value"] for row in self.rows], pa.int64()),
+            **{name: pa.array(values, stored) for name, values in columns.items()},
+        })  # fmt: skip
+
+    def _stored(self, stated):
+        """A time as a frame stores it: days are midnights."""
+        if isinstance(stated, date) and not isinstance(stated, datetime):
+            stated = datetime.combine(stated, time(), timezone.utc)
+        elif stated is not None and self.is_naive:
+            stated = stated.astimezone(ZoneInfo(self.zone))
+        return stated and (stated.replace(tzinfo=None) if self.is_naive else stated)
+
+    def instants(self):
+        times = [at for row in self.rows for name in ("seen", "until") if (at := self.known(row[name]))]
+        for _ in range(INSTANTS):
+            yield self.random.choice(times).astimezone(timezone.utc) + timedelta(
+                microseconds=self.random.randrange(-1, 2)
+            )
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, TABLES))])
+def test_every_kind_of_table_shows_the_same_rows(tmp_path, request, seed):
+    case = Stated(seed)
+    frame, instants = case.frame(), [*case.instants()]
+    until, ended = ("until", "until IS NOT NULL") if case.has_ends else (None, "false")
+    frame = frame if case.has_ends else frame.drop_columns("until")
+    for number, stored in enumerate(KINDS):
+        if stored is in_postgres and (programs() is None or seed == 0):
+            continue
+        server = request.getfixturevalue("server") if stored is in_postgres else None
+        lake = Lake(tmp_path / f"{number}" / "lake")
+        (tmp_path / f"{number}").mkdir()
+        table = stored(frame, tmp_path / f"{number}", server)
+        lake.mount(table, "own", key="a", available_at="seen", until=until, timezone=case.zone, most_refused=1.0)
+        with connect(min(instants), lake=lake, datasets=["own"], isolation="in_process") as session:
+            for as_of in sorted(instants):
+                session.advance(as_of)
+                shown = session.sql(f"SELECT a, value, {ended} FROM own ORDER BY ALL").rows()
+                assert shown == case.oracle(as_of), (seed, number, as_of)

@@ -10,9 +10,9 @@ from pitlake.session import Limits
 from tests.wall.attacks import CLASSES, FOLDER
 
 LIMITS = Limits(seconds=5.0)
-T = "2024-02-12T00:00:00Z"
-PAST = {"ticker": ["A", "A", "A"], "note": ["x", "x", "y"], "at": ["2024-02-01", "2024-02-01", "2024-02-12T00:00:00Z"]}
-FUTURE = {"ticker": ["A", "B"], "note": ["CANARY", "CANARY"], "at": ["2024-02-12T00:00:00.000001Z", "2024-03-01"]}
+T = "2024-02-12T15:00:00Z"
+PAST = {"ticker": ["A", "A", "A"], "note": ["x", "x", "y"], "at": ["2024-02-01", "2024-02-01", "2024-02-12T15:00:00Z"]}
+FUTURE = {"ticker": ["A", "B"], "note": ["CANARY", "CANARY"], "at": ["2024-02-12T15:00:00.000001Z", "2024-03-01"]}
 
 
 def table(*parts):

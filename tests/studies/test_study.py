@@ -3,6 +3,7 @@
 import json
 import re
 
+import pandas as pd
 import pytest
 
 import pitlake
@@ -83,6 +84,10 @@ def test_a_block_that_fails_has_asked_the_holdout(own_lake):
         (lambda study: study.connect(BEFORE, open_mode=True), "open_mode: shows the holdout"),
         (lambda study: study.seal(" "), "plan: is empty"),
         (lambda study: [study.seal("a"), study.seal("b")], "sealed already"),
+        (
+            lambda study: study.log_trial("t", pd.Series(0.1, pd.date_range("2024-03-01", periods=90))),
+            "of trial t reach into the holdout",
+        ),
         (lambda study: study.log_trial("t", [0.1]), "give 4 or more"),
         (lambda study: study.log_trial("t", [0.1, float("nan"), 1, 2]), "gaps"),
         (lambda study: study.log_trial("t", "much"), "not numbers"),

@@ -36,6 +36,8 @@ START, END = datetime(2024, 1, 1, tzinfo=timezone.utc), datetime(2024, 4, 1, tzi
 AFTERWARDS = END + timedelta(days=200)
 MICROSECOND = timedelta(microseconds=1)
 LAGS = {"": timedelta(), "1 day": timedelta(days=1), "90 minutes": timedelta(minutes=90)}
+MIDNIGHTS = ("midnights without a zone", "midnights of the zone", "midnights of UTC")
+"""How a table may store days."""
 ZONES = ("America/New_York", "Asia/Tokyo", "UTC")
 MOMENTS, QUESTIONS = 4, 80
 STATEMENTS, EVERY, A_SESSION = 320, 8, 10
@@ -77,7 +79,7 @@ class Table:
         self.keys = [f"k{number}" for number in range(rng.randrange(1, 4))]
         self.kinds = [rng.choice(VALUES) for _ in range(rng.randrange(1, 5))]
         self.lag, self.zone = rng.choice([*LAGS]), rng.choice(ZONES)
-        self.dated = rng.random() < 0.3
+        self.stated = rng.choice(("instants", "instants", "days", *MIDNIGHTS))
         self.partial = rng.random() < 0.3
         self.columns = [*self.keys, *(f"v{number}" for number in range(len(self.kinds)))]
         self.polls = [*self._polls()]
@@ -85,8 +87,14 @@ class Table:
     def known_at(self, stated: datetime | date) -> datetime:
         """The instant at which a row of that date is public."""
         if not isinstance(stated, datetime):
-            stated = datetime.combine(stated + timedelta(days=1), time(), ZoneInfo(self.zone))
+            zones = {self.zone, "UTC"} if self.stated == "midnights of UTC" else {self.zone}
+            stated = max(datetime.combine(stated + timedelta(days=1), time(), ZoneInfo(zone)) for zone in zones)
         return stated.astimezone(timezone.utc) + LAGS[self.lag]
+
+    @property
+    def dated(self) -> bool:
+        """Whether the table states days."""
+        return self.stated != "instants"
 
     def mount(self, root: Path, polls: list[tuple[datetime, Poll]], then: Callable[[Lake, int], None]) -> Lake:
         """Mount these contents, one after the other, and call `then` after each."""
@@ -151,7 +159,7 @@ class Table:
         return self.rng.choice(("process", "in_process", "in_process"))
 
     def _polls(self) -> Iterator[tuple[datetime, Poll]]:
-        oldest = START - timedelta(days=3)
+        oldest = START - timedelta(days=2, hours=13)
         first = {(("W",) * len(self.keys), oldest.date() if self.dated else oldest): self._values()}  # never empty
         content = {self._statement(): self._values() for _ in range(self.rng.randrange(25))}
         observed = START + timedelta(days=self.rng.randrange(1, 60))
@@ -177,10 +185,21 @@ class Table:
         values = (None if self.rng.random() < 0.1 else make(self.rng) for _, make in self.kinds)
         return tuple(f"{value} {canary}" if canary and isinstance(value, str) else value for value in values)
 
+    def _stored(self, at: datetime | date) -> datetime | date:
+        """A date as the table stores it."""
+        if self.stated not in MIDNIGHTS:
+            return at
+        zone = {"midnights without a zone": None, "midnights of the zone": ZoneInfo(self.zone)}
+        return datetime.combine(at, time(), zone.get(self.stated, timezone.utc))
+
     def _frame(self, content: Poll) -> pa.Table:
-        rows = [dict(zip(self.columns, (*key, *values), strict=True), at=at) for (key, at), values in content.items()]
+        rows = [
+            dict(zip(self.columns, (*key, *values), strict=True), at=self._stored(at))
+            for (key, at), values in content.items()
+        ]
         types = [pa.string() for _ in self.keys] + [kind for kind, _ in self.kinds]
-        stated = pa.date32() if self.dated else pa.timestamp("us", "UTC")
+        zone = {"midnights without a zone": None, "midnights of the zone": self.zone}.get(self.stated, "UTC")
+        stated = pa.date32() if self.stated == "days" else pa.timestamp("us", zone)
         schema = pa.schema([*zip(self.columns, types, strict=True), ("at", stated)])
         self.rng.shuffle(rows)
         return pa.Table.from_pylist(rows, schema=schema)

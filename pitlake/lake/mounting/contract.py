@@ -19,6 +19,7 @@ from pitlake.datasets import all_datasets
 from pitlake.datasets._shared import FUTURE
 from pitlake.errors import BadInput
 from pitlake.lake.storage.store import Store
+from pitlake.times import MIDNIGHTS, checked_form
 
 FOLDER = "_lake/mounts"
 STATED = "source_available_at"
@@ -32,7 +33,12 @@ NO_TIME = GapRule(type="unverifiable", reason="no knowledge time", when="the kno
 BAD_TIME = GapRule(
     type="unverifiable",
     reason="the knowledge time is unreadable",
-    when="the knowledge column holds text that is neither a date nor a timestamp, infinity, or a time of the year 1",
+    when="the knowledge column holds text that is neither a date nor a timestamp, or infinity",
+)
+UNSET_TIME = GapRule(
+    type="unverifiable",
+    reason="the knowledge time is unset",
+    when="the knowledge column holds what programs write for a missing time, such as 1970-01-01, 1900-01-01 or 9999",
 )
 UNREADABLE = "{} is unreadable"
 DELETED = GapRule(
@@ -40,12 +46,14 @@ DELETED = GapRule(
     reason="no longer in the table",
     when="a later mount does not contain the row; its earlier revisions stay",
 )
+MOST_REFUSED = 0.01
+KINDS: dict[str, type] = {"partial": bool, "most_refused": float}
 _MEANINGS = {False: "The value as the source table has it.", True: "The business date of the row."}
 _LAG = re.compile(r"(\d{1,6}) ?(second|minute|hour|day|week)s?")
 _EDIT = "edit the file, or remove it and mount the table again"
 HEAD = """\
 # The contract of a mounted table. You may edit titles, meanings, units and limits, and remove columns to leave them out
-# of the lake. Do not change available_at, key, timezone and lag: they date and identify the stored rows."""
+# of the lake. Do not change available_at, until, key, time_format, timezone, lag: they date and identify the rows."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +74,11 @@ class Mount:
         valid_at: the column with the business date of a row.
         timezone: the zone of timestamps without one, and of days; "" for days in New York and no such timestamps.
         lag: the delay after that instant, such as "1 day".
+        until: the column with the end of a row's validity. The row is one statement at its start, without that end, and
+            another one at its end.
+        time_format: the format of texts and numbers in the columns of times; "" for ISO-8601.
+        midnights: whether midnights beside other clock times are days (`end`) or `instants`; "" if there are none.
+        most_refused: the largest share of rows that may be gaps.
         partial: whether the table has only a part of the data, so that missing rows prove nothing.
     """
 
@@ -78,12 +91,20 @@ class Mount:
     valid_at: str = ""
     timezone: str = ""
     lag: str = ""
+    until: str = ""
+    time_format: str = ""
+    midnights: str = ""
     partial: bool = False
+    most_refused: float = MOST_REFUSED
 
     def __post_init__(self) -> None:
         types = {mounted.column.name: mounted.column.type for mounted in self.columns}
         names = [mounted.column.name for mounted in self.columns]
-        for what, column in (("available_at", self.available_at), ("valid_at", self.valid_at)):
+        for what, column in (
+            ("available_at", self.available_at),
+            ("valid_at", self.valid_at),
+            ("until", self.until),
+        ):
             if column and column not in names:
                 raise BadInput(what, f"there is no column {column!r}", f"the columns are {', '.join(names)}")
         for column in self.key:
@@ -91,9 +112,17 @@ class Mount:
                 raise BadInput("key", f"there is no column {column!r}", f"the columns are {', '.join(names)}")
             if types[column] in ("strings", "vector"):
                 raise BadInput("key", f"{column} holds lists", "name columns of texts, numbers or days")
-        if not self.key or self.available_at in self.key:
-            problem = "is the time of a statement, which a key does not contain" if self.key else "names no column"
-            raise BadInput("key", problem, "name the columns that identify the subject of a row")
+        if not self.key:
+            raise BadInput("key", "names no column", "name the columns that identify the subject of a row")
+        if self.until and (not self.available_at or self.until in (self.available_at, *self.key)):
+            next_step = "name the column with a row's end, beside --available-at with its start"
+            raise BadInput("until", f"{self.until} can't be the end of rows", next_step)
+        if self.midnights not in ("", *MIDNIGHTS):
+            raise BadInput("midnights", f"there is no choice {self.midnights!r}", f"choose {' or '.join(MIDNIGHTS)}")
+        if not 0 <= self.most_refused <= 1:
+            raise BadInput("most_refused", f"{self.most_refused} is not a share", "give a share from 0 to 1")
+        if self.time_format:
+            checked_form(self.time_format)
         self.zone  # noqa: B018 - raises
         self.delay  # noqa: B018 - raises
         self.dataset  # noqa: B018 - raises
@@ -131,7 +160,7 @@ class Mount:
                 columns=tuple(self._of_dataset(mounted.column) for mounted in self.columns),
                 key=self.key,
                 entity=self.key[0],
-                identity=(*self.key, *instants),
+                identity=tuple(dict.fromkeys((*self.key, *instants, *((self.until,) if self.until else ())))),
                 # Another row of a key proves nothing of a row that a partial table did not contain.
                 thing=() if self.partial else self.key,
                 newer_by=instants,
@@ -140,6 +169,7 @@ class Mount:
                 group="mounted",
                 lane=2,
                 partitioned=False,
+                most_refused=self.most_refused,
             )
         except ValueError as error:
             raise BadInput("the contract", str(error).partition(": ")[2], _EDIT) from None
@@ -152,17 +182,18 @@ class Mount:
         if not self.available_at:
             return "When the lake first read the row: the table does not say when it became known."
         lag = f" and {self.lag}" if self.lag else ""
+        ends = f"The end of a row, `{self.until}`, is shown from that end on. " if self.until else ""
         return (
-            f"`{self.available_at}`{lag}; a date counts at its end in {self.zone}. "
+            f"`{self.available_at}`{lag}; a date counts at its end in {self.zone}. {ends}"
             "A row that an earlier mount would have contained counts from the mount that first read it."
         )
 
     def _gap_rules(self) -> tuple[GapRule, ...]:
-        times = (NO_TIME, BAD_TIME, FUTURE) if self.available_at else ()
+        times = (NO_TIME, UNSET_TIME, BAD_TIME, FUTURE) if self.available_at else ()
         unreadable = (
             GapRule(type="unverifiable", reason=UNREADABLE.format(name), when=f"`{name}` has a value of another type")
             for name in (mounted.column.name for mounted in self.columns)
-            if name != self.available_at
+            if name != self.available_at or name in self.key
         )
         return (NO_KEY, *times, DELETED, *unreadable)
 
@@ -193,10 +224,22 @@ def key_of(name: str) -> str:
 
 def spell(mount: Mount) -> bytes:
     """Return the content of a contract's file."""
-    texts = ("name", "title", "summary", "available_at", "valid_at", "timezone", "lag")
+    texts = (
+        "name",
+        "title",
+        "summary",
+        "available_at",
+        "valid_at",
+        "until",
+        "time_format",
+        "midnights",
+        "timezone",
+        "lag",
+    )
     lines = [HEAD, *(f"{name} = {_text(value)}" for name in texts if (value := getattr(mount, name)))]
     lines.append(f"key = [{', '.join(map(_text, mount.key))}]")
     lines += ["partial = true"] if mount.partial else []
+    lines += [f"most_refused = {mount.most_refused}"] if mount.most_refused != MOST_REFUSED else []
     for mounted in mount.columns:
         lines += ["", "[[columns]]", f"name = {_text(mounted.column.name)}", f"type = {_text(mounted.column.type)}"]
         lines += [f"source = {_text(mounted.source)}"] if mounted.source != mounted.column.name else []
@@ -231,7 +274,7 @@ def _options(facts: Mapping[str, Any]) -> dict[str, Any]:
     options = {option.name: option for option in fields(Mount) if option.name not in ("columns", "key")}
     _refuse_others(facts, (*options, "columns", "key"))
     return {
-        name: _checked(facts, name, bool if name == "partial" else str)
+        name: _checked(facts, name, KINDS.get(name, str))
         for name, option in options.items()
         if name in facts or option.default is MISSING
     }

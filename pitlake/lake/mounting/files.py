@@ -10,13 +10,15 @@ from pathlib import Path, PurePosixPath
 
 import duckdb
 import obstore
+import pyarrow as pa
+import pyarrow.parquet as parquet
 from deltalake.exceptions import DeltaError
 from obstore.exceptions import BaseError
 from obstore.store import S3Store
 
 from pitlake import machine
 from pitlake.errors import BadInput
-from pitlake.lake.mounting.rows import Rows, literal, types_of
+from pitlake.lake.mounting.rows import Rows, literal, types_of, zones_of
 from pitlake.lake.storage.remote import endpoint, open_bucket
 from pitlake.lake.tables.query import quoted
 
@@ -140,7 +142,16 @@ def read_files(connection: duckdb.DuckDBPyConnection, files: list[str], label: s
             are_flags = connection.sql(f"SELECT {words} FROM {texts}").fetchall()[0]
             types |= {name: "VARCHAR" for name, is_flag in zip(flags, are_flags, strict=True) if not is_flag}
         option = _types_option(ending, types)
-    return Rows(READERS[ending].format(files=spelled, types=option), label, _digest(files))
+    zones = {} if ending in TYPES_OF else _zones(files)
+    return Rows(READERS[ending].format(files=spelled, types=option), label, _digest(files), zones)
+
+
+def _zones(files: list[str]) -> dict[str, str]:
+    """Return the zones of the columns of Parquet files, of the last file where they differ."""
+    try:
+        return {name: zone for file in files for name, zone in zones_of(parquet.read_schema(file)).items()}
+    except pa.ArrowException:  # DuckDB says what is wrong with the file.
+        return {}
 
 
 def _refuse_names_that_differ_in_case(

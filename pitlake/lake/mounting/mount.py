@@ -13,79 +13,54 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from pitlake.clock import AVAILABLE_AT, iso
-from pitlake.contract import BASIS, OBSERVED, RESERVED, SOURCE_DATE, Column, Dataset
-from pitlake.datasets._shared import FUTURE
+from pitlake.contract import RESERVED, Column, Dataset
 from pitlake.errors import BadInput
 from pitlake.gate.rules import is_forbidden_key
 from pitlake.lake.mounting import contract, source
 from pitlake.lake.mounting.contract import Mount, MountedColumn
 from pitlake.lake.mounting.files import IsText
+from pitlake.lake.mounting.reading import MountReading
 from pitlake.lake.mounting.source import ROW, Source
-from pitlake.lake.publishing.match_keys import Hashes, repeated
 from pitlake.lake.publishing.publish import Published
-from pitlake.lake.publishing.stage import Stage, Staged, StagedGap, staged_schema
+from pitlake.lake.publishing.stage import Stage
 from pitlake.lake.storage.manifest import DataFile
 from pitlake.lake.storage.store import Store
-from pitlake.lake.tables.query import columns, quoted, reading
+from pitlake.times import INSTANTS, ISO, checked_form
+from pitlake.times.sql import ColumnForm
 
-AT_ONCE = 122_880
-"""The number of rows in a batch: as many as DuckDB reads from a file at once."""
-EXAMPLES = 3
-REASON = "reason of gap"
-GAP, CONTENT = quoted(REASON), quoted("hash of content")
-"""Names that no column of a lake can have."""
-REAL = ("FLOAT", "DOUBLE")
-UNSET = "TIMESTAMPTZ '0002-01-01 00:00:00+00'"
-"""Many programs write the first day of the calendar for a missing time, so a time of the first year does not count."""
-
-
-def _day(day: str, condition: str = "true") -> str:
-    """SQL for a day of Python's calendar; null for other days, and if the condition does not hold."""
-    return f"CASE WHEN {condition} AND {_is_in_calendar(day, 'DATE')} THEN {day} END"
-
-
-def _is_in_calendar(value: str, kind: str) -> str:
-    at = "" if kind == "DATE" else " 00:00:00+00"
-    return f"{value} >= {kind} '0001-01-01{at}' AND {value} < {kind} '{source.AFTER_CALENDAR}{at}'"
-
-
-TYPED = {
-    ("date", "text"): _day("try_cast({0} AS DATE)", r"regexp_full_match(trim({0}), '\d+-\d\d-\d\d')"),
-    ("date", "time"): _day("{0}::DATE", "{0}::DATE::TIMESTAMP = {0}::TIMESTAMP"),
-    ("date", ""): _day("try_cast({0} AS DATE)"),
-    ("int", "text"): r"CASE WHEN regexp_full_match(trim({0}), '[+-]?\d+(\.0*)?') THEN try_cast({0} AS BIGINT) END",
-    ("int", "real"): "CASE WHEN {0} = trunc({0}) THEN try_cast({0} AS BIGINT) END",
-    ("int", ""): "try_cast({0} AS BIGINT)",
-    ("float", ""): "CASE WHEN NOT isnan(try_cast({0} AS DOUBLE)) THEN try_cast({0} AS DOUBLE) END",
-    ("bool", ""): "try_cast({0} AS BOOLEAN)",
-    ("json", "text"): "CASE WHEN json_valid({0}) THEN {0} END",
-    ("json", ""): "to_json({0})::VARCHAR",
-    ("strings", ""): "try_cast({0} AS VARCHAR[])",
-    ("vector", ""): "try_cast({0} AS FLOAT[])",
-}
-"""SQL that converts a value to a type of the lake, by that type and by the kind of the source column."""
+ROLES = ("available_at", "valid_at", "until")
+"""The options that name a column of times."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Wish:
     """The options of a mount. An option that is None keeps the value of the lake's contract.
 
-    name: the dataset. key, available_at, valid_at: columns, by their name in the table or in the lake; with an empty
-    key, each row is its own record. timezone, lag, partial: see `Mount`.
+    name: the dataset. key, available_at, valid_at, until: columns, by their name in the table or in the lake; with an
+    empty key, each row is its own record. The others: see `Mount`.
     """
 
     name: str
-    key: Sequence[str] | None = None
+    key: str | Sequence[str] | None = None
     available_at: str | None = None
     valid_at: str | None = None
+    until: str | None = None
+    time_format: str | None = None
+    midnights: str | None = None
     timezone: str | None = None
     lag: str | None = None
     partial: bool | None = None
+    most_refused: float | None = None
+
+    @property
+    def key_columns(self) -> tuple[str, ...] | None:
+        return (self.key,) if isinstance(self.key, str) else None if self.key is None else tuple(self.key)
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """Return the options that name no column, if they are set."""
+        names = ("time_format", "midnights", "timezone", "lag", "partial", "most_refused")
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +71,8 @@ class Mounted:
     that shows it. rows: the number of rows in the table. published: the number of rows that are new to the lake;
     unchanged: the number of rows that the lake already had. revisions: published rows with another date than in the
     table. gaps: rows that could not be mounted, by reason. deleted: rows of the lake that the table no longer has.
-    left_out: columns of the table that the contract does not list.
+    left_out: columns of the table that the contract does not list. later: the number of rows whose value in a column is
+    later than the row's own instant.
     """
 
     mount: Mount
@@ -109,6 +85,7 @@ class Mounted:
     gaps: Mapping[str, int]
     deleted: int
     left_out: tuple[str, ...]
+    later: Mapping[str, int]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +106,7 @@ def mount_table(doors: Doors, table: Any, wish: Wish) -> Mounted:
     """
     contract.check_name(wish.name)
     previous = contract.read(doors.store, wish.name)
-    with source.opened(table, with_names=wish.key == (), is_text=_stays_text(previous, wish)) as reader:
+    with source.opened(table, with_names=wish.key_columns == (), is_text=_stays_text(previous, wish)) as reader:
         its = _inferred(reader, wish) if previous is None else _agreed(reader, previous, wish)
         reading_of = MountReading(reader, its, doors.now())
         reading_of.check()
@@ -143,8 +120,8 @@ def _stays_text(previous: Mount | None, wish: Wish) -> IsText:
     if previous is not None:
         texts = {mounted.source for mounted in previous.columns if mounted.column.type == "string"}
         return lambda name, _: name in texts
-    keys = {contract.lake_name(name) for name in wish.key or ()}
-    return lambda name, kind: contract.lake_name(name) in keys and kind not in ("BIGINT", "DATE")
+    keys = {contract.lake_name(name) for name in wish.key_columns or ()}
+    return lambda name, kind: contract.lake_name(name) in keys and kind not in ("BIGINT", "DATE", "TIMESTAMP")
 
 
 def _inferred(reader: Source, wish: Wish) -> Mount:
@@ -158,24 +135,39 @@ def _inferred(reader: Source, wish: Wish) -> Mount:
             problem = f"{name} is a reserved column name"
             raise BadInput("columns", problem, "rename it in the table")
         names[name] = its_name
-    columns = {flag: _column(names, flag, getattr(wish, flag) or "") for flag in ("available_at", "valid_at")}
+    columns: dict[str, Any] = {flag: _column(names, flag, getattr(wish, flag) or "") for flag in ROLES}
     if wish.key is None:
         raise BadInput("key", "missing", f"name the columns that identify a row's subject, out of {', '.join(names)}")
-    types = {name: _type(reader, name, is_stated=own == columns["available_at"]) for name, own in names.items()}
+    types = {name: _type(reader, name, own, columns, wish) for name, own in names.items()}
     its = [MountedColumn(Column(name=own, type=types[name], meaning=""), name) for name, own in names.items()]
     return Mount(
         name=wish.name,
         columns=tuple(its),
-        key=tuple(_column(names, "key", name) for name in wish.key or (ROW,)),
-        timezone=wish.timezone or "",
-        lag=wish.lag or "",
-        partial=bool(wish.partial),
+        key=tuple(_column(names, "key", name) for name in wish.key_columns or (ROW,)),
         **columns,
+        **wish.plain,
     )
 
 
-def _type(reader: Source, name: str, *, is_stated: bool) -> str:
-    return "instant" if is_stated and reader.types[name] == "VARCHAR" else reader.type_of(name)
+def _type(reader: Source, name: str, own: str, roles: Mapping[str, str], wish: Wish) -> str:
+    """Return the lake's type of a column. Columns that date rows are times, and days unless they have clock times."""
+    flag = next((flag for flag in ("available_at", "until") if own == roles[flag]), "")
+    kind, form = reader.types[name], checked_form(wish.time_format) if wish.time_format else ISO
+    is_time = kind == "DATE" or kind.startswith("TIMESTAMP")
+    is_spelled = not is_time and form != ISO and own == roles["valid_at"]
+    if not flag and not is_spelled:
+        return reader.type_of(name)
+    survey = None
+    if is_time or kind == "VARCHAR" or form != ISO:
+        survey = reader.survey(name, ColumnForm(kind, form, wish.timezone or "", reader.zones.get(name, "")))
+    if survey is None or (survey.unreadable and not survey.days + survey.midnights + survey.clock_times):
+        if is_spelled:
+            return reader.type_of(name)
+        problem = f"{name} can't be read as times, such as {reader.examples(name)}"
+        next_step = "name a column of times, or their format with --time-format, such as %Y%m%d, %m/%d/%Y or epoch_ms"
+        raise BadInput(flag, problem, next_step)
+    has_instants = survey.has_clock or (survey.midnights and wish.midnights == INSTANTS)
+    return "instant" if has_instants else "date"
 
 
 def _column(names: Mapping[str, str], flag: str, name: str) -> str:
@@ -195,188 +187,22 @@ def _agreed(reader: Source, previous: Mount, wish: Wish) -> Mount:
         problem = f"the table has no column {', '.join(map(repr, missing))}"
         its_columns = ", ".join(reader.types)
         raise BadInput("columns", problem, f"its columns are {its_columns}; the contract is {place} in the lake")
-    wished: dict[str, Any] = {flag: getattr(wish, flag) for flag in ("timezone", "lag", "partial")}
-    wished |= {
-        flag: None if value is None else _column(names, flag, value)
-        for flag, value in (("available_at", wish.available_at), ("valid_at", wish.valid_at))
+    wished: dict[str, Any] = {
+        flag: _column(names, flag, value) for flag in ROLES if (value := getattr(wish, flag)) is not None
     }
-    wished["key"] = None if wish.key is None else tuple(_column(names, "key", name) for name in wish.key)
-    for flag, value in wished.items():
-        if value is not None and value != getattr(previous, flag):
+    if wish.key_columns is not None:
+        wished["key"] = tuple(_column(names, "key", name) for name in wish.key_columns or (ROW,))
+    for flag, value in (wished | wish.plain).items():
+        if value != getattr(previous, flag):
             problem = f"{previous.name} is mounted with {getattr(previous, flag) or 'none'}"
             raise BadInput(flag, problem, f"leave it out, edit {place} in the lake, or choose another name")
     return previous
 
 
-@dataclass(frozen=True)
-class MountReading:
-    """A table read by its contract, at the instant of a mount."""
-
-    source: Source
-    mount: Mount
-    observed_at: datetime
-
-    def check(self) -> None:
-        """Raise BadInput if the table as a whole is invalid."""
-        zoneless = [
-            mounted.source
-            for mounted in self.mount.columns
-            if not self.mount.timezone and mounted.column.type == "instant" and self.source.lacks_zone(mounted.source)
-        ]
-        if zoneless:
-            problem = f"{', '.join(zoneless)} has timestamps without a time zone"
-            raise BadInput("timezone", problem, "name the zone they are in, such as America/New_York or UTC")
-        readable = f"SELECT 1 FROM ({self.sql}) WHERE {GAP} IS NULL LIMIT 1"
-        if not self.source.connection.sql(readable).fetchall():
-            reasons = "; ".join(f"{count:,} rows: {reason}" for reason, count in self._reasons())
-            next_step = "name other columns for the key and the knowledge time, or write dates as 2024-02-15"
-            raise BadInput("the table", f"no row can be mounted ({reasons})", next_step)
-        self._refuse_two_contents()
-
-    def _refuse_two_contents(self) -> None:
-        instant = f", {AVAILABLE_AT}" if self.mount.available_at else ""
-        by = f"{columns(self.mount.key)}{instant}"
-        content = ", ".join(quoted(mounted.column.name) for mounted in self.mount.columns)
-        suspects = self._stated_several_times(by, content)
-        if not len(suspects):
-            return
-        self.source.connection.register("suspects", pa.table({"suspect": suspects}))
-        examples = self.source.connection.sql(
-            f"SELECT any_value(evidence) FROM (SELECT {by}, evidence, hash({content}) AS {CONTENT} FROM ({self.sql}) "
-            f"WHERE {GAP} IS NULL AND hash({by}) IN (FROM suspects)) "
-            f"GROUP BY {by} HAVING min({CONTENT}) <> max({CONTENT}) LIMIT {EXAMPLES}"
-        ).fetchall()
-        if examples:
-            of = " and known at the same time" if self.mount.available_at else ""
-            problem = f"rows with the same key{of} differ, such as {', '.join(text for (text,) in examples)}"
-            raise BadInput("key", problem, "name more columns, or the column with the times at which rows became known")
-
-    def _stated_several_times(self, by: str, content: str) -> Hashes:
-        """Return the hashes of these columns that occur with several contents. Grouping by the columns themselves takes
-        several times as long, and most tables have no such rows.
-        """
-        text = f"SELECT hash({by}) AS statement, hash({content}) AS content FROM ({self.sql}) WHERE {GAP} IS NULL"
-        batches = [*self.source.connection.sql(text).to_arrow_reader(AT_ONCE)]
-        statements, contents = (np.concatenate([batch[place].to_numpy() for batch in batches]) for place in range(2))
-        places = repeated(statements)
-        places = places[np.argsort(statements[places])]
-        first, second = places[:-1], places[1:]
-        is_suspect = (statements[first] == statements[second]) & (contents[first] != contents[second])
-        return np.unique(statements[first][is_suspect])
-
-    def _reasons(self) -> list[tuple[str, int]]:
-        text = f"SELECT {GAP}, count(*) FROM ({self.sql}) WHERE {GAP} IS NOT NULL GROUP BY ALL ORDER BY 2 DESC, 1"
-        return self.source.connection.sql(text).fetchall()
-
-    @property
-    def sql(self) -> str:
-        """Return SQL for the staged columns of every row, and for the type and reason of its gap, if any."""
-        mount = self.mount
-        typed = ", ".join(f"{self._typed(mounted)} AS {quoted(mounted.column.name)}" for mounted in mount.columns)
-        raw = ", ".join(
-            f"{quoted(mounted.source)} AS {quoted(f'raw of {mounted.column.name}')}" for mounted in mount.columns
-        )
-        observed = f"'{iso(self.observed_at)}'::TIMESTAMPTZ"
-        if mount.available_at:
-            at = next(mounted for mounted in mount.columns if mounted.column.name == mount.available_at)
-            seconds = int(mount.delay.total_seconds())
-            observed = source.instant(self.source, at.source, mount.zone)
-            observed = f"nullif(greatest({observed}, {UNSET}), {UNSET})"
-            observed += f" + to_seconds({seconds})" if seconds else ""
-        name = " || '/' || ".join(f"coalesce({quoted(column)}::VARCHAR, '')" for column in mount.key)
-        no_key = " OR ".join(f"{quoted(column)} IS NULL" for column in mount.key)
-        evidence = f"'{mount.name}#' || {name} || if({no_key}, '~' || md5({self._raw_names}), '')"
-        basis = SOURCE_DATE if mount.available_at else OBSERVED
-        return (
-            f"SELECT *, {evidence} AS evidence, {self._gap(no_key)} AS {GAP}, '{basis}' AS {BASIS}, "
-            f"'provider_metadata' AS available_at_source FROM "
-            f"(SELECT {typed}, {raw}, {observed} AS {AVAILABLE_AT} FROM {self.source.rows})"
-        )
-
-    @property
-    def _raw_names(self) -> str:
-        return " || ';' || ".join(
-            f"coalesce({quoted(f'raw of {mounted.column.name}')}::VARCHAR, '')" for mounted in self.mount.columns
-        )
-
-    def _gap(self, no_key: str) -> str:
-        """SQL for the reason of a row's gap; null for a row that can be mounted."""
-        its_columns = [mounted for mounted in self.mount.columns if mounted.column.name != self.mount.available_at]
-        unreadable = {mounted.column.name: self._is_unreadable(mounted) for mounted in its_columns}
-        cases = [(unreadable.pop(name), contract.UNREADABLE.format(name)) for name in self.mount.key]
-        cases.append((no_key, contract.NO_KEY.reason))
-        instant_column = self.mount.available_at
-        if instant_column:
-            cases += [
-                (f"{quoted(f'raw of {instant_column}')} IS NULL", contract.NO_TIME.reason),
-                (f"{AVAILABLE_AT} > '{iso(self.observed_at)}'::TIMESTAMPTZ", FUTURE.reason),
-                (f"{AVAILABLE_AT} IS NULL OR {quoted(instant_column)} IS NULL", contract.BAD_TIME.reason),
-            ]
-        cases += [(when, contract.UNREADABLE.format(name)) for name, when in unreadable.items()]
-        return "CASE " + " ".join(f"WHEN {when} THEN '{reason}'" for when, reason in cases) + " END"
-
-    def _is_unreadable(self, mounted: MountedColumn) -> str:
-        """SQL for whether a column's value does not fit; NaN is null."""
-        name, raw = mounted.column.name, quoted(f"raw of {mounted.column.name}")
-        nan = f" AND NOT isnan({raw})" if self.source.types[mounted.source] in REAL else ""
-        return f"{raw} IS NOT NULL AND {quoted(name)} IS NULL{nan}"
-
-    def _typed(self, mounted: MountedColumn) -> str:
-        """SQL for a column's value in the lake's type; null for a value that does not fit."""
-        name, kind = quoted(mounted.source), self.source.types[mounted.source]
-        if mounted.column.type == "instant":
-            at = source.instant(self.source, mounted.source, self.mount.zone)
-            return f"CASE WHEN {_is_in_calendar(at, 'TIMESTAMPTZ')} THEN {at} END"
-        if kind == "TIMESTAMPTZ_NS":  # DuckDB casts it to no other type of time.
-            name = f"{name}::TIMESTAMPTZ"
-        family = "text" if kind == "VARCHAR" else "time" if kind.startswith("TIMESTAMP") else "other"
-        family = "real" if kind in REAL or kind.startswith("DECIMAL") else family
-        typed = TYPED.get((mounted.column.type, family)) or TYPED.get((mounted.column.type, ""), "{0}::VARCHAR")
-        return typed.format(name)
-
-    def stage_into(self, stage: Stage) -> int:
-        """Stage every row as a row or a gap; returns the number of rows."""
-        schema, count = staged_schema(self.mount.dataset), 0
-        chosen = f"SELECT {columns(schema.names)}, {GAP} FROM ({self.sql})"
-        for batch in self.source.connection.sql(chosen).to_arrow_reader(AT_ONCE):
-            table = pa.Table.from_batches([batch])
-            is_row = pc.is_null(table[REASON])
-            others = table.select((REASON, "evidence")).filter(pc.invert(is_row)).to_pylist()
-            gaps = [StagedGap(_type_of_gap(row[REASON]), row[REASON], row["evidence"]) for row in others]
-            rows = (table.filter(is_row) if gaps else table).select(schema.names).cast(schema)
-            stage.add(None, rows, gaps, extracted=table.num_rows)
-            count += table.num_rows
-        return count
-
-    def deletions(self, staged: Staged, files: Sequence[DataFile]) -> list[StagedGap]:
-        """Return a gap for each row of the lake that was removed from the table. staged: the rows of the table."""
-        if self.mount.partial or not files:
-            return []
-        others = staged.compared(tuple(files), self.observed_at).others
-        if not len(others):
-            return []
-        names = columns(self.mount.dataset.identity)
-        instant_column = quoted(self.mount.available_at) if self.mount.available_at else ""
-        at = f" || '@' || {instant_column}::VARCHAR" if instant_column else ""
-        self.source.connection.register("others", pa.table({"content_hash": others}))
-        self.source.connection.execute(
-            f"CREATE TABLE other AS SELECT DISTINCT evidence, {names} FROM {reading(files)} "
-            "SEMI JOIN others USING (content_hash)"
-        )
-        gone = self.source.connection.sql(
-            f"SELECT evidence{at} FROM other ANTI JOIN (SELECT {names} FROM ({self.sql})) USING ({names}) ORDER BY 1"
-        ).fetchall()
-        return [StagedGap(contract.DELETED.type, contract.DELETED.reason, locator) for (locator,) in gone]
-
-
-def _type_of_gap(reason: str) -> str:
-    return FUTURE.type if reason == FUTURE.reason else contract.NO_TIME.type
-
-
 def _publish(doors: Doors, table: MountReading, *, is_new: bool) -> Mounted:
     mount, place = table.mount, contract.key_of(table.mount.name)
     with doors.stage(mount.dataset, _run_id(table.source)) as stage:
-        rows = table.stage_into(stage)
+        table.stage_into(stage)
         deletions = table.deletions(stage.load(), doors.files(mount.name))
         stage.add(None, None, deletions, extracted=len(deletions))
         if not mount.partial:
@@ -389,19 +215,21 @@ def _publish(doors: Doors, table: MountReading, *, is_new: bool) -> Mounted:
             if is_new:
                 doors.store.delete(place)
             raise
+        later = table.later_values()
         gaps = Counter(published.staged.gaps["reason"].to_pylist())
     gaps.pop(contract.DELETED.reason, None)
     return Mounted(
         mount=mount,
         is_new=is_new,
         version=published.version,
-        rows=rows,
+        rows=table.rows,
         published=published.total.published,
         unchanged=published.total.unchanged,
         revisions=published.revisions,
         gaps=dict(gaps),
         deleted=len(deletions),
         left_out=tuple(sorted(set(table.source.types) - {mounted.source for mounted in mount.columns})),
+        later=later,
     )
 
 

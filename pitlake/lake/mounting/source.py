@@ -2,9 +2,10 @@
 
 import re
 import tempfile
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import timezone
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,19 +17,21 @@ from pitlake.errors import BadInput
 from pitlake.lake.mounting import postgres
 from pitlake.lake.mounting.files import IsText, LocalFiles, RemoteFiles, never
 from pitlake.lake.mounting.postgres import PostgresTable
-from pitlake.lake.mounting.rows import Rows, literal, types_of
+from pitlake.lake.mounting.rows import Rows, types_of, zones_of
 from pitlake.lake.mounting.tables import Delta, DuckDBTable, is_duckdb
 from pitlake.lake.storage.parallel import workers
 from pitlake.lake.tables.query import CONFIG, quoted
+from pitlake.times import read
+from pitlake.times.sql import ColumnForm, in_sql, part
 
 ROWS = "source"
 """The name of the opened table's rows."""
 ROW = "row"
 MEMORY = "1GB"
-AFTER_CALENDAR = "10000-01-01"
-"""The first day that Python's calendar does not have."""
+EXAMPLES, LONGEST_EXAMPLE = 3, 40
 _WHOLE = re.compile(r"(TINY|SMALL|BIG|U|UTINY|USMALL|UBIG|HUGE|UHUGE)?(INT|INTEGER)|DECIMAL\(\d+,0\)")
-_NO_ZONE = re.compile(r"TIMESTAMP(_S|_MS|_NS)?")
+NAIVE = ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
+"""Types of timestamps without a zone."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class Source:
     """An opened table.
 
     label: its name for people; digest: the hash of its bytes, "" for a frame; types: DuckDB's types by column; rows:
-    the name of its rows in SQL.
+    the name of its rows in SQL; zones: the zones of columns, if known.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -44,18 +47,21 @@ class Source:
     digest: str
     types: dict[str, str]
     rows: str = ROWS
+    zones: Mapping[str, str] = field(default_factory=dict)
 
     def type_of(self, column: str) -> str:
         """Return the lake's type for a column. Raises BadInput for a column that can't be stored."""
         kind = self.types[column]
-        if kind == "VARCHAR" and self._holds_instants(column):
-            return "instant"
+        if kind == "VARCHAR" and self._holds_clock_times(column):
+            kind = "TIMESTAMP"
         if _WHOLE.fullmatch(kind):
             return "int"
         if kind in ("FLOAT", "DOUBLE") or kind.startswith("DECIMAL"):
             return "float"
         if kind.startswith("TIMESTAMP"):
-            return "instant"
+            # Days that a program stores as midnights need no zone.
+            survey = self.survey(column, ColumnForm(self.types[column], has_unset=False)) if kind in NAIVE else None
+            return "date" if survey and survey.midnights and not survey.has_clock else "instant"
         plain = {"BOOLEAN": "bool", "DATE": "date", "VARCHAR[]": "strings", "FLOAT[]": "vector"}
         if kind in plain:
             return plain[kind]
@@ -64,20 +70,54 @@ class Source:
         nested = kind.endswith("]") or kind.startswith(("STRUCT", "MAP", "UNION", "JSON"))
         return "json" if nested else "string"
 
-    def lacks_zone(self, column: str) -> bool:
-        """Return whether a column holds timestamps without a zone."""
-        if self.types[column] != "VARCHAR":
-            return _NO_ZONE.fullmatch(self.types[column]) is not None
-        query = f"SELECT coalesce(bool_or({without_zone(f'trim({quoted(column)})')}), false) FROM {self.rows}"
-        return self.connection.sql(query).fetchall() == [(True,)]
+    def survey(self, column: str, form: ColumnForm, most: int | None = None) -> "Survey":
+        """Count what a column spells. most: the number of values to look at (default: all)."""
+        limit = f" LIMIT {most}" if most else ""
+        values = f"(SELECT {quoted(column)} FROM {self.rows} WHERE {quoted(column)} IS NOT NULL{limit})"
+        instant, end, clock, unset, no_zone = (
+            part(name, column) for name in ("instant", "end", "has_clock", "is_unset", "lacks_zone")
+        )
+        conditions = (
+            f"NOT {clock} AND {end} IS NOT NULL",
+            f"{clock} AND {end} IS NOT NULL AND NOT {no_zone}",
+            f"{clock} AND {instant} IS NOT NULL AND ({end} IS NULL OR {no_zone})",
+            no_zone,
+            unset,
+            f"{instant} IS NULL AND NOT {unset}",
+        )
+        counts = ", ".join(f"count(*) FILTER ({condition})" for condition in conditions)
+        return Survey(*self.connection.sql(f"SELECT {counts} FROM {in_sql(values, {column: form})}").fetchall()[0])
 
-    def _holds_instants(self, column: str) -> bool:
+    def examples(self, column: str) -> str:
+        """Return the first values of a column, for an error."""
+        query = f"SELECT DISTINCT {quoted(column)} FROM {self.rows} WHERE {quoted(column)} IS NOT NULL LIMIT {EXAMPLES}"
+        return ", ".join(str(value)[:LONGEST_EXAMPLE] for (value,) in self.connection.sql(query).fetchall())
+
+    def _holds_clock_times(self, column: str) -> bool:
         """Whether a text column contains only timestamps."""
-        text = f"trim({quoted(column)})"
-        moment = f"length({text}) > 10 AND {instant_of_text(text, 'UTC')} IS NOT NULL"
-        query = f"SELECT coalesce(bool_and({moment}), false) FROM {self.rows} WHERE {quoted(column)} IS NOT NULL"
-        first = f"SELECT coalesce(bool_and({moment}), false) FROM (SELECT {quoted(column)} FROM {self.rows} LIMIT 1000)"
-        return all(self.connection.sql(text).fetchall() == [(True,)] for text in (first, query))
+        form = ColumnForm("VARCHAR", has_unset=False)
+        surveys = (self.survey(column, form, most) for most in (1000, None))
+        return all(each.has_clock_or_midnight and not each.days and not each.unreadable for each in surveys)
+
+
+@dataclass(frozen=True)
+class Survey:
+    """How many values of a column are days, midnights, other clock times, those without a zone, unset, unreadable."""
+
+    days: int
+    midnights: int
+    clock_times: int
+    without_zone: int
+    unset: int
+    unreadable: int
+
+    @property
+    def has_clock(self) -> bool:
+        return self.clock_times > 0
+
+    @property
+    def has_clock_or_midnight(self) -> bool:
+        return self.midnights + self.clock_times > 0
 
 
 class Origin(Protocol):
@@ -130,7 +170,7 @@ def opened(table: Any, *, with_names: bool = False, is_text: IsText = never) -> 
             connection.execute(f"CREATE VIEW {ROWS} AS SELECT * FROM {rows.sql}")
             if not connection.sql(f"SELECT 1 FROM {ROWS} LIMIT 1").fetchall():
                 raise BadInput("the table", "has no rows", "mount it once it has some")
-            source = Source(connection, rows.label, rows.digest, types_of(connection, ROWS))
+            source = Source(connection, rows.label, rows.digest, types_of(connection, ROWS), zones=rows.zones)
             yield _with_names(source) if with_names else source
         except duckdb.Error as error:
             if shortage := machine.exhausted(error, "the table", "read by DuckDB"):
@@ -162,6 +202,7 @@ def _with_names(source: Source) -> Source:
 
 
 def _of_frame(connection: duckdb.DuckDBPyConnection, frame: Any) -> Rows:
+    frame = _without_periods(frame)
     if not hasattr(frame, "__arrow_c_stream__"):
         problem = f"a {type(frame).__name__} is not a table"
         raise BadInput("the table", problem, "give a path, or a frame of Arrow, polars or pandas")
@@ -171,60 +212,21 @@ def _of_frame(connection: duckdb.DuckDBPyConnection, frame: Any) -> Rows:
         problem = f"is not a frame that Arrow can read: {error}"
         raise BadInput("the table", problem, "each column needs values of one type") from error
     connection.register("frame", rows)
-    return Rows("frame", f"a frame of {type(frame).__module__.partition('.')[0]}")
+    return Rows("frame", f"a frame of {type(frame).__module__.partition('.')[0]}", zones=zones_of(rows.schema))
 
 
-def instant_of_text(text: str, zone: str) -> str:
-    """Return SQL for the instant of a text: a timestamp (without offset in a zone), or the end of a day; null for any
-    other text.
-
-    Fractions of a microsecond are rounded up, so that nothing is known early.
-    """
-    moment = r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?"
-    offset = r"Z|[+-](0\d|1[0-5]):?[0-5]\d"
-    cut = rf"regexp_replace({text}, '(\.\d{{6}})\d+', '\1')"
-    finer = rf"if(regexp_matches({text}, '\.\d{{6}}\d*[1-9]'), INTERVAL 1 MICROSECOND, INTERVAL 0 SECOND)"
-    return (
-        f"CASE WHEN regexp_full_match({text}, '{moment}({offset})') "
-        f"THEN try_cast({cut} AS TIMESTAMPTZ) + {finer} "
-        f"WHEN regexp_full_match({text}, '{moment}') "
-        f"THEN timezone({literal(zone)}, try_cast({cut} AS TIMESTAMP)) + {finer} "
-        rf"WHEN regexp_full_match({text}, '\d{{4}}-\d{{2}}-\d{{2}}') "
-        f"THEN {end_of_day(f'try_cast({text} AS DATE)', zone)} END"
-    )
-
-
-def without_zone(text: str) -> str:
-    """Return SQL for whether a text is a timestamp without a zone."""
-    return rf"regexp_full_match({text}, '\d{{4}}-\d{{2}}-\d{{2}}[T ]\d{{2}}:\d{{2}}(:\d{{2}}(\.\d{{1,9}})?)?')"
-
-
-def end_of_day(day: str, zone: str) -> str:
-    """Return SQL for the end of a day in a zone: the start of the next one."""
-    return in_zone(f"({day} + 1)::TIMESTAMP", zone)
-
-
-def in_zone(moment: str, zone: str) -> str:
-    """Return SQL for the instant of a finite timestamp in a zone. UTC needs no calendar, which is slow."""
-    return f"make_timestamptz(epoch_us({moment}))" if zone == "UTC" else f"timezone({literal(zone)}, {moment})"
-
-
-def instant(source: Source, column: str, zone: str) -> str:
-    """Return SQL for the instant in a time column; null if there is none. Raises BadInput for other columns."""
-    name, kind = quoted(column), source.types[column]
-    if kind == "VARCHAR":
-        return instant_of_text(f"trim({name})", zone)
-    if kind == "DATE":
-        # The last days of DuckDB's calendar have no next one.
-        day = f"least({name}, DATE '{AFTER_CALENDAR}')"
-        return f"if(isfinite({name}), {end_of_day(day, zone)}, NULL)"
-    if not kind.startswith("TIMESTAMP"):
-        raise BadInput(
-            "available_at", f"{column} is {kind}, which is not a time", "name a column of dates or timestamps"
-        )
-    moment, finer = name, ""
-    if kind.endswith("_NS"):
-        moment = f"{name}::{kind.removesuffix('_NS')}"
-        finer = f" + if(epoch_ns({name}) % 1000 > 0, INTERVAL 1 MICROSECOND, INTERVAL 0 SECOND)"
-    zoned = in_zone(f"({moment}{finer})::TIMESTAMP", zone) if _NO_ZONE.fullmatch(kind) else f"{moment}{finer}"
-    return f"if(isfinite({moment}), {zoned}, NULL)"
+def _without_periods(frame: Any) -> Any:
+    """Return a frame of pandas with the last day of each period, or the instant after a period within a day."""
+    if type(frame).__module__.partition(".")[0] != "pandas" or not hasattr(frame, "dtypes"):
+        return frame
+    for name, kind in frame.dtypes.items():
+        if hasattr(kind, "freq") and hasattr(kind, "na_value"):  # pandas' PeriodDtype
+            values = [None if each != each else read(each, zone=timezone.utc) for each in frame[name].astype(object)]
+            in_days = all(each is None or not each.has_clock for each in values)
+            frame = frame.assign(**{
+                str(name): [
+                    None if each is None else each.day if in_days else each.instant.replace(tzinfo=None)
+                    for each in values
+                ]
+            })  # fmt: skip
+    return frame

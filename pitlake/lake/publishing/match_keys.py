@@ -15,12 +15,17 @@ from pitlake.lake.tables.query import calculator, columns, quoted
 
 Hashes = npt.NDArray[np.uint64]
 
+REFUSED = "&refused="
+"""Separates a gap's locator from the refused value."""
+
 
 def named(locator: str) -> str:
     """Return SQL for the record that a locator names.
 
-    For an item of an answer, this is the item's name without the answer's address.
+    For an item of an answer, this is the item's name without the answer's address. A gap's locator may end with the
+    refused value, which is no part of the name.
     """
+    locator = f"split_part({locator}, '{REFUSED}', 1)"
     item = f"nullif(split_part(split_part({locator}, '&item=', 2), '&', 1), '')"
     return f"if(contains({locator}, '&item='), coalesce({item}, {locator}), {locator})"
 

@@ -26,7 +26,8 @@ from pitlake.errors import (
 FOLDERS = ("_lake", "tables", "gaps", "superseded")
 """The files needed to read a lake. A stage may be unreadable, because only its own run may read it."""
 DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
-_DENIED_SAID = ("Permission denied", "os error 13", "os error 1)", "Read-only file system")
+_READ_ONLY = "Read-only file system"
+_DENIED_SAID = ("Permission denied", "os error 13", "os error 1)", _READ_ONLY)
 _FAULTY: tuple[type[Exception], ...] = (OSError, BaseError, LakeError)
 _FAULTY_OF = {"duckdb": "Error", "pyarrow": "ArrowException", "deltalake.exceptions": "DeltaError"}
 _CLEAR = (LakeFault, LakeConflict, LakeNotFound, ClockWentBack, MachineExhausted, PastChanged, FileNotFoundError,
@@ -60,7 +61,9 @@ def cause(error: Exception, root: Path) -> LakeFault | None:
     denied = unreadable(root)
     if denied is None and (number in DENIED or any(text in message for text in _DENIED_SAID)):
         denied = _unwritable(root, getattr(error, "filename", None)) or root
-    return LakeFault("permission", denied) if denied else None
+    if denied is None:
+        return None
+    return LakeFault("read_only" if number == errno.EROFS or _READ_ONLY in message else "permission", denied)
 
 
 def unreadable(root: Path) -> Path | None:

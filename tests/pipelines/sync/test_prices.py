@@ -56,6 +56,29 @@ def test_a_time_in_place_of_a_day_is_the_day_in_its_own_zone(sync, lake, tmp_pat
     assert closes(lake, "2024-06-07T16:00:00-04:00") == [("NVDA", "2024-06-07", 1208.88)]
 
 
+@pytest.mark.parametrize(
+    ("spelled", "day"),
+    [
+        ("2024-06-06T21:00:00-07:00", "2024-06-07"),  # midnight in New York
+        ("2024-06-06T17:00:00-07:00", "2024-06-07"),  # midnight in UTC
+        ("2024-06-07T16:00:00-04:00", "2024-06-07"),
+        ("2024-06-07T02:30:00+09:00", "2024-06-07"),  # the later of two days
+    ],
+)
+def test_a_bar_is_on_the_later_of_the_days_that_its_time_may_mean(sync, lake, tmp_path, spelled, day):
+    (tmp_path / "bars.csv").write_text(f"{HEAD}NVDA,{spelled},1,1,1,1,1\n")
+    assert sync("--prices", "bars.csv", "--split-basis", "traded").code == 0
+    assert closes(lake, None) == [("NVDA", day, 1.0)]
+
+
+def test_midnights_beside_other_clock_times_are_refused(sync, tmp_path):
+    lines = "A,2024-06-07T00:00:00Z,1,1,1,1,1\nA,2024-06-07T16:00:00-04:00,1,1,1,1,1\n"
+    (tmp_path / "bars.csv").write_text(HEAD + lines)
+    done = sync("--prices", "bars.csv", "--split-basis", "traded")
+    assert (done.code, done.out) == (2, "")
+    assert "--prices: the column date has 1 midnights and 1 other clock times; write days" in done.err
+
+
 def test_texts_are_read_as_they_are_written_however_the_header_is_spelled(sync, lake, tmp_path):
     lines = "NA,2024-06-07T00:00:00+02:00,1,1,1,1,1\n0700,2024-06-07 00:00:00,2,2,2,2,2.0\n"
     (tmp_path / "bars.csv").write_text(HEAD.title() + lines)

@@ -1,0 +1,378 @@
+"""A table read by its contract: its rows typed, dated, and checked as a whole before anything is staged."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pitlake.clock import AVAILABLE_AT, iso
+from pitlake.contract import BASIS, LEAST_REFUSED, OBSERVED, SOURCE_DATE
+from pitlake.datasets._shared import FUTURE
+from pitlake.errors import BadInput
+from pitlake.lake.mounting import contract
+from pitlake.lake.mounting.contract import Mount, MountedColumn
+from pitlake.lake.mounting.rows import literal
+from pitlake.lake.mounting.source import EXAMPLES, LONGEST_EXAMPLE, NAIVE, Source, Survey
+from pitlake.lake.publishing.match_keys import REFUSED, Hashes, repeated
+from pitlake.lake.publishing.stage import Stage, Staged, StagedGap, staged_schema
+from pitlake.lake.storage.manifest import DataFile
+from pitlake.lake.tables.query import columns, quoted, reading
+from pitlake.times import ISO, MixedMidnights, are_days
+from pitlake.times.sql import ColumnForm, in_sql, part
+
+AT_ONCE = 122_880
+"""The number of rows in a batch: as many as DuckDB reads from a file at once."""
+REASON, VALUE = "reason of gap", "refused value"
+GAP, REFUSED_VALUE, CONTENT, KNOWN, ENDED = (
+    quoted(name) for name in (REASON, VALUE, "hash of content", "instant of start", "instant of end")
+)
+"""Names that no column of a lake can have."""
+REAL = ("FLOAT", "DOUBLE")
+LOOKED_AT = 1000
+_NEVER = "9999-01-01"
+_MIDNIGHT = r"^(\d+-\d\d-\d\d)([T ]00:00(:00(\.0+)?)?)?$"
+
+
+def _day(day: str, condition: str = "true") -> str:
+    """SQL for a day of Python's calendar; null for other days, and if the condition does not hold."""
+    return f"CASE WHEN {condition} AND {_is_in_calendar(day, 'DATE')} THEN {day} END"
+
+
+def _is_in_calendar(value: str, kind: str) -> str:
+    at = "" if kind == "DATE" else " 00:00:00+00"
+    return f"{value} >= {kind} '0001-01-01{at}' AND {value} < {kind} '10000-01-01{at}'"
+
+
+TYPED = {
+    ("date", "text"): _day(f"try_cast(regexp_extract(trim({{0}}), '{_MIDNIGHT}', 1) AS DATE)"),
+    ("date", "time"): _day("{0}::DATE", "{0}::DATE::TIMESTAMP = {0}::TIMESTAMP"),
+    ("date", ""): _day("try_cast({0} AS DATE)"),
+    ("int", "text"): r"CASE WHEN regexp_full_match(trim({0}), '[+-]?\d+(\.0*)?') THEN try_cast({0} AS BIGINT) END",
+    ("int", "real"): "CASE WHEN {0} = trunc({0}) THEN try_cast({0} AS BIGINT) END",
+    ("int", ""): "try_cast({0} AS BIGINT)",
+    ("float", ""): "CASE WHEN NOT isnan(try_cast({0} AS DOUBLE)) THEN try_cast({0} AS DOUBLE) END",
+    ("bool", ""): "try_cast({0} AS BOOLEAN)",
+    ("json", "text"): "CASE WHEN json_valid({0}) THEN {0} END",
+    ("json", ""): "to_json({0})::VARCHAR",
+    ("strings", ""): "try_cast({0} AS VARCHAR[])",
+    ("vector", ""): "try_cast({0} AS FLOAT[])",
+}
+"""SQL that converts a value to a type of the lake, by that type and by the kind of the source column."""
+
+
+@dataclass(frozen=True)
+class MountReading:
+    """A table read by its contract, at the instant of a mount."""
+
+    source: Source
+    mount: Mount
+    observed_at: datetime
+
+    def check(self) -> None:
+        """Raise BadInput if the table as a whole is invalid."""
+        zoneless = [
+            mounted.source
+            for mounted in self.mount.columns
+            if not self.mount.timezone
+            and mounted.column.type == "instant"
+            and self.source.types[mounted.source] in (*NAIVE, "VARCHAR")
+            and self._survey(mounted).without_zone
+        ]
+        if zoneless:
+            problem = f"{', '.join(zoneless)} has timestamps without a time zone"
+            raise BadInput("timezone", problem, "name the zone they are in, such as America/New_York or UTC")
+        self.counts_as_days  # noqa: B018 - raises
+        readable = f"SELECT 1 FROM ({self.sql}) WHERE {GAP} IS NULL LIMIT 1"
+        if not self.source.connection.sql(readable).fetchall():
+            next_step = "name other columns for the key and the knowledge time, or the times' format with --time-format"
+            raise BadInput("the table", f"no row can be mounted ({self._words()})", next_step)
+        self._refuse_many_gaps()
+        self._refuse_two_contents()
+
+    def _survey(self, mounted: MountedColumn) -> Survey:
+        return self.source.survey(mounted.source, self._forms[mounted.source])
+
+    @cached_property
+    def counts_as_days(self) -> bool:
+        """Whether midnights of the knowledge column count at the end of their day. Raises BadInput."""
+        of_mount = [
+            mounted
+            for mounted in self.mount.columns
+            if mounted.column.name in (self.mount.available_at, self.mount.until)
+        ]
+        answers = []
+        for mounted in of_mount:
+            survey = self._survey(mounted)
+            if mounted.column.type == "date" and survey.has_clock:
+                problem = f"{mounted.source} was mounted as days, and has {survey.clock_times:,} other clock times now"
+                raise BadInput("available_at", problem, "mount the table under another name")
+            try:
+                answers.append(are_days(survey.midnights, survey.clock_times, self.mount.midnights))
+            except MixedMidnights as mixed:
+                problem = f"{mounted.source} has {mixed}, so its midnights may be days"
+                next_step = (
+                    "give --midnights end if they are days, which count at their end, or --midnights instants; for a "
+                    f'mounted table, write midnights = "end" or "instants" in {contract.key_of(self.mount.name)}'
+                )
+                raise BadInput("midnights", problem, next_step) from None
+        return any(answers)
+
+    @cached_property
+    def _forms(self) -> dict[str, ColumnForm]:
+        """How each column of times spells them, by its name in the table."""
+        mount, forms = self.mount, {}
+        for mounted in mount.columns:
+            name, kind = mounted.source, self.source.types[mounted.source]
+            is_known = mounted.column.name in (mount.available_at, mount.until)
+            is_spelled = bool(mount.time_format) and (is_known or mounted.column.name == mount.valid_at)
+            if is_known or mounted.column.type == "instant" or (is_spelled and mounted.column.type == "date"):
+                form = mount.time_format if is_spelled else ISO
+                forms[name] = ColumnForm(
+                    kind, form, mount.timezone, self.source.zones.get(name, ""), has_unset=is_known
+                )
+        return forms
+
+    def _refuse_many_gaps(self) -> None:
+        """Raise BadInput if more rows are refused than the contract allows."""
+        counts = {reason: count for reason, count in self._reasons() if reason != FUTURE.reason}
+        refused, total = sum(counts.values()), self.rows
+        if refused < LEAST_REFUSED or refused <= self.mount.most_refused * total:
+            return
+        problem = f"{refused:,} of {total:,} rows can't be mounted ({self._words()})"
+        next_step = "correct the options, such as --time-format, or allow a share of gaps with --most-refused 0.5"
+        raise BadInput("the table", problem, next_step)
+
+    @cached_property
+    def rows(self) -> int:
+        """The number of rows of the table."""
+        return int(self.source.connection.sql(f"SELECT count(*) FROM {self.source.rows}").fetchall()[0][0])
+
+    def _words(self) -> str:
+        return "; ".join(f"{count:,} rows: {reason}{self._such_as(reason)}" for reason, count in self._reasons())
+
+    def _such_as(self, reason: str) -> str:
+        text = f"SELECT DISTINCT {REFUSED_VALUE} FROM ({self.sql}) WHERE {GAP} = {literal(reason)} LIMIT {EXAMPLES}"
+        values = sorted(value for (value,) in self.source.connection.sql(text).fetchall() if value)
+        return f", such as {', '.join(values)}" if values else ""
+
+    def _refuse_two_contents(self) -> None:
+        instant = f", {AVAILABLE_AT}" if self.mount.available_at else ""
+        by = f"{columns(self.mount.key)}{instant}"
+        content = ", ".join(quoted(mounted.column.name) for mounted in self.mount.columns)
+        suspects = self._stated_several_times(by, content)
+        if not len(suspects):
+            return
+        self.source.connection.register("suspects", pa.table({"suspect": suspects}))
+        examples = self.source.connection.sql(
+            f"SELECT any_value(evidence) FROM (SELECT {by}, evidence, hash({content}) AS {CONTENT} FROM ({self.sql}) "
+            f"WHERE {GAP} IS NULL AND hash({by}) IN (FROM suspects)) "
+            f"GROUP BY {by} HAVING min({CONTENT}) <> max({CONTENT}) LIMIT {EXAMPLES}"
+        ).fetchall()
+        if examples:
+            of = " and known at the same time" if self.mount.available_at else ""
+            problem = f"rows with the same key{of} differ, such as {', '.join(text for (text,) in examples)}"
+            raise BadInput("key", problem, "name more columns, or the column with the times at which rows became known")
+
+    def _stated_several_times(self, by: str, content: str) -> Hashes:
+        """Return the hashes of these columns that occur with several contents. Grouping by the columns themselves takes
+        several times as long, and most tables have no such rows.
+        """
+        text = f"SELECT hash({by}) AS statement, hash({content}) AS content FROM ({self.sql}) WHERE {GAP} IS NULL"
+        batches = [*self.source.connection.sql(text).to_arrow_reader(AT_ONCE)]
+        statements, contents = (np.concatenate([batch[place].to_numpy() for batch in batches]) for place in range(2))
+        places = repeated(statements)
+        places = places[np.argsort(statements[places])]
+        first, second = places[:-1], places[1:]
+        is_suspect = (statements[first] == statements[second]) & (contents[first] != contents[second])
+        return np.unique(statements[first][is_suspect])
+
+    def _reasons(self) -> list[tuple[str, int]]:
+        text = f"SELECT {GAP}, count(*) FROM ({self.sql}) WHERE {GAP} IS NOT NULL GROUP BY ALL ORDER BY 2 DESC, 1"
+        return self.source.connection.sql(text).fetchall()
+
+    def later_values(self) -> dict[str, int]:
+        """Return the columns with days or instants after their own row became known, and the number of such rows."""
+        last_day = f"(timezone({literal(self.mount.zone)}, {AVAILABLE_AT} - INTERVAL 1 MICROSECOND))::DATE"
+        counts = {}
+        for mounted in self.mount.columns:
+            name = quoted(mounted.column.name)
+            if mounted.column.name == self.mount.available_at:
+                continue
+            if mounted.column.type == "instant":
+                counts[mounted.column.name] = f"{name} > {AVAILABLE_AT} AND {name} < TIMESTAMPTZ '{_NEVER} 00:00:00+00'"
+            elif mounted.column.type == "date" or self._holds_days(mounted):
+                day = name if mounted.column.type == "date" else f"try_cast(left(trim({name}), 10) AS DATE)"
+                counts[mounted.column.name] = f"{day} > {last_day} AND {day} < DATE '{_NEVER}'"
+        if not counts:
+            return {}
+        filtered = ", ".join(f"count(*) FILTER ({condition})" for condition in counts.values())
+        text = f"SELECT {filtered} FROM ({self._of_rows}) WHERE {AVAILABLE_AT} IS NOT NULL"
+        found = self.source.connection.sql(text).fetchall()[0]
+        return {name: count for name, count in zip(counts, found, strict=True) if count}
+
+    def _holds_days(self, mounted: MountedColumn) -> bool:
+        """Whether the first values of a column of texts are days."""
+        if mounted.column.type != "string" or self.source.types[mounted.source] != "VARCHAR":
+            return False
+        survey = self.source.survey(mounted.source, ColumnForm("VARCHAR"), LOOKED_AT)
+        return survey.days > 0 and not survey.unreadable
+
+    @property
+    def sql(self) -> str:
+        """Return SQL for the staged columns of every statement, and for the reason and the value of its gap, if any."""
+        mount = self.mount
+        rows = f"({self._of_rows})"
+        if mount.until:
+            # An end that is not after the start leaves no time in which the row had none.
+            is_start = f"NOT is_end AND ({ENDED} IS NULL OR {KNOWN} IS NULL OR {ENDED} > {KNOWN})"
+            is_end = f"is_end AND {ENDED} IS NOT NULL AND {KNOWN} IS NOT NULL"
+            replaced = f"CASE WHEN is_end THEN {quoted(mount.until)} END AS {quoted(mount.until)}"
+            replaced += f", CASE WHEN is_end THEN greatest({KNOWN}, {ENDED}) ELSE {KNOWN} END AS {AVAILABLE_AT}"
+            rows = (
+                f"(SELECT * EXCLUDE (is_end) REPLACE ({replaced}) "
+                f"FROM {rows}, (VALUES (false), (true)) AS ends(is_end) WHERE ({is_start}) OR ({is_end}))"
+            )
+        name = f"concat_ws('/', {', '.join(map(_as_text, mount.key))})"
+        no_key = f"list_contains([{', '.join(f'{quoted(column)} IS NULL' for column in mount.key)}], true)"
+        evidence = f"'{mount.name}#' || {name} || if({no_key}, '~' || md5({self._raw_names}), '')"
+        basis = SOURCE_DATE if mount.available_at else OBSERVED
+        reason, value = self._gap(no_key)
+        return (
+            f"SELECT *, {evidence} AS evidence, {reason} AS {GAP}, {value} AS {REFUSED_VALUE}, '{basis}' AS {BASIS}, "
+            f"'provider_metadata' AS available_at_source FROM {rows}"
+        )
+
+    @property
+    def _of_rows(self) -> str:
+        """SQL for the typed columns of every row, its values as the table has them, and its instants."""
+        mount = self.mount
+        typed = [f"{self._typed(mounted)} AS {quoted(mounted.column.name)}" for mounted in mount.columns]
+        raw = [f"{quoted(mounted.source)} AS {quoted(f'raw of {mounted.column.name}')}" for mounted in mount.columns]
+        instants = [f"'{iso(self.observed_at)}'::TIMESTAMPTZ AS {AVAILABLE_AT}"]
+        for mounted in mount.columns:
+            unset = f"{part('is_unset', mounted.source)} AS {quoted(f'is unset: {mounted.column.name}')}"
+            if mounted.column.name == mount.available_at:
+                known = self._counted(mounted)
+                instants = [f"{known} AS {AVAILABLE_AT}", f"{known} AS {KNOWN}", unset, *instants[1:]]
+            elif mounted.column.name == mount.until:
+                instants += [f"{self._counted(mounted)} AS {ENDED}", unset]
+        rows = in_sql(self.source.rows, self._forms)
+        return f"SELECT {', '.join((*typed, *raw, *instants))} FROM {rows}"
+
+    def _counted(self, mounted: MountedColumn) -> str:
+        """SQL for the instant at which a time of the knowledge column counts, with the lag."""
+        seconds = int(self.mount.delay.total_seconds())
+        return f"{self._instant(mounted)} + to_seconds({seconds})" if seconds else self._instant(mounted)
+
+    def _instant(self, mounted: MountedColumn) -> str:
+        instant, end = part("instant", mounted.source), part("end", mounted.source)
+        is_known = mounted.column.name in (self.mount.available_at, self.mount.until)
+        return f"coalesce({end}, {instant})" if is_known and self.counts_as_days else instant
+
+    @property
+    def _raw_names(self) -> str:
+        raw = (f"raw of {mounted.column.name}" for mounted in self.mount.columns)
+        return f"concat_ws(';', {', '.join(map(_as_text, raw))})"
+
+    def _gap(self, no_key: str) -> tuple[str, str]:
+        """SQL for the reason of a row's gap, null for a row that can be mounted, and for the value that is refused."""
+        mount = self.mount
+        unreadable = {
+            mounted.column.name: self._is_unreadable(mounted)
+            for mounted in mount.columns
+            if mounted.column.name != mount.available_at
+        }
+        cases = [
+            (unreadable.pop(name), contract.UNREADABLE.format(name), name) for name in mount.key if name in unreadable
+        ]
+        cases.append((no_key, contract.NO_KEY.reason, ""))
+        known = mount.available_at
+        if known:
+            raw, its_value = quoted(f"raw of {known}"), quoted(known)
+            cases += [
+                (f"{raw} IS NULL", contract.NO_TIME.reason, ""),
+                (quoted(f"is unset: {known}"), contract.UNSET_TIME.reason, known),
+                (f"{AVAILABLE_AT} > '{iso(self.observed_at)}'::TIMESTAMPTZ", FUTURE.reason, ""),
+                (f"{AVAILABLE_AT} IS NULL OR {its_value} IS NULL", contract.BAD_TIME.reason, known),
+            ]
+        cases += [(when, contract.UNREADABLE.format(name), name) for name, when in unreadable.items()]
+        reasons = " ".join(f"WHEN {when} THEN {literal(reason)}" for when, reason, _ in cases)
+        values = " ".join(
+            f"WHEN {when} THEN left({quoted(f'raw of {name}')}::VARCHAR, {LONGEST_EXAMPLE})"
+            if name
+            else f"WHEN {when} THEN NULL"
+            for when, _, name in cases
+        )
+        return f"CASE {reasons} END", f"CASE {values} END"
+
+    def _is_unreadable(self, mounted: MountedColumn) -> str:
+        """SQL for whether a column's value does not fit; NaN is null, and so is an end that is unset."""
+        name, raw = mounted.column.name, quoted(f"raw of {mounted.column.name}")
+        if name == self.mount.until:
+            return f"{raw} IS NOT NULL AND {ENDED} IS NULL AND NOT {quoted(f'is unset: {name}')}"
+        nan = f" AND NOT isnan({raw})" if self.source.types[mounted.source] in REAL else ""
+        return f"{raw} IS NOT NULL AND {quoted(name)} IS NULL{nan}"
+
+    def _typed(self, mounted: MountedColumn) -> str:
+        """SQL for a column's value in the lake's type; null for a value that does not fit."""
+        name, kind = quoted(mounted.source), self.source.types[mounted.source]
+        if mounted.column.type == "instant":
+            at = self._instant(mounted)
+            return f"CASE WHEN {_is_in_calendar(at, 'TIMESTAMPTZ')} THEN {at} END"
+        if mounted.column.type == "date" and mounted.source in self._forms:
+            return part("day", mounted.source)
+        if kind == "TIMESTAMPTZ_NS":  # DuckDB casts it to no other type of time.
+            name = f"{name}::TIMESTAMPTZ"
+        family = "text" if kind == "VARCHAR" else "time" if kind.startswith("TIMESTAMP") else "other"
+        family = "real" if kind in REAL or kind.startswith("DECIMAL") else family
+        typed = TYPED.get((mounted.column.type, family)) or TYPED.get((mounted.column.type, ""), "{0}::VARCHAR")
+        return typed.format(name)
+
+    def stage_into(self, stage: Stage) -> None:
+        """Stage every statement as a row or a gap."""
+        schema = staged_schema(self.mount.dataset)
+        chosen = f"SELECT {columns(schema.names)}, {GAP}, {REFUSED_VALUE} FROM ({self.sql})"
+        for batch in self.source.connection.sql(chosen).to_arrow_reader(AT_ONCE):
+            table = pa.Table.from_batches([batch])
+            is_row = pc.is_null(table[REASON])
+            others = table.select((REASON, VALUE, "evidence")).filter(pc.invert(is_row)).to_pylist()
+            gaps = [_gap_of(row) for row in others]
+            rows = (table.filter(is_row) if gaps else table).select(schema.names).cast(schema)
+            stage.add(None, rows, gaps, extracted=table.num_rows)
+
+    def deletions(self, staged: Staged, files: Sequence[DataFile]) -> list[StagedGap]:
+        """Return a gap for each row of the lake that was removed from the table. staged: the rows of the table."""
+        if self.mount.partial or not files:
+            return []
+        others = staged.compared(tuple(files), self.observed_at).others
+        if not len(others):
+            return []
+        names = columns(self.mount.dataset.identity)
+        instant_column = quoted(self.mount.available_at) if self.mount.available_at else ""
+        at = f" || '@' || {instant_column}::VARCHAR" if instant_column else ""
+        self.source.connection.register("others", pa.table({"content_hash": others}))
+        self.source.connection.execute(
+            f"CREATE TABLE other AS SELECT DISTINCT evidence, {names} FROM {reading(files)} "
+            "SEMI JOIN others USING (content_hash)"
+        )
+        pairs = " AND ".join(
+            f"other.{quoted(name)} IS NOT DISTINCT FROM here.{quoted(name)}" for name in self.mount.dataset.identity
+        )
+        gone = self.source.connection.sql(
+            f"SELECT evidence{at} FROM other ANTI JOIN (SELECT {names} FROM ({self.sql})) AS here ON {pairs} ORDER BY 1"
+        ).fetchall()
+        return [StagedGap(contract.DELETED.type, contract.DELETED.reason, locator) for (locator,) in gone]
+
+
+def _as_text(column: str) -> str:
+    return f"coalesce({quoted(column)}::VARCHAR, '')"
+
+
+def _gap_of(row: Mapping[str, str]) -> StagedGap:
+    type_of = FUTURE.type if row[REASON] == FUTURE.reason else contract.NO_TIME.type
+    value = f"{REFUSED}{row[VALUE]}" if row[VALUE] is not None else ""
+    return StagedGap(type_of, row[REASON], f"{row['evidence']}{value}")

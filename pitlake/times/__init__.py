@@ -1,0 +1,306 @@
+"""Reads times as sources and users write them. Every door of pitlake reads them here; nothing is guessed.
+
+A time may have several readings, and the latest counts:
+
+- A day counts at its end, in the given zone or otherwise in New York.
+- A midnight may be a day. It is one in the given zone, in its own zone or offset, or in UTC, and its day ends in that
+  zone or in the given one, whichever is later. Whether a midnight *is* a day is decided by the column that holds it
+  (`are_days`); a value that stands alone is one if it is written as 00:00 (`Reading.latest`).
+- A clock time that occurs twice, or that clocks skip, counts as the later of its instants.
+- Fractions of a microsecond are rounded up.
+- Values that programs write for a missing time are no times (`Unset`): the zeros of the calendars of Unix, Excel,
+  Windows, SQL and pandas, and the years 0, 1 and 9999.
+
+`read` reads one value in Python; `pitlake.times.sql` writes SQL with the same meaning that reads a column in DuckDB.
+Never for `as_of`, `known_by` and `--pit`, which `pitlake.clock.instant` parses strictly.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta, timezone, tzinfo
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from pitlake.clock import EPOCH, MICROSECOND, NEW_YORK
+from pitlake.errors import BadInput, PitlakeError, Unreadable
+
+ISO, RFC_2822 = "iso", "rfc2822"
+EPOCH_UNITS = {"epoch": 10**9, "epoch_ms": 10**6, "epoch_us": 10**3, "epoch_ns": 1}
+"""Counts since 1970, and the nanoseconds of a unit."""
+FORMATS = (ISO, RFC_2822, *EPOCH_UNITS)
+END, INSTANTS = "end", "instants"
+MIDNIGHTS = (END, INSTANTS)
+"""What a user may say of midnights: they are days and count at their end, or they are instants."""
+UNSET_DAYS = (
+    date(1601, 1, 1), date(1677, 9, 21), date(1753, 1, 1), date(1899, 12, 30), date(1899, 12, 31), date(1900, 1, 1),
+    date(1904, 1, 1), date(1969, 12, 31), date(1970, 1, 1),
+)  # fmt: skip
+FIRST_YEAR, LAST_YEAR = 2, 9998
+ISO_PATTERN = (
+    r"(\d{4}-\d{2}-\d{2})"
+    r"(?:[Tt ]((?:[01]\d|2[0-3]):[0-5]\d)(?::([0-5]\d)(?:[.,](\d{1,12}))?)? ?"
+    r"([Zz]|UTC|GMT|[+-](?:0\d|1[0-5])(?::?[0-5]\d)?)?)?"
+)
+"""A day; hours and minutes, seconds and their fraction; an offset. Python and DuckDB match it alike."""
+_ISO = re.compile(ISO_PATTERN, re.ASCII)
+_BASIC = re.compile(r"(\d{4})(\d{2})(\d{2})(?:[Tt ](\d{2}):?(\d{2})(?::?(\d{2}))?(.*))?", re.ASCII)
+_YEAR_OF_ZEROS = re.compile(r"[A-Za-z][ -]+00\d\d\b", re.ASCII)  # The parser of mail reads the year 0001 as 2001.
+_DIRECTIVES = re.compile(r"%(.)", re.DOTALL)
+_CLOCK_DIRECTIVES = frozenset("HITXcrR")
+_COLUMN_DIRECTIVES = frozenset("YymdbBjHIMSfp")
+_WIDTHS = {"Y": 4, "m": 2, "d": 2, "H": 2, "M": 2, "S": 2}
+LEAST_SECONDS, MOST_SECONDS = 10**8, 10**11
+"""Counts outside of 1973 to 5138 are in another unit, so that no count is read as an earlier time."""
+_DAY = timedelta(days=1)
+
+
+class Unset(Unreadable):
+    """A value that programs write if there is no time."""
+
+
+class MixedMidnights(PitlakeError):
+    """A column has midnights and other clock times, so its midnights may be days or instants."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a spelling means.
+
+    Attributes:
+        instant: the latest instant it means if a midnight is an instant; for a day without a clock time, its end.
+        written: the day as it is written, on its own clock.
+        day: the day, or the latest day of which it is the midnight; None for other clock times.
+        end: the end of that day, the latest of its readings; None for other clock times.
+        has_clock: whether a clock time is stated.
+        is_written: whether the spelling itself is the day or its 00:00, and no other zone's midnight.
+    """
+
+    instant: datetime
+    written: date
+    day: date | None = None
+    end: datetime | None = None
+    has_clock: bool = True
+    is_written: bool = False
+
+    @property
+    def is_midnight(self) -> bool:
+        return self.has_clock and self.day is not None
+
+    @property
+    def latest(self) -> datetime:
+        """Return the latest instant that a value alone can mean: a midnight counts as its day."""
+        return self.end if self.end and self.is_written else self.instant
+
+
+def read(value: Any, form: str = ISO, zone: tzinfo | None = None) -> Reading:
+    """Read one time.
+
+    Args:
+        value: A text, a number, a day, a datetime, or a pandas Period, which is read as its end.
+        form: The form of texts and numbers: one of FORMATS, or a format of `strptime`; without an hour it is a day.
+        zone: The zone of days, and of clock times without one. None: days are New York's, and other clock times
+            without a zone can't be read.
+
+    Raises:
+        Unset: For a value that stands for a missing time.
+        Unreadable: For anything else that is not a time.
+    """
+    try:
+        return _read(value, form, zone)
+    except (ValueError, OverflowError, TypeError):
+        raise Unreadable("no time") from None
+
+
+def _read(value: Any, form: str, zone: tzinfo | None) -> Reading:
+    if hasattr(value, "end_time") and hasattr(value, "freq"):
+        return _of_period(value, zone)
+    if isinstance(value, datetime):
+        if value != value:  # pandas' NaT
+            raise Unreadable("no time")
+        wall = datetime.combine(value.date(), value.time())
+        return _of_clock(wall, value.tzinfo, zone, is_finer=bool(getattr(value, "nanosecond", 0)))
+    if isinstance(value, date):
+        return _of_day(value, zone)
+    if form in EPOCH_UNITS:
+        return _of_count(value, form, zone)
+    if form not in FORMATS:
+        return _of_format(value, form, zone)
+    if not isinstance(value, str):
+        raise Unreadable("no text")
+    text = value.strip()
+    if form == ISO:
+        return _of_iso(text, zone)
+    if _YEAR_OF_ZEROS.search(text):
+        raise Unset("a placeholder")
+    moment = parsedate_to_datetime(text)
+    return _of_clock(moment.replace(tzinfo=None), moment.tzinfo, zone)
+
+
+def _of_period(period: Any, zone: tzinfo | None) -> Reading:
+    """Read a period as its last day, or for a part of a day as the instant after it."""
+    last = period.end_time
+    begins = period.start_time
+    if begins.normalize() == begins and last.date() >= begins.date() and (last - begins) > _DAY - timedelta(seconds=1):
+        return _of_day(last.date(), zone)
+    after = last.floor("us").to_pydatetime(warn=False) + MICROSECOND
+    return _of_clock(after, None, zone)
+
+
+def _of_iso(text: str, zone: tzinfo | None) -> Reading:
+    shape = _ISO.fullmatch(text)
+    if shape is None and (basic := _BASIC.fullmatch(text)):
+        year, month, day, hour, minute, second, rest = basic.groups()
+        dashed = f"{year}-{month}-{day}" + (f"T{hour}:{minute}:{second or '00'}{rest}" if hour else "")
+        shape = _ISO.fullmatch(dashed)
+    if shape is None:
+        raise Unreadable("no time")
+    day_text, clock_text, seconds, fraction, offset = shape.groups()
+    if day_text[:4] in ("0000", "0001"):
+        raise Unset("a placeholder")
+    day = date.fromisoformat(day_text)
+    if clock_text is None:
+        return _of_day(day, zone)
+    digits = (fraction or "").ljust(6, "0")
+    clock_time = time(int(clock_text[:2]), int(clock_text[3:]), int(seconds or 0), int(digits[:6]))
+    return _of_clock(datetime.combine(day, clock_time), _offset(offset), zone, is_finer=bool(digits[6:].strip("0")))
+
+
+def _offset(text: str | None) -> tzinfo | None:
+    if text is None:
+        return None
+    if text[0] not in "+-":
+        return timezone.utc
+    shift = timedelta(hours=int(text[1:3]), minutes=int(text[3:].lstrip(":") or 0))
+    return timezone(shift if text[0] == "+" else -shift)
+
+
+def _of_count(value: Any, form: str, zone: tzinfo | None) -> Reading:
+    """Read a count since 1970 in a unit, as a number or its text."""
+    if isinstance(value, bool):
+        raise Unreadable("no number")
+    count = value if not isinstance(value, str) else int(value) if value.strip().lstrip("-").isdigit() else float(value)
+    if count == 0:
+        raise Unset("a placeholder")
+    unit = EPOCH_UNITS[form]
+    if not LEAST_SECONDS <= count * unit / 10**9 < MOST_SECONDS:
+        raise Unreadable("no count of this unit")
+    whole, rest = divmod(count, 1)
+    micros, nanos = divmod(int(whole) * unit, 1000)
+    moment = EPOCH + timedelta(microseconds=micros + int(-(-rest * unit // 1000)))
+    return _of_clock(moment.replace(tzinfo=None), timezone.utc, zone, is_finer=nanos > 0)
+
+
+def _of_format(value: Any, form: str, zone: tzinfo | None) -> Reading:
+    width = format_width(form)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    text = str(value).zfill(width) if isinstance(value, int) and not isinstance(value, bool) else value.strip()
+    if width and len(text) != width:
+        raise Unreadable("no time of this format")
+    moment = datetime.strptime(text, form)  # noqa: DTZ007 - The zone is settled below.
+    if not has_clock(form):
+        return _of_day(moment.date(), zone)
+    return _of_clock(moment.replace(tzinfo=None), moment.tzinfo, zone)
+
+
+def has_clock(form: str) -> bool:
+    """Return whether times of this form have a clock time; the other forms are days."""
+    return form in FORMATS or not _CLOCK_DIRECTIVES.isdisjoint(_DIRECTIVES.findall(form))
+
+
+def format_width(form: str) -> int:
+    """Return the length of texts of a format without separators, which is fixed; 0 for other formats."""
+    directives = _DIRECTIVES.findall(form)
+    is_fixed = "".join(f"%{each}" for each in directives) == form and _WIDTHS.keys() >= set(directives)
+    return sum(_WIDTHS[each] for each in directives) if is_fixed else 0
+
+
+def _of_day(day: date, zone: tzinfo | None) -> Reading:
+    _refuse_unset(day)
+    end = end_of_day(day, zone)
+    return Reading(end, day, day, end, has_clock=False, is_written=True)
+
+
+def _of_clock(wall: datetime, own: tzinfo | None, zone: tzinfo | None, *, is_finer: bool = False) -> Reading:
+    """Read a clock time. own: its own zone or offset; is_finer: whether digits below microseconds were cut off."""
+    _refuse_unset(wall.date())
+    is_midnight = wall.time() == time() and not is_finer
+    if own is None and zone is None and not is_midnight:
+        raise Unreadable("a time without a zone")
+    instant = later(wall, own or zone or NEW_YORK) + (MICROSECOND if is_finer else timedelta())
+    if own is not None:
+        _refuse_unset(instant.date())
+    days = [(wall.date(), own or zone or NEW_YORK)] if is_midnight else []
+    if not is_finer and not (own is None and zone is None):
+        walls = ((instant.astimezone(other), other) for other in (zone or NEW_YORK, timezone.utc))
+        days += [(shown.date(), other) for shown, other in walls if shown.time() == time()]
+    if not days:
+        return Reading(instant, wall.date())
+    end = max(end_of_day(day, ends_in) for day, other in days for ends_in in (other, zone))
+    return Reading(instant, wall.date(), max(day for day, _ in days), end, is_written=is_midnight)
+
+
+def _refuse_unset(day: date) -> None:
+    if day in UNSET_DAYS or not FIRST_YEAR <= day.year <= LAST_YEAR:
+        raise Unset("a placeholder")
+
+
+def later(wall: datetime, zone: tzinfo) -> datetime:
+    """Return the later of the instants at which a clock in the zone shows this time, or of those around a skipped one.
+
+    Raises OverflowError outside of the calendar.
+    """
+    return max(wall.replace(tzinfo=zone, fold=fold).astimezone(timezone.utc) for fold in (0, 1))
+
+
+def end_of_day(day: date, zone: tzinfo | None = None) -> datetime:
+    """Return the end of a day in a zone, by default New York's. Raises OverflowError for the calendar's last day."""
+    return later(datetime.combine(day + _DAY, time()), zone or NEW_YORK)
+
+
+def are_days(midnights: int, clock_times: int, choice: str = "") -> bool:
+    """Return whether the midnights of a column are days.
+
+    Args:
+        midnights, clock_times: How many values of the column are midnights and other clock times.
+        choice: What the user says of midnights, if anything: one of MIDNIGHTS.
+
+    Raises:
+        MixedMidnights: If the column has both and the user said nothing.
+    """
+    if choice:
+        return choice == END
+    if midnights and clock_times:
+        raise MixedMidnights(f"{midnights:,} midnights and {clock_times:,} other clock times")
+    return midnights > 0
+
+
+def read_column(
+    values: Sequence[Any], form: str = ISO, zone: tzinfo | None = None, midnights: str = ""
+) -> list[datetime | None]:
+    """Return the instants at which the values of a column count; None for what is unset or unreadable.
+
+    midnights: what the user says of midnights. Raises MixedMidnights.
+    """
+    readings = [_readable(value, form, zone) for value in values]
+    stated = [reading for reading in readings if reading is not None]
+    midnight_count = sum(reading.is_midnight for reading in stated)
+    days = are_days(midnight_count, sum(reading.day is None for reading in stated), midnights)
+    return [None if each is None else each.end if days and each.end else each.instant for each in readings]
+
+
+def _readable(value: Any, form: str, zone: tzinfo | None) -> Reading | None:
+    try:
+        return read(value, form, zone)
+    except Unreadable:
+        return None
+
+
+def checked_form(form: str) -> str:
+    """Return a form in which a column may spell its times. Raises BadInput."""
+    directives = _DIRECTIVES.findall(form)
+    if form in EPOCH_UNITS or (directives and {*directives} <= _COLUMN_DIRECTIVES):
+        return form
+    choices = f"{', '.join(EPOCH_UNITS)}, or a format of strptime such as %m/%d/%Y or %Y%m%d %H:%M"
+    raise BadInput("time_format", f"{form!r} is not a format of times", f"give {choices}")

@@ -1,0 +1,123 @@
+"""When the rows of a mounted table count: days stored as midnights, unset values, formats, intervals, daily bars."""
+
+from datetime import date, datetime
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import pitlake
+from pitlake import cli
+from pitlake.errors import BadInput
+from tests.mounting.test_mount import gaps, rows
+
+DAY, ITS_END = "2024-02-15", datetime.fromisoformat("2024-02-16T05:00:00Z")
+
+
+def frame(seen, **columns):
+    return pa.table({"k": range(len(seen)), "seen": seen} | columns)
+
+
+def mounted(lake, table, **options):
+    return lake.mount(table, "estimates", **({"key": "k", "available_at": "seen"} | options))
+
+
+AS_MIDNIGHTS = {
+    "naive": pd.DataFrame({"k": [0], "seen": [pd.Timestamp(DAY)]}),
+    "UTC": pd.DataFrame({"k": [0], "seen": [pd.Timestamp(DAY, tz="UTC")]}),
+    "New York": pd.DataFrame({"k": [0], "seen": [pd.Timestamp(DAY, tz="America/New_York")]}),
+    "Tokyo": pd.DataFrame({"k": [0], "seen": [pd.Timestamp(DAY, tz="Asia/Tokyo")]}),
+    "period": pd.DataFrame({"k": [0], "seen": pd.PeriodIndex([DAY], freq="D")}),
+    "text": frame([f"{DAY}T00:00:00-05:00"]),
+    "text of a day": frame([DAY]),
+}
+
+
+@pytest.mark.parametrize("table", AS_MIDNIGHTS.values(), ids=AS_MIDNIGHTS)
+@pytest.mark.parametrize("as_file", [False, True])
+def test_a_day_stored_as_a_midnight_counts_at_its_end(lake, tmp_path, table, as_file):
+    if as_file and isinstance(table, pd.DataFrame) and "period" not in str(table.dtypes["seen"]):
+        table.to_parquet(tmp_path / "own.parquet")
+        table = tmp_path / "own.parquet"
+    mounted(lake, table)
+    assert rows(lake, None, "seen, available_at") == [(date(2024, 2, 15), ITS_END)]
+
+
+def test_the_table_of_a_stranger(lake):
+    seen = [f"{DAY}T00:00:00-05:00", f"{DAY}T00:00:00Z", "1970-01-01T00:00:00Z", "1900-01-01"]
+    assert mounted(lake, frame(seen)).gaps == {"the knowledge time is unset": 2}
+    assert rows(lake, None, "k, available_at") == [(0, ITS_END), (1, ITS_END)]
+    assert [locator for _, locator in gaps(lake)] == [
+        "estimates#2&refused=1970-01-01T00:00:00Z", "estimates#3&refused=1900-01-01"
+    ]  # fmt: skip
+    own = frame([pd.Timestamp(DAY, tz="UTC")])
+    with pitlake.sealed({"own": own}, as_of=f"{DAY}T12:00:00Z", available_at="seen") as session:
+        assert session.sql("FROM own").rows() == []
+
+
+def test_midnights_beside_other_clock_times_are_asked_for(lake):
+    table = frame([pd.Timestamp(DAY, tz="UTC"), pd.Timestamp(f"{DAY} 10:00", tz="UTC")])
+    with pytest.raises(BadInput, match=r"midnights: seen has 1 midnights and 1 other clock times, .* --midnights end"):
+        mounted(lake, table)
+    assert not lake.root.exists()
+    mounted(lake, table, midnights="end")
+    lake.mount(table, "others", key="k", available_at="seen", midnights="instants")
+    assert rows(lake, f"{DAY}T12:00:00Z", "k") == [(1,)]
+    with pitlake.connect(f"{DAY}T12:00:00Z", lake=lake, isolation="in_process", datasets=["others"]) as session:
+        assert session.sql("SELECT k FROM others ORDER BY k").rows() == [(0,), (1,)]
+
+
+@pytest.mark.parametrize(
+    ("seen", "form", "known"),
+    [
+        ([20240215], "%Y%m%d", ITS_END),
+        (["20240215"], "%Y%m%d", ITS_END),
+        (["02/15/2024"], "%m/%d/%Y", ITS_END),
+        ([1_708_000_000], "epoch", datetime.fromisoformat("2024-02-15T12:26:40Z")),
+        ([1_708_000_000_000], "epoch_ms", datetime.fromisoformat("2024-02-15T12:26:40Z")),
+    ],
+)
+def test_a_format_reads_other_spellings(lake, seen, form, known):
+    with pytest.raises(
+        BadInput, match=rf"available_at: seen can't be read as times, such as {seen[0]}; .* --time-format"
+    ):
+        mounted(lake, frame(seen))
+    mounted(lake, frame(seen), time_format=form)
+    assert rows(lake, None, "available_at") == [(known,)]
+
+
+MEMBERS = pa.table({
+    "k": ["A", "B", "C"], "seen": ["2020-01-02", "2020-01-02", "2021-01-04"], "to": ["2024-05-01", None, "9999-12-31"],
+})  # fmt: skip
+
+
+def test_the_end_of_an_interval_is_unknown_before_it(lake, tmp_path, capfd):
+    mounted(lake, MEMBERS, until="to")
+    assert rows(lake, "2021-06-01T00:00:00Z", 'k, "to"') == [("A", None), ("B", None), ("C", None)]
+    assert rows(lake, "2024-06-01T00:00:00Z", 'k, "to"') == [("A", date(2024, 5, 1)), ("B", None), ("C", None)]
+    assert mounted(lake, MEMBERS).unchanged == 4
+    pq.write_table(MEMBERS, tmp_path / "own.parquet")
+    command = f"mount {tmp_path}/own.parquet --name others --key k --available-at seen --lake {lake.location}"
+    assert cli.invoke(command.split()) == 0
+    assert "to: 1 of 3 rows names a later day than it became known: a plan, or hindsight?" in capfd.readouterr().err
+
+
+def test_daily_bars_have_one_date(lake):
+    bars = pd.DataFrame({"k": ["A", "A"], "seen": pd.to_datetime([DAY, "2024-02-16"]), "close": [1.0, 2.0]})
+    mounted(lake, bars, key=["k", "seen"], valid_at="seen")
+    assert rows(lake, "2024-02-16T05:00:00Z", "k, seen, close") == [("A", date(2024, 2, 15), 1.0)]
+    assert rows(lake, "2024-02-17T05:00:00Z", "count(*)") == [(2,)]
+
+
+def test_a_table_that_is_mostly_unreadable_is_refused(lake):
+    seen = ["soon"] * 1900 + [DAY] * 100
+    with pytest.raises(BadInput, match=r"the table: 1,900 of 2,000 rows can't be mounted .* such as soon"):
+        mounted(lake, frame(seen))
+    assert not lake.root.exists()
+    assert mounted(lake, frame(seen), most_refused=0.95).published == 100
+
+
+def test_a_wide_table_is_mounted(lake):
+    wide = pa.table({"k": [1], "seen": [DAY]} | {f"c{number}": [number] for number in range(600)})
+    assert mounted(lake, wide).published == 1

@@ -1,0 +1,149 @@
+"""Each spelling means the same in Python and in SQL, and a midnight counts as a day where its column says so."""
+
+import random
+from datetime import date, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from pitlake.clock import iso
+from pitlake.errors import BadInput, Unreadable
+from pitlake.gate.rules import InstantFault, parse_instant
+from pitlake.lake.tables.query import calculator
+from pitlake.times import MixedMidnights, Unset, are_days, checked_form, read, read_column
+from pitlake.times.sql import ColumnForm, in_sql, part
+from tests.times.cases import CLOCK_TIMES, DAYS, MIDNIGHTS, NEW_YORK, TOKYO, UNREADABLE, UNSET, UTC
+
+READABLE = (*DAYS, *MIDNIGHTS, *CLOCK_TIMES)
+
+
+def zone_of(case):
+    return ZoneInfo(case.zone) if case.zone else None
+
+
+def read_by_sql(values, form, zone, kind="VARCHAR", own_zone=""):
+    names = ("instant", "end", "is_unset", "lacks_zone")
+    own = pa.table({"place": range(len(values)), "seen": values})
+    with calculator(own=own) as connection:
+        rows = in_sql("own", {"seen": ColumnForm(kind, form, zone, own_zone)})
+        wanted = ", ".join(part(name, "seen") for name in names)
+        found = connection.sql(f"SELECT {wanted} FROM {rows} ORDER BY place").fetchall()
+    return [
+        (None if lacks_zone else instant, None if lacks_zone else end, is_unset)
+        for instant, end, is_unset, lacks_zone in found
+    ]
+
+
+def read_by_python(value, form, zone):
+    try:
+        reading = read(value, form, ZoneInfo(zone) if zone else None)
+    except Unset:
+        return None, None, True
+    except Unreadable:
+        return None, None, False
+    return reading.instant, reading.end, False
+
+
+@pytest.mark.parametrize("case", READABLE, ids=str)
+def test_a_time_means_its_latest_instant(case):
+    reading = read(case.spelled, case.form, zone_of(case))
+    assert (iso(reading.instant), reading.end and iso(reading.end)) == (case.instant, case.end or None)
+    assert reading.is_midnight == (case in MIDNIGHTS)
+
+
+@pytest.mark.parametrize("case", UNSET, ids=str)
+def test_a_value_for_a_missing_time_is_none(case):
+    with pytest.raises(Unset):
+        read(case.spelled, case.form, zone_of(case))
+
+
+@pytest.mark.parametrize("case", UNREADABLE, ids=str)
+def test_what_can_not_be_read_is_none(case):
+    with pytest.raises(Unreadable) as raised:
+        read(case.spelled, case.form, zone_of(case))
+    assert not isinstance(raised.value, Unset)
+
+
+@pytest.mark.parametrize("case", [*READABLE, *UNSET, *UNREADABLE], ids=str)
+def test_sql_reads_it_as_python_does(case):
+    assert read_by_sql([case.spelled], case.form, case.zone) == [read_by_python(case.spelled, case.form, case.zone)]
+
+
+@pytest.mark.parametrize("case", [*READABLE, *UNSET, *UNREADABLE], ids=str)
+def test_the_strict_reader_agrees_where_it_reads(case):
+    """The reader of `as_of`, which hooks use too, accepts fewer spellings and reads none differently."""
+    try:
+        strict = parse_instant(case.spelled)
+    except InstantFault:
+        return
+    assert case in UNSET or strict == read(case.spelled).instant
+
+
+ZONES = ("", NEW_YORK, TOKYO, UTC, "America/Havana", "Asia/Kolkata", "Pacific/Kiritimati")
+
+
+def random_text(rng):
+    at = datetime.fromisoformat("1960-01-01") + timedelta(minutes=15 * rng.randrange(4 * 24 * 366 * 70))
+    at = at.replace(hour=0, minute=0) if rng.random() < 0.4 else at
+    text = f"{at:%Y-%m-%d}"
+    if rng.random() < 0.2:
+        return text
+    fraction = rng.choice(("", "", ".0", ".000000", ".0000001", ".999999", f".{rng.randrange(10**9)}"))
+    offset = rng.choice(("", "Z", "+00", " UTC", "-05:00", "-0400", "+05:30", "+14:00", "-10"))
+    return text + rng.choice("T ") + f"{at:%H:%M}" + rng.choice(("", f":00{fraction}")) + offset
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_sql_reads_random_texts_as_python_does(zone):
+    rng = random.Random(zone)
+    texts = [random_text(rng) for _ in range(400)]
+    expected = [read_by_python(text, "iso", zone) for text in texts]
+    assert read_by_sql(texts, "iso", zone) == expected
+    assert sum(end is not None for _, end, _ in expected) > 100
+
+
+@pytest.mark.parametrize("own", ["", NEW_YORK, TOKYO])
+@pytest.mark.parametrize("zone", ZONES[1:])
+def test_typed_columns_mean_what_their_values_mean(zone, own):
+    rng = random.Random(zone + own)
+    moments = [
+        datetime.fromisoformat("1960-01-01") + timedelta(minutes=30 * rng.randrange(48 * 366 * 70)) for _ in range(200)
+    ]
+    moments = [at.replace(hour=0, minute=0) if rng.random() < 0.5 else at for at in moments]
+    if not own:
+        assert read_by_sql(moments, "iso", zone, "TIMESTAMP") == [read_by_python(at, "iso", zone) for at in moments]
+    aware = [at.replace(tzinfo=ZoneInfo(own or UTC)) for at in moments]
+    kind = "TIMESTAMP WITH TIME ZONE"
+    assert read_by_sql(aware, "iso", zone, kind, own) == [read_by_python(at, "iso", zone) for at in aware]
+
+
+def test_values_of_pandas_are_read():
+    assert iso(read(pd.Timestamp("2024-02-15")).end) == "2024-02-16T05:00:00Z"
+    assert iso(read(pd.Timestamp("2024-02-15", tz="UTC")).end) == "2024-02-16T05:00:00Z"
+    assert iso(read(pd.Timestamp(1_708_012_800_000_000_001, tz="UTC")).instant) == "2024-02-15T16:00:00.000001Z"
+    assert iso(read(pd.Period("2024Q1")).instant) == "2024-04-01T04:00:00Z"
+    assert iso(read(pd.Period("2024-02-15 10:00", freq="h"), zone=ZoneInfo(UTC)).instant) == "2024-02-15T11:00:00Z"
+    assert iso(read(date(2024, 2, 15)).instant) == "2024-02-16T05:00:00Z"
+    for value in (pd.NaT, None, True, 1.5, [1]):
+        with pytest.raises(Unreadable):
+            read(value)
+
+
+def test_a_column_says_whether_its_midnights_are_days():
+    days = ["2024-02-15T00:00:00Z", "2024-02-16", None, "1970-01-01"]
+    ends = [datetime(2024, 2, 16, 5, tzinfo=timezone.utc), datetime(2024, 2, 17, 5, tzinfo=timezone.utc), None, None]
+    assert read_column(days) == ends
+    mixed = ["2024-02-15T00:00:00Z", "2024-02-15T10:00:00Z"]
+    with pytest.raises(MixedMidnights, match="1 midnights and 1 other clock times"):
+        read_column(mixed)
+    assert read_column(mixed, midnights="instants")[0] == datetime(2024, 2, 15, tzinfo=timezone.utc)
+    assert read_column(mixed, midnights="end")[0] == ends[0]
+    assert not are_days(0, 7)
+
+
+@pytest.mark.parametrize("form", ["iso", "rfc2822", "days", "", "%q", "%Y-%m-%d %z", "%c"])
+def test_a_format_that_no_column_has_is_refused(form):
+    with pytest.raises(BadInput, match=r"time_format: .* is not a format of times; give epoch, "):
+        checked_form(form)
