@@ -5,6 +5,7 @@ A request must use one of the server's names and must not come from another site
 The check runs before anything is read or opened, and records the client for `turns`.
 """
 
+import re
 from collections.abc import Collection
 from contextlib import suppress
 from urllib.parse import urlsplit
@@ -19,6 +20,7 @@ from pitlake.serving.turns import client
 
 OWN_HOSTS = ("127.0.0.1", "localhost", "[::1]", "::1")
 _OWN_PAGES = ("", "none", "same-origin")
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(?::\d+)?")
 
 
 class OwnSite:
@@ -34,7 +36,11 @@ class OwnSite:
         app = self._app
         if scope["type"] == "http":
             client.set((scope.get("client") or ("",))[0])
-            if refused := self._refused(Headers(scope=scope)):
+            headers = Headers(scope=scope)
+            if "content-length" in headers and "transfer-encoding" in headers:
+                # Servers differ on which length counts, so what follows on the connection is not read.
+                app = PlainTextResponse("state one length of the body\n", 400, {"Connection": "close"})
+            elif refused := self._refused(headers):
                 app = PlainTextResponse(refused[1] + "\n", refused[0])
         with suppress(ClientDisconnect):  # The client has disconnected, so it would not receive an error.
             await app(scope, receive, send)
@@ -64,7 +70,6 @@ def check_reach(host: str, hosts: Collection[str]) -> None:
         raise BadInput("--host", "reachable from other machines", "name how clients call it with --allow-host NAME")
 
 
-def _name(host: str) -> str:
-    if host.startswith("["):
-        return host.partition("]")[0] + "]"
-    return host.rpartition(":")[0] if ":" in host else host
+def _name(host: str) -> str | None:
+    parts = _HOST.fullmatch(host)
+    return parts and parts[1]

@@ -5,7 +5,7 @@ Answers have headers that let a page load only its own style sheet and script. G
 
 import hmac
 from collections.abc import Collection
-from http.cookies import SimpleCookie
+from http.cookies import CookieError, SimpleCookie
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
@@ -64,7 +64,10 @@ class Guard:
 
     def knows(self, cookies: str) -> bool:
         """Return whether a request's cookies contain the token."""
-        cookie = SimpleCookie(cookies).get(COOKIE)
+        try:
+            cookie = SimpleCookie(cookies).get(COOKIE)
+        except CookieError:
+            return False
         return cookie is not None and self.is_token(cookie.value)
 
     def is_token(self, text: str) -> bool:

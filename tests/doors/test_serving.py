@@ -23,6 +23,9 @@ from tests.every import every
 HALF = b"GET /quick HTTP/1.1\r\nhost: localhost\r\nx-more: "
 BODY = b"POST /read HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000\r\n\r\nsome"
 WHOLE = b"GET /quick HTTP/1.1\r\nhost: localhost\r\n\r\n"
+TWO_LENGTHS = (
+    b"POST /quick HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n"
+)
 
 
 class App:
@@ -147,6 +150,15 @@ def test_a_head_that_is_too_long_is_refused(app):
         with suppress(ConnectionError):
             client.sendall(HALF + b"x" * (connections.LONGEST_HEAD * 4))
         assert b"200 OK" not in ended(client)
+
+
+def test_a_request_with_two_lengths_is_refused_and_its_connection_closed(app):
+    with serving(app) as port, socket.create_connection(("127.0.0.1", port)) as sock:
+        sock.sendall(TWO_LENGTHS + WHOLE)
+        answer = b"".join(iter(partial(sock.recv, 4096), b""))
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.count(b"HTTP/1.1") == 1
+    assert app.reached == 0
 
 
 def test_half_sent_requests_keep_nobody_out(app, monkeypatch):

@@ -30,7 +30,7 @@ def client(lake):
         yield client
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:8765", "127.0.0.1.evil.example", "", "[::2]:8765"])
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8765", "127.0.0.1.evil.example", "", "[::2]:8765", "[::1]evil", "[::1].evil", "[::1]:x"])
 def test_another_host_is_refused(client, host):
     assert client.get("/unlock", headers={"host": host}).status_code == 421
 
@@ -52,6 +52,8 @@ def test_its_own_hosts_are_answered(client, host):
         {**OWN, "cookie": "pitlake_token=wrong"},
         {**OWN, "cookie": "pitlake_token="},
         {**OWN, "cookie": f"other={TOKEN}"},
+        {**OWN, "cookie": "===="},
+        {**OWN, "cookie": f"====; pitlake_token={TOKEN}x"},
     ],
 )
 def test_nothing_is_kept_without_the_token_from_its_own_page(client, lake, headers):
