@@ -148,10 +148,10 @@ async def _answer(tape: "Tape", link: "Link | None", address: "HttpAddress | Non
     await proxy.prepare()
     if address is not None:
         at = f"listening at {address.url}"
-        return await address.serve(server(proxy, tape), lambda: render.say(f"{saying}; {at}" if saying else at))
+        return await address.serve(server(proxy), lambda: render.say(f"{saying}; {at}" if saying else at))
     if saying:
         render.say(saying)
-    return await serve_stdio(server(proxy, tape))
+    return await serve_stdio(server(proxy))
 
 
 def _replay(path: Path, address: "HttpAddress | None") -> None:

@@ -1,15 +1,16 @@
 """Cuts an answer at T: items dated up to T become rows of the envelope, and items without a date become one gap.
 
 Items after T leave neither a gap nor a count, so the answer does not depend on what happened after T. Any number of
-items without a provable publication becomes one gap. The rest of an answer is dropped.
+items without a provable publication becomes one gap. If no item passes there is one gap, whatever the reason: an item
+of a later day, one that does not exist and an error look alike. The rest of an answer is dropped.
 """
 
 import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import date, datetime
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 from pitlake import outside_json
@@ -18,37 +19,63 @@ from pitlake.clock import NEW_YORK, iso
 from pitlake.errors import BadInput, EnvelopeRefused
 from pitlake.gate.rules import check_item, strict_json
 from pitlake.proxy.paths import NoSuchPlace
-from pitlake.proxy.policy import BASIS, JSON, STRICT, ToolPolicy
+from pitlake.proxy.policy import AS_PUBLISHED, BASIS, JSON, STRICTEST, VALUE, ToolPolicy
 from pitlake.proxy.times import Undated, names_later_day, published, stray_instants
 
 SOURCE_DATE, OBSERVED = "source_date", "observed"
-LONGEST_ANSWER = 32 << 20
+LONGEST_ANSWER = 16 << 20
+"""Bytes of an answer as JSON. Cutting takes up to half a second of processor time for each million."""
 LATER, UNDATED, PASSED, OPAQUE = "later", "undated", "passed", "opaque"
+FAILED, MISSHAPEN, SILENT, TOO_LARGE = "failed", "misshapen", "silent", "too_large"
 NO_PROOF = clean_gap("unverifiable", "nothing proves that an item of the answer was public at the cut-off")
 NO_DATES = clean_gap(
     "unverifiable", "a part of the answer that can't be dated was left out: a text, an image or a file"
 )
-FAILED = clean_gap("upstream_error", "the tool failed; its message is withheld because it has no date")
-MISSHAPEN = clean_gap("upstream_error", "the tool's answer does not have the form that the policy describes")
-SILENT = clean_gap("upstream_error", "the tool gave no answer in time, or has ended")
+INCOMPLETE = clean_gap("upstream_error", "the tool's list was not read to its end")
+OVER_LIMIT = clean_gap(
+    "upstream_error", f"the tool's answer is larger than {LONGEST_ANSWER >> 20} MiB, the proxy's limit; ask for less"
+)
 NOT_ON_TAPE = clean_gap("upstream_error", "the replayed tape does not contain this call")
 
 
 class Unusable(ValueError):
-    """An answer without usable items. `gap` replaces it."""
+    """An answer without usable items. `outcome` says why, for the tape."""
 
-    def __init__(self, gap: dict[str, str]) -> None:
-        super().__init__(gap["reason"])
-        self.gap = gap
+    def __init__(self, outcome: str) -> None:
+        super().__init__(outcome)
+        self.outcome = outcome
 
 
 @dataclass(frozen=True)
 class CutAnswer:
-    """The envelope of an answer, the number of its items by outcome, and the value that requests the next page."""
+    """An answer cut at T.
 
-    payload: Envelope
+    Attributes:
+        rows: The items that pass.
+        left_out: The gaps that rows are accompanied by.
+        counts: The number of items by outcome, for the tape.
+        following: The value that requests the next page.
+        refusal: The gap that replaces the answer, of a call that has none.
+    """
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    left_out: tuple[dict[str, str], ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
     following: Any = None
+    refusal: dict[str, str] | None = None
+
+    def envelope(self, as_of: datetime) -> Envelope:
+        """Return the answer as the envelope of T."""
+        if self.refusal is not None:
+            return {"data": [], "gaps": [self.refusal]}
+        gaps = [*self.left_out] if self.rows else [nothing(as_of)]
+        return {"data": self.rows, "gaps": gaps}
+
+
+def nothing(as_of: datetime) -> dict[str, str]:
+    """Return the gap of an answer of which no item passes."""
+    reasons = "there is none, it can't be dated, or the tool failed"
+    return clean_gap("no_data", f"no item of the answer is proven public as of {iso(as_of)}: {reasons}")
 
 
 class Sightings:
@@ -95,11 +122,11 @@ def cut_answer(
         document, has_more = _document(answer, policy.answer)
         cut = cut_document(document, policy, as_of, name=name, sightings=sightings, observed_at=observed_at)
     except Unusable as problem:
-        return CutAnswer(_gated([], [problem.gap], as_of), {problem.gap["type"]: 1})
+        refusal = OVER_LIMIT if problem.outcome == TOO_LARGE else None
+        return CutAnswer(counts={problem.outcome: 1}, refusal=refusal)
     if not has_more:
         return cut
-    gaps = [NO_DATES, *(gap for gap in cut.payload["gaps"] if gap["type"] != "no_data")]
-    return CutAnswer(_gated(cut.payload["data"], gaps, as_of), {**cut.counts, OPAQUE: 1}, cut.following)
+    return replace(cut, left_out=(*cut.left_out, NO_DATES), counts={**cut.counts, OPAQUE: 1})
 
 
 def cut_document(
@@ -117,16 +144,12 @@ def cut_document(
     except NoSuchPlace:
         raise Unusable(MISSHAPEN) from None
     cutter = _Cutter(policy, as_of, name, sightings, observed_at)
-    try:
-        for item, keys in items:
-            cutter.add(item, keys)
-    except RecursionError:
-        raise Unusable(MISSHAPEN) from None
-    rows, counts = cutter.rows, cutter.counts
-    gaps = [NO_PROOF] if counts[UNDATED] else []
-    if not rows and not gaps:
-        gaps = [clean_gap("no_data", f"nothing that matches is public as of {iso(as_of)}")]
-    return CutAnswer(_gated(rows, gaps, as_of), dict(counts), policy.pages and policy.pages.place.first(document))
+    for item, keys in items:
+        cutter.add(item, keys)
+    following = policy.pages and policy.pages.place and policy.pages.place.first(document)
+    left_out = (NO_PROOF,) if cutter.counts[UNDATED] else ()
+    rows = _gated(cutter.rows, as_of)
+    return CutAnswer(rows, left_out, dict(cutter.counts), following)
 
 
 class _Cutter:
@@ -148,17 +171,18 @@ class _Cutter:
 
     def add(self, item: Any, keys: Mapping[str, str]) -> None:
         """Add an item, with the keys on its path."""
-        if not isinstance(item, dict):
+        if not isinstance(item, dict) and keys:
+            item = {VALUE: item}
+        try:
+            self.counts[self._judged({**item, **keys}) if isinstance(item, dict) else UNDATED] += 1
+        except RecursionError:
             self.counts[UNDATED] += 1
-            return
-        whole = {**item, **keys}
-        available_at, basis = self._dated(whole)
+
+    def _judged(self, item: dict[str, Any]) -> str:
+        available_at, basis = self._dated(item)
         if available_at is None:
-            self.counts[UNDATED] += 1
-        elif available_at > self._as_of:
-            self.counts[LATER] += 1
-        else:
-            self._pass(whole, available_at, basis)
+            return UNDATED
+        return LATER if available_at > self._as_of else self._pass(item, available_at, basis)
 
     def _dated(self, item: dict[str, Any]) -> tuple[datetime | None, str]:
         policy = self._policy
@@ -174,7 +198,7 @@ class _Cutter:
         seen_at, basis = self._sightings.date(key, _digest([compared, times]), available_at, self._observed_at)
         return (None if available_at is None else max(seen_at, available_at)), basis
 
-    def _pass(self, item: dict[str, Any], available_at: datetime, basis: str) -> None:
+    def _pass(self, item: dict[str, Any], available_at: datetime, basis: str) -> str:
         policy = self._policy
         members = {member: item[member] for member in policy.fields if member in item}
         row = {
@@ -184,12 +208,27 @@ class _Cutter:
             "evidence": f"{self._name}#sha256={_digest(members)}",
             **members,
         }
-        names_later = policy.texts == STRICT and _names_later_day(members, policy.ignored, self._day)
-        if names_later or check_item(row, self._as_of) is not None:
-            self.counts[UNDATED] += 1
-            return
-        self.counts[PASSED] += 1
+        if policy.texts != AS_PUBLISHED and self._names_later_day(members):
+            return UNDATED
+        if check_item(row, self._as_of) is not None:
+            return UNDATED
         self.rows.append(row)
+        return PASSED
+
+    def _names_later_day(self, members: Mapping[str, Any]) -> bool:
+        stack: list[Any] = [members]
+        while stack:
+            current = stack.pop()
+            if isinstance(current, dict):
+                ignored = self._policy.ignored
+                stack += [part for name, member in current.items() if name not in ignored for part in (name, member)]
+            elif isinstance(current, list):
+                stack += current
+            elif isinstance(current, str) and names_later_day(
+                current, self._day, periods=self._policy.texts == STRICTEST
+            ):
+                return True
+        return False
 
 
 def publication(item: Mapping[str, Any], policy: ToolPolicy) -> datetime:
@@ -202,7 +241,7 @@ def publication(item: Mapping[str, Any], policy: ToolPolicy) -> datetime:
         raise Undated("no publication time")
     instants = [published(spelled, policy.format, policy.zone) for spelled in times]
     latest = max(instants) + policy.delay
-    return max((latest, *stray_instants(item, policy.zone, policy.ignored)))
+    return max((latest, *stray_instants(item, policy.zone, policy.ignored, policy.format)))
 
 
 def document_of(answer: Mapping[str, Any], form: str) -> Any:
@@ -213,7 +252,7 @@ def document_of(answer: Mapping[str, Any], form: str) -> Any:
 def _document(answer: Mapping[str, Any], form: str) -> tuple[Any, bool]:
     """Return the part of an answer that the policy names, and whether the answer contains anything else."""
     if answer.get("isError"):
-        raise Unusable(FAILED)
+        raise Unusable(str(answer.get("outcome", FAILED)))
     structured = answer.get("structuredContent")
     blocks = [block for block in answer.get("content") or () if isinstance(block, dict)]
     texts = [block.get("text") for block in blocks if block.get("type") == "text"]
@@ -226,28 +265,15 @@ def _document(answer: Mapping[str, Any], form: str) -> tuple[Any, bool]:
         except (ValueError, TypeError, RecursionError):
             continue
     if (blocks and not documents) or (form == JSON and len(documents) != 1):
-        raise Unusable(NO_DATES if blocks else MISSHAPEN)
+        raise Unusable(OPAQUE if blocks else MISSHAPEN)
     return documents[0] if form == JSON else documents, len(documents) < len(blocks)
 
 
 def _json(text: Any) -> Any:
     """Parse strict JSON. Repeated members are refused, because one of two dates would be lost."""
-    if not isinstance(text, str) or len(text) > LONGEST_ANSWER:
-        raise ValueError("not a text, or too long")
+    if not isinstance(text, str):
+        raise TypeError("not a text")
     return outside_json.mended(strict_json(text), text)
-
-
-def _names_later_day(members: Mapping[str, Any], ignored: frozenset[str], day: date) -> bool:
-    stack: list[Any] = [members]
-    while stack:
-        current = stack.pop()
-        if isinstance(current, dict):
-            stack += [part for name, member in current.items() if name not in ignored for part in (name, member)]
-        elif isinstance(current, list):
-            stack += current
-        elif isinstance(current, str) and names_later_day(current, day):
-            return True
-    return False
 
 
 def _digest(members: Any) -> str:
@@ -255,11 +281,11 @@ def _digest(members: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _gated(rows: list[dict[str, Any]], gaps: list[dict[str, str]], as_of: datetime) -> Envelope:
+def _gated(rows: list[dict[str, Any]], as_of: datetime) -> list[dict[str, Any]]:
     try:
-        return envelope(rows, gaps, as_of)
+        return envelope(rows, [], as_of)["data"]
     except (BadInput, EnvelopeRefused, RecursionError):
-        return envelope([], [MISSHAPEN], as_of)
+        raise Unusable(MISSHAPEN) from None
 
 
 def receipt(payload: Envelope, as_of: datetime) -> dict[str, Any]:

@@ -2,13 +2,14 @@
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, cast
 
 from pitlake import clock
-from pitlake.answers.envelope import envelope, strict
+from pitlake.answers.envelope import strict
 from pitlake.errors import BadInput
-from pitlake.proxy.cutting import FAILED, MISSHAPEN, Sightings, Unusable, cut_document, receipt
+from pitlake.proxy.cutting import CutAnswer, Sightings, Unusable, cut_document, receipt
 from pitlake.proxy.policy import Policy, ToolPolicy, from_members
 
 Tool = Callable[..., Any]
@@ -39,20 +40,20 @@ def cut_off(as_of: str | datetime, policy: ToolPolicy | Policy | None = None, **
         tool = _CutTool(name, _policy_of(policy, members, name), moment, inspect.signature(function))
 
         async def asynchronous(*positional: Any, **keywords: Any) -> dict[str, Any]:
-            arguments = tool.arguments(positional, keywords)
+            arguments, most = tool.arguments(positional, keywords)
             try:
                 answer = await function(**arguments)
             except Exception:  # noqa: BLE001  What it says may reveal later days.
-                return tool.gap(FAILED)
-            return tool.cut(answer)
+                return tool.answer(CutAnswer())
+            return tool.cut(answer, most)
 
         def plain(*positional: Any, **keywords: Any) -> dict[str, Any]:
-            arguments = tool.arguments(positional, keywords)
+            arguments, most = tool.arguments(positional, keywords)
             try:
                 answer = function(**arguments)
             except Exception:  # noqa: BLE001  What it says may reveal later days.
-                return tool.gap(FAILED)
-            return tool.cut(answer)
+                return tool.answer(CutAnswer())
+            return tool.cut(answer, most)
 
         is_asynchronous = inspect.iscoroutinefunction(function)
         return _described(asynchronous if is_asynchronous else plain, function, tool.signature)
@@ -66,13 +67,20 @@ class _CutTool:
     def __init__(self, name: str, policy: ToolPolicy, as_of: datetime, signature: inspect.Signature) -> None:
         self._name, self._policy, self._as_of = name, policy, as_of
         self._bound, self._sightings = policy.bound(as_of), Sightings()
-        self.signature = _shown(signature, {*self._bound}, name)
+        self._limit = policy.limit.argument if policy.limit else None
+        if policy.pages:
+            raise BadInput("policy", f"pages of {name} can't be followed", "let the function read all of its pages")
+        self.signature = _shown(signature, {*self._bound} - {self._limit}, name)
 
-    def arguments(self, positional: tuple[Any, ...], keywords: Mapping[str, Any]) -> dict[str, Any]:
-        return {**self.signature.bind(*positional, **keywords).arguments, **self._bound}
+    def arguments(self, positional: tuple[Any, ...], keywords: Mapping[str, Any]) -> tuple[dict[str, Any], int | None]:
+        """Return the arguments to call the function with, and the caller's limit of the items in an answer."""
+        bound = self.signature.bind(*positional, **keywords)
+        bound.apply_defaults()
+        most = bound.arguments.get(self._limit) if self._limit else None
+        return {**bound.arguments, **self._bound}, most
 
-    def cut(self, answer: Any) -> dict[str, Any]:
-        """Return the function's answer as the envelope."""
+    def cut(self, answer: Any, most: int | None) -> dict[str, Any]:
+        """Return the function's answer as the envelope, with up to `most` items."""
         try:
             cut = cut_document(
                 strict(answer, self._name, "the answer"),
@@ -82,14 +90,13 @@ class _CutTool:
                 sightings=self._sightings,
                 observed_at=clock.now(),
             )
-        except Unusable as problem:
-            return self.gap(problem.gap)
-        except (BadInput, RecursionError):
-            return self.gap(MISSHAPEN)
-        return {**cut.payload, "receipt": receipt(cut.payload, self._as_of)}
+        except (Unusable, BadInput, RecursionError):
+            cut = CutAnswer()
+        return self.answer(replace(cut, rows=cut.rows[:most]))
 
-    def gap(self, gap: dict[str, str]) -> dict[str, Any]:
-        payload = envelope([], [gap], self._as_of)
+    def answer(self, cut: CutAnswer) -> dict[str, Any]:
+        """Return a cut answer as the envelope with its receipt."""
+        payload = cut.envelope(self._as_of)
         return {**payload, "receipt": receipt(payload, self._as_of)}
 
 

@@ -14,6 +14,7 @@ from typing import Any, TextIO
 
 import anyio
 import mcp_types as types
+from anyio import to_thread
 from anyio.abc import TaskStatus
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
@@ -23,6 +24,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
 from pitlake.errors import BadInput, PitlakeError
+from pitlake.proxy.cutting import LONGEST_ANSWER, TOO_LARGE
 
 START_SECONDS = 120.0
 AGAIN_SECONDS = 1.0
@@ -169,7 +171,14 @@ class Link:
         except (anyio.ClosedResourceError, anyio.BrokenResourceError, RuntimeError):
             self._lost.set()
             return None
-        return self._redacted(answer.model_dump(mode="json", by_alias=True, exclude_none=True))
+        return await to_thread.run_sync(self._plain, answer)
+
+    def _plain(self, answer: types.CallToolResult) -> dict[str, Any]:
+        """Return an answer as JSON without secrets, or what replaces one that is too large."""
+        members = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+        if len(json.dumps(members)) > LONGEST_ANSWER:
+            return {"isError": True, "outcome": TOO_LARGE}
+        return self._redacted(members)
 
     def _redacted(self, answer: dict[str, Any]) -> dict[str, Any]:
         if not self._secrets:

@@ -22,7 +22,8 @@ from pitlake.proxy.paths import Place
 from pitlake.times import FORMATS, ISO
 
 JSON, JSON_BLOCKS = "json", "json_blocks"
-STRICT, AS_PUBLISHED = "strict", "as_published"
+STRICT, STRICTEST, AS_PUBLISHED = "strict", "strictest", "as_published"
+VALUE = "value"
 SOURCES = ("provider_metadata", "time_series_timestamp")
 BASIS = "available_at_basis"
 OWN_NAMES = frozenset((*PROOF, COMPUTED, NEWEST_INPUT, BASIS))
@@ -39,34 +40,63 @@ def wrong(place: str, problem: str, next_step: str = _REVIEW) -> BadInput:
 
 @dataclass(frozen=True, kw_only=True)
 class Pages:
-    """How a tool pages: the argument for the next page, and the path `next` of its value in the last answer."""
+    """How a tool pages: the argument for the next page, and the path `next` of its value in the last answer.
+
+    Without `next` pages are counted: `first`, then `step` more for each page, until a page has no items.
+    """
 
     argument: str
-    next: str
+    next: str = ""
+    first: int = 0
+    step: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse invalid values."""
+        if not self.argument or self.first < 0 or self.step < 1 or (self.next and (self.first, self.step) != (0, 1)):
+            raise ValueError("no way to page")
 
     @cached_property
-    def place(self) -> Place:
-        """Return the path of the value that requests the next page."""
-        return Place(self.next, "pages.next")
+    def place(self) -> Place | None:
+        """Return the path of the value that requests the next page; None if pages are counted."""
+        return Place(self.next, "pages.next") if self.next else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limit:
+    """The argument for the number of items in an answer. The server is always asked for `most`."""
+
+    argument: str
+    most: int
+
+    def __post_init__(self) -> None:
+        """Refuse invalid values."""
+        if not self.argument or self.most < 1:
+            raise ValueError("no limit")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ToolPolicy:
     """How one tool is cut off.
 
-    Attributes: items: The path of the items in an answer; "" for the answer itself. published: Paths in an item that
-    say when it was published; the latest of their dates counts. fields: Members of an item that are passed on.
-    arguments: Arguments that a caller may give; a caller must give those in `required`. bind: Arguments that limit the
-    time, as texts with {date}, {instant}, {epoch} or {epoch_ms} for the cut-off. fixed: Arguments that always have one
-    value. answer: Which part of an MCP answer counts: "json" is its structured content, or else its only text; with
-    "json_blocks" each text is one JSON document, and the answer is the list of them. format: How publication times are
-    spelled: "iso", "rfc2822", "epoch", "epoch_ms" or a format of strptime. timezone: The zone of times and dates
-    without one, by default New York's for dates. lag: The delay from the stated date to the publication, such as "1
-    day". business_dates: Members whose dates do not concern the publication, such as a maturity. texts: "strict" leaves
-    out items whose text names a day after the cut-off; "as_published" is for texts that never change after publication
-    and may therefore name later days. key: Members that identify an item; a change of the members in `content` makes a
-    new version (default: `fields`). source: What dates items: "provider_metadata" or "time_series_timestamp". pages:
-    How the tool pages.
+    Attributes:
+        items: The path of the items in an answer; "" for the answer itself.
+        published: Paths in an item that say when it was published; the latest of their dates counts.
+        fields: Members of an item that are passed on; `value` is an item that is no object.
+        arguments: Arguments that a caller may give; a caller must give those in `required`.
+        bind: Arguments that limit the time, as texts with {date}, {instant}, {epoch} or {epoch_ms} for the cut-off.
+        fixed: Arguments that always have one value.
+        answer: Which part of an MCP answer counts: "json" is its structured content, or else its only text; with
+            "json_blocks" each text is one JSON document, and the answer is the list of them.
+        format: How publication times are spelled: one of FORMATS or a format of strptime.
+        timezone: The zone of times and dates without one, by default New York's for dates.
+        lag: The delay from the stated date to the publication, such as "1 day".
+        business_dates: Members whose dates do not concern the publication, such as a maturity.
+        texts: "strict" leaves out items whose text names a day after the cut-off, "strictest" also a later quarter or
+            year; "as_published" is for texts that never change and may therefore name later days.
+        key: Members that identify an item; a change of the members in `content` makes a new version (default:
+            `fields`).
+        source: What dates items: "provider_metadata" or "time_series_timestamp".
+        pages, limit: How the tool pages, and how it limits the number of items.
     """
 
     items: str = ""
@@ -86,6 +116,7 @@ class ToolPolicy:
     content: tuple[str, ...] = ()
     source: str = SOURCES[0]
     pages: Pages | None = None
+    limit: Limit | None = None
 
     def __post_init__(self) -> None:
         """Refuse invalid values."""
@@ -96,7 +127,7 @@ class ToolPolicy:
                 )
         for name, allowed in (
             ("answer", (JSON, JSON_BLOCKS)),
-            ("texts", (STRICT, AS_PUBLISHED)),
+            ("texts", (STRICT, STRICTEST, AS_PUBLISHED)),
             ("source", SOURCES),
         ):
             if getattr(self, name) not in allowed:
@@ -105,18 +136,28 @@ class ToolPolicy:
             raise wrong("format", f"is {self.format!r}", f"give {', '.join(FORMATS)} or a format such as %d.%m.%Y")
         if own := OWN_NAMES.intersection(self.fields):
             raise wrong("fields", f"has {min(own)}, which the proxy writes itself", "leave it out")
-        taken = [*self.arguments, *self.bind, *self.fixed, *([self.pages.argument] if self.pages else [])]
+        taken = [*self.arguments, *self.set_by_proxy]
         if twice := {name for name in taken if taken.count(name) > 1}:
             raise wrong(min(twice), "is an argument twice", "let the caller give it, bind it, or fix it; choose one")
         if missing := set(self.required) - set(self.arguments):
             raise wrong(f"required has {min(missing)}, which arguments", "has not")
-        if self.pages and "cursor" in self.arguments:
+        if self.is_list and "cursor" in self.arguments:
             raise wrong("arguments", "has cursor, which pages through answers", "leave it out")
         for template in self.bind.values():
             names = _TEMPLATE.findall(template)
             if not names or set(names) - set(FORWARD_NAMES):
                 raise wrong("bind", f"has {template!r}", "write {date}, {instant}, {epoch} or {epoch_ms} into it")
         _ = (self.zone, self.delay, self.item_place, self.published_places, self.pages and self.pages.place)
+
+    @property
+    def is_list(self) -> bool:
+        """Return whether callers page through the items that pass, whatever the tool's own pages are."""
+        return self.pages is not None or self.limit is not None
+
+    @property
+    def set_by_proxy(self) -> list[str]:
+        """Return the arguments that are sent whatever a caller gives."""
+        return [*self.bind, *self.fixed, *(part.argument for part in (self.pages, self.limit) if part)]
 
     @cached_property
     def zone(self) -> tzinfo | None:
@@ -164,7 +205,8 @@ class ToolPolicy:
         }
         filled = {name: _TEMPLATE.sub(lambda word: words[word[1]], text) for name, text in self.bind.items()}
         counts = {name: int(text) for name, text in filled.items() if self.bind[name] in ("{epoch}", "{epoch_ms}")}
-        return {**self.fixed, **filled, **counts}
+        most = {self.limit.argument: self.limit.most} if self.limit else {}
+        return {**self.fixed, **filled, **counts, **most}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,9 +283,9 @@ def from_members(members: Mapping[str, Any]) -> ToolPolicy:
 
 def _member(name: str, kind: Any, setting: Any) -> Any:
     if name == "pages":
-        if not isinstance(setting, Mapping) or set(setting) != {"argument", "next"} or not _texts(setting.values()):
-            raise wrong(name, "is not a pair of texts", 'write pages = {argument = "cursor", next = "next_cursor"}')
-        return Pages(**setting)
+        return _part(Pages, name, setting, 'write pages = {argument = "cursor", next = "next_cursor"}')
+    if name == "limit":
+        return _part(Limit, name, setting, 'write limit = {argument = "limit", most = 100}')
     if kind is tuple:
         setting = [setting] if isinstance(setting, str) else setting
         if not isinstance(setting, list | tuple) or not _texts(setting):
@@ -256,6 +298,16 @@ def _member(name: str, kind: Any, setting: Any) -> Any:
     if not isinstance(setting, str):
         raise wrong(name, "is not a text", f'write {name} = "…"')
     return setting
+
+
+def _part(kind: Any, name: str, setting: Any, next_step: str) -> Any:
+    expected = {part.name: part.type for part in fields(kind)}
+    try:
+        if all(type(value) is expected[member] for member, value in setting.items()):
+            return kind(**setting)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        pass
+    raise wrong(name, "does not have the right members", next_step)
 
 
 def _texts(members: Iterable[Any]) -> bool:

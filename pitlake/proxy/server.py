@@ -4,11 +4,15 @@ It offers only tools. Their schemas lack the arguments that limit the time; the 
 """
 
 import json
-from base64 import urlsafe_b64encode
-from collections.abc import Mapping
-from typing import Any
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
+from typing import Any, Protocol, Self
 
+import anyio
 import mcp_types as types
+from anyio import to_thread
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError, best_match
 from mcp.server.lowlevel import Server
@@ -18,13 +22,21 @@ from referencing import Registry
 from pitlake import __version__, clock
 from pitlake.clock import iso
 from pitlake.errors import BadInput, choice
-from pitlake.proxy.cutting import NOT_ON_TAPE, CutAnswer, receipt
+from pitlake.proxy.cutting import FAILED, INCOMPLETE, MISSHAPEN, NOT_ON_TAPE, OPAQUE, SILENT, CutAnswer, receipt
 from pitlake.proxy.link import Link
-from pitlake.proxy.policy import ToolPolicy
+from pitlake.proxy.policy import Pages, Policy, ToolPolicy
 from pitlake.proxy.tape import Tape, call_key
 
 CURSOR = "cursor"
 LONGEST_COMPLAINT = 300
+ROWS_OF_A_PAGE = 50
+"""Items of an answer of a tool that lists, unless the caller gives a limit."""
+MOST_PAGES_WITHOUT_ROWS, MOST_PAGES, MOST_CURSOR = 50, 1_000, 100_000
+"""Pages of the server in succession of which nothing passes, pages in all, and the highest page of a caller."""
+INSTRUCTIONS = (
+    "Data that was not public then is left out. Items say when they became public (available_at); gaps say what could "
+    "not be dated or fetched."
+)
 BROKEN = "the proxy could not read the tool's answer, so nothing is passed on"
 _CURSOR_SCHEMA = {"type": "string", "description": "`next_cursor` of the last page; repeat the other arguments."}
 _ENVELOPE = {
@@ -47,7 +59,7 @@ class ProxiedTool:
         self.name, self.policy = str(listing["name"]), policy
         schema = listing["schema"] if isinstance(listing["schema"], dict) else {}
         properties = schema.get("properties") or {}
-        set_by_proxy = {*policy.bind, *policy.fixed, *([policy.pages.argument] if policy.pages else [])}
+        set_by_proxy = set(policy.set_by_proxy)
         for argument in sorted({*policy.arguments, *set_by_proxy} - properties.keys()):
             problem = f"tools.{self.name} names the argument {argument!r}, which the server's tool does not have"
             raise BadInput("policy", problem, choice(argument, properties))
@@ -56,8 +68,10 @@ class ProxiedTool:
             problem = f"tools.{self.name} leaves out the argument {min(missing)!r}, which the server's tool needs"
             raise BadInput("policy", problem, "add it to arguments, bind or fixed")
         properties_shown = {argument: properties[argument] for argument in policy.arguments}
-        if policy.pages:
+        if policy.is_list:
             properties_shown[CURSOR] = _CURSOR_SCHEMA
+        if policy.limit:
+            properties_shown[policy.limit.argument] = {"type": "integer", "minimum": 1, "maximum": policy.limit.most}
         self.schema: dict[str, Any] = {
             "type": "object",
             "properties": properties_shown,
@@ -98,7 +112,16 @@ class Proxy:
     def __init__(self, tape: Tape, link: Link | None) -> None:
         self._tape, self._link = tape, link
         self._tools: dict[str, ProxiedTool] = {}
-        self._following: dict[str, Any] = {}
+        self._turn = anyio.Lock()  # Answers are cut in the order in which they arrived.
+
+    @property
+    def policy(self) -> Policy:
+        return self._tape.policy
+
+    @property
+    def instructions(self) -> str:
+        """Return what clients are told about the answers."""
+        return f"Answers as of {iso(self._tape.as_of)}. {INSTRUCTIONS}"
 
     async def prepare(self) -> None:
         """Read the server's tools, or the tape's. Raises BadInput if the policy does not fit them."""
@@ -112,6 +135,11 @@ class Proxy:
                 )
             self._tools[name] = ProxiedTool(tools_by_name[name], policy)
 
+    @asynccontextmanager
+    async def of_request(self, _request: Any) -> AsyncIterator[Self]:
+        """Yield the proxy that answers a request: this one answers all."""
+        yield self
+
     def tools(self) -> list[types.Tool]:
         """Return the tools that the policy allows, as callers see them."""
         return [tool.shown for tool in self._tools.values()]
@@ -124,36 +152,73 @@ class Proxy:
         tool.check(arguments)
         own = {argument: setting for argument, setting in arguments.items() if argument != CURSOR}
         sent = {**own, **tool.policy.bound(self._tape.as_of)}
-        page = 1
-        if tool.policy.pages and arguments.get(CURSOR) is not None:
-            if arguments[CURSOR] not in self._following:
-                raise BadInput(CURSOR, "belongs to no answer", "leave it out to start at the beginning")
-            page, call, token = self._following[arguments[CURSOR]]
-            if call != call_key(name, own):
-                raise BadInput(CURSOR, "belongs to another call", "repeat the other arguments unchanged")
-            sent[tool.policy.pages.argument] = token
+        if not tool.policy.is_list:
+            return self._answer(await self._cut(name, sent), None)
+        hashes = (call_key(name, own), self._tape.policy.sha256, call_key(iso(self._tape.as_of), {}))
+        page = _page_of(arguments[CURSOR], hashes) if arguments.get(CURSOR) is not None else 1
+        most = own[tool.policy.limit.argument] if tool.policy.limit and tool.policy.limit.argument in own else None
+        size = int(most or ROWS_OF_A_PAGE)
+        first, end = (page - 1) * size, page * size
+        listed = await self._list(tool, sent, end + 1)
+        cursor = _cursor(page + 1, *hashes) if len(listed.rows) > end else None
+        return self._answer(replace(listed, rows=listed.rows[first:end]), cursor)
+
+    async def _list(self, tool: ProxiedTool, sent: Mapping[str, Any], count: int) -> CutAnswer:
+        """Read the server's pages until so many items pass, so that no page tells how many items do not."""
+        pages, rows, left_out = tool.policy.pages, [], {}
+        token: Any = pages.first if pages and pages.place is None else None
+        without_rows, is_read = 0, False
+        for number in range(MOST_PAGES):
+            cut = await self._cut(
+                tool.name, sent if token is None or pages is None else {**sent, pages.argument: token}
+            )
+            if cut.refusal is not None:
+                return cut
+            rows += cut.rows
+            left_out |= {gap["reason"]: gap for gap in cut.left_out}
+            following = _following(cut, pages, token)
+            is_read = len(rows) >= count or (following is None and (number == 0 or _is_page(cut)))
+            without_rows = 0 if cut.rows else without_rows + 1
+            if is_read or following in (None, token) or without_rows >= MOST_PAGES_WITHOUT_ROWS:
+                break
+            token = following
+        if not is_read:
+            left_out[INCOMPLETE["reason"]] = INCOMPLETE
+        return CutAnswer(rows, tuple(left_out.values()))
+
+    async def _cut(self, name: str, sent: Mapping[str, Any]) -> CutAnswer:
         cut = self._tape.again(name, sent)
-        if cut is None:
-            cut = await self._ask(name, sent)
-        return self._envelope(cut, call_key(name, own), page)
-
-    async def _ask(self, name: str, sent: Mapping[str, Any]) -> CutAnswer:
+        if cut is not None:
+            return cut
         if self._link is None:
-            return CutAnswer({"data": [], "gaps": [NOT_ON_TAPE]})
+            return CutAnswer(refusal=NOT_ON_TAPE)
         asked_at = clock.now()
-        return self._tape.add(name, sent, asked_at, await self._link.call(name, sent))
+        answer = await self._link.call(name, sent)
+        async with self._turn:
+            return await to_thread.run_sync(self._tape.add, name, sent, asked_at, answer)
 
-    def _envelope(self, cut: CutAnswer, call: str, page: int) -> dict[str, Any]:
-        cursor = None
-        if isinstance(cut.following, str | int) and cut.following not in ("", False):
-            cursor = _cursor(page, call, self._tape.policy.sha256, call_key(iso(self._tape.as_of), {}))
-            self._following[cursor] = (page + 1, call, cut.following)
+    def _answer(self, cut: CutAnswer, cursor: str | None) -> dict[str, Any]:
+        payload = cut.envelope(self._tape.as_of)
         return {
-            **cut.payload,
+            **payload,
             "truncated": cursor is not None,
             "next_cursor": cursor,
-            "receipt": receipt(cut.payload, self._tape.as_of),
+            "receipt": receipt(payload, self._tape.as_of),
         }
+
+
+def _is_page(cut: CutAnswer) -> bool:
+    return not {FAILED, MISSHAPEN, SILENT, OPAQUE}.intersection(cut.counts) or bool(cut.rows)
+
+
+def _following(cut: CutAnswer, pages: Pages | None, token: Any) -> Any:
+    """Return the value that requests the next page; None at the end."""
+    if pages is None:
+        return None
+    if pages.place is None:
+        return token + pages.step if _is_page(cut) and cut.counts else None
+    is_token = isinstance(cut.following, str | int) and not isinstance(cut.following, bool) and cut.following != ""
+    return cut.following if is_token else None
 
 
 def _cursor(page: int, *hashes: str) -> str:
@@ -161,13 +226,40 @@ def _cursor(page: int, *hashes: str) -> str:
     return urlsafe_b64encode(json.dumps([page, *hashes], separators=(",", ":")).encode()).decode()
 
 
-def server(proxy: Proxy, tape: Tape) -> Server[Any]:
-    async def list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=proxy.tools())
+def _page_of(cursor: Any, hashes: tuple[str, ...]) -> int:
+    """Return the page that a cursor requests. Raises BadInput if it belongs to no answer, or to another call."""
+    try:
+        page, *own = json.loads(urlsafe_b64decode(str(cursor)))
+    except (ValueError, TypeError):
+        page, own = 0, []
+    if type(page) is not int or not 1 < page <= MOST_CURSOR or len(own) != len(hashes):
+        raise BadInput(CURSOR, "belongs to no answer", "leave it out to start at the beginning")
+    if tuple(own) != hashes:
+        raise BadInput(CURSOR, "belongs to another call", "repeat the other arguments unchanged")
+    return page
 
-    async def call_tool(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+
+class Source(Protocol):
+    """Where the proxy of a request comes from: `Proxy` itself, or one for each instant."""
+
+    @property
+    def policy(self) -> Policy: ...
+
+    @property
+    def instructions(self) -> str: ...
+
+    def of_request(self, request: Any) -> AbstractAsyncContextManager[Proxy]: ...
+
+
+def server(source: Source) -> Server[Any]:
+    async def list_tools(context: Any, _params: Any) -> types.ListToolsResult:
+        async with source.of_request(context.request) as proxy:
+            return types.ListToolsResult(tools=proxy.tools())
+
+    async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
-            answer = await proxy.call(params.name, params.arguments or {})
+            async with source.of_request(context.request) as proxy:
+                answer = await proxy.call(params.name, params.arguments or {})
         except BadInput as problem:
             return types.CallToolResult(content=[types.TextContent(type="text", text=str(problem))], is_error=True)
         except Exception:  # noqa: BLE001  The boundary: the SDK would pass on what an error says of an answer.
@@ -176,12 +268,9 @@ def server(proxy: Proxy, tape: Tape) -> Server[Any]:
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=answer)
 
     return Server(
-        tape.policy.server,
+        source.policy.server,
         version=__version__,
-        instructions=(
-            f"Answers as of {iso(tape.as_of)}. Data that was not public then is left out. Items say when "
-            "they became public (available_at); gaps say what could not be dated or fetched."
-        ),
+        instructions=source.instructions,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )

@@ -151,20 +151,15 @@ class Tape:
 
     def _cut(self, tool: str, answer: Mapping[str, Any] | None, observed_at: datetime) -> CutAnswer:
         if answer is None:
-            answer = {"isError": True}
-            cut = cut_answer(answer, self.policy.tools[tool], self.as_of, name=self._name(tool))
-            return CutAnswer({**cut.payload, "gaps": [SILENT]}, cut.counts)
+            return CutAnswer(counts={SILENT: 1})
         return cut_answer(
             answer,
             self.policy.tools[tool],
             self.as_of,
-            name=self._name(tool),
+            name=f"{self.policy.server}/{tool}",
             sightings=self._sightings,
             observed_at=observed_at,
         )
-
-    def _name(self, tool: str) -> str:
-        return f"{self.policy.server}/{tool}"
 
     def _write(self, members: Mapping[str, Any]) -> None:
         if self._handle is None:

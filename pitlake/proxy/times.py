@@ -1,47 +1,31 @@
-"""When an item was published, and which times it states. `pitlake.times` reads each of them.
+"""When an item was published, and which times it states. `pitlake.times` reads each time in a stated format.
 
 A date counts at its end. So does midnight, because many sources write dates as midnight.
 """
 
+import json
 import re
-import unicodedata
-from collections.abc import Iterator
+from collections.abc import Mapping
 from contextlib import suppress
-from datetime import date, datetime, timezone, tzinfo
+from datetime import date, datetime, timedelta, timezone, tzinfo
 from typing import Any
 
-from pitlake.clock import NEW_YORK
+from pitlake.clock import EPOCH, NEW_YORK
 from pitlake.errors import Unreadable
-from pitlake.times import EPOCH_UNITS, ISO, RFC_2822, Unset, read
+from pitlake.proxy.names import NO, STRONG, WEAK, is_duration_or_zone, is_relative, is_unset, kind_of_name, names_change
+from pitlake.proxy.spellings import LONGEST_TIME, days_in, instants_of, names_later_period, plain
+from pitlake.times import EPOCH_UNITS, ISO, Unset, end_of_day, read
 
-EPOCH_SECONDS, EPOCH_MILLISECONDS = "epoch", "epoch_ms"
 # Sources write 1970-01-01 or an earlier date if they have no date.
 EARLIEST = datetime(1970, 1, 3, tzinfo=timezone.utc)
-_MAIL = re.compile(r"(?:[A-Z][a-z]{2}, )?\d{1,2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}.*")
-_TIME_NAME = re.compile(
-    r"date|time|publi|updat|modif|creat|releas|stamp|edited|(?:^|_)(?:at|ts|t|on)$|[a-z](?:At|On)$", re.IGNORECASE
-)
-_MONTH_NAMES = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-    "december",
-)  # fmt: skip
-_MONTHS = {name[:3]: number for number, name in enumerate(_MONTH_NAMES, 1)}
-_MONTH = rf"({'|'.join((*_MONTH_NAMES, 'sept', *_MONTHS))})\.?"
-_NAMED_DAYS = (
-    (re.compile(r"(?<!\d)(\d{4})[-/.年](\d{1,2})[-/.月](\d{1,2})(?!\d)"), "ymd"),
-    (re.compile(r"(?<!\d)(20\d{2})(\d{2})(\d{2})(?!\d)"), "ymd"),
-    (re.compile(r"(?<!\d)(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})(?!\d)"), "mdy"),
-    (re.compile(r"(?<!\d)(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})(?!\d)"), "dmy"),
-    (re.compile(rf"\b{_MONTH}\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})(?!\d)", re.IGNORECASE), "mdy"),
-    (
-        re.compile(
-            rf"(?<!\d)(\d{{1,2}})(?:st|nd|rd|th)?[\s-]+(?:of\s+)?{_MONTH},?[\s-]+(\d{{4}})(?!\d)", re.IGNORECASE
-        ),
-        "dmy",
-    ),
-    (re.compile(rf"\b{_MONTH},?\s+(\d{{4}})(?!\d)", re.IGNORECASE), "my"),
-)
-_YEAR = re.compile(r"\d{4}")
+_SHEET_EPOCH = datetime(1899, 12, 30, tzinfo=timezone.utc)
+_SHEET_DAYS, _DAYS = range(30_000, 60_000), range(15_000, 25_000)
+_YEARS = range(1900, 2200)
+# A time as code: /Date(1708070400000)/, ISODate("2024-02-16"), datetime.date(2024, 2, 16).
+_CODE = re.compile(r"/?(?:new )?[A-Za-z_.]+\(\s*['\"]?([^()]{1,60}?)['\"]?\s*\)/?")
+_NUMBERS = re.compile(r"(\d{4}),\s*(\d{1,2}),\s*(\d{1,2})(?:,[\d\s,]*)?")
+_DIGIT = re.compile(r"\d")
+_COUNT = re.compile(r"(-?\d+(?:\.\d+)?)(?:[+-]\d{4})?")
 
 
 class Undated(ValueError):
@@ -72,70 +56,148 @@ def published(spelled: Any, form: str = ISO, zone: tzinfo | None = None) -> date
     return moment
 
 
-def stray_instants(value: Any, zone: tzinfo | None, ignored: frozenset[str] = frozenset()) -> Iterator[datetime]:
-    """Yield every time in a value, at any depth: texts that are a time, and counts whose name suggests one.
+def stray_instants(
+    item: Mapping[str, Any], zone: tzinfo | None, ignored: frozenset[str] = frozenset(), form: str = ISO
+) -> list[datetime]:
+    """Return every time in an item, at any depth: texts that are a time, and numbers whose name suggests one.
 
-    An item cannot have been published before any of these times. `ignored` names members with business dates, such as a
-    maturity.
+    An item cannot have been published before any of these times. Prose is not judged.
+
+    Args:
+        item: The item, with members that are not passed on.
+        zone: The zone of times without one.
+        ignored: Names of members with business dates, such as a maturity.
+        form: The format of the item's publication, in which other times are read first.
+
+    Raises:
+        Undated: If a member whose name says that it is a time can't be read as a time, duration or zone.
     """
-    stack: list[tuple[str, Any]] = [("", value)]
-    while stack:
-        name, current = stack.pop()
-        if isinstance(current, dict):
-            for key, member in current.items():
-                if key not in ignored:
-                    stack += [(key, member), ("", key)]
-        elif isinstance(current, list):
-            stack += [(name, member) for member in current]
-        elif (moment := _stated(name, current, zone)) is not None:
-            yield moment
+    strays = _Strays(zone, ignored, form)
+    strays.read("", item, NO)
+    return strays.instants
 
 
-def _stated(name: str, current: Any, zone: tzinfo | None) -> datetime | None:
-    if isinstance(current, str):
-        text = current.strip()
-        if not text[:1].isalnum() or not any(character.isdigit() for character in text[:12]):
-            return None
-        if text.isdecimal() and len(text) != len("20240215"):
-            return _counted_by_name(name, int(text)) if len(text) <= 19 else None
-        form = RFC_2822 if _MAIL.fullmatch(text) else ISO
-        for own_zone in (zone, NEW_YORK):
-            try:
-                return published(text, form, own_zone)
-            except Undated:
-                continue
-        return None
-    if isinstance(current, bool) or not isinstance(current, int | float):
-        return None
-    return _counted_by_name(name, current)
+class _Strays:
+    """Collects the times of an item. `read` says whether it could read a value as a time or as no time at all."""
+
+    def __init__(self, zone: tzinfo | None, ignored: frozenset[str], form: str) -> None:
+        self._zone, self._ignored, self._form = zone, ignored, form
+        self.instants: list[datetime] = []
+
+    def read(self, name: str, value: Any, inherited: int) -> bool:
+        """Read a member. inherited: how much the names around it say that it is a time."""
+        own = kind_of_name(name) if name else NO
+        kind = max(own, inherited)
+        if isinstance(value, str):
+            is_readable = self._text(value, kind)
+        elif isinstance(value, dict):
+            is_readable = self._object(value, kind)
+        elif isinstance(value, list):
+            is_readable = self._list(name, value, kind)
+        elif isinstance(value, bool):
+            is_readable = not (value and own == STRONG and names_change(name))
+        else:
+            is_readable = value is None or self._number(value, kind)
+        if own == STRONG and not is_readable:
+            raise Undated("a member that is a time can't be read")
+        return is_readable
+
+    def _object(self, members: dict[str, Any], kind: int) -> bool:
+        if not members or self._parts(members):
+            return True
+        inherited = STRONG if {"nanos", "nanoseconds", "_nanoseconds", "nano"}.intersection(members) else kind
+        readable = []
+        for name, member in members.items():
+            if name not in self._ignored:
+                self._text(name, NO)
+                readable.append(self.read(name, member, inherited))
+        return not readable or any(readable)
+
+    def _parts(self, members: dict[str, Any]) -> bool:
+        names = {"monthvalue": "month", "dayofmonth": "day"}
+        parts = {names.get(name.lower(), name.lower()): member for name, member in members.items()}
+        return self._day(parts.get("year"), parts.get("month"), parts.get("day"))
+
+    def _list(self, name: str, members: list[Any], kind: int) -> bool:
+        if kind != NO and len(members) >= 3 and self._day(*members[:3]):
+            return True
+        readable = [self.read(name, member, kind) for member in members]  # Each may state a time.
+        return all(readable)
+
+    def _day(self, year: Any, month: Any, day: Any) -> bool:
+        if type(year) is not int or type(month) is not int or type(day) is not int or year not in _YEARS:
+            return False
+        try:
+            self.instants.append(end_of_day(date(year, month, day), self._zone))
+        except ValueError:
+            return False
+        return True
+
+    def _number(self, count: float, kind: int) -> bool:
+        """Read a count since 1970, in seconds or a smaller unit, digits of a date, or a count of days."""
+        if kind == NO:
+            return True
+        if isinstance(count, int) and (stated := instants_of(str(count), self._zone)):
+            self.instants += stated
+            return True
+        for form in EPOCH_UNITS:
+            with suppress(Undated):
+                self.instants.append(published(count, form))
+                return True
+        if kind == STRONG and int(count) in _SHEET_DAYS:
+            self.instants.append(_SHEET_EPOCH + timedelta(days=count + 1))
+        elif kind == STRONG and count in _DAYS:
+            self.instants.append(EPOCH + timedelta(days=count + 1))
+        return True
+
+    def _text(self, spelled: str, kind: int) -> bool:
+        text = spelled.strip()
+        if text[:1] in ("{", "[") and text[-1:] in ("}", "]") and self._json(text, kind):
+            return True
+        if stated := self._stated(text, kind):
+            self.instants += [moment for moment in stated if moment >= EARLIEST]
+            return True
+        if kind == NO or is_unset(text) or is_duration_or_zone(text):
+            return True
+        if whole := _COUNT.fullmatch(text):
+            return self._number(float(whole[1]) if "." in whole[1] else int(whole[1]), kind)
+        return kind == WEAK and not is_relative(text)
+
+    def _json(self, text: str, kind: int) -> bool:
+        try:
+            document = json.loads(text)
+        except (ValueError, RecursionError):
+            return False
+        return isinstance(document, dict | list) and self.read("", document, kind)
+
+    def _stated(self, text: str, kind: int) -> list[datetime]:
+        if len(text) > LONGEST_TIME or not _DIGIT.search(text):
+            return []
+        if self._form not in EPOCH_UNITS and (self._form != ISO or text[:4].isdigit()):
+            for zone in (self._zone, NEW_YORK):
+                try:
+                    return [published(text, self._form, zone)]
+                except Undated:
+                    continue
+        if code := _CODE.fullmatch(text):
+            return self._code(code[1])
+        return instants_of(text, self._zone, is_named_time=kind != NO)
+
+    def _code(self, inner: str) -> list[datetime]:
+        """Read the argument of a call such as ISODate(…)."""
+        if numbers := _NUMBERS.fullmatch(inner):
+            inner = "-".join(part.zfill(2) for part in numbers.groups())
+        if count := _COUNT.fullmatch(inner):
+            before = len(self.instants)
+            self._number(int(float(count[1])), WEAK)
+            return self.instants[before:]
+        return instants_of(inner, self._zone, is_named_time=True)
 
 
-def _counted_by_name(name: str, count: float) -> datetime | None:
-    """Return the instant of a count since 1970, in seconds or a smaller unit, if the member's name suggests a time."""
-    if not _TIME_NAME.search(name):
-        return None
-    for form in EPOCH_UNITS:
-        with suppress(Undated):
-            return published(count, form)
-    return None
+def names_later_day(text: str, day: date, *, periods: bool = False) -> bool:
+    """Return whether a text names a day after this one, in any usual spelling. Of two readings the later one counts.
 
-
-def names_later_day(text: str, day: date) -> bool:
-    """Return whether a text names a day after this one, in any usual spelling. Of two readings the later one counts."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
-    if not any(int(year) >= day.year for year in _YEAR.findall(text)):
-        return False
-    return any(
-        _is_later(shape.groups(), order, day) for pattern, order in _NAMED_DAYS for shape in pattern.finditer(text)
-    )
-
-
-def _is_later(parts: tuple[str, ...], order: str, day: date) -> bool:
-    members = dict(zip(order, parts, strict=True))
-    month = members["m"].lower()[:3]
-    try:
-        named_day = date(int(members["y"]), _MONTHS.get(month) or int(month), int(members.get("d", 1)))
-    except ValueError:
-        return False
-    return named_day > day
+    periods: whether a year or a quarter after that of the day counts too.
+    """
+    text = plain(text)
+    return any(named_day > day for named_day in days_in(text)) or (periods and names_later_period(text, day))

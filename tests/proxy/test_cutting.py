@@ -31,7 +31,7 @@ def cut(items, sightings=None, observed_at=NOW, **members):
 
 
 def test_an_item_up_to_the_cut_off_is_a_row_with_its_proof():
-    row = cut([OLD]).payload["data"][0]
+    row = cut([OLD]).envelope(T)["data"][0]
     assert row.pop("evidence").startswith("web/search#sha256=")
     assert row == {
         "available_at": "2024-02-14T10:00:00Z",
@@ -40,20 +40,34 @@ def test_an_item_up_to_the_cut_off_is_a_row_with_its_proof():
         "title": "old",
         "url": "u1",
     }
-    assert cut([OLD]).payload["gaps"] == []
+    assert cut([OLD]).envelope(T)["gaps"] == []
 
 
 def test_the_answer_is_the_same_whatever_came_later():
-    assert cut([LATER, OLD, LATER | {"url": "u3"}]).payload == cut([OLD]).payload
-    assert cut([LATER]).payload == cut([]).payload
-    assert cut([]).payload["gaps"][0]["type"] == "no_data"
+    assert cut([LATER, OLD, LATER | {"url": "u3"}]).envelope(T) == cut([OLD]).envelope(T)
+    assert cut([LATER]).envelope(T) == cut([]).envelope(T)
+    assert cut([]).envelope(T)["gaps"][0]["type"] == "no_data"
+
+
+def test_an_answer_without_a_row_has_one_gap_whatever_the_reason():
+    edited = OLD | {"title": "Updated March 5, 2024"}
+    answers = [cut(items) for items in ([], [LATER], [OLD | {"published": "?"}], [edited], [7])]
+    for raw in (
+        {"isError": True, "content": [{"type": "text", "text": "there is no such item"}]},
+        {"structuredContent": {"success": False, "error": "there is no such item"}},
+        {"content": [{"type": "text", "text": "No item was found."}]},
+        {"content": [{"type": "image", "data": "aGk=", "mimeType": "image/png"}]},
+        {"content": []},
+    ):
+        answers.append(cut_answer(raw, from_members(MEMBERS), T, name="n"))
+    assert {json.dumps(answer.envelope(T)) for answer in answers} == {json.dumps(cut([]).envelope(T))}
 
 
 def test_undated_items_are_one_gap_however_many():
     undated = {"title": "?", "url": "u9"}
     few, many = cut([OLD, undated]), cut([undated, OLD, undated | {"url": "u8"}])
-    assert few.payload == many.payload
-    assert [gap["type"] for gap in few.payload["gaps"]] == ["unverifiable"]
+    assert few.envelope(T) == many.envelope(T)
+    assert [gap["type"] for gap in few.envelope(T)["gaps"]] == ["unverifiable"]
     assert (few.counts["undated"], many.counts["undated"]) == (1, 2)  # the tape has the count
 
 
@@ -67,35 +81,35 @@ def test_undated_items_are_one_gap_however_many():
     ],
 )
 def test_the_later_of_two_dates_counts(change):
-    assert cut([OLD | change]).payload["data"] == []
+    assert cut([OLD | change]).envelope(T)["data"] == []
 
 
 def test_a_business_date_may_be_named_as_one():
     bond = OLD | {"maturity": "2030-01-01"}
-    assert cut([bond]).payload["data"] == []
-    assert len(cut([bond], business_dates=["maturity"]).payload["data"]) == 1
+    assert cut([bond]).envelope(T)["data"] == []
+    assert len(cut([bond], business_dates=["maturity"]).envelope(T)["data"]) == 1
 
 
 def test_a_text_that_names_a_later_day_is_a_gap_but_where_texts_stay_as_published():
     edited = OLD | {"title": "Updated March 5, 2024: profits fell"}
-    assert cut([edited]).payload["gaps"][0]["type"] == "unverifiable"
-    assert len(cut([edited], texts="as_published").payload["data"]) == 1
+    assert cut([edited]).envelope(T)["data"] == []
+    assert len(cut([edited], texts="as_published").envelope(T)["data"]) == 1
 
 
 def test_other_content_of_a_known_item_dates_from_the_later_look():
     seen = Sightings()
     first, later = instant("2024-02-15T10:00:00Z"), instant("2024-02-15T11:00:00Z")
-    assert len(cut([OLD], seen, first).payload["data"]) == 1
-    row = cut([OLD | {"title": "new"}], seen, later).payload["data"][0]
+    assert len(cut([OLD], seen, first).envelope(T)["data"]) == 1
+    row = cut([OLD | {"title": "new"}], seen, later).envelope(T)["data"][0]
     assert (row["available_at"], row["available_at_basis"]) == ("2024-02-15T11:00:00Z", "observed")
-    assert cut([OLD | {"title": "newer"}], seen, NOW).payload["data"] == []
-    assert cut([OLD], seen, NOW).payload["data"][0]["available_at"] == "2024-02-14T10:00:00Z"
+    assert cut([OLD | {"title": "newer"}], seen, NOW).envelope(T)["data"] == []
+    assert cut([OLD], seen, NOW).envelope(T)["data"][0]["available_at"] == "2024-02-14T10:00:00Z"
 
 
 def test_a_date_that_is_added_later_dates_from_the_later_look():
     seen = Sightings()
-    assert cut([{"title": "old", "url": "u1"}], seen).payload["data"] == []
-    assert cut([OLD], seen).payload["data"] == []
+    assert cut([{"title": "old", "url": "u1"}], seen).envelope(T)["data"] == []
+    assert cut([OLD], seen).envelope(T)["data"] == []
 
 
 @pytest.mark.parametrize(
@@ -109,7 +123,7 @@ def test_a_date_that_is_added_later_dates_from_the_later_look():
 )
 def test_what_is_no_text_is_a_gap(block):
     answer = {"structuredContent": {"results": [OLD]}, "content": [block]}
-    payload = cut_answer(answer, from_members(MEMBERS), T, name="n").payload
+    payload = cut_answer(answer, from_members(MEMBERS), T, name="n").envelope(T)
     assert len(payload["data"]) == 1
     assert payload["gaps"][0]["type"] == "unverifiable"
     assert "future" not in json.dumps(payload)
@@ -121,31 +135,24 @@ def test_what_is_no_text_is_a_gap(block):
 )
 def test_a_text_that_is_not_strict_json_is_a_gap(text):
     answer = {"content": [{"type": "text", "text": text}]}
-    payload = cut_answer(answer, from_members(MEMBERS), T, name="n").payload
-    assert (payload["data"], payload["gaps"][0]["type"]) == ([], "unverifiable")
-
-
-def test_an_error_and_another_shape_are_fixed_gaps():
-    for answer in ({"isError": True, "content": [{"type": "text", "text": "future"}]}, {"structuredContent": {"x": 1}}):
-        payload = cut_answer(answer, from_members(MEMBERS), T, name="n").payload
-        assert [gap["type"] for gap in payload["gaps"]] == ["upstream_error"]
-        assert "future" not in json.dumps(payload)
+    payload = cut_answer(answer, from_members(MEMBERS), T, name="n").envelope(T)
+    assert (payload["data"], payload["gaps"][0]["type"]) == ([], "no_data")
 
 
 def test_an_item_with_a_forward_return_is_left_out():
     row = OLD | {"daily_stock": 1.5}
-    assert cut([row], fields=["title", "daily_stock"]).payload["data"] == []
+    assert cut([row], fields=["title", "daily_stock"]).envelope(T)["data"] == []
 
 
 def test_keys_on_the_way_to_an_item_are_members_of_it():
     answer = {"structuredContent": {"bars": {"AAPL": [{"t": "2024-02-14", "c": 1}]}}}
     policy = from_members({"items": "bars.{symbol}[]", "published": "t", "fields": ["symbol", "c"]})
-    row = cut_answer(answer, policy, T, name="n").payload["data"][0]
+    row = cut_answer(answer, policy, T, name="n").envelope(T)["data"][0]
     assert (row["symbol"], row["c"], row["available_at"]) == ("AAPL", 1, "2024-02-15T05:00:00Z")
 
 
 def test_an_answer_passes_the_hook_of_the_data_agents():
-    payload = cut([OLD, LATER]).payload
+    payload = cut([OLD, LATER]).envelope(T)
     answer = {**payload, "truncated": False, "next_cursor": None, "receipt": receipt(payload, T)}
     assert check_answer(answer, AS_OF) is None
 

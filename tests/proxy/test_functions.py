@@ -46,7 +46,7 @@ def test_an_async_function_and_one_that_raises():
         raise ValueError("FUTURE")
 
     assert [row["title"] for row in anyio.run(search)["data"]] == ["old"]
-    assert broken()["gaps"][0]["type"] == "upstream_error"
+    assert broken()["gaps"][0]["type"] == "no_data"
     assert "FUTURE" not in str(broken())
 
 

@@ -37,7 +37,7 @@ def test_a_draft_is_refused_until_it_is_reviewed_and_then_cuts():
     assert [*policy.tools] == ["search"]
     assert (own.arguments, own.bind, own.items) == (("query",), {"end_date": "{date}"}, "results[]")
     assert (own.published, own.key) == (("created_at",), ("id",))
-    rows = cut_answer(answer, own, instant(AS_OF), name="n").payload["data"]
+    rows = cut_answer(answer, own, instant(AS_OF), name="n").envelope(instant(AS_OF))["data"]
     assert [row["title"] for row in rows] == ["old"]
     assert "FUTURE" not in text
     assert "# delete" in text

@@ -52,7 +52,7 @@ def test_a_ready_policy_cuts_what_its_server_was_recorded_to_answer(name, tool):
     answer = RECORDED[name][tool]
     is_planted = any(mark in json.dumps(answer) for mark in ("FUTURE", "2024-06-10", "987.6", "2024-02-16"))
     assert is_planted or tool == "get_filing_content"
-    payload = cut_answer(answer, load(name).tools[tool], instant(AS_OF), name=f"{name}/{tool}").payload
+    payload = cut_answer(answer, load(name).tools[tool], instant(AS_OF), name=f"{name}/{tool}").envelope(instant(AS_OF))
     assert first_members(name, tool, payload) == PASSED[name][tool]
     assert "FUTURE" not in json.dumps(payload)
 
@@ -61,7 +61,7 @@ def test_a_filing_of_a_later_day_is_left_out_with_its_text():
     answer = {"content": [{"type": "text", "text": json.dumps({
         "success": True, "accession_number": "2", "filing_date": "2024-02-16", "content": "FUTURE"})}]}  # fmt: skip
     policy = load("sec-edgar").tools["get_filing_content"]
-    payload = cut_answer(answer, policy, instant(AS_OF), name="n").payload
+    payload = cut_answer(answer, policy, instant(AS_OF), name="n").envelope(instant(AS_OF))
     assert payload["data"] == []
 
 

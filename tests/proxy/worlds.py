@@ -58,7 +58,7 @@ async def proxied(target, policy, tape_file, *, as_of=AS_OF, seconds=5.0):
         async with kept_up(link):
             proxy = Proxy(tape, link)
             await proxy.prepare()
-            async with Client(server(proxy, tape), logging_callback=reader.hear, message_handler=reader.hear) as client:
+            async with Client(server(proxy), logging_callback=reader.hear, message_handler=reader.hear) as client:
                 yield client, reader
     finally:
         tape.close()
@@ -70,7 +70,7 @@ async def replayed(tape_file):
     tape = Tape.replay(tape_file)
     proxy = Proxy(tape, None)
     await proxy.prepare()
-    async with Client(server(proxy, tape)) as client:
+    async with Client(server(proxy)) as client:
         yield client
 
 

@@ -30,7 +30,19 @@ def client(lake):
         yield client
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:8765", "127.0.0.1.evil.example", "", "[::2]:8765", "[::1]evil", "[::1].evil", "[::1]:x"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "evil.example:8765",
+        "127.0.0.1.evil.example",
+        "",
+        "[::2]:8765",
+        "[::1]evil",
+        "[::1].evil",
+        "[::1]:x",
+    ],
+)
 def test_another_host_is_refused(client, host):
     assert client.get("/unlock", headers={"host": host}).status_code == 421
 

@@ -1,0 +1,272 @@
+"""Recognises members that are times by their names, and values of such members that are not points in time."""
+
+import re
+from functools import lru_cache
+
+from pitlake.proxy.spellings import LONGEST_TIME, is_clock_or_zone, plain
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_a-zA-Z]+|\d+")
+_UNITS = frozenset(
+    [
+        "utc",
+        "gmt",
+        "local",
+        "ms",
+        "millis",
+        "milliseconds",
+        "millisecond",
+        "us",
+        "micros",
+        "microseconds",
+        "ns",
+        "nanos",
+        "sec",
+        "secs",
+        "seconds",
+        "second",
+        "s",
+        "unix",
+        "epoch",
+        "iso",
+        "str",
+        "string",
+        "text",
+        "raw",
+        "fmt",
+        "formatted",
+        "display",
+        "human",
+        "value",
+        "est",
+        "edt",
+        "et",
+        "long",
+        "short",
+        "display",
+    ]
+)
+_STRONG = frozenset(
+    [
+        "date",
+        "dates",
+        "datetime",
+        "datetimes",
+        "timestamp",
+        "timestamps",
+        "time",
+        "times",
+        "day",
+        "updated",
+        "modified",
+        "created",
+        "published",
+        "edited",
+        "posted",
+        "changed",
+        "revised",
+        "amended",
+        "corrected",
+        "refreshed",
+        "released",
+        "lastmod",
+        "pubdate",
+        "mtime",
+        "ctime",
+        "btime",
+        "datum",
+        "fecha",
+        "ts",
+        "dt",
+        "dateline",
+        "tstamp",
+        "asof",
+        "aktualisiert",
+        "geändert",
+        "modifié",
+        "actualizado",
+    ]
+)
+_CHANGES = frozenset(["updated", "modified", "edited", "changed", "revised", "amended", "corrected"])
+_WEAK = frozenset(
+    [
+        "t",
+        "at",
+        "on",
+        "d",
+        "u",
+        "update",
+        "updates",
+        "edit",
+        "edits",
+        "modification",
+        "revision",
+        "creation",
+        "publication",
+        "release",
+        "stamp",
+        "seen",
+        "filed",
+        "accepted",
+        "crawled",
+        "indexed",
+    ]
+)
+_NOT_OF_DATES = frozenset(
+    [
+        "format",
+        "formats",
+        "id",
+        "ids",
+        "by",
+        "count",
+        "type",
+        "types",
+        "name",
+        "names",
+        "zone",
+        "range",
+        "precision",
+        "source",
+        "key",
+        "label",
+        "status",
+        "flag",
+        "basis",
+        "field",
+        "fields",
+        "confidence",
+        "title",
+        "url",
+        "method",
+        "order",
+        "sort",
+        "granularity",
+        "picker",
+        "offset",
+    ]
+)
+_SPANS = frozenset(
+    [
+        "full",
+        "part",
+        "real",
+        "half",
+        "over",
+        "one",
+        "first",
+        "prime",
+        "life",
+        "some",
+        "any",
+        "every",
+        "all",
+        "show",
+        "long",
+        "short",
+    ]
+)
+_JOINED = re.compile(
+    "(?:pub|publish|published|publication|post|posted|update|updated|create|created|creation|mod|modified|modification"
+    "|last|file|filed|filing|release|released|accepted|acceptance|edit|edited|change|changed|entry|report|unix|utc"
+    "|local|event|effective|announcement|start|end)(?:date|time|at|on|datetime|timestamp|ts|stamp)"
+)
+_FOREIGN = re.compile("时间|時間|日期|更新|日時|发布|發布|発表|날짜|시간|дата|время", re.IGNORECASE)
+STRONG, WEAK, NO = 2, 1, 0
+
+
+@lru_cache(maxsize=8192)
+def kind_of_name(name: str) -> int:
+    """Return how a member's name says that it is a time: STRONG, WEAK (it may be something else too) or NO."""
+    words = [word.lower() for word in _WORD.findall(plain(name))]
+    while len(words) > 1 and (words[-1] in _UNITS or words[-1].isdigit()):
+        words.pop()
+    if not words:
+        return NO
+    last, before = words[-1], words[-2] if len(words) > 1 else ""
+    if last == "time" and before in _SPANS:
+        return NO
+    is_after_participle = last in ("at", "on") and (before.endswith("ed") or before in ("seen", "sent", "made"))
+    is_date_of_kind = bool({"date", "datetime", "timestamp"}.intersection(words)) and last not in _NOT_OF_DATES
+    is_time_of_kind = words[0] == "time" and last.endswith("ed")
+    if last in _STRONG or is_after_participle or is_date_of_kind or is_time_of_kind:
+        return STRONG
+    if _JOINED.fullmatch("".join(words)) or _JOINED.fullmatch(last) or _FOREIGN.search(name):
+        return STRONG
+    return WEAK if last in _WEAK else NO
+
+
+def names_change(name: str) -> bool:
+    """Return whether a member's name says that something was changed, such as `edited`."""
+    words = _WORD.findall(name)
+    return bool(words) and words[-1].lower() in _CHANGES
+
+
+_UNSET = frozenset(("", "-", "--", "n/a", "na", "none", "null", "nan", "nat", "nil", "undefined", "not available"))
+_FREQUENCIES = frozenset(
+    [
+        "daily",
+        "weekly",
+        "monthly",
+        "quarterly",
+        "yearly",
+        "annual",
+        "annually",
+        "hourly",
+        "intraday",
+        "continuous",
+        "realtime",
+        "real-time",
+        "day",
+        "week",
+        "month",
+        "quarter",
+        "year",
+        "hour",
+        "minute",
+        "second",
+        "bmo",
+        "amc",
+        "dmh",
+        "pre-market",
+        "premarket",
+        "after-hours",
+        "before-market-open",
+        "after-market-close",
+        "time-pre-market",
+        "time-after-hours",
+        "time-not-supplied",
+        "all-day",
+    ]
+)
+LONGEST_COUNT_OF_A_DURATION = 4
+_DURATION = re.compile(
+    r"P(?=.)(?:\d+(?:\.\d+)?[YMWD])*(?:T(?:\d+(?:\.\d+)?[HMS])+)?"
+    r"|(?:\d+(?:[.,:]\d+)*\s*(?:[mun]?s|h|d|w|y|mo|sec|secs|seconds?|min|mins|minutes?|hr|hrs|hours?|days?|weeks?"
+    r"|months?|quarters?|years?|trading days?)?[\s,]*(?:and\s+)?)+",
+    re.IGNORECASE,
+)
+_RELATIVE = re.compile(
+    r"\b(?:ago|yesterday|today|tomorrow|now|moments?|recently|tonight|vor|hier|heute|gestern|ayer|hoy)\b"
+    r"|\b(?:last|this|past|next|earlier)\s+(?:\w+\s+)?(?:night|week|month|year|hour|day|morning|evening|minutes?)\b",
+    re.IGNORECASE,
+)
+
+
+def is_unset(text: str) -> bool:
+    """Return whether a text says that there is no time."""
+    return text.strip().lower() in _UNSET or not text.strip("0-/:.TZ +")
+
+
+def is_relative(text: str) -> bool:
+    """Return whether a short text names a time relative to the day of the request."""
+    return len(text) <= LONGEST_TIME // 2 and bool(_RELATIVE.search(text))
+
+
+def is_duration_or_zone(text: str) -> bool:
+    """Return whether a text is a duration, a frequency, a time of day or a time zone."""
+    text = plain(text).strip()
+    if len(text) > LONGEST_TIME or is_relative(text):
+        return False
+    if text.lower().replace(" ", "-").replace("_", "-") in _FREQUENCIES or _DURATION.fullmatch(text):
+        return not (text.isdecimal() and len(text) > LONGEST_COUNT_OF_A_DURATION)
+    return is_clock_or_zone(text)

@@ -1,0 +1,324 @@
+"""Recognises times by the name of a member and by the spelling of a text, in the spellings that servers use.
+
+A text is a time as a whole, not by what it mentions. Of several readings the latest counts: of day and month, of a zone
+that an abbreviation names, and of a clock that shows a time twice.
+"""
+
+import re
+import unicodedata
+from calendar import monthrange
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import date, datetime, time, timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo
+
+from pitlake.clock import NEW_YORK
+
+DAY = timedelta(days=1)
+LONGEST_TIME = 100
+_WEST = timezone(timedelta(hours=-12))  # Of a zone that is not known: the latest reading.
+
+# English, German, French, Spanish, Italian, Portuguese and Dutch.
+_MONTH_WORDS = """\
+january jan januar jänner janvier janv enero ene gennaio gen janeiro januari
+february feb februar février févr fév febrero febbraio fevereiro fev februari
+march mar märz mär mrz mars marzo março maart mrt
+april apr avril avr abril abr aprile
+may mai mayo maggio mag maio mei
+june jun juni juin junio giugno giu junho
+july jul juli juillet juil julio luglio lug julho
+august aug août aou agosto ago augustus
+september sep sept septembre septiembre settembre set setembro
+october oct oktober okt octobre octubre ottobre ott outubro out
+november nov novembre noviembre novembro
+december dec dezember dez décembre déc diciembre dic dicembre dezembro""".splitlines()
+_MONTHS = {word: number for number, line in enumerate(_MONTH_WORDS, 1) for word in line.split()}
+_MONTH = rf"({'|'.join(sorted(_MONTHS, key=len, reverse=True))})(?![^\W\d_])\.?"
+_DAY_NUMBER = r"(\d{1,2})(?:st|nd|rd|th|er|e|º|\.)?"
+_YEAR_NUMBER = r"(\d{4}|'\d{2})(?!\d)"
+_LIKE_NUMBERS = ("ymd", "mdy", "dmy")
+# Each pattern with the orders in which its groups may be read.
+_NUMBERED_DAYS = (
+    (re.compile(r"(?<!\d)(\d{4})(?:[-/._]|\s*年\s*)(\d{1,2})(?:[-/._]|\s*月\s*)(\d{1,2})(?!\d)"), ("ymd",)),
+    (re.compile(r"(?<!\d)(20\d{2})(\d{2})(\d{2})(?!\d)"), ("ymd",)),
+    (re.compile(r"(?<![\d.])(\d{1,2})\s?[-/._]\s?(\d{1,2})\s?[-/._]\s?(\d{4})(?!\d)"), ("mdy", "dmy")),
+    (re.compile(r"(?<!\d)(\d{4})-?W(\d{2})-?(\d)(?!\d)"), ("ywk",)),
+    (re.compile(r"(?<!\d)(\d{4})-(\d{3})(?!\d|-)"), ("yn",)),
+)
+_NAMED_DAYS = (
+    (
+        re.compile(
+            rf"\b{_MONTH}[\s/-]*{_DAY_NUMBER},?(?:[\s/-]+|\s+\d\d:\d\d(?::\d\d)?(?:\s+[A-Z+\d]{{2,5}})?\s+){_YEAR_NUMBER}",
+            re.IGNORECASE,
+        ),
+        ("mdy",),
+    ),
+    (
+        re.compile(
+            rf"(?<!\d){_DAY_NUMBER}[\s/-]*(?:of\s+|de\s+)?{_MONTH},?(?:[\s/-]*|\s+(?:of|de|del)\s+){_YEAR_NUMBER}",
+            re.IGNORECASE,
+        ),
+        ("dmy",),
+    ),
+    (re.compile(rf"(?<!\d)(\d{{4}}),?[\s/-]*{_MONTH}[\s/-]*{_DAY_NUMBER}(?!\d)", re.IGNORECASE), ("ymd",)),
+)
+_MONTHS_OF_YEARS = (
+    (re.compile(rf"\b{_MONTH},?[\s/-]*(?:of\s+|de\s+)?{_YEAR_NUMBER}", re.IGNORECASE), ("my",)),
+    (re.compile(rf"(?<!\d)(\d{{4}})[\s/-]+{_MONTH}(?!\s*\d)", re.IGNORECASE), ("ym",)),
+)
+# With two digits of the year. In prose only forms that are hardly anything else.
+_SHORT_DAYS = (
+    (re.compile(r"(?<![\d/])(\d{1,2})/(\d{1,2})/(\d{2})(?![\d/])"), _LIKE_NUMBERS),
+    (re.compile(r"(?<![\w.-])(\d{2})([.-])(\d{2})\2(\d{2})(?![\d.-]*\d)"), ("m-dy", "d-my", "y-md")),
+    (re.compile(rf"(?<!\d)(\d{{1,2}})-{_MONTH}-(\d{{2}})(?!\d)", re.IGNORECASE), ("dmy",)),
+)
+_SHORT_WHOLE_DAYS = (
+    *_SHORT_DAYS,
+    (re.compile(r"(?<![\d-])(\d{1,2})-(\d{1,2})-(\d{2})(?![\d-])"), _LIKE_NUMBERS),
+    (re.compile(rf"(?<!\d){_DAY_NUMBER}[\s/-]*{_MONTH}[\s/-]*(\d{{2}})(?![\d:])", re.IGNORECASE), ("dmy", "ymd")),
+    (re.compile(rf"\b{_MONTH}[\s/-]*{_DAY_NUMBER},?[\s/-]+(\d{{2}})(?![\d:])", re.IGNORECASE), ("mdy",)),
+)
+_SHORT_DOTTED_DAY = (re.compile(r"(?<![\d.])(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{2})(?![\d.])"), _LIKE_NUMBERS)
+_PERIODS = (
+    (re.compile(r"(\d{4})[-/.](\d{1,2})"), ("ym",)),
+    (re.compile(r"(\d{1,2})[-/.](\d{4})"), ("my",)),
+    (re.compile(r"(\d{4})"), ("y",)),
+    (re.compile(r"(\d{4})[ -]?Q([1-4])", re.IGNORECASE), ("yq",)),
+    (re.compile(r"Q([1-4])[ -]?(\d{4})", re.IGNORECASE), ("qy",)),
+)
+_COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)[Tt ]?(\d\d)(\d\d)(\d\d)?(?:\.?\d{1,9})?(Z|[+-]\d\d:?\d\d)?")
+_CLOCK = re.compile(
+    r"(?<![\d:])(\d{1,2})(?:(?:[:h時点]|\.(?=\d{2}(?:\D|$)))\s?(\d{2})(?:[:.分]?\s?(\d{2})(?:[.,](\d{1,9}))?秒?)?)?"
+    r"\s*(a\.?m\.?|p\.?m\.?)?(?![\d:])",
+    re.IGNORECASE,
+)
+_COLON_CLOCK = re.compile(
+    r"(?<![\d:])(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*(a\.?m\.?|p\.?m\.?)?(?![\d:])", re.IGNORECASE
+)
+_OFFSET = re.compile(
+    r"(?:(?<=:\d\d)|(?<=[.,]\d{3})|(?<=[.,]\d{6})|(?<=\d{9})|(?<=\s)|UTC|GMT)\s?([+-])(\d\d?):?(\d\d)?(?![\d:-])"
+)
+_IANA = re.compile(r"[A-Z][A-Za-z]+/[A-Z][A-Za-z_]+(?:/[A-Z][A-Za-z_]+)?")
+_FIRST_WORD, _HAS_DIGITS = re.compile(r"([^\W\d_]{2,})(?![/_])"), re.compile(r"\d.*\d")
+_TOKEN = re.compile(r"\d+|[^\W\d_]+|[^\s]")
+_PUNCTUATION = frozenset("-/.:,+()[]|·•–—'\"年月日時时点分秒_~º")
+_HOURS_OF_ZONES = {
+    "utc": 0, "gmt": 0, "z": 0, "ut": 0, "est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8,
+    "pdt": -7, "akst": -9, "akdt": -8, "hst": -10, "ast": -4, "adt": -3, "nst": -3.5, "brt": -3, "art": -3, "wet": 0,
+    "west": 1, "bst": 1, "ist": 1, "cet": 1, "cest": 2, "mez": 1, "mesz": 2, "eet": 2, "eest": 3, "msk": 3, "jst": 9,
+    "kst": 9, "hkt": 8, "sgt": 8, "awst": 8, "aest": 10, "aedt": 11, "nzst": 12, "nzdt": 13,
+}  # fmt: skip
+_ZONES: dict[str, tzinfo] = {name: timezone(timedelta(hours=hours)) for name, hours in _HOURS_OF_ZONES.items()} | {
+    name: ZoneInfo(f"America/{city}")
+    for names, city in (
+        (("et", "eastern"), "New_York"),
+        (("ct", "central"), "Chicago"),
+        (("mt", "mountain"), "Denver"),
+        (("pt", "pacific"), "Los_Angeles"),
+    )
+    for name in names
+}
+_WEEKDAYS = """mon tue tues wed thu thur thurs fri sat sun monday tuesday wednesday thursday friday saturday sunday
+    montag dienstag mittwoch donnerstag freitag samstag sonntag lundi mardi mercredi jeudi vendredi samedi dimanche
+    lunes martes miércoles jueves viernes sábado domingo lunedì martedì mercoledì giovedì venerdì sabato"""
+_LABELS = """at of on the as by from to until since and date time last first updated update published posted edited
+    modified created released filed added effective st nd rd th er e de del der den dem am um uhr le à a m p pm h t w
+    standard daylight summer local noon midnight le il el o"""
+_TIME_WORDS = frozenset((*_MONTHS, *_ZONES, *_WEEKDAYS.split(), *_LABELS.split()))
+_QUARTERS_AND_YEARS = (
+    re.compile(r"(?<![\d.,$€£])(?P<y>20\d{2})(?![\d,]|\.\d)[ -]?(?:Q(?P<q>[1-4]))?", re.IGNORECASE),
+    re.compile(r"\b(?:Q(?P<q>[1-4])|(?P<p>[1-4])Q|FY|H[12])[ '-]*(?P<y>20\d{2}|\d{2})(?!\d)", re.IGNORECASE),
+    re.compile(
+        r"\b(?P<w>first|second|third|fourth|1st|2nd|3rd|4th)[ -]quarter,?(?: of)?(?: fiscal)? (?P<y>20\d{2})\b",
+        re.IGNORECASE,
+    ),
+)
+_ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
+_HAS_YEAR = re.compile(r"\d{4}")
+_HAS_SHORT_YEAR = re.compile(r"[/.'-]\d{2}(?!\d)")
+
+
+def plain(text: str) -> str:
+    """Return a text with compatibility characters and other digits as ASCII, and without invisible characters."""
+    if text.isascii():
+        return text
+    normal = unicodedata.normalize("NFKC", text)
+    return "".join(
+        str(unicodedata.digit(sign)) if sign.isdigit() else " " if sign.isspace() else sign
+        for sign in normal
+        if unicodedata.category(sign) != "Cf"
+    )
+
+
+def instants_of(text: str, zone: tzinfo | None = None, *, is_named_time: bool = False) -> list[datetime]:
+    """Return the instants that a text as a whole states; none if it is anything else than a time.
+
+    A day, a midnight and a period count at their end. Of several days each counts at its end.
+
+    Args:
+        text: A value, or the name of a member.
+        zone: The zone of times without one, by default New York's.
+        is_named_time: Whether the member's name says that it is a time, so that months, quarters and years count too.
+    """
+    text = plain(text).strip(" \t\r\n'\"()[]") if len(text) <= LONGEST_TIME else ""
+    word = _FIRST_WORD.match(text)
+    if not _HAS_DIGITS.search(text) or (word and word[1].lower() not in _TIME_WORDS):
+        return []
+    if whole := _COMPACT.fullmatch(text):
+        return _compact(whole, zone) if is_named_time or not text.isdecimal() or len(text) == 14 else []
+    rest, zones = _without_zone(text)
+    if not _is_of_time_words(rest):
+        return []
+    spelled_clocks = [*_COLON_CLOCK.finditer(rest)]
+    days, rest = _days(_COLON_CLOCK.sub(" ", rest), is_named_time)
+    if not days:
+        return []
+    clocks = [clock for shape in (*spelled_clocks, *_CLOCK.finditer(rest)) if (clock := _clock(shape)) is not None]
+    own_zone = zones[0] if zones else zone or NEW_YORK
+    if len(days) == 1 and len(clocks) == 1 and clocks[0] != time():
+        return [later(datetime.combine(days[0], clocks[0]), own_zone)]
+    return [end_of_day(day, own_zone) for day in days]
+
+
+def later(wall: datetime, zone: tzinfo) -> datetime:
+    """Return the later of the instants at which a clock in the zone shows this time."""
+    return max(wall.replace(tzinfo=zone, fold=fold).astimezone(timezone.utc) for fold in (0, 1))
+
+
+def end_of_day(day: date, zone: tzinfo | None) -> datetime:
+    """Return the end of a day in a zone, by default New York's."""
+    return later(datetime.combine(day + DAY, time()), zone or NEW_YORK)
+
+
+def days_in(text: str) -> Iterator[date]:
+    """Yield every day that a text names, in any usual spelling, and the first day of every month that it names."""
+    if _HAS_YEAR.search(text):
+        yield from _read(text, (*_NUMBERED_DAYS, *_NAMED_DAYS, *_MONTHS_OF_YEARS), first_of_month=True)
+    if _HAS_SHORT_YEAR.search(text):
+        yield from _read(text, (*_SHORT_DAYS, *_NAMED_DAYS), first_of_month=True)
+
+
+def names_later_period(text: str, day: date) -> bool:
+    """Return whether a text names a year or a quarter after that of the day."""
+    for pattern in _QUARTERS_AND_YEARS:
+        for shape in pattern.finditer(text):
+            parts = shape.groupdict()
+            quarter = int(parts.get("q") or parts.get("p") or _ORDINALS.get((parts.get("w") or "").lower(), 0))
+            year = int(parts["y"]) + (2000 if len(parts["y"]) == 2 else 0)
+            if (year, quarter) > (day.year, (day.month + 2) // 3 if quarter else 0):
+                return True
+    return False
+
+
+def _compact(shape: re.Match[str], zone: tzinfo | None) -> list[datetime]:
+    year, month, day, hour, minute, second, ahead = shape.groups()
+    with suppress(ValueError, OverflowError):
+        clock = time(int(hour), int(minute), int(second or 0))
+        wall = datetime.combine(date(int(year), int(month), int(day)), clock)
+        own_zone = _offset(ahead) if ahead else zone or NEW_YORK
+        return [end_of_day(wall.date(), own_zone) if clock == time() else later(wall, own_zone)]
+    return []
+
+
+def _without_zone(text: str) -> tuple[str, list[tzinfo]]:
+    """Return a text without its zones, and the zones, the one that tells most first."""
+    zones: list[tzinfo] = []
+    for name in _IANA.findall(text):
+        with suppress(OSError, ValueError, LookupError):
+            zones.append(ZoneInfo(name))
+            text = text.replace(name, " ")
+    for shape in _OFFSET.finditer(text):
+        if int(shape[2]) <= 14 and (":" in text[: shape.start()] or shape[0][0] in "UG"):
+            text = f"{text[: shape.start()]} {text[shape.end() :]}"
+            zones.insert(0, _offset(shape[1] + shape[2].zfill(2) + (shape[3] or "00")))
+            break
+    named = [word for word in re.findall(r"[A-Za-z]+", text) if word.lower() in _ZONES]
+    text = re.sub(r"\b[A-Z]{2,4}\b", lambda shape: " " if shape[0] in named else shape[0], text)
+    strange = re.search(r"\d:\d\d(?::\d\d)?\s+\(?([A-Z]{2,5})\)?$", text)
+    if not zones and named:
+        zones.append(_ZONES[named[-1].lower()])
+    elif strange and strange[1].lower() not in _TIME_WORDS:
+        zones, text = zones or [_WEST], text[: strange.start(1)].rstrip("( ")
+    return text, zones
+
+
+def is_clock_or_zone(text: str) -> bool:
+    """Return whether a text is a time of day, a time zone or both."""
+    rest, zones = _without_zone(text)
+    rest = " ".join(
+        word for word in rest.split() if word.lower() not in _TIME_WORDS or word[1:].lower() in ("m", ".m.")
+    )
+    shape = _CLOCK.fullmatch(rest)
+    return (bool(zones) and not rest) or (shape is not None and _clock(shape) is not None)
+
+
+def _offset(ahead: str) -> tzinfo:
+    if ahead == "Z":
+        return timezone.utc
+    shift = timedelta(hours=int(ahead[1:3]), minutes=int(ahead[-2:]))
+    return timezone(-shift if ahead[0] == "-" else shift)
+
+
+def _is_of_time_words(text: str) -> bool:
+    return all(
+        token.isdigit() or token in _PUNCTUATION or token.lower() in _TIME_WORDS for token in _TOKEN.findall(text)
+    )
+
+
+def _days(text: str, is_named_time: bool) -> tuple[list[date], str]:
+    """Return the days of a text, each at its latest reading, and the text without them."""
+    patterns = (*_NUMBERED_DAYS, *_NAMED_DAYS, *_SHORT_WHOLE_DAYS)
+    if is_named_time:
+        patterns = (*patterns, _SHORT_DOTTED_DAY, *_MONTHS_OF_YEARS)
+    days: list[date] = []
+    for pattern, orders in patterns:
+        for shape in reversed(list(pattern.finditer(text))):
+            if (day := _latest(shape, orders, first_of_month=False)) is not None:
+                days.append(day)
+                text = f"{text[: shape.start()]} {text[shape.end() :]}"
+    if is_named_time and not days:
+        days = [
+            day
+            for pattern, orders in _PERIODS
+            if (shape := pattern.fullmatch(text)) and (day := _latest(shape, orders, first_of_month=False))
+        ]
+    return days, text
+
+
+def _read(text: str, patterns: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...], **how: bool) -> Iterator[date]:
+    for pattern, orders in patterns:
+        for shape in pattern.finditer(text):
+            if (day := _latest(shape, orders, **how)) is not None:
+                yield day
+
+
+def _latest(shape: re.Match[str], orders: tuple[str, ...], *, first_of_month: bool) -> date | None:
+    readings = [_day(dict(zip(order, shape.groups(), strict=True)), first_of_month) for order in orders]
+    return max((day for day in readings if day is not None), default=None)
+
+
+def _day(parts: dict[str, str], first_of_month: bool) -> date | None:
+    """Return the day that the parts of a date name; of a period its last day, or its first."""
+    spelled_year = parts["y"].lstrip("'")
+    year = int(spelled_year) + (2000 if len(spelled_year) <= 2 else 0)
+    with suppress(ValueError, OverflowError):
+        if "k" in parts:
+            return date.fromisocalendar(year, int(parts["w"]), int(parts["k"]))
+        if "n" in parts:
+            day = date(year, 1, 1) + (int(parts["n"]) - 1) * DAY
+            return day if day.year == year else None
+        spelled = parts.get("m", "").lower()
+        last_month = 3 * int(parts["q"]) if "q" in parts else 12
+        month = _MONTHS.get(spelled) or int(spelled or last_month)
+        return date(year, month, int(parts.get("d") or (1 if first_of_month else monthrange(year, month)[1])))
+    return None
+
+
+def _clock(shape: re.Match[str]) -> time | None:
+    hour, minute, second, fraction, half = shape.groups()
+    if minute is None and half is None:
+        return None
+    with suppress(ValueError):
+        hours = int(hour) % 12 + (12 if half[0] in "pP" else 0) if half else int(hour)
+        return time(hours, int(minute or 0), int(second or 0), int((fraction or "0").ljust(6, "0")[:6]))
+    return None

@@ -1,0 +1,139 @@
+"""Tools that list in pages, up to a limit or by id: nothing of an answer depends on how many items came later."""
+
+import json
+
+import anyio
+import pytest
+from mcp.server.mcpserver import MCPServer
+
+from pitlake.errors import BadInput
+from pitlake.proxy import server as proxy_server
+from pitlake.proxy.policy import from_members, parse
+from tests.proxy.worlds import ask, proxied
+
+ITEM = 'published = "at"\nfields = ["id"]\nkey = "id"\ntimezone = "UTC"\n'
+POLICY = f"""
+server = "list"
+reviewed = true
+[tools.by_token]
+items = "results[]"
+pages = {{ argument = "token", next = "next" }}
+{ITEM}
+[tools.by_number]
+items = "results[]"
+pages = {{ argument = "page", first = 1 }}
+limit = {{ argument = "limit", most = 4 }}
+{ITEM}
+[tools.by_offset]
+items = "results[]"
+pages = {{ argument = "offset", step = 3 }}
+{ITEM}
+[tools.newest]
+items = "results[]"
+limit = {{ argument = "limit", most = 1000 }}
+{ITEM}
+[tools.one_item]
+arguments = ["id"]
+{ITEM}
+"""
+HONEST = [{"id": f"honest {number}", "at": f"2024-02-{14 - number:02}T10:00:00Z"} for number in range(12)]
+
+
+def listing(later_count):
+    """A server of twelve items up to the cut-off and so many later ones, newest first."""
+    items = [{"id": f"FUTURE {n}", "at": f"2024-03-{n % 28 + 1:02}"} for n in range(later_count)] + HONEST
+    tools = MCPServer("list")
+    size = 3
+
+    @tools.tool()
+    def by_token(token: str = "0") -> dict:
+        end = int(token) + size
+        return {"results": items[int(token) : end], "next": str(end) if end < len(items) else None}
+
+    @tools.tool()
+    def by_number(page: int = 1, limit: int = 10) -> dict:
+        return {"results": items[(page - 1) * limit : page * limit], "pages": len(items) // limit}
+
+    @tools.tool()
+    def by_offset(offset: int = 0) -> dict:
+        return {"results": items[offset : offset + size]}
+
+    @tools.tool()
+    def newest(limit: int = 10) -> dict:
+        return {"results": items[:limit], "total": len(items)}
+
+    @tools.tool()
+    def one_item(id: str) -> dict:
+        return next(item for item in items if item["id"] == id)
+
+    return tools
+
+
+async def conversation(later_count, tape_file, requests):
+    async with proxied(listing(later_count), parse(POLICY), tape_file) as (client, reader):
+        for tool, arguments in requests:
+            answer = await ask(client, reader, tool, arguments)
+            while (cursor := (answer.structured_content or {}).get("next_cursor")) is not None:
+                answer = await ask(client, reader, tool, arguments | {"cursor": cursor})
+        return "\n".join(reader.texts)
+
+
+REQUESTS = [
+    ("by_token", {}),
+    ("by_number", {}),
+    ("by_number", {"limit": 1}),
+    ("by_offset", {}),
+    ("newest", {}),
+    ("newest", {"limit": 5}),
+    ("newest", {"limit": 2}),
+    ("one_item", {"id": "honest 3"}),
+    ("one_item", {"id": "FUTURE 0"}),
+]
+
+
+def test_the_number_of_later_items_shows_nowhere(tmp_path, monkeypatch):
+    monkeypatch.setattr(proxy_server, "ROWS_OF_A_PAGE", 5)
+    texts = [anyio.run(conversation, count, tmp_path / f"{count}.jsonl", REQUESTS) for count in (0, 1, 7, 23)]
+    assert texts[0].count("honest 11") == 2 * 7  # as text and as structured content
+    assert "FUTURE" not in texts[0].replace('"FUTURE 0"', "")
+    assert len(set(texts)) == 1
+
+
+def test_a_list_that_is_not_read_to_its_end_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(proxy_server, "MOST_PAGES_WITHOUT_ROWS", 2)
+    text = anyio.run(conversation, 23, tmp_path / "run.jsonl", [("by_token", {})])
+    assert "honest" not in text
+
+
+def test_a_cursor_is_of_one_call_and_none_is_stored(tmp_path):
+    async def asked():
+        async with proxied(listing(7), parse(POLICY), tmp_path / "run.jsonl") as (client, reader):
+            first = await ask(client, reader, "newest", {"limit": 2})
+            cursor = first.structured_content["next_cursor"]
+            wrong = await ask(client, reader, "newest", {"limit": 3, "cursor": cursor})
+            bad = await ask(client, reader, "newest", {"limit": 2, "cursor": "x"})
+            return first.structured_content, wrong.content[0].text, bad.content[0].text
+
+    first, wrong, bad = anyio.run(asked)
+    assert first["truncated"]
+    assert "belongs to another call" in wrong
+    assert "belongs to no answer" in bad
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"pages": {"argument": "page", "next": "next", "first": 1}},
+        {"pages": {"argument": "page", "step": 0}},
+        {"pages": {"argument": 1}},
+        {"limit": {"argument": "limit"}},
+        {"limit": {"argument": "limit", "most": 0}},
+        {"limit": {"argument": "limit", "most": "9"}},
+        {"limit": {"argument": "limit", "most": 9}, "arguments": ["limit"]},
+        {"limit": {"argument": "limit", "most": 9}, "arguments": ["cursor"]},
+    ],
+    ids=json.dumps,
+)
+def test_pages_and_a_limit_that_can_not_be_meant_are_refused(change):
+    with pytest.raises(BadInput):
+        from_members({"published": "at", "fields": ["id"]} | change)
