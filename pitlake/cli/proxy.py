@@ -12,8 +12,11 @@ from pitlake.cli.options import as_of_option, http_options
 from pitlake.errors import BadInput
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from pitlake.mcp.http import HttpAddress
     from pitlake.proxy.link import Link
+    from pitlake.proxy.samples import Samples
     from pitlake.proxy.tape import Tape
 
 TAPES = Path(".pitlake/tapes")
@@ -33,6 +36,11 @@ TAPES = Path(".pitlake/tapes")
     help="Answer only from this tape, as recorded; no server is started.",
 )
 @http_options
+@click.option(
+    "--as-of-header",
+    metavar="NAME",
+    help="With --http: each request's cut-off is in this header, up to --as-of. Each cut-off has a tape of its own.",
+)
 @click.option(
     "--header",
     "headers",
@@ -63,6 +71,7 @@ def command(  # noqa: PLR0913 - one parameter per option
     host: str,
     port: int,
     allowed_hosts: tuple[str, ...],
+    as_of_header: str | None,
     headers: tuple[tuple[str, str], ...],
     timeout: float,
     learn: Path | None,
@@ -81,19 +90,31 @@ def command(  # noqa: PLR0913 - one parameter per option
       --policy alpaca -- uvx alpaca-mcp-server
     """
     address = _address(host, port, allowed_hosts) if http else None
+    if as_of_header is not None:
+        _check_as_of_header(as_of_header, http=http)
     if policies:
         from pitlake.proxy.policy import load, ready
 
         for name in ready():
             click.echo(f"{name}: {', '.join(load(name).tools)}")
     elif replay is not None:
-        _refuse_with("--replay", as_of=as_of, policy=policy, tape=tape, header=headers, learn=learn, server=server)
+        others = {"as_of_header": as_of_header, "header": headers, "learn": learn, "server": server}
+        _refuse_with("--replay", as_of=as_of, policy=policy, tape=tape, **others)
         _replay(replay, address)
     elif learn is not None:
-        _refuse_with("--learn", as_of=as_of, policy=policy, tape=tape, http=http)
+        _refuse_with("--learn", as_of=as_of, policy=policy, tape=tape, http=http, as_of_header=as_of_header)
         _learn(learn, calls, lambda beside: _link(server, headers, timeout, beside))
     else:
-        _serve(as_of, policy, tape, address, lambda beside: _link(server, headers, timeout, beside))
+        _serve(as_of, policy, tape, (address, as_of_header), lambda beside: _link(server, headers, timeout, beside))
+
+
+def _check_as_of_header(name: str, *, http: bool) -> None:
+    from pitlake.proxy.link import HEADER_NAME
+
+    if not http:
+        raise BadInput("--as-of-header", "can only be used with --http", "add --http")
+    if not HEADER_NAME.fullmatch(name):
+        raise BadInput("--as-of-header", f"{name!r} is not the name of a header", "give one such as X-As-Of")
 
 
 def _address(host: str, port: int, allowed_hosts: tuple[str, ...]) -> "HttpAddress":
@@ -113,7 +134,7 @@ def _serve(
     as_of: str | None,
     policy_name: str | None,
     path: Path | None,
-    address: "HttpAddress | None",
+    served: "tuple[HttpAddress | None, str | None]",
     link_beside: Callable[[Path], "Link"],
 ) -> None:
     import anyio
@@ -129,16 +150,39 @@ def _serve(
         raise BadInput("--policy", "missing", "name a file or a bundled policy (--policies), or draft one with --learn")
     policy, moment = load(policy_name), clock.past(as_of, "--as-of")
     path = path or TAPES / f"{policy.server}-{clock.now():%Y%m%dT%H%M%S.%fZ}.jsonl"
-    link, tape = link_beside(path), Tape.record(path, policy, moment)
+    address, header = served
+    link = link_beside(path)
 
     async def run() -> None:
         async with kept_up(link):
-            await _answer(tape, link, address, f"answers as of {clock.iso(moment)}; the tape is {path}")
+            if address is not None and header is not None:
+                await _answer_samples(Samples(link, policy, path), address, header, moment)
+            else:
+                await _answer(tape, link, address, f"answers as of {clock.iso(moment)}; the tape is {path}")
 
+    if header is not None:
+        from pitlake.proxy.samples import Samples
+
+        path.parent.mkdir(parents=True, exist_ok=True)
+        anyio.run(run)
+        return
+    tape = Tape.record(path, policy, moment)
     try:
         anyio.run(run)
     finally:
         tape.close()
+
+
+async def _answer_samples(samples: "Samples", address: "HttpAddress", header: str, latest: "datetime") -> None:
+    from pitlake.clock import iso
+    from pitlake.proxy.samples import AsOfHeader
+    from pitlake.proxy.server import server
+
+    saying = f"answers as of the header {header}, up to {iso(latest)}; listening at {address.url}"
+    try:
+        await address.serve(server(samples), lambda: render.say(saying), lambda app: AsOfHeader(app, header, latest))
+    finally:
+        samples.close()
 
 
 async def _answer(tape: "Tape", link: "Link | None", address: "HttpAddress | None", saying: str = "") -> None:

@@ -41,11 +41,22 @@ class HttpAddress:
         """Return the server's URL for clients on this machine."""
         return f"http://{f'[{self._host}]' if ':' in self._host else self._host}:{self._port}/mcp"
 
-    async def serve(self, mcp_server: MCPServer[Any] | Server[Any], on_started: Callable[[], None]) -> None:
-        """Serve until interrupted; `on_started` is called once it answers. Raises BadInput if it can't listen."""
+    async def serve(
+        self,
+        mcp_server: MCPServer[Any] | Server[Any],
+        on_started: Callable[[], None],
+        guarded: Callable[[ASGIApp], ASGIApp] = lambda app: app,
+    ) -> None:
+        """Serve until interrupted. Raises BadInput if it can't listen.
+
+        Args:
+            mcp_server: What answers.
+            on_started: Called once it answers.
+            guarded: Returns the application with checks of its own, which run after those of the token.
+        """
         unguarded = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # OwnSite checks it
         app: ASGIApp = mcp_server.streamable_http_app(stateless_http=True, transport_security=unguarded)
-        app = OnlyPosts(app)
+        app = guarded(OnlyPosts(app))
         app = Guarded(app, self._token) if self._token else app
         with listening(self._host, self._port) as listener:
             await serve_until_ended(uvicorn_server(OwnSite(app, self._allowed_hosts), on_started), listener)

@@ -32,7 +32,7 @@ MOST_TOOL_PAGES = 100
 SHORTEST_SECRET = 8
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW", re.IGNORECASE)
 _OWN_PREFIX = "PITLAKE_"
-_HEADER_NAME, _VARIABLE = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII), re.compile(r"[A-Za-z_]\w*")
+HEADER_NAME, _VARIABLE = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII), re.compile(r"[A-Za-z_]\w*")
 
 
 def command_target(command: Sequence[str], log: Path) -> Callable[[], Any]:
@@ -72,7 +72,7 @@ def headers_from(names: Iterable[tuple[str, str]], environment: Mapping[str, str
     """
     headers: dict[str, str] = {}
     for name, variable in names:
-        if not _HEADER_NAME.fullmatch(name):
+        if not HEADER_NAME.fullmatch(name):
             raise BadInput("--header", f"{name!r} is not the name of a header", "give one such as Authorization")
         if not environment.get(variable):
             problem = f"the variable {variable!r} is not set" if _VARIABLE.fullmatch(variable) else "names no variable"

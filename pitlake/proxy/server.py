@@ -165,7 +165,9 @@ class Proxy:
 
     async def _list(self, tool: ProxiedTool, sent: Mapping[str, Any], count: int) -> CutAnswer:
         """Read the server's pages until so many items pass, so that no page tells how many items do not."""
-        pages, rows, left_out = tool.policy.pages, [], {}
+        pages = tool.policy.pages
+        rows: list[dict[str, Any]] = []
+        left_out: dict[str, dict[str, str]] = {}
         token: Any = pages.first if pages and pages.place is None else None
         without_rows, is_read = 0, False
         for number in range(MOST_PAGES):

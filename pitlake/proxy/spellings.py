@@ -7,13 +7,15 @@ that an abbreviation names, and of a clock that shows a time twice.
 import re
 import unicodedata
 from calendar import monthrange
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
 from pitlake.clock import NEW_YORK
 
+Pattern = tuple[re.Pattern[str], tuple[str, ...]]
+"""A pattern of a day, with the orders in which its groups may be read."""
 DAY = timedelta(days=1)
 LONGEST_TIME = 100
 _WEST = timezone(timedelta(hours=-12))  # Of a zone that is not known: the latest reading.
@@ -37,7 +39,6 @@ _MONTH = rf"({'|'.join(sorted(_MONTHS, key=len, reverse=True))})(?![^\W\d_])\.?"
 _DAY_NUMBER = r"(\d{1,2})(?:st|nd|rd|th|er|e|º|\.)?"
 _YEAR_NUMBER = r"(\d{4}|'\d{2})(?!\d)"
 _LIKE_NUMBERS = ("ymd", "mdy", "dmy")
-# Each pattern with the orders in which its groups may be read.
 _NUMBERED_DAYS = (
     (re.compile(r"(?<!\d)(\d{4})(?:[-/._]|\s*年\s*)(\d{1,2})(?:[-/._]|\s*月\s*)(\d{1,2})(?!\d)"), ("ymd",)),
     (re.compile(r"(?<!\d)(20\d{2})(\d{2})(\d{2})(?!\d)"), ("ymd",)),
@@ -267,9 +268,9 @@ def _is_of_time_words(text: str) -> bool:
 
 def _days(text: str, is_named_time: bool) -> tuple[list[date], str]:
     """Return the days of a text, each at its latest reading, and the text without them."""
-    patterns = (*_NUMBERED_DAYS, *_NAMED_DAYS, *_SHORT_WHOLE_DAYS)
+    patterns: list[Pattern] = [*_NUMBERED_DAYS, *_NAMED_DAYS, *_SHORT_WHOLE_DAYS]
     if is_named_time:
-        patterns = (*patterns, _SHORT_DOTTED_DAY, *_MONTHS_OF_YEARS)
+        patterns += [_SHORT_DOTTED_DAY, *_MONTHS_OF_YEARS]
     days: list[date] = []
     for pattern, orders in patterns:
         for shape in reversed(list(pattern.finditer(text))):
@@ -280,12 +281,12 @@ def _days(text: str, is_named_time: bool) -> tuple[list[date], str]:
         days = [
             day
             for pattern, orders in _PERIODS
-            if (shape := pattern.fullmatch(text)) and (day := _latest(shape, orders, first_of_month=False))
+            if (whole := pattern.fullmatch(text.strip())) and (day := _latest(whole, orders, first_of_month=False))
         ]
     return days, text
 
 
-def _read(text: str, patterns: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...], **how: bool) -> Iterator[date]:
+def _read(text: str, patterns: Iterable[Pattern], **how: bool) -> Iterator[date]:
     for pattern, orders in patterns:
         for shape in pattern.finditer(text):
             if (day := _latest(shape, orders, **how)) is not None:

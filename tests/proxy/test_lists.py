@@ -33,7 +33,7 @@ items = "results[]"
 limit = {{ argument = "limit", most = 1000 }}
 {ITEM}
 [tools.one_item]
-arguments = ["id"]
+arguments = ["number"]
 {ITEM}
 """
 HONEST = [{"id": f"honest {number}", "at": f"2024-02-{14 - number:02}T10:00:00Z"} for number in range(12)]
@@ -63,8 +63,8 @@ def listing(later_count):
         return {"results": items[:limit], "total": len(items)}
 
     @tools.tool()
-    def one_item(id: str) -> dict:
-        return next(item for item in items if item["id"] == id)
+    def one_item(number: str) -> dict:
+        return next(item for item in items if item["id"] == number)
 
     return tools
 
@@ -86,8 +86,8 @@ REQUESTS = [
     ("newest", {}),
     ("newest", {"limit": 5}),
     ("newest", {"limit": 2}),
-    ("one_item", {"id": "honest 3"}),
-    ("one_item", {"id": "FUTURE 0"}),
+    ("one_item", {"number": "honest 3"}),
+    ("one_item", {"number": "FUTURE 0"}),
 ]
 
 

@@ -1,0 +1,147 @@
+"""One proxy for samples with different cut-offs: each request's header names its own, and nothing else does."""
+
+import json
+
+import anyio
+import pytest
+import requests
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.server.mcpserver import MCPServer
+from mcp.shared._httpx_utils import create_mcp_http_client
+
+from pitlake.cli import invoke
+from pitlake.clock import instant
+from pitlake.proxy.samples import AsOfHeader
+from tests.proxy.worlds import proxy_process, served
+
+LATEST = "2024-02-20T16:00:00-05:00"
+HEADER = "X-As-Of"
+POLICY = """
+server = "news"
+reviewed = true
+[tools.search]
+items = "results[]"
+published = "published"
+fields = ["title"]
+arguments = ["query"]
+bind = { until = "{date}" }
+"""
+DAYS = range(10, 20)
+LISTING = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+
+
+def news():
+    tools = MCPServer("news")
+
+    @tools.tool()
+    def search(query: str, until: str = "") -> dict:
+        return {"results": [{"title": f"day {day}", "published": f"2024-02-{day}T10:00:00Z"} for day in DAYS]}
+
+    return tools
+
+
+@pytest.fixture
+def proxy(tmp_path):
+    (tmp_path / "news.toml").write_text(POLICY)
+    options = ["--as-of", LATEST, "--as-of-header", HEADER, "--policy", "news.toml", "--tape", "run.jsonl"]
+    with (
+        served(news().streamable_http_app(stateless_http=True)) as upstream,
+        proxy_process(*options, upstream, folder=tmp_path) as (address, _),
+    ):
+        yield address
+
+
+async def sample(address, as_of, arguments):
+    async with (
+        create_mcp_http_client({HEADER: as_of}) as http,
+        Client(streamable_http_client(address, http_client=http)) as client,
+    ):
+        return [(await client.call_tool("search", arguments)) for _ in range(3)]
+
+
+def test_samples_with_different_cut_offs_are_answered_concurrently(proxy, tmp_path):
+    async def everyone():
+        answers = {}
+
+        async def ask(day):
+            as_of = f"2024-02-{day}T16:00:00-05:00"
+            answers[day] = [answer.structured_content for answer in await sample(proxy, as_of, {"query": "x"})]
+
+        async with anyio.create_task_group() as group:
+            for day in DAYS:
+                group.start_soon(ask, day)
+        return answers
+
+    answers = anyio.run(everyone)
+    assert sorted(answers) == [*DAYS]
+    for day, (first, *others) in answers.items():
+        assert [row["title"] for row in first["data"]] == [f"day {earlier}" for earlier in DAYS if earlier <= day]
+        assert first["receipt"]["as_of"] == f"2024-02-{day}T21:00:00Z"
+        assert others == [first, first]
+    assert len({answer[0]["receipt"]["result_sha256"] for answer in answers.values()}) == len(DAYS)
+    heads = [json.loads(tape.read_text().splitlines()[0])["as_of"] for tape in tmp_path.glob("run-*.jsonl")]
+    assert sorted(heads) == [f"2024-02-{day}T21:00:00Z" for day in DAYS]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {HEADER: ""},
+        {HEADER: "2024-02-15"},
+        {HEADER: "2024-02-15T16:00:00"},
+        {HEADER: "2024-02-20T16:00:01-05:00"},
+        {HEADER: "2024-02-15T16:00:00Z, 2024-02-16T16:00:00Z"},
+        {"X-As-Off": "2024-02-15T16:00:00Z"},
+    ],
+    ids=str,
+)
+def test_nothing_is_answered_without_a_cut_off_up_to_the_proxy_s_own(proxy, headers):
+    accept = {"Accept": "application/json, text/event-stream"}
+    answer = requests.post(proxy, json=LISTING, headers=accept | headers, timeout=30)
+    assert answer.status_code == 400
+    assert "search" not in answer.text
+
+
+def test_a_header_that_is_sent_twice_is_refused():
+    async def refused():
+        sent = []
+
+        async def send(message):
+            sent.append(message)
+
+        values = [(HEADER.lower().encode(), f"2024-02-1{day}T16:00:00Z".encode()) for day in (5, 6)]
+        scope = {"type": "http", "method": "POST", "headers": values}
+        await AsOfHeader(None, HEADER, instant(LATEST))(scope, None, send)
+        return sent[0]["status"]
+
+    assert anyio.run(refused) == 400
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"query": f"as of {LATEST}"}, {"query": "x", "as_of": LATEST}, {"query": "x", HEADER: LATEST}, {"until": LATEST}],
+    ids=str,
+)
+def test_no_argument_moves_the_cut_off(proxy, arguments):
+    for answer in anyio.run(sample, proxy, "2024-02-12T16:00:00-05:00", arguments):
+        assert "day 13" not in answer.model_dump_json()
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [(["--as-of-header", HEADER], "can only be used with --http"), (["--http", "--as-of-header", "A b"], "not the name")],
+)
+def test_wrong_options_are_one_line(options, complaint, capsys):
+    assert invoke(["proxy", "--as-of", LATEST, "--policy", "alpaca", *options, "x"]) == 2
+    assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.long
+def test_an_evaluation_of_inspect_gives_each_sample_its_cut_off(proxy):
+    pytest.importorskip("inspect_ai", reason="inspect-ai is not installed")
+    from tests.proxy.inspect_samples import evaluate
+
+    titles = evaluate(proxy, HEADER, {day: f"2024-02-{day}T16:00:00-05:00" for day in (11, 14, 18)})
+    assert titles == {day: [f"day {earlier}" for earlier in DAYS if earlier <= day] for day in (11, 14, 18)}
