@@ -258,4 +258,5 @@ def _link(server: tuple[str, ...], headers: tuple[tuple[str, str], ...], timeout
         raise BadInput(
             "--header", "can only be used with a server at a URL", "leave it out: a command reads its own variables"
         )
-    return Link(command_target(server, beside.with_name(f"{beside.name}.log")), seconds=timeout, secrets=secrets)
+    log = beside.with_name(f"{beside.name}.log")
+    return Link(command_target(server, log), seconds=timeout, secrets=secrets, log=log)

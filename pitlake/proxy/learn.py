@@ -5,22 +5,35 @@ The proxy refuses a draft until `reviewed = false` at its top is changed. A draf
 
 import json
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pitlake import clock
 from pitlake.clock import NEW_YORK
-from pitlake.proxy.cutting import Unusable, document_of
-from pitlake.proxy.policy import JSON, JSON_BLOCKS, OWN_NAMES
-from pitlake.proxy.times import EPOCH_MILLISECONDS, EPOCH_SECONDS, Undated, published
-from pitlake.times import FORMATS
+from pitlake.errors import BadInput
+from pitlake.proxy.cutting import Unusable, cut_answer, document_of
+from pitlake.proxy.names import NO, kind_of_name
+from pitlake.proxy.policy import JSON, JSON_BLOCKS, OWN_NAMES, VALUE, from_members
+from pitlake.proxy.times import Undated, published
+from pitlake.times import EPOCH_UNITS, FORMATS
 
 _BOUND = re.compile(
     r"(?:^|_)(?:end|until|before|to|as_?of|upto|max)(?:$|_|date|time)|end[A-Z]\w*(?:Date|Time)|(?:^|_)to$"
 )
-_PUBLISHED = re.compile(r"publi|date|time|creat|updat|modif|filed|accept|^t$", re.IGNORECASE)
-_NAME = re.compile(r"[A-Za-z_]\w*")
+_LIMIT = re.compile(
+    r"limit|count|num|max_?(?:results|items|count)|(?:page_?|^)size|per_?page|num_results|n|top_?k|first"
+)
+_TOKEN_ARGUMENT = re.compile(r"(?:page_?|next_?)?token|(?:next_?)?cursor|after", re.IGNORECASE)
+_TOKEN_MEMBER = re.compile(r"next_?(?:page_?)?(?:token|cursor)|next|cursor", re.IGNORECASE)
+_NUMBERED_PAGE, _OFFSET = re.compile(r"page(?:_?(?:number|no|num))?", re.IGNORECASE), re.compile(r"offset|skip")
+_NAME = re.compile(r"[^.\[\]{}]+")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
-_DEEPEST = 6
+_WRITTEN_FORMATS = (
+    "%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y", "%Y/%m/%d", "%Y/%m/%d %H:%M:%S", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y",
+    "%m/%d/%Y %H:%M:%S", "%Y-%m-%d %H:%M:%S %Z", "%a %b %d %H:%M:%S %Y",
+)  # fmt: skip
+_DEEPEST, _SHOWN, _MOST = 6, 50, 100
 HEAD = """\
 # A draft. Read and correct every line, above all `published`, `bind` and `fields`, and write reviewed = true.
 # Is an item's time its time of publication? Does the source change items later?
@@ -29,67 +42,168 @@ HEAD = """\
 
 
 def draft(tools: Sequence[Mapping[str, Any]], samples: Sequence[tuple[str, Mapping[str, Any] | None]]) -> str:
-    """Return the text of a draft. samples: tools with their answers, None without one."""
+    """Return the text of a draft. samples: tools with their answers, None without one.
+
+    A tool is commented out, with the reason, if its lines would let no item of its sample pass.
+    """
     answers = {tool: answer for tool, answer in samples if answer is not None and not answer.get("isError")}
     lines = [HEAD, 'server = "server"', "reviewed = false"]
     for tool in tools:
         name = str(tool["name"])
         properties = (tool["schema"] or {}).get("properties") or {}
         if name in answers:
-            lines += ["", f"[tools.{_key(name)}]", *_tool(properties, answers[name])]
+            drafted, problem = _tool(properties, answers[name])
+            problem = problem or _problem(drafted, answers[name])
+            table = [f"[tools.{_key(name)}]", *drafted]
+            if problem:
+                table = [f"# Commented out: {problem}", *(f"# {line}" for line in table)]
+            lines += ["", *table]
     left_out = [str(tool["name"]) for tool in tools if tool["name"] not in answers]
     if left_out:
         lines += ["", "# Not drafted, because no sample call had an answer:", *(f"# {name}" for name in left_out)]
     return "\n".join(lines) + "\n"
 
 
-def _tool(properties: Mapping[str, Any], answer: Mapping[str, Any]) -> list[str]:
-    bounds = [name for name in properties if _BOUND.search(name)]
-    lines = [f"arguments = {_list(name for name in properties if name not in bounds)}"]
-    if bounds:
-        spelled = ", ".join(f'{_key(name)} = "{_template(properties[name])}"' for name in bounds)
-        lines.append(f"bind = {{ {spelled} }}")
-    else:
-        lines.append("# No argument seems to limit the time, so only the answers are cut.")
+def _tool(properties: Mapping[str, Any], answer: Mapping[str, Any]) -> tuple[list[str], str]:
+    """Return a tool's lines, and why they can't be used, if so."""
+    best: tuple[str, str, list[Any]] | None = None
     for form in (JSON, JSON_BLOCKS):
         try:
             document = document_of(answer, form)
         except Unusable:
             continue
-        place, items = max(_lists(document), key=lambda entry: len(entry[1]), default=("", [document]))
-        if items and isinstance(items[0], dict):
-            return [*lines, *([f'answer = "{form}"'] if form != JSON else []), *_items(place, items)]
-    return [*lines, "# The answer is not JSON: its items can't be found, so leave this tool out."]
+        inside = _lists(document[0], "[]") if form == JSON_BLOCKS and len(document) == 1 else _lists(document)
+        for place, items in inside:
+            if best is None or _worth(items) > _worth(best[2]):
+                best = form, place, items
+    if best is None:
+        return _arguments(properties, answer), "the answer is no JSON with objects: its items can't be found."
+    form, place, items = best
+    lines = [*_arguments(properties, answer), *([f'answer = "{form}"'] if form != JSON else [])]
+    item_lines, problem = _items(place, items)
+    return [*lines, *item_lines], problem
 
 
-def _items(place: str, items: list[Any]) -> list[str]:
-    names = list(dict.fromkeys(name for item in items if isinstance(item, dict) for name in item))
-    dates = {name: form for name in names if _PUBLISHED.search(name) and (form := _form(name, items))}
-    lines = [f'items = "{place}"']
+def _problem(lines: list[str], answer: Mapping[str, Any]) -> str:
+    """Return why these lines let nothing of a sample pass; "" if they let something pass."""
+    try:
+        policy = from_members(tomllib.loads("\n".join(lines)))
+    except (BadInput, tomllib.TOMLDecodeError) as fault:
+        return " ".join(str(fault).split())
+    counts = cut_answer(answer, policy, clock.now(), name="draft").counts
+    if counts.get("passed"):
+        return ""
+    return f"no item of the sample would pass ({', '.join(sorted(counts)) or 'it has none'})."
+
+
+def _worth(items: list[Any]) -> tuple[bool, int]:
+    return bool(_dates(items)), len(items)
+
+
+def _arguments(properties: Mapping[str, Any], answer: Mapping[str, Any]) -> list[str]:
+    bounds = [name for name in properties if _BOUND.search(name)]
+    limit = next((name for name in properties if _LIMIT.fullmatch(name) and _is_number(properties[name])), None)
+    most = properties[limit].get("maximum", _MOST) if limit else _MOST
+    paging = _paging(properties, answer, most)
+    taken = {*bounds, limit, paging[0], *(["cursor"] if limit or paging[0] else [])}  # The proxy has its own cursor.
+    lines = [f"arguments = {_list(name for name in properties if name not in taken)}"]
+    if bounds:
+        spelled = ", ".join(f'{_key(name)} = "{_template(properties[name])}"' for name in bounds)
+        lines.append(f"bind = {{ {spelled} }}")
+    else:
+        lines.append("# No argument seems to limit the time, so only the answers are cut.")
+    if limit:
+        lines.append(f"limit = {{ argument = {json.dumps(limit)}, most = {int(most)} }}  # the most the server takes")
+    return [*lines, *paging[1]]
+
+
+def _paging(properties: Mapping[str, Any], answer: Mapping[str, Any], most: Any) -> tuple[str | None, list[str]]:
+    """Return the argument for the next page, and the line of it."""
+    for name in properties:
+        argument = json.dumps(name)
+        if _TOKEN_ARGUMENT.fullmatch(name) and (member := _token_place(answer)):
+            return name, [f"pages = {{ argument = {argument}, next = {json.dumps(member)} }}"]
+        if _NUMBERED_PAGE.fullmatch(name) and _is_number(properties[name]):
+            return name, [f"pages = {{ argument = {argument}, first = 1 }}"]
+        if _OFFSET.fullmatch(name) and _is_number(properties[name]):
+            return name, [f"pages = {{ argument = {argument}, step = {int(most)} }}  # the items of a page"]
+    return None, []
+
+
+def _token_place(answer: Mapping[str, Any]) -> str:
+    try:
+        document = document_of(answer, JSON)
+    except Unusable:
+        return ""
+    parents = [("", document)]
+    if isinstance(document, dict):
+        parents += [(f"{name}.", member) for name, member in document.items() if _NAME.fullmatch(name)]
+    names = (
+        prefix + name
+        for prefix, parent in parents
+        if isinstance(parent, dict)
+        for name, member in parent.items()
+        if _TOKEN_MEMBER.fullmatch(name) and not isinstance(member, dict | list)
+    )
+    return next(names, "")
+
+
+def _items(place: str, items: list[Any]) -> tuple[list[str], str]:
+    """Return the lines of the items at a path, and why they can't be used, if so."""
+    names = list(dict.fromkeys(name for item in items for name in item))
+    dates = _dates(items)
+    lines = [f"items = {json.dumps(place)}"]
+    problem = ""
     if dates:
         form = next(iter(dates.values()))
         lines.append(f"published = {_list(name for name in dates if dates[name] == form)}")
-        lines += [f'format = "{form}"'] if form != FORMATS[0] else []
-        lines.append('# timezone = "…"  # of times and dates without one; by default dates are New York\'s')
+        lines += [f"format = {json.dumps(form)}"] if form != FORMATS[0] else []
+        lines.append('timezone = "America/New_York"  # of times and dates without one')
     else:
-        lines.append("published = []  # no member of an item looks like its publication: every item would be a gap")
+        lines.append("published = []")
+        problem = "no member of an item can be read as its publication."
     lines.append(f"fields = {_list(name for name in names if name not in OWN_NAMES)}")
-    key = next((name for name in ("id", "url", "link", "accession_number") if name in names), "")
+    key = next((name for name in ("id", "uuid", "url", "link", "accession_number") if name in names), "")
     lines.append(
         f"key = {_list([key])}" if key else '# key = ["…"]  # members that identify an item, so that edits are seen'
     )
-    return lines
+    return lines, problem
 
 
-def _form(name: str, items: list[Any]) -> str:
-    """Return the format that fits the times of this member in all items; "" if none fits."""
-    spellings = [item[name] for item in items if isinstance(item, dict) and item.get(name) not in (None, "")]
-    return next((form for form in FORMATS if spellings and all(_is_time(spelled, form) for spelled in spellings)), "")
+def _dates(items: list[Any]) -> dict[str, str]:
+    """Return the paths in these items that can be read as times, each with its format; those named as times first."""
+    shown = items[:_SHOWN]
+    places = list(dict.fromkeys(place for item in shown for place in _places(item)))
+    forms = {place: _form([_at(item, place) for item in shown]) for place in places}
+    named = {place: form for place, form in forms.items() if form and kind_of_name(place.rpartition(".")[2]) != NO}
+    others = {place: form for place, form in forms.items() if form and form not in EPOCH_UNITS}
+    return dict(sorted((named or others).items(), key=lambda entry: entry[0].count(".")))
+
+
+def _places(item: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterator[str]:
+    for name, member in item.items():
+        if not _NAME.fullmatch(name):
+            continue
+        if isinstance(member, dict) and depth < 2:
+            yield from _places(member, f"{prefix}{name}.", depth + 1)
+        elif isinstance(member, str | int | float):
+            yield prefix + name
+
+
+def _at(item: Any, place: str) -> Any:
+    for name in place.split("."):
+        item = item.get(name) if isinstance(item, dict) else None
+    return item
+
+
+def _form(spellings: list[Any]) -> str:
+    """Return the format that fits all these times; "" if none fits."""
+    stated = [spelled for spelled in spellings if spelled not in (None, "")]
+    forms = (*FORMATS, *_WRITTEN_FORMATS)
+    return next((form for form in forms if stated and all(_is_time(spelled, form) for spelled in stated)), "")
 
 
 def _is_time(spelled: Any, form: str) -> bool:
-    if form in (EPOCH_SECONDS, EPOCH_MILLISECONDS) and not isinstance(spelled, int | float):
-        return False
     try:
         published(spelled, form, NEW_YORK)
     except Undated:
@@ -98,16 +212,38 @@ def _is_time(spelled: Any, form: str) -> bool:
 
 
 def _lists(value: Any, place: str = "", depth: int = 0) -> Iterator[tuple[str, list[Any]]]:
-    """Yield every list of objects in an answer, with its path."""
+    """Yield every list of objects in an answer, and every table that is keyed by times, with its path."""
     if depth > _DEEPEST:
         return
     if isinstance(value, list):
-        if any(isinstance(member, dict) for member in value):
-            yield f"{place}[]", value
+        if objects := [member for member in value if isinstance(member, dict)]:
+            yield f"{place}[]", objects
     elif isinstance(value, dict):
+        dot = f"{place}." if place else ""
+        if rows := _by_time(value):
+            yield f"{dot}{{date}}", rows
+        elif (columns := [_by_time(member) for member in value.values() if isinstance(member, dict)]) and all(columns):
+            rows = [{"column": name, **row} for name, column in zip(value, columns, strict=False) for row in column]
+            yield f"{dot}{{column}}.{{date}}", rows
+        elif depth == 0:
+            yield place, [value]
         for name, member in value.items():
             if _NAME.fullmatch(name):
-                yield from _lists(member, f"{place}.{name}" if place else name, depth + 1)
+                yield from _lists(member, dot + name, depth + 1)
+
+
+def _by_time(table: Any) -> list[dict[str, Any]]:
+    """Return the rows of an object whose names are times; none if they are anything else."""
+    if not isinstance(table, dict) or not table or not _form(list(table)[:_SHOWN]):
+        return []
+    return [
+        {**(member if isinstance(member, dict) else {VALUE: member}), "date": moment}
+        for moment, member in table.items()
+    ]
+
+
+def _is_number(schema: Any) -> bool:
+    return isinstance(schema, dict) and "integer" in json.dumps([schema.get("type"), schema.get("anyOf")])
 
 
 def _template(schema: Any) -> str:

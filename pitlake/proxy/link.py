@@ -30,6 +30,7 @@ START_SECONDS = 120.0
 AGAIN_SECONDS = 1.0
 MOST_TOOL_PAGES = 100
 SHORTEST_SECRET = 8
+LONGEST_LINE = 300
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW", re.IGNORECASE)
 _OWN_PREFIX = "PITLAKE_"
 HEADER_NAME, _VARIABLE = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII), re.compile(r"[A-Za-z_]\w*")
@@ -102,8 +103,23 @@ def secrets_of(environment: Mapping[str, str], variables: Iterable[str] = ()) ->
 class Link:
     """A connection that is restored when it breaks. `run` maintains it, and the other methods use it."""
 
-    def __init__(self, target: Callable[[], Any], *, seconds: float, secrets: Mapping[str, str] | None = None) -> None:
-        self._target, self._seconds = target, seconds
+    def __init__(
+        self,
+        target: Callable[[], Any],
+        *,
+        seconds: float,
+        secrets: Mapping[str, str] | None = None,
+        log: Path | None = None,
+    ) -> None:
+        """Prepare a connection.
+
+        Args:
+            target: Starts or connects to the server.
+            seconds: How long a call may take.
+            secrets: What to remove from answers, with the names that replace it.
+            log: The file of the server's stderr.
+        """
+        self._target, self._seconds, self._log = target, seconds, log
         self._secrets = dict(secrets or {})
         self._client: Client | None = None
         self._ready, self._lost = anyio.Event(), anyio.Event()
@@ -117,7 +133,9 @@ class Link:
                 await self._connected(task_status if is_first else None)
             except Exception as problem:  # noqa: BLE001  Whatever a server ends with that died or can't be reached.
                 if is_first and self._client is None:
-                    raise BadInput("SERVER", _why(problem), "check the command, or the URL and its --header") from None
+                    raise BadInput(
+                        "SERVER", self._why(problem), "check the command, or the URL and its --header"
+                    ) from None
             is_first, self._client, self._ready = False, None, anyio.Event()
             await anyio.sleep(AGAIN_SECONDS)
 
@@ -180,6 +198,15 @@ class Link:
             return {"isError": True, "outcome": TOO_LARGE}
         return self._redacted(members)
 
+    def _why(self, problem: BaseException) -> str:
+        while isinstance(problem, BaseExceptionGroup):
+            problem = problem.exceptions[0]
+        if isinstance(problem, FileNotFoundError | PermissionError):
+            return f"can't be started: {problem.strerror}"
+        said = _last_line(self._log)
+        because = f": {self._redacted({'said': said})['said']}" if said else ""
+        return f"did not answer as an MCP server{because}" + (f" (all of its stderr: {self._log})" if self._log else "")
+
     def _redacted(self, answer: dict[str, Any]) -> dict[str, Any]:
         if not self._secrets:
             return answer
@@ -190,12 +217,14 @@ class Link:
         return answer if clean == text else dict(json.loads(clean))
 
 
-def _why(problem: BaseException) -> str:
-    while isinstance(problem, BaseExceptionGroup):
-        problem = problem.exceptions[0]
-    if isinstance(problem, FileNotFoundError | PermissionError):
-        return f"can't be started: {problem.strerror}"
-    return "did not answer as an MCP server; the stderr of a command is in the file next to the tape"
+def _last_line(log: Path | None) -> str:
+    """Return the line of a server's stderr that says why it ended: the last one that is not part of a stack."""
+    try:
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log else []
+    except OSError:
+        return ""
+    telling = [line for line in lines if line[:1].strip() and not line.startswith(("Node.js v", "Traceback"))]
+    return "".join(filter(str.isprintable, telling[-1]))[:LONGEST_LINE] if telling else ""
 
 
 @asynccontextmanager

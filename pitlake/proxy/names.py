@@ -5,166 +5,31 @@ from functools import lru_cache
 
 from pitlake.proxy.spellings import LONGEST_TIME, is_clock_or_zone, plain
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_a-zA-Z]+|\d+")
-_UNITS = frozenset(
-    [
-        "utc",
-        "gmt",
-        "local",
-        "ms",
-        "millis",
-        "milliseconds",
-        "millisecond",
-        "us",
-        "micros",
-        "microseconds",
-        "ns",
-        "nanos",
-        "sec",
-        "secs",
-        "seconds",
-        "second",
-        "s",
-        "unix",
-        "epoch",
-        "iso",
-        "str",
-        "string",
-        "text",
-        "raw",
-        "fmt",
-        "formatted",
-        "display",
-        "human",
-        "value",
-        "est",
-        "edt",
-        "et",
-        "long",
-        "short",
-        "display",
-    ]
+_UNITS = _words(
+    """utc gmt local ms millis milliseconds millisecond us micros microseconds ns nanos sec secs seconds second s unix
+    epoch iso str string text raw fmt formatted display human value est edt et long short display"""
 )
-_STRONG = frozenset(
-    [
-        "date",
-        "dates",
-        "datetime",
-        "datetimes",
-        "timestamp",
-        "timestamps",
-        "time",
-        "times",
-        "day",
-        "updated",
-        "modified",
-        "created",
-        "published",
-        "edited",
-        "posted",
-        "changed",
-        "revised",
-        "amended",
-        "corrected",
-        "refreshed",
-        "released",
-        "lastmod",
-        "pubdate",
-        "mtime",
-        "ctime",
-        "btime",
-        "datum",
-        "fecha",
-        "ts",
-        "dt",
-        "dateline",
-        "tstamp",
-        "asof",
-        "aktualisiert",
-        "geändert",
-        "modifié",
-        "actualizado",
-    ]
+_STRONG = _words(
+    """date dates datetime datetimes timestamp timestamps time times day updated modified created published edited
+    posted changed revised amended corrected refreshed released lastmod pubdate mtime ctime btime datum fecha ts dt
+    dateline tstamp asof aktualisiert geändert modifié actualizado"""
 )
-_CHANGES = frozenset(["updated", "modified", "edited", "changed", "revised", "amended", "corrected"])
-_WEAK = frozenset(
-    [
-        "t",
-        "at",
-        "on",
-        "d",
-        "u",
-        "update",
-        "updates",
-        "edit",
-        "edits",
-        "modification",
-        "revision",
-        "creation",
-        "publication",
-        "release",
-        "stamp",
-        "seen",
-        "filed",
-        "accepted",
-        "crawled",
-        "indexed",
-    ]
+_CHANGES = _words("updated modified edited changed revised amended corrected")
+_WEAK = _words(
+    """t at on d u update updates edit edits modification revision creation publication release stamp seen filed
+    accepted crawled indexed"""
 )
-_NOT_OF_DATES = frozenset(
-    [
-        "format",
-        "formats",
-        "id",
-        "ids",
-        "by",
-        "count",
-        "type",
-        "types",
-        "name",
-        "names",
-        "zone",
-        "range",
-        "precision",
-        "source",
-        "key",
-        "label",
-        "status",
-        "flag",
-        "basis",
-        "field",
-        "fields",
-        "confidence",
-        "title",
-        "url",
-        "method",
-        "order",
-        "sort",
-        "granularity",
-        "picker",
-        "offset",
-    ]
+_NOT_OF_DATES = _words(
+    """format formats id ids by count type types name names zone range precision source key label status flag basis
+    field fields confidence title url method order sort granularity picker offset"""
 )
-_SPANS = frozenset(
-    [
-        "full",
-        "part",
-        "real",
-        "half",
-        "over",
-        "one",
-        "first",
-        "prime",
-        "life",
-        "some",
-        "any",
-        "every",
-        "all",
-        "show",
-        "long",
-        "short",
-    ]
-)
+_SPANS = _words("full part real half over one first prime life some any every all show long short")
 _JOINED = re.compile(
     "(?:pub|publish|published|publication|post|posted|update|updated|create|created|creation|mod|modified|modification"
     "|last|file|filed|filing|release|released|accepted|acceptance|edit|edited|change|changed|entry|report|unix|utc"
@@ -202,47 +67,16 @@ def names_change(name: str) -> bool:
 
 
 _UNSET = frozenset(("", "-", "--", "n/a", "na", "none", "null", "nan", "nat", "nil", "undefined", "not available"))
-_FREQUENCIES = frozenset(
-    [
-        "daily",
-        "weekly",
-        "monthly",
-        "quarterly",
-        "yearly",
-        "annual",
-        "annually",
-        "hourly",
-        "intraday",
-        "continuous",
-        "realtime",
-        "real-time",
-        "day",
-        "week",
-        "month",
-        "quarter",
-        "year",
-        "hour",
-        "minute",
-        "second",
-        "bmo",
-        "amc",
-        "dmh",
-        "pre-market",
-        "premarket",
-        "after-hours",
-        "before-market-open",
-        "after-market-close",
-        "time-pre-market",
-        "time-after-hours",
-        "time-not-supplied",
-        "all-day",
-    ]
+_FREQUENCIES = _words(
+    """daily weekly monthly quarterly yearly annual annually hourly intraday continuous realtime real-time day week
+    month quarter year hour minute second bmo amc dmh pre-market premarket after-hours before-market-open
+    after-market-close time-pre-market time-after-hours time-not-supplied all-day"""
 )
 LONGEST_COUNT_OF_A_DURATION = 4
 _DURATION = re.compile(
-    r"P(?=.)(?:\d+(?:\.\d+)?[YMWD])*(?:T(?:\d+(?:\.\d+)?[HMS])+)?"
-    r"|(?:\d+(?:[.,:]\d+)*\s*(?:[mun]?s|h|d|w|y|mo|sec|secs|seconds?|min|mins|minutes?|hr|hrs|hours?|days?|weeks?"
-    r"|months?|quarters?|years?|trading days?)?[\s,]*(?:and\s+)?)+",
+    r"P(?=.)(?:\d+(?:\.\d+)?[YMWD])*(?:T(?:\d+(?:\.\d+)?[HMS])+)?|\d+:\d\d:\d\d|\d+(?:[.,]\d+)?"
+    r"|(?:\d+(?:[.,]\d+)?\s*(?:[mun]?s|h|m|d|w|y|mo|secs?|seconds?|mins?|minutes?|hrs?|hours?|days?|weeks?|months?"
+    r"|quarters?|years?|trading days?)(?:,?\s*and\s+|[\s,]*))+",
     re.IGNORECASE,
 )
 _RELATIVE = re.compile(

@@ -13,6 +13,7 @@ from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
 from pitlake.clock import NEW_YORK
+from pitlake.times import end_of_day, later
 
 Pattern = tuple[re.Pattern[str], tuple[str, ...]]
 """A pattern of a day, with the orders in which its groups may be read."""
@@ -101,6 +102,7 @@ _OFFSET = re.compile(
 )
 _IANA = re.compile(r"[A-Z][A-Za-z]+/[A-Z][A-Za-z_]+(?:/[A-Z][A-Za-z_]+)?")
 _FIRST_WORD, _HAS_DIGITS = re.compile(r"([^\W\d_]{2,})(?![/_])"), re.compile(r"\d.*\d")
+_YEAR_BEFORE_CLOCK = re.compile(r"(?<=\d{4}):(?=\d\d:\d\d)")
 _TOKEN = re.compile(r"\d+|[^\W\d_]+|[^\s]")
 _PUNCTUATION = frozenset("-/.:,+()[]|·•–—'\"年月日時时点分秒_~º")
 _HOURS_OF_ZONES = {
@@ -167,7 +169,7 @@ def instants_of(text: str, zone: tzinfo | None = None, *, is_named_time: bool = 
         return []
     if whole := _COMPACT.fullmatch(text):
         return _compact(whole, zone) if is_named_time or not text.isdecimal() or len(text) == 14 else []
-    rest, zones = _without_zone(text)
+    rest, zones = _without_zone(_YEAR_BEFORE_CLOCK.sub(" ", text))
     if not _is_of_time_words(rest):
         return []
     spelled_clocks = [*_COLON_CLOCK.finditer(rest)]
@@ -179,16 +181,6 @@ def instants_of(text: str, zone: tzinfo | None = None, *, is_named_time: bool = 
     if len(days) == 1 and len(clocks) == 1 and clocks[0] != time():
         return [later(datetime.combine(days[0], clocks[0]), own_zone)]
     return [end_of_day(day, own_zone) for day in days]
-
-
-def later(wall: datetime, zone: tzinfo) -> datetime:
-    """Return the later of the instants at which a clock in the zone shows this time."""
-    return max(wall.replace(tzinfo=zone, fold=fold).astimezone(timezone.utc) for fold in (0, 1))
-
-
-def end_of_day(day: date, zone: tzinfo | None) -> datetime:
-    """Return the end of a day in a zone, by default New York's."""
-    return later(datetime.combine(day + DAY, time()), zone or NEW_YORK)
 
 
 def days_in(text: str) -> Iterator[date]:

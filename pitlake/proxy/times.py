@@ -21,6 +21,7 @@ EARLIEST = datetime(1970, 1, 3, tzinfo=timezone.utc)
 _SHEET_EPOCH = datetime(1899, 12, 30, tzinfo=timezone.utc)
 _SHEET_DAYS, _DAYS = range(30_000, 60_000), range(15_000, 25_000)
 _YEARS = range(1900, 2200)
+LONGEST_COUNT = 40
 # A time as code: /Date(1708070400000)/, ISODate("2024-02-16"), datetime.date(2024, 2, 16).
 _CODE = re.compile(r"/?(?:new )?[A-Za-z_.]+\(\s*['\"]?([^()]{1,60}?)['\"]?\s*\)/?")
 _NUMBERS = re.compile(r"(\d{4}),\s*(\d{1,2}),\s*(\d{1,2})(?:,[\d\s,]*)?")
@@ -157,11 +158,11 @@ class _Strays:
         if stated := self._stated(text, kind):
             self.instants += [moment for moment in stated if moment >= EARLIEST]
             return True
-        if kind == NO or is_unset(text) or is_duration_or_zone(text):
+        if kind == NO or is_unset(text):
             return True
-        if whole := _COUNT.fullmatch(text):
+        if len(text) <= LONGEST_COUNT and (whole := _COUNT.fullmatch(text)):
             return self._number(float(whole[1]) if "." in whole[1] else int(whole[1]), kind)
-        return kind == WEAK and not is_relative(text)
+        return is_duration_or_zone(text) or (kind == WEAK and not is_relative(text))
 
     def _json(self, text: str, kind: int) -> bool:
         try:

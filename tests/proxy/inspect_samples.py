@@ -1,6 +1,6 @@
 """An evaluation of inspect-ai whose samples have their own cut-offs: run by test_samples.py, or with an address.
 
-    python inspect_samples.py ADDRESS HEADER DAY=INSTANT …
+python inspect_samples.py ADDRESS HEADER DAY=INSTANT …
 """
 
 import json

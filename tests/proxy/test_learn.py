@@ -1,6 +1,7 @@
 """`--learn`: a draft that a person reviews, made of the tools and of what sample calls answered."""
 
 import json
+import sys
 import tomllib
 
 import pytest
@@ -59,6 +60,55 @@ def test_the_format_of_times_is_found(spelled, form):
     assert members["published"] == ["date"]
 
 
+def as_text(document):
+    """What FastMCP makes of a tool that returns JSON as a text."""
+    return text_answer(document) | {"structuredContent": {"result": json.dumps(document)}}
+
+
+@pytest.mark.parametrize(
+    ("answer", "lines"),
+    [
+        (
+            as_text({"results": [{"id": 1, "created_at": "2024-02-14T10:00:00Z"}]}),
+            {"answer": "json_blocks", "items": "[].results[]", "published": ["created_at"]},
+        ),
+        (as_text([{"date": "Feb 14, 2024"}]), {"answer": "json_blocks", "items": "[][]", "format": "%b %d, %Y"}),
+        (text_answer({"Close": {"2024-02-13": 1.0}, "Open": {"2024-02-13": 2.0}}), {"items": "{column}.{date}"}),
+        (text_answer({"Close": {"1707782400000": 1.0}}), {"items": "{column}.{date}", "format": "epoch_ms"}),
+        (text_answer({"Daily (raw)": {"2024-02-13": {"open": "1"}}}), {"items": "Daily (raw).{date}"}),
+        (text_answer([{"content": {"pubDate": "2024-02-14T10:00:00Z"}}]), {"published": ["content.pubDate"]}),
+        (
+            text_answer({"items": [{"date": "2024-02-14"}], "next_cursor": "x"}),
+            {"pages": {"argument": "cursor", "next": "next_cursor"}, "limit": {"argument": "limit", "most": 7}},
+        ),
+    ],
+)
+def test_the_forms_that_servers_answer_in_are_drafted_and_let_items_pass(answer, lines):
+    count = {"type": "integer", "maximum": 7}
+    text = draft([tool("search", query=TEXT, limit=count, cursor=TEXT)], [("search", answer)])
+    members = tomllib.loads(text)["tools"]["search"]
+    assert {name: members.get(name) for name in lines} == lines
+    policy = parse(text.replace("reviewed = false", "reviewed = true"))
+    assert cut_answer(answer, policy.tools["search"], instant(AS_OF), name="n").rows
+
+
+@pytest.mark.parametrize(
+    ("document", "reason"),
+    [
+        ([{"name": "x", "price": 1}], "no member of an item can be read as its publication"),
+        ([{"date": "2024-02-14", "daily_return": 0.1}], "no item of the sample would pass"),
+        ({"found": "nothing"}, "no member of an item"),
+    ],
+)
+def test_a_tool_that_lets_nothing_pass_is_commented_out_with_the_reason(document, reason):
+    text = draft(
+        [tool("search"), tool("good")],
+        [("search", text_answer(document)), ("good", text_answer([{"date": "2024-02-14"}]))],
+    )
+    assert [*parse(text.replace("reviewed = false", "reviewed = true")).tools] == ["good"]
+    assert f"# Commented out: {reason}" in text
+
+
 @pytest.mark.parametrize("answer", [None, {"isError": True}, {"content": [{"type": "text", "text": "prose"}]}])
 def test_what_can_not_be_read_is_not_drafted(answer):
     text = draft([tool("search", query=TEXT)], [("search", answer)])
@@ -83,3 +133,13 @@ def test_the_command_writes_a_draft(tmp_path, monkeypatch, capsys):
     assert "is there already" in capsys.readouterr().err
     assert invoke(["proxy", "--learn", "b.toml", "--call", "no", "{}", "--", *hostile("sec-edgar", 3)]) == 2
     assert "the server has no tool 'no'" in capsys.readouterr().err
+
+
+def test_a_server_that_dies_at_its_start_shows_its_last_words(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NEWS_API_KEY", "planted-f00dfeed")
+    program = "import os\nraise SystemExit('no licence for ' + os.environ['NEWS_API_KEY'])"
+    assert invoke(["proxy", "--learn", "draft.toml", "--", sys.executable, "-c", program]) == 2
+    written = capsys.readouterr().err
+    assert "did not answer as an MCP server: no licence for [redacted NEWS_API_KEY]" in written
+    assert written.count("\n") == 1

@@ -41,13 +41,18 @@ def news():
     return tools
 
 
-@pytest.fixture
-def proxy(tmp_path):
-    (tmp_path / "news.toml").write_text(POLICY)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("samples")
+
+
+@pytest.fixture(scope="module")
+def proxy(folder):
+    (folder / "news.toml").write_text(POLICY)
     options = ["--as-of", LATEST, "--as-of-header", HEADER, "--policy", "news.toml", "--tape", "run.jsonl"]
     with (
         served(news().streamable_http_app(stateless_http=True)) as upstream,
-        proxy_process(*options, upstream, folder=tmp_path) as (address, _),
+        proxy_process(*options, upstream, folder=folder) as (address, _),
     ):
         yield address
 
@@ -60,7 +65,7 @@ async def sample(address, as_of, arguments):
         return [(await client.call_tool("search", arguments)) for _ in range(3)]
 
 
-def test_samples_with_different_cut_offs_are_answered_concurrently(proxy, tmp_path):
+def test_samples_with_different_cut_offs_are_answered_concurrently(proxy, folder):
     async def everyone():
         answers = {}
 
@@ -80,8 +85,8 @@ def test_samples_with_different_cut_offs_are_answered_concurrently(proxy, tmp_pa
         assert first["receipt"]["as_of"] == f"2024-02-{day}T21:00:00Z"
         assert others == [first, first]
     assert len({answer[0]["receipt"]["result_sha256"] for answer in answers.values()}) == len(DAYS)
-    heads = [json.loads(tape.read_text().splitlines()[0])["as_of"] for tape in tmp_path.glob("run-*.jsonl")]
-    assert sorted(heads) == [f"2024-02-{day}T21:00:00Z" for day in DAYS]
+    heads = [json.loads(tape.read_text().splitlines()[0])["as_of"] for tape in folder.glob("run-*.jsonl")]
+    assert {f"2024-02-{day}T21:00:00Z" for day in DAYS} <= set(heads)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +136,10 @@ def test_no_argument_moves_the_cut_off(proxy, arguments):
 
 @pytest.mark.parametrize(
     ("options", "complaint"),
-    [(["--as-of-header", HEADER], "can only be used with --http"), (["--http", "--as-of-header", "A b"], "not the name")],
+    [
+        (["--as-of-header", HEADER], "can only be used with --http"),
+        (["--http", "--as-of-header", "A b"], "not the name"),
+    ],
 )
 def test_wrong_options_are_one_line(options, complaint, capsys):
     assert invoke(["proxy", "--as-of", LATEST, "--policy", "alpaca", *options, "x"]) == 2

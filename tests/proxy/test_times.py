@@ -1,13 +1,17 @@
 """When an item was published: the later of two readings, and nothing where it can't be read."""
 
+import random
 from datetime import date, datetime, timezone
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from pitlake.clock import iso
+from pitlake.clock import instant, iso
 from pitlake.proxy.times import Undated, names_later_day, published, stray_instants
+from tests.proxy.spellings import NO_TIMES, later_and_earlier, true_values
+from tests.proxy.worlds import AS_OF
 
+CUT_OFF = instant(AS_OF)
 NEW_YORK = ZoneInfo("America/New_York")
 
 
@@ -68,6 +72,78 @@ def test_what_can_not_be_read_is_undated(spelled, form):
         published(spelled, form, None)
 
 
+def test_three_hundred_spellings_of_a_later_time_are_read_and_as_many_others_are_not():
+    later, _ = later_and_earlier(random.Random(1))
+    values = true_values(later)
+    assert len(values) >= 300
+    overlooked = [
+        (name, value) for name, value in values if max(stray_instants({name: value}, None), default=CUT_OFF) <= CUT_OFF
+    ]
+    assert overlooked == []
+    assert len(set(NO_TIMES)) >= 300
+    assert [text for text in NO_TIMES if stray_instants({"note": text}, None)] == []
+    assert [text for text in NO_TIMES if names_later_day(text, date(1990, 1, 1))] == []
+
+
+@pytest.mark.parametrize(
+    "value", ["yesterday", "2 hours ago", "garbled", "TBD", "Spring 2024", True, "32.13.2024", ["x"]]
+)
+@pytest.mark.parametrize("name", ["updated", "lastModified", "date_edited", "Modified On", "修改时间"])
+def test_a_member_that_is_named_a_time_must_be_one(name, value):
+    if value is True and name not in ("updated", "lastModified", "date_edited"):
+        return
+    with pytest.raises(Undated):
+        stray_instants({"deep": [{name: value}]}, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("updated", None), ("updated", ""), ("updated", "n/a"), ("updated", "0001-01-01T00:00:00Z"), ("edited", False),
+        ("reading_time", "5 min"), ("time", "16:30 ET"), ("time", "bmo"), ("timezone", "America/New_York"),
+        ("date_format", "iso"), ("published_by", "somebody"), ("sentiment", "good"), ("candidate", "somebody"),
+        ("publisher", "P"), ("mandate", "x"), ("update_id", "x7"), ("time_in_force", "day"), ("full_time", "yes"),
+        ("lastUpdateSummary", "prose"), ("response_time", 0.25), ("duration", "PT5M"), ("t", "text"), ("times", 3),
+        ("published", True), ("update", "The company lifts its guidance"),
+    ],
+)  # fmt: skip
+def test_durations_zones_and_other_names_state_no_time(name, value):
+    assert stray_instants({name: value}, None) == []
+
+
+def test_prose_in_other_members_is_not_judged():
+    call = "The company will hold its call on 22 February 2024 at 17:00 ET."
+    assert stray_instants({"body": call, "note": "It was updated on March 5, 2024."}, None) == []
+
+
+def test_a_time_of_the_same_day_is_read_to_the_minute():
+    values = ["2024-02-15 15:30 EST", "Feb 15, 2024 3:30 PM ET", "15/Feb/2024:20:30:00 +0000", "2024年2月15日15時30分"]
+    for value in values:
+        assert list(map(iso, stray_instants({"updated": value}, NEW_YORK))) == ["2024-02-15T20:30:00Z"]
+
+
+def test_a_stated_format_decides_between_day_and_month():
+    item = {"updated": "05/02/2024"}
+    assert iso(stray_instants(item, None)[0]) == "2024-05-03T04:00:00Z"
+    assert iso(stray_instants(item, None, form="%d/%m/%Y")[0]) == "2024-02-06T05:00:00Z"
+
+
+@pytest.mark.parametrize(
+    "text", ["in 2025", "Q2 2024", "FY25", "2Q24", "the second quarter of 2024", "FY 2025", "Q1'25"]
+)
+def test_a_stricter_level_sees_later_years_and_quarters(text):
+    day = date(2024, 2, 15)
+    assert names_later_day(text, day, periods=True)
+    assert not names_later_day(text, day)
+
+
+@pytest.mark.parametrize(
+    "text", ["in 2024", "Q1 2024", "FY24", "4Q23", "$2,025", "2030.5 points", "first quarter of 2024"]
+)
+def test_it_does_not_see_earlier_ones(text):
+    assert not names_later_day(text, date(2024, 2, 15), periods=True)
+
+
 def test_an_item_states_times_at_any_depth_and_under_any_name():
     item = {
         "published": "2024-02-01",
@@ -92,7 +168,8 @@ def test_an_item_states_times_at_any_depth_and_under_any_name():
     [
         "updated 2024-03-05", "Updated March 5, 2024", "5th of March 2024", "5-Mar-2024", "03/05/2024", "31/12/2024",
         "in April 2024", "https://e.org/2024/03/05/x", "img_20240305.png", "2024年3月5日", "２０２４-０３-０５",
-        "Feb. 16, 2024",
+        "Feb. 16, 2024", "2/16/24", "16.02.24", "16-Feb-24", "16 février 2024", "16. Februar 2024", "16FEB2024",
+        "Fri Feb 16 08:00:00 EST 2024", "2024-W08-1", "2024-047", "Feb 16 '24", "١٦/٠٢/٢٠٢٤", "2024\u200b-02-16",
     ],
 )  # fmt: skip
 def test_a_text_that_names_a_later_day_is_seen(text):
@@ -101,7 +178,21 @@ def test_a_text_that_names_a_later_day_is_seen(text):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "calm", "15 February 2024", "2024-02-15", "marketing 2025", "revenue of 2025", "99/99/2024", "order 20249999"],
+    [
+        "",
+        "calm",
+        "15 February 2024",
+        "2024-02-15",
+        "marketing 2025",
+        "revenue of 2025",
+        "99/99/2024",
+        "order 20249999",
+        "24/7",
+        "version 3.1.25a",
+        "will march 20 km",
+        "1.2.24.5",
+        "555-12-24",
+    ],  # fmt: skip
 )
 def test_a_text_that_names_no_later_day_passes(text):
     assert not names_later_day(text, datetime(2024, 2, 15, tzinfo=timezone.utc).date())
