@@ -30,8 +30,8 @@ _NUMBERED_PAGE, _OFFSET = re.compile(r"page(?:_?(?:number|no|num))?", re.IGNOREC
 _NAME = re.compile(r"[^.\[\]{}]+")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _WRITTEN_FORMATS = (
-    "%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y", "%Y/%m/%d", "%Y/%m/%d %H:%M:%S", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y",
-    "%m/%d/%Y %H:%M:%S", "%Y-%m-%d %H:%M:%S %Z", "%a %b %d %H:%M:%S %Y",
+    "%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y", "%Y/%m/%d", "%Y/%m/%d %H:%M:%S", "%m/%d/%Y", "%d/%m/%Y",
+    "%d.%m.%Y", "%m/%d/%Y %H:%M:%S", "%Y-%m-%d %H:%M:%S %Z", "%a %b %d %H:%M:%S %Y",
 )  # fmt: skip
 _DEEPEST, _SHOWN, _MOST = 6, 50, 100
 HEAD = """\
@@ -222,9 +222,9 @@ def _lists(value: Any, place: str = "", depth: int = 0) -> Iterator[tuple[str, l
         dot = f"{place}." if place else ""
         if rows := _by_time(value):
             yield f"{dot}{{date}}", rows
-        elif (columns := [_by_time(member) for member in value.values() if isinstance(member, dict)]) and all(columns):
-            rows = [{"column": name, **row} for name, column in zip(value, columns, strict=False) for row in column]
-            yield f"{dot}{{column}}.{{date}}", rows
+        elif rows := [{"column": name, **row} for name, column in value.items() for row in _by_time(column)]:
+            if all(VALUE in row for row in rows) and all(map(_by_time, value.values())):
+                yield f"{dot}{{column}}.{{date}}", rows
         elif depth == 0:
             yield place, [value]
         for name, member in value.items():

@@ -88,7 +88,7 @@ _RELATIVE = re.compile(
 
 def is_unset(text: str) -> bool:
     """Return whether a text says that there is no time."""
-    return text.strip().lower() in _UNSET or not text.strip("0-/:.TZ +")
+    return text.strip().lower() in _UNSET or text.startswith("9999-") or not text.strip("0-/:.TZ +")
 
 
 def is_relative(text: str) -> bool:

@@ -178,9 +178,11 @@ def instants_of(text: str, zone: tzinfo | None = None, *, is_named_time: bool = 
         return []
     clocks = [clock for shape in (*spelled_clocks, *_CLOCK.finditer(rest)) if (clock := _clock(shape)) is not None]
     own_zone = zones[0] if zones else zone or NEW_YORK
-    if len(days) == 1 and len(clocks) == 1 and clocks[0] != time():
-        return [later(datetime.combine(days[0], clocks[0]), own_zone)]
-    return [end_of_day(day, own_zone) for day in days]
+    with suppress(OverflowError):
+        if len(days) == 1 and len(clocks) == 1 and clocks[0] != time():
+            return [later(datetime.combine(days[0], clocks[0]), own_zone)]
+        return [end_of_day(day, own_zone) for day in days]
+    return []
 
 
 def days_in(text: str) -> Iterator[date]:

@@ -130,7 +130,7 @@ class _Strays:
             return False
         try:
             self.instants.append(end_of_day(date(year, month, day), self._zone))
-        except ValueError:
+        except (ValueError, OverflowError):
             return False
         return True
 

@@ -7,7 +7,7 @@ import json
 import sys
 import tempfile
 
-from inspect_ai import Task, eval
+import inspect_ai
 from inspect_ai.dataset import Sample
 from inspect_ai.model import ModelOutput, get_model
 from inspect_ai.solver import generate, solver
@@ -35,8 +35,8 @@ def evaluate(address, header, cut_offs):
     ]
     samples = [Sample(input="What happened?", id=day, metadata={"as_of": text}) for day, text in cut_offs.items()]
     with tempfile.TemporaryDirectory() as folder:
-        (log,) = eval(
-            Task(dataset=samples, solver=[with_tools(), generate()]),
+        (log,) = inspect_ai.eval(
+            inspect_ai.Task(dataset=samples, solver=[with_tools(), generate()]),
             model=get_model("mockllm/model", custom_outputs=calls),
             log_dir=folder,
             display="none",

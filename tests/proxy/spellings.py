@@ -3,27 +3,31 @@
 import json
 from datetime import datetime, timedelta, timezone
 
-_STRFTIME = (
-    """
-%Y-%m-%d|%Y/%m/%d|%Y.%m.%d|%Y%m%d|%d.%m.%Y|%d/%m/%Y|%m/%d/%Y|%m-%d-%Y|%d-%m-%Y|%m/%d/%y|%d.%m.%Y %H:%M|%Y-%m-%d %H:%M
-%Y-%m-%d %H:%M:%S|%Y-%m-%d %H:%M:%S.%f|%Y-%m-%dT%H:%M:%S|%Y-%m-%dT%H:%M:%SZ|%Y-%m-%dT%H:%M:%S.%fZ|%Y-%m-%dT%H:%MZ
-%Y-%m-%d %H:%M:%S UTC|%Y-%m-%d %H:%M:%S GMT|%Y-%m-%d %H:%M EST|%Y-%m-%d %H:%M:%S EDT|%Y-%m-%d %H:%M ET|%Y-%m-%d %H:%M CET
-%Y-%m-%d %H:%M PST|%Y-%m-%d %H:%M:%S JST|%Y-%m-%d %H:%M Eastern Time|%Y-%m-%d %H:%M:%S America/New_York
-%Y-%m-%dT%H:%M:%S+00:00|%Y-%m-%dT%H:%M:%S-05:00|%Y-%m-%dT%H:%M:%S+0530|%Y-%m-%d %H:%M:%S -0500|%Y-%m-%dT%H:%M:%S-05:00[America/New_York]
-%Y-%m-%dT%H:%M:%S.%f+00:00|%Y-%m-%d %H:%M:%S+00|%Y%m%dT%H%M%S|%Y%m%dT%H%M%SZ|%Y%m%d%H%M%S|%Y%m%d %H:%M|%Y/%m/%d %H:%M:%S
-%m/%d/%Y %H:%M|%m/%d/%Y %I:%M %p|%m/%d/%Y, %I:%M:%S %p|%m/%d/%y %H:%M|%d/%m/%Y %H:%M:%S|%d-%b-%Y|%d-%b-%y|%d-%b-%Y %H:%M:%S
-%d %b %Y|%d %B %Y|%d %b %Y %H:%M|%d %B %Y, %H:%M|%d %b %Y %H:%M:%S GMT|%b %d, %Y|%B %d, %Y|%b. %d, %Y|%b %d %Y|%B %d %Y
-%b %d, %Y %I:%M %p|%b %d, %Y, %I:%M %p|%B %d, %Y at %I:%M %p|%B %d, %Y at %I:%M %p EST|%b %d, %Y %H:%M ET|%a, %d %b %Y %H:%M:%S GMT
-%a, %d %b %Y %H:%M:%S +0000|%a, %d %b %Y %H:%M:%S -0500 (EST)|%d %b %Y %H:%M:%S +0000|%a %b %d %H:%M:%S %Y|%a %b %d %H:%M:%S UTC %Y
-%a %b %d %H:%M:%S +0000 %Y|%a %b %d %Y|%a %b %d %Y %H:%M:%S GMT+0000|%A, %B %d, %Y|%A %d %B %Y|%A, %d-%b-%y %H:%M:%S GMT|%a, %b %d, %Y
-%a %d %b %Y, %H:%M|%B %dth, %Y|%dth %B %Y|%dth of %B %Y|%d%b%Y|%Y %b %d|%Y, %B %d|%Y-%b-%d|%b-%d-%Y|%d/%b/%Y|%d/%b/%Y:%H:%M:%S +0000
-%Y-%j|%G-W%V-%u|%GW%V%u|%Y年%m月%d日|%Y年%m月%d日 %H:%M|%Y年%m月%d日%H時%M分|%H:%M %d/%m/%Y|%H:%M, %d %B %Y|%I:%M %p, %b %d, %Y
-%I:%M %p %m/%d/%Y|%H:%M:%S %d.%m.%Y|%m.%d.%Y|%Y_%m_%d|%Y-%m-%d_%H:%M|%Y-%m-%d at %H:%M|%Y-%m-%d, %H:%M UTC|%d.%m.%Y, %H:%M Uhr
-%Y-%m-%dT%H|%Y-%m-%dT%H:%M:%S.000000001Z|%Y-%m-%dT%H:%M:%S,%f|(%Y-%m-%d)|"%Y-%m-%d"|%Y-%m-%dT%H:%M:%Sz|%Y-%m-%d\u00a0%H:%M|%b %d '%y
-""".strip()
-    .replace("\n", "|")
-    .split("|")
-)
+
+def _listed(text):
+    return text.strip().replace("\n", "|").split("|")
+
+
+_STRFTIME = _listed("""
+%Y-%m-%d|%Y/%m/%d|%Y.%m.%d|%Y%m%d|%d.%m.%Y|%d/%m/%Y|%m/%d/%Y|%m-%d-%Y|%d-%m-%Y|%m/%d/%y|%d.%m.%Y %H:%M
+%Y-%m-%d %H:%M|%Y-%m-%d %H:%M:%S|%Y-%m-%d %H:%M:%S.%f|%Y-%m-%dT%H:%M:%S|%Y-%m-%dT%H:%M:%SZ|%Y-%m-%dT%H:%M:%S.%fZ
+%Y-%m-%dT%H:%MZ|%Y-%m-%d %H:%M:%S UTC|%Y-%m-%d %H:%M:%S GMT|%Y-%m-%d %H:%M EST|%Y-%m-%d %H:%M:%S EDT
+%Y-%m-%d %H:%M ET|%Y-%m-%d %H:%M CET|%Y-%m-%d %H:%M PST|%Y-%m-%d %H:%M:%S JST|%Y-%m-%d %H:%M Eastern Time
+%Y-%m-%d %H:%M:%S America/New_York|%Y-%m-%dT%H:%M:%S+00:00|%Y-%m-%dT%H:%M:%S-05:00|%Y-%m-%dT%H:%M:%S+0530
+%Y-%m-%d %H:%M:%S -0500|%Y-%m-%dT%H:%M:%S-05:00[America/New_York]|%Y-%m-%dT%H:%M:%S.%f+00:00|%Y-%m-%d %H:%M:%S+00
+%Y%m%dT%H%M%S|%Y%m%dT%H%M%SZ|%Y%m%d%H%M%S|%Y%m%d %H:%M|%Y/%m/%d %H:%M:%S|%m/%d/%Y %H:%M|%m/%d/%Y %I:%M %p
+%m/%d/%Y, %I:%M:%S %p|%m/%d/%y %H:%M|%d/%m/%Y %H:%M:%S|%d-%b-%Y|%d-%b-%y|%d-%b-%Y %H:%M:%S|%d %b %Y|%d %B %Y
+%d %b %Y %H:%M|%d %B %Y, %H:%M|%d %b %Y %H:%M:%S GMT|%b %d, %Y|%B %d, %Y|%b. %d, %Y|%b %d %Y|%B %d %Y
+%b %d, %Y %I:%M %p|%b %d, %Y, %I:%M %p|%B %d, %Y at %I:%M %p|%B %d, %Y at %I:%M %p EST|%b %d, %Y %H:%M ET
+%a, %d %b %Y %H:%M:%S GMT|%a, %d %b %Y %H:%M:%S +0000|%a, %d %b %Y %H:%M:%S -0500 (EST)|%d %b %Y %H:%M:%S +0000
+%a %b %d %H:%M:%S %Y|%a %b %d %H:%M:%S UTC %Y|%a %b %d %H:%M:%S +0000 %Y|%a %b %d %Y|%a %b %d %Y %H:%M:%S GMT+0000
+%A, %B %d, %Y|%A %d %B %Y|%A, %d-%b-%y %H:%M:%S GMT|%a, %b %d, %Y|%a %d %b %Y, %H:%M|%B %dth, %Y|%dth %B %Y
+%dth of %B %Y|%d%b%Y|%Y %b %d|%Y, %B %d|%Y-%b-%d|%b-%d-%Y|%d/%b/%Y|%d/%b/%Y:%H:%M:%S +0000|%Y-%j|%G-W%V-%u|%GW%V%u
+%Y年%m月%d日|%Y年%m月%d日 %H:%M|%Y年%m月%d日%H時%M分|%H:%M %d/%m/%Y|%H:%M, %d %B %Y|%I:%M %p, %b %d, %Y
+%I:%M %p %m/%d/%Y|%H:%M:%S %d.%m.%Y|%m.%d.%Y|%Y_%m_%d|%Y-%m-%d_%H:%M|%Y-%m-%d at %H:%M|%Y-%m-%d, %H:%M UTC
+%d.%m.%Y, %H:%M Uhr|%Y-%m-%dT%H|%Y-%m-%dT%H:%M:%S.000000001Z|%Y-%m-%dT%H:%M:%S,%f|(%Y-%m-%d)|"%Y-%m-%d"
+%Y-%m-%dT%H:%M:%Sz|%Y-%m-%d\u00a0%H:%M|%b %d '%y
+""")
 _LABELLED = ("Updated: {}", "Last updated {}", "Published on {}", "posted {}", "Modified {}", "as of {}", "{} (edited)")
 _LABELLED_FORMS = ("%Y-%m-%d", "%b %d, %Y", "%d %B %Y", "%m/%d/%Y", "%Y-%m-%d %H:%M", "%B %d, %Y at %I:%M %p EST")
 _MONTHS = {
@@ -71,8 +75,8 @@ def true_values(moment):
         [moment.year, moment.month, moment.day, 8, 30, 0], ["2024-01-02", iso], {"at": seconds, "by": 7},
         json.dumps({"updated": iso}), json.dumps([{"a": {"edited": f"{moment:%b %d, %Y}"}}]),
         json.dumps({"x": json.dumps({"y": iso})}), f"/Date({millis})/", f"/Date({millis}-0500)/", f'ISODate("{iso}")',
-        f"new Date({millis})", f"datetime.datetime({moment.year}, {moment.month}, {moment.day}, 8, 30)", days, days + 0.5,
-        f"datetime.date({moment.year}, {moment.month}, {moment.day})",
+        f"new Date({millis})", f"datetime.datetime({moment.year}, {moment.month}, {moment.day}, 8, 30)", days,
+        days + 0.5, f"datetime.date({moment.year}, {moment.month}, {moment.day})",
     ]  # fmt: skip
     pairs += [(name, value) for name in ("updated", "edited_at") for value in objects]
     pairs += [("data", value) for value in objects[:5] + objects[16:20]]
@@ -80,27 +84,26 @@ def true_values(moment):
     return pairs
 
 
-NO_TIMES = (
-    """may|march|May|sat|10-K|10-Q|8-K|S-1|13F-HR|3/4|1/2|24/7|9-5|Section 16|Section 12(b)|Item 2.02|Rule 144|Q3|1Q|FY
-S&P 500|Russell 2000|Nasdaq 100|MSCI World|version 2.0|v1.2.3|1.2.3|10.1.2.3|192.168.0.1|555-0199|+1 212 555 0100|(212) 555-0100
-0000320193-24-000002|001-36743|333-174|CUSIP 037833100|US0378331005|AAPL|AAPL240216C00190000X|12:30|8 am|16:30 ET|5 min|PT5M|P1D
-2 for 1|10-for-1|4:1|1-for-20 reverse split|50%|1.5x|3.14|-12.5|1,234,567|$2,024|€16.02|2.16.24.8|16 of 24|page 2 of 16
-first half|second quarter|third|twelve months|May be|will march|in august company|Mar-a-Lago|Dec|Augusta|June Smith|April Jones
-Jan van der Berg|August Home|October Films|Sunday Times|Friday Night|mon ami|sat nav|set 5|out 3|apr 4.5%|APR 19.9%|out of 10
-Level 3|Model 3|Boeing 747|A320|F-150|iPhone 15|Windows 11|COVID-19|G7|G20|5G|401(k)|1099-DIV|W-2|K-1|Title 17|Chapter 11|B-1
-24-hour|7-Eleven|3M|20/20|50/50|1/1|2/2|100/5|16-bit|2x4|4x4|1080p|8K|ISO 9001|RFC 2822|UTF-8|0x1F|1e9|6.02e23|#16|No. 2|2nd
-New York|Paris|12 Main Street|Suite 200|10 Downing St|NY 10001|90210|PO Box 24|47.6, -122.3|Route 66|Interstate 5|Gate 16|2B
-hello|prose without digits|the year of the cat|time flies|date palm|update your app|a candidate|sentiment: 0.8|up to date|daily
-2024-25 season|class of 24|twenty twenty|20 Feb|Feb 20|16 February|02-16|2/16|16.02.|Feb|week 7|day 47|Q1|H1|FY24|1H24|CY
-Revenue rose 16% to $2.0 billion|Apple beats by 3 cents|Fed holds rates|2 killed in fire|Top 10 stocks|5 things to know|1 in 4
-EPS of 2.18 vs 2.10|Buy 16 Feb calls|price target 200|up 2.5 points|300ms|10 days|1-2 weeks|two hours|30 min read|1Day|1h|15m
-5:4 win|3-2-1|1-0|6-4, 7-5|21 Jump Street|9 to 5|Area 51|Catch-22|Studio 54|Ocean's 11|Fahrenheit 451|2001: A Space|7 Up|99.9
-b16f2024ac|deadbeef|16a02b24|abc-2024-def|e2024|2024a|A2024|ref 20240|123456|1234567|123456789012|000000|99999999
-00000000|20241301|20240230|13/13/13|99/99/9999|2024-13-45|2024-02-30|32.01.2024|0000-00-00|00/00/0000|31/31/31|2024-00-00
-""".strip()
-    .replace("\n", "|")
-    .split("|")
-)
+NO_TIMES = _listed("""
+may|march|May|sat|10-K|10-Q|8-K|S-1|13F-HR|3/4|1/2|24/7|9-5|Section 16|Section 12(b)|Item 2.02|Rule 144|Q3|1Q|FY
+S&P 500|Russell 2000|Nasdaq 100|MSCI World|version 2.0|v1.2.3|1.2.3|10.1.2.3|192.168.0.1|555-0199|+1 212 555 0100
+(212) 555-0100|0000320193-24-000002|001-36743|333-174|CUSIP 037833100|US0378331005|AAPL|AAPL240216C00190000X|12:30
+8 am|16:30 ET|5 min|PT5M|P1D|2 for 1|10-for-1|4:1|1-for-20 reverse split|50%|1.5x|3.14|-12.5|1,234,567|$2,024
+€16.02|2.16.24.8|16 of 24|page 2 of 16|first half|second quarter|third|twelve months|May be|will march
+in august company|Mar-a-Lago|Dec|Augusta|June Smith|April Jones|Jan van der Berg|August Home|October Films
+Sunday Times|Friday Night|mon ami|sat nav|set 5|out 3|apr 4.5%|APR 19.9%|out of 10|Level 3|Model 3|Boeing 747|A320
+F-150|iPhone 15|Windows 11|COVID-19|G7|G20|5G|401(k)|1099-DIV|W-2|K-1|Title 17|Chapter 11|B-1|24-hour|7-Eleven|3M
+20/20|50/50|1/1|2/2|100/5|16-bit|2x4|4x4|1080p|8K|ISO 9001|RFC 2822|UTF-8|0x1F|1e9|6.02e23|#16|No. 2|2nd|New York
+Paris|12 Main Street|Suite 200|10 Downing St|NY 10001|90210|PO Box 24|47.6, -122.3|Route 66|Interstate 5|Gate 16
+2B|hello|prose without digits|the year of the cat|time flies|date palm|update your app|a candidate|sentiment: 0.8
+up to date|daily|2024-25 season|class of 24|twenty twenty|20 Feb|Feb 20|16 February|02-16|2/16|16.02.|Feb|week 7
+day 47|Q1|H1|FY24|1H24|CY|Revenue rose 16% to $2.0 billion|Apple beats by 3 cents|Fed holds rates|2 killed in fire
+Top 10 stocks|5 things to know|1 in 4|EPS of 2.18 vs 2.10|Buy 16 Feb calls|price target 200|up 2.5 points|300ms
+10 days|1-2 weeks|two hours|30 min read|1Day|1h|15m|5:4 win|3-2-1|1-0|6-4, 7-5|21 Jump Street|9 to 5|Area 51
+Catch-22|Studio 54|Ocean's 11|Fahrenheit 451|2001: A Space|7 Up|99.9|b16f2024ac|deadbeef|16a02b24|abc-2024-def
+e2024|2024a|A2024|ref 20240|123456|1234567|123456789012|000000|99999999|00000000|20241301|20240230|13/13/13
+99/99/9999|2024-13-45|2024-02-30|32.01.2024|0000-00-00|00/00/0000|31/31/31|2024-00-00
+""")
 NO_TIMES += [f"{number}-{letter}" for number in (10, 16, 20, 24) for letter in "KQABCDEF"]
 NO_TIMES += [f"Section {number}" for number in range(1, 25)]
 NO_TIMES += [f"{over}/{under}" for over in range(1, 8) for under in range(2, 8)]

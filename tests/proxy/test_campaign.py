@@ -10,6 +10,7 @@ import pytest
 from mcp import Client
 
 from pitlake.gate.rules import check_answer
+from tests.proxy import two_worlds
 from tests.proxy.hostile_server import CANARY, MEMBERS, PRICE, TOOLS
 from tests.proxy.worlds import AS_OF, Reader, ask, direct, hostile, proxied, proxy_process
 
@@ -115,6 +116,20 @@ def test_every_hostile_call_shows_nothing_of_the_future(tmp_path):
         assert planted == 0
         assert rows > CAMPAIGN / 4
         assert milliseconds < CPU_MILLISECONDS_BOUND
+
+
+def test_answers_of_worlds_that_differ_after_the_cut_off_are_the_same():
+    compared, *differences = two_worlds.compare(2, seed=1)
+    assert compared >= 600
+    assert differences == [0, 0, 0]
+
+
+@pytest.mark.long
+def test_so_are_five_hundred_answers_in_every_spelling():
+    compared, *differences = two_worlds.compare(500, seed=0)
+    sys.stderr.write(f"{compared:,} comparisons, differences: {differences}\n")
+    assert compared >= 150_000
+    assert differences == [0, 0, 0]
 
 
 @pytest.mark.parametrize("name", TOOLS)

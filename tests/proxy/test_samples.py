@@ -137,7 +137,7 @@ def test_no_argument_moves_the_cut_off(proxy, arguments):
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (["--as-of-header", HEADER], "can only be used with --http"),
+        (["--as-of-header", HEADER], "only be used with --http"),
         (["--http", "--as-of-header", "A b"], "not the name"),
     ],
 )

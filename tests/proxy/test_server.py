@@ -16,6 +16,7 @@ from pitlake.clock import instant
 from pitlake.errors import BadInput
 from pitlake.proxy.link import secrets_of
 from pitlake.proxy.policy import parse
+from pitlake.proxy.server import Proxy
 from pitlake.proxy.tape import Tape
 from tests.proxy.worlds import AS_OF, ask, hostile, proxied, replayed, served
 
@@ -32,6 +33,13 @@ arguments = ["query", "limit"]
 bind = { end_date = "{date}" }
 pages = { argument = "token", next = "next" }
 """
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {name: {} for name in ("query", "limit", "end_date", "token")},
+    "required": ["query"],
+}
 
 
 class World:
@@ -242,6 +250,47 @@ def test_a_tape_is_of_one_run_and_survives_a_torn_line(world, tape_file):
 def test_a_policy_that_does_not_fit_the_server_is_refused_at_the_start(world, tape_file, change, complaint):
     with pytest.raises(BadInput, match=complaint):
         talk(world, tape_file, {"query": "oil"}, policy=POLICY.replace(*change))
+
+
+def test_a_large_answer_does_not_hold_up_the_others(world, tape_file):
+    world.results = [{"title": f"old {n}", "url": f"u{n}", "published": "Feb 14, 2024"} for n in range(5_000)]
+    policy = parse(POLICY.replace('timezone = "UTC"', 'timezone = "UTC"\nformat = "%b %d, %Y"'))
+
+    async def asked():
+        tape = Tape.record(tape_file, policy, instant(AS_OF))
+        answer = {"structuredContent": {"results": world.results}}
+        waits = []
+
+        async def tick():
+            while True:
+                begun = anyio.current_time()
+                await anyio.sleep(0.001)
+                waits.append(anyio.current_time() - begun)
+
+        class Upstream:
+            async def tools(self):
+                return [{"name": "search", "title": None, "description": "", "schema": SCHEMA}]
+
+            async def call(self, tool, arguments):
+                return answer
+
+        proxy = Proxy(tape, Upstream())
+        await proxy.prepare()
+        async with anyio.create_task_group() as group:
+            group.start_soon(tick)
+            await proxy.call("search", {"query": "oil"})
+            group.cancel_scope.cancel()
+        return len(waits)
+
+    assert anyio.run(asked) >= 5
+
+
+def test_an_answer_above_the_limit_is_a_gap_that_names_it(world, tape_file, monkeypatch):
+    monkeypatch.setattr(pitlake.proxy.link, "LONGEST_ANSWER", 10_000)
+    world.results = [{"title": "x" * 20_000, "url": "u", "published": "2024-02-14T10:00:00Z"}]
+    (answer,) = talk(world, tape_file, {"query": "oil"})
+    assert answer["data"] == []
+    assert "larger than 16 MiB" in answer["gaps"][0]["reason"]
 
 
 def test_secrets_are_kept_out_of_answers_and_tape(tmp_path):

@@ -1,0 +1,136 @@
+"""Answers in two worlds that differ after the cut-off: the second has later items too, in every spelling of a time.
+
+python -m tests.proxy.two_worlds --n 500 compares so many answers with each spelling; --answers FOLDER takes real JSON
+answers, of which nothing is later than now, and counts the items that only their other members make undated.
+"""
+
+import argparse
+import json
+import random
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+from pitlake import clock
+from pitlake.clock import instant
+from pitlake.proxy.cutting import cut_answer, publication
+from pitlake.proxy.learn import draft
+from pitlake.proxy.policy import from_members
+from pitlake.proxy.times import Undated, published
+from tests.proxy.spellings import later_and_earlier, true_values
+from tests.proxy.worlds import AS_OF
+
+CANARY = "CANARY"
+T = instant(AS_OF)
+SHAPES = {
+    "list": ({"items": "[]"}, lambda items: items),
+    "results": ({"items": "data.results[]"}, lambda items: {"data": {"results": items}}),
+    "blocks": ({"items": "[]", "answer": "json_blocks"}, lambda items: items),
+    "keyed": ({"items": "bars.{symbol}[]"}, lambda items: {"bars": {"AAPL": items}}),
+    "one": ({"items": ""}, lambda items: items[-1] if items else {"error": "there is none"}),
+}
+
+
+def answer_of(shape, items):
+    """An MCP answer in one of the shapes."""
+    document = SHAPES[shape][1](items)
+    texts = [json.dumps(part) for part in (document if shape == "blocks" else [document])]
+    return {"content": [{"type": "text", "text": text} for text in texts]}
+
+
+def generated(chance):
+    """A shape, its policy and the items up to the cut-off."""
+    shape = chance.choice(sorted(SHAPES))
+    policy = from_members(
+        SHAPES[shape][0] | {"published": ["at"], "fields": ["id", "title"], "key": "id", "timezone": "UTC"}
+    )
+    items = []
+    for number in range(chance.randint(0, 4)):
+        _, earlier = later_and_earlier(chance)
+        name, value = chance.choice(true_values(earlier))
+        items.append({"id": number, "title": f"calm {number}", "at": f"{earlier:%Y-%m-%dT%H:%M:%SZ}", name: value})
+    return shape, policy, items
+
+
+def compare(count, seed):
+    """Return what differs over so many answers and every spelling: comparisons, bytes, numbers of rows, kinds of gaps."""
+    chance = random.Random(seed)
+    compared = planted = rows = kinds = 0
+    for _ in range(count):
+        shape, policy, items = generated(chance)
+        first = cut_answer(answer_of(shape, items), policy, T, name="n").envelope(T)
+        later, earlier = later_and_earlier(chance)
+        for name, value in true_values(later):
+            item = {"id": CANARY, "title": CANARY, "at": f"{earlier:%Y-%m-%dT%H:%M:%SZ}", name: value}
+            future = [item] * chance.randint(1, 5) if shape != "one" else [item]
+            place = chance.randint(0, len(items))
+            both = [*items[:place], *future, *items[place:]] if shape != "one" else [*items, *future]
+            expected = first if shape != "one" else cut_answer(answer_of("one", []), policy, T, name="n").envelope(T)
+            second = cut_answer(answer_of(shape, both), policy, T, name="n").envelope(T)
+            compared += 1
+            planted += len(CANARY) * json.dumps(second).count(CANARY)
+            rows += len(second["data"]) != len(expected["data"])
+            kinds += second["gaps"] != expected["gaps"]
+    return compared, planted, rows, kinds
+
+
+def real_answers(folder, most, chance):
+    """Real answers in parts, each with the policy that is drafted from it."""
+    for path in sorted(Path(folder).rglob("*.json")):
+        try:
+            whole = json.loads(path.read_text())
+        except ValueError:
+            continue
+        text = draft(
+            [{"name": "real", "schema": {}}], [("real", {"content": [{"type": "text", "text": json.dumps(whole)}]})]
+        )
+        members = tomllib.loads(text).get("tools", {}).get("real")
+        if members is None:
+            continue
+        policy = from_members(members)
+        items = [{**item, **keys} for item, keys in policy.item_place.items(whole) if isinstance(item, dict)]
+        for _ in range(most):
+            yield path.name, policy, chance.sample(items, min(len(items), 20))
+
+
+def additional_gaps(folder, seed):
+    """Return the answers, their items, and the items that are undated though their publication can be read."""
+    answers, items_count, undated = 0, 0, []
+    for name, policy, items in real_answers(folder, 10, random.Random(seed)):
+        answers += 1
+        for item in items:
+            try:
+                for place in policy.published_places:
+                    published(place.first(item), policy.format, policy.zone)
+            except Undated:
+                continue
+            items_count += 1
+            try:
+                publication(item, policy)
+            except Undated:
+                undated.append((name, item))
+    return answers, items_count, undated
+
+
+def main():
+    """Run the campaign and print its figures."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--n", type=int, default=500)
+    options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--answers")
+    given = options.parse_args()
+    began = time.process_time()
+    if given.answers:
+        answers, items, undated = additional_gaps(given.answers, given.seed)
+        line = f"{answers} answers until {clock.iso(clock.now())}, {items} items, {len(undated)} additional gaps"
+        found = {name: item for name, item in undated}
+        line += "".join(f"\n{name}: {str(item)[:300]}" for name, item in found.items())
+    else:
+        compared, planted, rows, kinds = compare(given.n, given.seed)
+        line = f"{compared:,} comparisons: {planted} planted bytes, {rows} counts and {kinds} kinds of gap that differ"
+    sys.stdout.write(f"{line}\n{time.process_time() - began:.1f} CPU seconds\n")
+
+
+if __name__ == "__main__":
+    main()
