@@ -54,7 +54,7 @@ def generated(chance):
 
 
 def compare(count, seed):
-    """Return what differs over so many answers and every spelling: comparisons, bytes, numbers of rows, kinds of gaps."""
+    """Return over so many answers and spellings: comparisons; bytes, numbers of rows and kinds of gaps that differ."""
     chance = random.Random(seed)
     compared = planted = rows = kinds = 0
     for _ in range(count):
@@ -124,7 +124,7 @@ def main():
     if given.answers:
         answers, items, undated = additional_gaps(given.answers, given.seed)
         line = f"{answers} answers until {clock.iso(clock.now())}, {items} items, {len(undated)} additional gaps"
-        found = {name: item for name, item in undated}
+        found = dict(undated)
         line += "".join(f"\n{name}: {str(item)[:300]}" for name, item in found.items())
     else:
         compared, planted, rows, kinds = compare(given.n, given.seed)
