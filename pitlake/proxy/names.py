@@ -69,8 +69,9 @@ def names_change(name: str) -> bool:
 _UNSET = frozenset(("", "-", "--", "n/a", "na", "none", "null", "nan", "nat", "nil", "undefined", "not available"))
 _FREQUENCIES = _words(
     """daily weekly monthly quarterly yearly annual annually hourly intraday continuous realtime real-time day week
-    month quarter year hour minute second bmo amc dmh pre-market premarket after-hours before-market-open
-    after-market-close time-pre-market time-after-hours time-not-supplied all-day"""
+    month quarter year hour minute second bmo amc dmh pre-market post-market premarket postmarket after-hours
+    before-market-open market-open market-close after-market-close time-pre-market time-after-hours
+    time-not-supplied all-day"""
 )
 LONGEST_COUNT_OF_A_DURATION = 4
 _DURATION = re.compile(

@@ -10,6 +10,7 @@ from calendar import monthrange
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from pitlake.clock import NEW_YORK
@@ -137,7 +138,7 @@ _QUARTERS_AND_YEARS = (
     ),
 )
 _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
-_HAS_YEAR = re.compile(r"\d{4}")
+_YEAR = re.compile(r"\d{4}")
 _HAS_SHORT_YEAR = re.compile(r"[/.'-]\d{2}(?!\d)")
 
 
@@ -153,7 +154,8 @@ def plain(text: str) -> str:
     )
 
 
-def instants_of(text: str, zone: tzinfo | None = None, *, is_named_time: bool = False) -> list[datetime]:
+@lru_cache(maxsize=4096)
+def instants_of(text: str, zone: tzinfo | None = None, *, is_named_time: bool = False) -> tuple[datetime, ...]:
     """Return the instants that a text as a whole states; none if it is anything else than a time.
 
     A day, a midnight and a period count at their end. Of several days each counts at its end.
@@ -166,28 +168,28 @@ def instants_of(text: str, zone: tzinfo | None = None, *, is_named_time: bool = 
     text = plain(text).strip(" \t\r\n'\"()[]") if len(text) <= LONGEST_TIME else ""
     word = _FIRST_WORD.match(text)
     if not _HAS_DIGITS.search(text) or (word and word[1].lower() not in _TIME_WORDS):
-        return []
+        return ()
     if whole := _COMPACT.fullmatch(text):
-        return _compact(whole, zone) if is_named_time or not text.isdecimal() or len(text) == 14 else []
+        return _compact(whole, zone) if is_named_time or not text.isdecimal() or len(text) == 14 else ()
     rest, zones = _without_zone(_YEAR_BEFORE_CLOCK.sub(" ", text))
     if not _is_of_time_words(rest):
-        return []
+        return ()
     spelled_clocks = [*_COLON_CLOCK.finditer(rest)]
     days, rest = _days(_COLON_CLOCK.sub(" ", rest), is_named_time)
     if not days:
-        return []
+        return ()
     clocks = [clock for shape in (*spelled_clocks, *_CLOCK.finditer(rest)) if (clock := _clock(shape)) is not None]
     own_zone = zones[0] if zones else zone or NEW_YORK
     with suppress(OverflowError):
         if len(days) == 1 and len(clocks) == 1 and clocks[0] != time():
-            return [later(datetime.combine(days[0], clocks[0]), own_zone)]
-        return [end_of_day(day, own_zone) for day in days]
-    return []
+            return (later(datetime.combine(days[0], clocks[0]), own_zone),)
+        return tuple(end_of_day(day, own_zone) for day in days)
+    return ()
 
 
-def days_in(text: str) -> Iterator[date]:
-    """Yield every day that a text names, in any usual spelling, and the first day of every month that it names."""
-    if _HAS_YEAR.search(text):
+def days_in(text: str, first_year: int) -> Iterator[date]:
+    """Yield every day since a year that a text names, in any usual spelling, and the first day of every such month."""
+    if any(int(year) >= first_year for year in _YEAR.findall(text)):
         yield from _read(text, (*_NUMBERED_DAYS, *_NAMED_DAYS, *_MONTHS_OF_YEARS), first_of_month=True)
     if _HAS_SHORT_YEAR.search(text):
         yield from _read(text, (*_SHORT_DAYS, *_NAMED_DAYS), first_of_month=True)
@@ -205,14 +207,14 @@ def names_later_period(text: str, day: date) -> bool:
     return False
 
 
-def _compact(shape: re.Match[str], zone: tzinfo | None) -> list[datetime]:
+def _compact(shape: re.Match[str], zone: tzinfo | None) -> tuple[datetime, ...]:
     year, month, day, hour, minute, second, ahead = shape.groups()
     with suppress(ValueError, OverflowError):
         clock = time(int(hour), int(minute), int(second or 0))
         wall = datetime.combine(date(int(year), int(month), int(day)), clock)
         own_zone = _offset(ahead) if ahead else zone or NEW_YORK
-        return [end_of_day(wall.date(), own_zone) if clock == time() else later(wall, own_zone)]
-    return []
+        return (end_of_day(wall.date(), own_zone) if clock == time() else later(wall, own_zone),)
+    return ()
 
 
 def _without_zone(text: str) -> tuple[str, list[tzinfo]]:

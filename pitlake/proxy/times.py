@@ -5,9 +5,10 @@ A date counts at its end. So does midnight, because many sources write dates as 
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta, timezone, tzinfo
+from functools import lru_cache
 from typing import Any
 
 from pitlake.clock import EPOCH, NEW_YORK
@@ -44,8 +45,15 @@ def published(spelled: Any, form: str = ISO, zone: tzinfo | None = None) -> date
     Raises:
         Undated: For an unreadable time, and for a placeholder of a missing date.
     """
-    if form not in EPOCH_UNITS and not isinstance(spelled, str):
+    if isinstance(spelled, str):
+        return _published(spelled, form, zone)
+    if form not in EPOCH_UNITS:
         raise Undated("not a text")
+    return _published.__wrapped__(spelled, form, zone)
+
+
+@lru_cache(maxsize=8192)
+def _published(spelled: Any, form: str, zone: tzinfo | None) -> datetime:
     try:
         moment = read(spelled, form, zone).latest
     except Unset:
@@ -171,7 +179,7 @@ class _Strays:
             return False
         return isinstance(document, dict | list) and self.read("", document, kind)
 
-    def _stated(self, text: str, kind: int) -> list[datetime]:
+    def _stated(self, text: str, kind: int) -> Sequence[datetime]:
         if len(text) > LONGEST_TIME or not _DIGIT.search(text):
             return []
         if self._form not in EPOCH_UNITS and (self._form != ISO or text[:4].isdigit()):
@@ -184,7 +192,7 @@ class _Strays:
             return self._code(code[1])
         return instants_of(text, self._zone, is_named_time=kind != NO)
 
-    def _code(self, inner: str) -> list[datetime]:
+    def _code(self, inner: str) -> Sequence[datetime]:
         """Read the argument of a call such as ISODate(…)."""
         if numbers := _NUMBERS.fullmatch(inner):
             inner = "-".join(part.zfill(2) for part in numbers.groups())
@@ -201,4 +209,4 @@ def names_later_day(text: str, day: date, *, periods: bool = False) -> bool:
     periods: whether a year or a quarter after that of the day counts too.
     """
     text = plain(text)
-    return any(named_day > day for named_day in days_in(text)) or (periods and names_later_period(text, day))
+    return any(named_day > day for named_day in days_in(text, day.year)) or (periods and names_later_period(text, day))

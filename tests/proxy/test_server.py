@@ -319,9 +319,9 @@ def test_a_server_that_dies_is_started_again(tmp_path, monkeypatch):
             for pid in _children():
                 os.kill(pid, signal.SIGKILL)
             await anyio.sleep(0.2)
-            lost = envelope_of(await ask(client, reader, "get_recent_filings", filing | {"limit": 1}))
+            lost = envelope_of(await ask(client, reader, "get_recent_filings", {"identifier": "B"}))
             await anyio.sleep(0.3)
-            return lost, envelope_of(await ask(client, reader, "get_recent_filings", filing | {"limit": 2}))
+            return lost, envelope_of(await ask(client, reader, "get_recent_filings", {"identifier": "C"}))
 
     lost, after = anyio.run(killed)
     assert [gap["type"] for gap in lost["gaps"]] == ["no_data"]
