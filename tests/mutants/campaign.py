@@ -108,9 +108,18 @@ class Campaign:
         lines = self._kept.read_text().splitlines() if self._kept.exists() else []
         self._records = {record.key: record for record in (Record(**json.loads(line)) for line in lines)}
         self._known = reviewed()
-        files = sorted({name for area in areas.values() for name in area.test_files(bench.tree)})
-        self._lanes = collected(bench, files)
+        files = {name: area.test_files(bench.tree) for name, area in areas.items()}
+        self._lanes = collected(bench, sorted(set().union(*files.values())))
+        self._tests = {name: self._among(set(of_area)) for name, of_area in files.items()}
+        self._states = {name: self._state(name, of_area) for name, of_area in files.items()}
         self._traces = Traces(bench)
+
+    def _among(self, files: set[str]) -> dict[str, bool]:
+        return {test: is_long for test, is_long in self._lanes.items() if test.partition("::")[0] in files}
+
+    def _state(self, name: str, files: list[str]) -> str:
+        state = [digest(self._bench.tree, files), self._seconds, sorted(self._tests[name].items())]
+        return sha256(json.dumps(state).encode()).hexdigest()
 
     def run(self, wanted: list[tuple[str, Mutant]]) -> Iterator[tuple[Mutant, Record]]:
         """Yield the mutants, area by area, and what became of each. Raises Broken."""
@@ -119,18 +128,14 @@ class Campaign:
                 yield mutant, self._record(name, mutant)
 
     def _record(self, name: str, mutant: Mutant) -> Record:
-        tree, area = self._bench.tree, self._areas[name]
-        source = digest(tree, [mutant.path])
-        tests = {test: long for test, long in self._lanes.items() if test.partition("::")[0] in area.test_files(tree)}
-        state = digest(tree, area.test_files(tree))
-        state = sha256(json.dumps([state, self._seconds, sorted(tests.items())]).encode()).hexdigest()
+        source, state = digest(self._bench.tree, [mutant.path]), self._states[name]
         if mutant.key in self._known:
             return Record(mutant.key, name, source, state, EQUIVALENT, "", "", 0)
         before = self._records.get(mutant.key)
         # What a fast test noticed stays so; what none did, or a long one alone, may meet its fast test now.
         if before and before.source == source and (before.tests == state or self._lanes.get(before.by) is False):
             return before
-        verdict, lane = self._judged(area, mutant, tests)
+        verdict, lane = self._judged(self._areas[name], mutant, self._tests[name])
         record = Record(mutant.key, name, source, state, lane=lane, **asdict(verdict))
         self._records[mutant.key] = record
         with self._kept.open("a") as kept:
@@ -189,10 +194,10 @@ def report(records: list[Record]) -> Iterator[str]:
             f"{counts[SURVIVED]} survived all, {counts[UNTESTED]} run by no test, {counts[EQUIVALENT]} equivalent"
         )
     cpu = [record.cpu for record in records if record.verdict != EQUIVALENT]
-    unsure = sum(record.left_out > 0 for record in records if not record.noticed)
+    unsure = sum(record.left_out > 0 for record in records if record.lane != "fast")
     yield (
         f"{sum(cpu) / max(1, len(cpu)):.1f} CPU seconds a mutant; "
-        f"{unsure} survivors of which some tests were left out for lack of time"
+        f"of {unsure} that a lane let pass some tests were left out for lack of time"
     )
     noticed = [record for record in records if record.noticed]
     missed = [record for record in noticed if record.lane == "long"]

@@ -143,18 +143,18 @@ def test_a_mutant_belongs_to_its_statement_without_the_body():
 
 
 def test_the_report_names_what_only_long_tests_notice():
-    def of(key, area, verdict, by="", lane=""):
-        return Record(key, area, "", "", verdict, by, lane, 2.0)
+    def of(key, area, verdict, by="", lane="", left_out=0):
+        return Record(key, area, "", "", verdict, by, lane, 2.0, left_out)
 
     records = [
         of("a", "gate", "killed", "test_a", "fast"), of("b", "gate", "overran", "test_a", "fast"),
-        of("c", "gate", "survived"), of("d", "cut", "killed", "test_d", "long"), of("e", "cut", "untested"),
+        of("c", "gate", "survived"), of("d", "cut", "killed", "test_d", "long", 3), of("e", "cut", "untested"),
         of("f", "cut", "equivalent"),
     ]  # fmt: skip
     assert list(report(records)) == [
         "gate: 3 mutants, 2 killed by fast tests, 0 only by long ones, 1 survived all, 0 run by no test, 0 equivalent",
         "cut: 3 mutants, 0 killed by fast tests, 1 only by long ones, 0 survived all, 1 run by no test, 1 equivalent",
-        "2.0 CPU seconds a mutant; 0 survivors of which some tests were left out for lack of time",
+        "2.0 CPU seconds a mutant; of 1 that a lane let pass some tests were left out for lack of time",
         "missed by the fast lane, cut: d, noticed by test_d",
         "fast lane catches 2 of 3 that all tests catch (66.7 %)",
     ]

@@ -94,6 +94,7 @@ class Traces:
 
     bench: Bench
     _parts: dict[Path, Part] = field(default_factory=dict)
+    _by_test: dict[str, Part] = field(default_factory=dict)
     _lines: dict[str, dict[int, set[str]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -102,12 +103,17 @@ class Traces:
         for path in self._folder.glob("*.json"):
             part = Part(**json.loads(path.read_text()))
             if part.digest == digest(self.bench.tree, part.read):
-                self._parts[path] = part
+                self._add(path, part)
+
+    def _add(self, path: Path, part: Part) -> None:
+        self._parts[path] = part
+        self._by_test |= dict.fromkeys(part.uses, part)
+        self._lines.clear()
 
     def measure(self, tests: Iterable[str]) -> None:
         """Trace those of these tests that have no trace. Raises Broken where all of them fail."""
         missing = defaultdict(list)
-        for test in set(tests).difference(*(part.uses for part in self._parts.values())):
+        for test in set(tests).difference(self._by_test):
             missing[test.partition("::")[0]].append(test)
         for number, (name, among) in enumerate(sorted(missing.items()), 1):
             print(f"tracing {number} of {len(missing)}: {len(among)} tests of {name}", file=sys.stderr)
@@ -125,21 +131,19 @@ class Traces:
         )
         if not path.exists():
             raise Broken(f"{name} can't be traced; see {self.bench.folder / 'last.log'}")
-        self._parts[path] = part = Part(**json.loads(path.read_text()))
-        self._lines.clear()
+        part = Part(**json.loads(path.read_text()))
+        self._add(path, part)
         for test in part.failed:
             print(f"left out, because it fails without a mutant: {test}", file=sys.stderr)
 
     def cost(self, test: str, built: set[str]) -> float:
         """Return the CPU seconds of a test with those of its fixtures that are not built yet."""
-        for part in self._parts.values():
-            if test in part.uses:
-                return part.costs[test] + sum(part.costs[name] for name in part.uses[test] if name not in built)
-        raise KeyError(test)
+        costs = self._by_test[test].costs
+        return costs[test] + sum(costs.get(name, 0.0) for name in self.fixtures(test) if name not in built)
 
     def fixtures(self, test: str) -> list[str]:
         """Return the fixtures of wider scope that a test uses."""
-        return next(part.uses[test] for part in self._parts.values() if test in part.uses)
+        return self._by_test[test].uses[test]
 
     def passing(self) -> set[str]:
         """Return all tests that pass without a mutant."""
