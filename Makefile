@@ -124,7 +124,7 @@ attack: $(SET_UP) ## Attack sealed sessions with N=10000 statements.
 	@$(BIN)/python -m tests.wall.campaign attack --n $(N)
 	@$(BIN)/python -m tests.wall.campaign attack-mounted --n $(N)
 
-mutants: $(SET_UP) ## Plant N=400 small faults in the code behind the guarantee, and list those that no test notices.
+mutants: $(SET_UP) ## Plant N=400 small faults in the code behind the guarantee; list those that no test or only long ones notice.
 	@$(BIN)/python -m tests.mutants.campaign --n $(if $(filter file,$(origin N)),400,$(N)) --seed $(SEED)
 
 agents: $(SET_UP) ## Run every data agent in every variant through server and hooks, and time the hooks.

@@ -1,8 +1,9 @@
 """Plants small faults one at a time and sees whether a test notices: `python -m tests.mutants.campaign --n N --seed S`.
 
-Of every area the same number of mutants, drawn by the seed; more of them are the same ones and others. What was found
-is kept in the folder and not sought again while the files are the same, so that a run can be broken off. Progress goes
-to stderr, survivors with what they change to `survivors.diff`; exit code 1 where one is not in the reviewed list.
+Of every area the same number of mutants, drawn by the seed; more of them are the same ones and others. The fast lane
+judges first and the long one what it let pass, so that the two can be compared. Verdicts are kept in the folder and not
+sought again while the files are the same, so that a run can be broken off. Progress goes to stderr, survivors with what
+they change to `survivors.diff`; exit code 1 where one is not in the reviewed list.
 
 Ours, because mutmut 3 changes functions only, not the tables and patterns beside them, and its switch does not reach
 processes that clear their environment, and cosmic-ray starts pytest anew for every mutant.
@@ -15,112 +16,195 @@ import os
 import sys
 import time
 import tomllib
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from hashlib import sha256
-from itertools import accumulate
 from pathlib import Path
-from typing import Any
 
 from tests.mutants.areas import AREAS, Area
+from tests.mutants.bench import Bench, Broken, apart, digest, warm
 from tests.mutants.operators import Mutant, is_one, mutants
 from tests.mutants.running import (
+    GRACE,
     KILLED,
     OVERRAN,
     SURVIVED,
     UNTESTED,
-    Bench,
-    Broken,
-    Tested,
-    apart,
-    chosen,
-    digest,
-    warm,
+    Verdict,
+    fitting,
+    has_its_name,
+    judge,
+    ranked,
 )
+from tests.mutants.tracing import Traces, collected
 
 ROOT = Path(__file__).resolve().parents[2]
 APART = "PITLAKE_MUTANTS_APART"
 REVIEWED = Path(__file__).with_name("equivalent.toml")
+EQUIVALENT = "equivalent"
 
 
 def drawn(root: Path, areas: dict[str, Area], n: int, seed: int) -> Iterator[tuple[str, Mutant]]:
-    """`n` mutants with their areas: one of each area in turn, as long as it has any."""
+    """Yield `n` mutants with their areas: one of each area in turn, as long as it has any."""
     waiting = {name: _shuffled(root, area, seed) for name, area in areas.items()}
     while waiting and n:
         for name in list(waiting):
-            found = next(waiting[name], None)
-            if found is None:
+            mutant = next(waiting[name], None)
+            if mutant is None:
                 del waiting[name]
             elif n:
                 n -= 1
-                yield name, found
+                yield name, mutant
 
 
 def _shuffled(root: Path, area: Area, seed: int) -> Iterator[Mutant]:
     # By its name alone, so that a mutant keeps its place when others come and go.
-    found = [mutant for name in area.sources(root) for mutant in mutants(name, (root / name).read_bytes())]
-    found.sort(key=lambda mutant: sha256(f"{seed} {mutant.key}".encode()).digest())
-    yield from (mutant for mutant in found if is_one(mutant, (root / mutant.path).read_bytes()))
+    every = [mutant for name in area.sources(root) for mutant in mutants(name, (root / name).read_bytes())]
+    every.sort(key=lambda mutant: sha256(f"{seed} {mutant.key}".encode()).digest())
+    yield from (mutant for mutant in every if is_one(mutant, (root / mutant.path).read_bytes()))
 
 
 def reviewed() -> dict[str, str]:
-    """Of each survivor that was looked at and changes nothing a test could see: why."""
+    """Return why no test can notice a mutant, for each that was looked at."""
     return tomllib.loads(REVIEWED.read_text())
 
 
-class Campaign:
-    """One run, on what earlier runs in the same folder have found.
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What became of a mutant, and of which files that is true.
 
-    seconds: how long the tests of one mutant may take together without it; the slowest are left out.
+    tests: of the tests of its area, their lanes and their time. lane: of the test that noticed it, "fast" or "long".
     """
 
-    def __init__(self, bench: Bench, areas: dict[str, Area], seconds: float = 120) -> None:
-        self._bench, self._areas, self._seconds = bench, areas, seconds
-        self._kept = bench.folder / "found.jsonl"
+    key: str
+    area: str
+    source: str
+    tests: str
+    verdict: str
+    by: str
+    lane: str
+    cpu: float
+    left_out: int = 0
+
+    @property
+    def noticed(self) -> bool:
+        """Return whether a test failed or never ended."""
+        return self.verdict in {KILLED, OVERRAN}
+
+
+class Campaign:
+    """One run, on the verdicts of earlier runs in the same folder.
+
+    fast, long: how many CPU seconds the tests of each lane may take of one mutant; others are left out, with 0 all of
+    them.
+    """
+
+    def __init__(
+        self, bench: Bench, areas: dict[str, Area], fast: float = 60, long: float = 60, grace: int = GRACE
+    ) -> None:
+        self._bench, self._areas, self._seconds, self._grace = bench, areas, {"fast": fast, "long": long}, grace
+        self._kept = bench.folder / "verdicts.jsonl"
         lines = self._kept.read_text().splitlines() if self._kept.exists() else []
-        self._found = {told["key"]: told for told in map(json.loads, lines)}
-        self._tested: dict[str, Tested] = {}
+        self._records = {record.key: record for record in (Record(**json.loads(line)) for line in lines)}
+        self._known = reviewed()
+        files = {name: area.test_files(bench.tree) for name, area in areas.items()}
+        self._lanes = collected(bench, sorted(set().union(*files.values())))
+        self._tests = {name: self._among(set(of_area)) for name, of_area in files.items()}
+        self._states = {name: self._state(name, of_area) for name, of_area in files.items()}
+        self._traces = Traces(bench)
 
-    def run(self, wanted: list[tuple[str, Mutant]]) -> Iterator[tuple[Mutant, str]]:
-        """The mutants, area by area, and what became of each. Raises Broken."""
-        for name, area in self._areas.items():
-            asked = [mutant for of, mutant in wanted if of == name]
-            if asked:
-                yield from self._in_area(name, area, asked)
+    def _among(self, files: set[str]) -> dict[str, bool]:
+        return {test: is_long for test, is_long in self._lanes.items() if test.partition("::")[0] in files}
 
-    def _in_area(self, name: str, area: Area, asked: list[Mutant]) -> Iterator[tuple[Mutant, str]]:
-        tree = self._bench.tree
-        tests = digest(tree, area.test_files(tree))
-        for mutant in asked:
-            source = digest(tree, [mutant.path])
-            told = self._found.get(mutant.key, {})
-            # A killed mutant stays so; one that survived may meet its test now.
-            if told.get("source") != source or (told["verdict"] in {SURVIVED, UNTESTED} and told["tests"] != tests):
-                if name not in self._tested:
-                    self._tested[name] = self._bench.tested(area)
-                told = {"key": mutant.key, "source": source, "tests": tests}
-                told |= self._judged(area, mutant, self._tested[name])
-                self._found[mutant.key] = told
-                with self._kept.open("a") as kept:
-                    kept.write(json.dumps(told) + "\n")
-            yield mutant, told["verdict"]
+    def _state(self, name: str, files: list[str]) -> str:
+        state = [digest(self._bench.tree, files), self._seconds, sorted(self._tests[name].items())]
+        return sha256(json.dumps(state).encode()).hexdigest()
 
-    def _judged(self, area: Area, mutant: Mutant, tested: Tested) -> dict[str, Any]:
-        asked = chosen(area, mutant, tested, {told["by"] for told in self._found.values()})
-        if not asked:
-            return {"verdict": UNTESTED, "by": ""}
-        so_far = list(accumulate(tested[test][0] for test in asked))
-        within = max(1, bisect_right(so_far, self._seconds))
-        verdict, by = self._bench.verdict(mutant, asked[:within], so_far[within - 1])
-        return {"verdict": verdict, "by": by}
+    def run(self, wanted: list[tuple[str, Mutant]]) -> Iterator[tuple[Mutant, Record]]:
+        """Yield the mutants, area by area, and what became of each. Raises Broken."""
+        for name in self._areas:
+            for mutant in (mutant for of, mutant in wanted if of == name):
+                yield mutant, self._record(name, mutant)
+
+    def _record(self, name: str, mutant: Mutant) -> Record:
+        source, state = digest(self._bench.tree, [mutant.path]), self._states[name]
+        if mutant.key in self._known:
+            return Record(mutant.key, name, source, state, EQUIVALENT, "", "", 0)
+        before = self._records.get(mutant.key)
+        # What a fast test noticed stays so; what none did, or a long one alone, may meet its fast test now.
+        if before and before.source == source and (before.tests == state or self._lanes.get(before.by) is False):
+            return before
+        verdict, lane = self._judged(self._areas[name], mutant, self._tests[name])
+        record = Record(mutant.key, name, source, state, lane=lane, **asdict(verdict))
+        self._records[mutant.key] = record
+        with self._kept.open("a") as kept:
+            kept.write(json.dumps(asdict(record)) + "\n")
+        return record
+
+    def _judged(self, area: Area, mutant: Mutant, tests: dict[str, bool]) -> tuple[Verdict, str]:
+        cpu, left_out, ran = 0.0, 0, False
+        source = (self._bench.tree / mutant.path).read_bytes()
+        for lane, seconds in self._seconds.items():
+            of_lane = {test for test, is_long in tests.items() if is_long == (lane == "long")} if seconds else set()
+            costs: dict[str, float] = {}
+            # Most mutants are noticed by a likely file, before the others are traced and imported.
+            for among in (self._likely(mutant, of_lane), of_lane):
+                self._traces.measure(among)
+                order = ranked(area, mutant, source, self._traces, self._kills(mutant))
+                candidates = [test for test in order if test in among and test not in costs]
+                more = fitting(candidates, self._traces, seconds - sum(costs.values()))
+                if more:
+                    verdict, ran = judge(self._bench, mutant, more, self._grace), True
+                    cpu = round(cpu + verdict.cpu, 2)
+                    if verdict.verdict != SURVIVED:
+                        return Verdict(verdict.verdict, verdict.by, cpu, left_out), lane
+                costs |= more
+            left_out += len(candidates) - len(more)
+        return Verdict(SURVIVED if ran else UNTESTED, "", cpu, left_out), ""
+
+    def _likely(self, mutant: Mutant, tests: set[str]) -> set[str]:
+        """Return those of these tests in the file that noticed most mutants of the same file, or that has its name."""
+        kills = self._kills(mutant)
+        files = {test.partition("::")[0] for test in tests}
+        likely = [file for file in files if kills[file] or has_its_name(file, mutant)]
+        first = min(likely, key=lambda file: (-kills[file], file), default=None)
+        return {test for test in tests if test.partition("::")[0] == first}
+
+    def _kills(self, mutant: Mutant) -> Counter[str]:
+        """Return how many mutants of the same file each test file noticed."""
+        records = (record for record in self._records.values() if record.key.startswith(f"{mutant.path}::"))
+        return Counter(record.by.partition("::")[0] for record in records if record.noticed)
 
     def difference(self, mutant: Mutant) -> str:
-        """What a mutant changes, as a unified diff."""
+        """Return what a mutant changes, as a unified diff."""
         source = (self._bench.tree / mutant.path).read_bytes()
         changed = mutant.applied(source).decode().splitlines(keepends=True)
         lines = difflib.unified_diff(source.decode().splitlines(keepends=True), changed, mutant.path, mutant.path, n=2)
         return "".join(lines)
+
+
+def report(records: list[Record]) -> Iterator[str]:
+    """Yield what each area's tests noticed, the CPU time, and at last what of it the fast lane noticed alone."""
+    for area in dict.fromkeys(record.area for record in records):
+        among = [record for record in records if record.area == area]
+        counts = Counter(record.lane or record.verdict for record in among)
+        yield (
+            f"{area}: {len(among)} mutants, {counts['fast']} killed by fast tests, {counts['long']} only by long ones, "
+            f"{counts[SURVIVED]} survived all, {counts[UNTESTED]} run by no test, {counts[EQUIVALENT]} equivalent"
+        )
+    cpu = [record.cpu for record in records if record.verdict != EQUIVALENT]
+    unsure = sum(record.left_out > 0 for record in records if record.lane != "fast")
+    yield (
+        f"{sum(cpu) / max(1, len(cpu)):.1f} CPU seconds a mutant; "
+        f"of {unsure} that a lane let pass some tests were left out for lack of time"
+    )
+    noticed = [record for record in records if record.noticed]
+    missed = [record for record in noticed if record.lane == "long"]
+    for record in missed:
+        yield f"missed by the fast lane, {record.area}: {record.key}, noticed by {record.by}"
+    fast = len(noticed) - len(missed)
+    yield f"fast lane catches {fast} of {len(noticed)} that all tests catch ({100 * fast / max(1, len(noticed)):.1f} %)"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -128,35 +212,34 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Plant small faults one at a time and see whether a test notices.")
     parser.add_argument("--n", type=int, default=400, help="how many mutants")
     parser.add_argument("--seed", type=int, default=0, help="which ones")
-    parser.add_argument("--seconds", type=float, default=120, help="how long the tests of one mutant may take")
+    parser.add_argument("--fast", type=float, default=60, help="CPU seconds that fast tests may take of one mutant")
+    parser.add_argument("--long", type=float, default=60, help="CPU seconds that long tests may take of one mutant")
     parser.add_argument("--areas", nargs="+", choices=AREAS, default=list(AREAS))
     parser.add_argument("--folder", type=Path, default=ROOT / ".pitlake/mutants", help="where to work and keep results")
-    asked = parser.parse_args(arguments)
-    asked.folder.mkdir(parents=True, exist_ok=True)
-    started, tally, survivors = time.monotonic(), Counter[str](), []
-    known, areas = reviewed(), {name: AREAS[name] for name in asked.areas}
-    campaign = Campaign(Bench(ROOT, asked.folder.resolve()), areas, asked.seconds)
-    wanted = list(drawn(ROOT, areas, asked.n, asked.seed))
+    options = parser.parse_args(arguments)
+    options.folder.mkdir(parents=True, exist_ok=True)
+    started, known, areas = time.monotonic(), reviewed(), {name: AREAS[name] for name in options.areas}
     warm()
+    records: dict[Mutant, Record] = {}
     try:
-        for number, (mutant, verdict) in enumerate(campaign.run(wanted), 1):
-            tally[verdict] += 1
-            print(f"{number} of {len(wanted)}, {time.monotonic() - started:,.0f} s: {verdict} {mutant.key}",
-                  file=sys.stderr)  # fmt: skip
-            if verdict in {SURVIVED, UNTESTED}:
-                survivors.append((mutant, verdict))
+        campaign = Campaign(Bench(ROOT, options.folder.resolve()), areas, options.fast, options.long)
+        wanted = list(drawn(ROOT, areas, options.n, options.seed))
+        for number, (mutant, record) in enumerate(campaign.run(wanted), 1):
+            records[mutant] = record
+            print(f"{number} of {len(wanted)}, {time.monotonic() - started:,.0f} s: {record.verdict} {record.lane} "
+                  f"{record.cpu} {mutant.key}", file=sys.stderr)  # fmt: skip
     except Broken as broken:
         print(broken, file=sys.stderr)
         return 2
+    survivors = [(mutant, record.verdict) for mutant, record in records.items() if not record.noticed]
     opened = [mutant for mutant, _ in survivors if mutant.key not in known]
-    told = (
-        f"# {verdict}: {known.get(one.key, 'OPEN')}\n# {one.key}\n{campaign.difference(one)}\n"
-        for one, verdict in survivors
-    )
-    (asked.folder / "survivors.diff").write_text("\n".join(told))
-    print(f"mutants: {sum(tally.values())} of seed {asked.seed}, {tally[KILLED]} killed, {tally[OVERRAN]} overran, "
-          f"{len(survivors)} survived ({tally[UNTESTED]} run by no test), {len(opened)} of them open: "
-          f"{asked.folder / 'survivors.diff'}")  # fmt: skip
+    (options.folder / "survivors.diff").write_text("\n".join(
+        f"# {verdict}: {known.get(mutant.key, 'OPEN')}\n# {mutant.key}\n{campaign.difference(mutant)}\n"
+        for mutant, verdict in survivors
+    ))  # fmt: skip
+    print(f"mutants: {len(records)} of seed {options.seed}, {len(survivors)} survived, {len(opened)} of them open: "
+          f"{options.folder / 'survivors.diff'}")  # fmt: skip
+    print("\n".join(report(list(records.values()))))
     return 1 if opened else 0
 
 

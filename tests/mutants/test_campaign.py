@@ -1,64 +1,52 @@
-"""The campaign of mutants works: it kills what a test notices, tells what none does, and goes on where it stopped."""
+"""The campaign of mutants works: it kills what a test notices, compares the lanes, and goes on where it stopped."""
 
 import ast
 import json
 import os
 import subprocess
-import sys
+from collections import Counter
+from dataclasses import asdict
 
 import pytest
 
 from tests.mutants import campaign
-from tests.mutants.areas import AREAS, Area
+from tests.mutants.areas import ANY, AREAS, Area
+from tests.mutants.bench import Bench, Broken, apart, digest
+from tests.mutants.campaign import Campaign, Record, report
 from tests.mutants.operators import MUTATIONS, is_one, mutants
-from tests.mutants.running import apart
+from tests.mutants.running import judge, statement_lines
+from tests.mutants.tracing import Traces, collected
 
-SOURCE = '''"""É."""
-LIMITS = {"é": True}
-
-
-def least(a, b):
-    """The lesser one."""
-    return a if a < b else b
-
-
-def waits(n):
-    while n:
-        n = 0
-
-
-def unasked(a):
-    return not a
-'''
-TESTS = """import subprocess, sys
-import toy
-
-def test_least():
-    toy.least(1, 2)
-    subprocess.run([sys.executable, "-c", "import toy; assert toy.least(2, 1) == 1"], check=True)
-
-def test_waits():
-    toy.waits(2)
+SOURCE = """def rare(n):
+    return not n
 """
-DRIVER = """
-import json, sys
-from pathlib import Path
-import anyio.pytest_plugin, _hypothesis_pytestplugin, hypothesis, pytest_timeout
-from tests.mutants.areas import Area
-from tests.mutants.campaign import Campaign, drawn
-from tests.mutants.running import Bench
+TESTS = """import pytest, toy
 
-root, areas = Path(sys.argv[1]), {"toy": Area(("toy.py",), ("test_*.py",))}
-campaign = Campaign(Bench(root, root.parent / "work", grace=3), areas)
-print(json.dumps({mutant.key: verdict for mutant, verdict in campaign.run(list(drawn(root, areas, 99, 0)))}))
+@pytest.fixture(scope="module")
+def result():
+    return toy.rare(6)
+
+def test_the_fixture(result):
+    pass
+
+def test_result(result):
+    pass
+
+def test_it_runs():
+    toy.rare(6)
+
+@pytest.mark.long
+def test_what_it_returns():
+    assert toy.rare(6) is False
 """
+FAST, LONG = "test_toy.py::test_it_runs", "test_toy.py::test_what_it_returns"
 
 
-def run(toy, root):
-    done = subprocess.run(
-        [sys.executable, "-c", DRIVER, str(toy)], cwd=root, capture_output=True, text=True, check=True
-    )
-    return json.loads(done.stdout)
+def run(toy, **options):
+    """Run one mutant of the toy, and return what became of it."""
+    areas = {"toy": Area(("toy.py",), ("test_*.py",))}
+    ran = Campaign(Bench(toy, toy.parent / "work"), areas, **options).run(list(campaign.drawn(toy, areas, 1, 0)))
+    return [record for _, record in ran]
 
 
 @pytest.fixture
@@ -71,39 +59,105 @@ def toy(tmp_path):
     folder = tmp_path / "project"
     folder.mkdir()
     (tmp_path / "work").mkdir()
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers = long: of the long lane\n")
     (folder / "toy.py").write_text(SOURCE)
     (folder / "test_toy.py").write_text(TESTS)
     subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
     return folder
 
 
-def test_what_a_test_notices_is_killed_and_the_rest_is_told(toy, root):
-    verdicts = run(toy, root)
-    assert verdicts == {
-        "toy.py:: constant: True -> False": "survived",
-        "toy.py::least bound: a < b -> (a <= b)": "survived",  # says the same of all numbers
-        "toy.py::least statement: return a if a < b else b -> return None": "killed",  # in a process of the test's own
-        "toy.py::waits constant: 0 -> 1": "overran",
-        "toy.py::unasked logic: not a -> (a)": "untested",
-        "toy.py::unasked statement: return not a -> return None": "untested",
-    }
-    kept = (toy.parent / "work" / "found.jsonl").read_text()
+@pytest.mark.parametrize(
+    ("fast", "long", "verdict"),
+    [
+        pytest.param(60, 60, ("killed", "long", LONG), marks=pytest.mark.long),
+        (0, 60, ("killed", "long", LONG)),
+        (60, 0, ("survived", "", "")),
+    ],
+    ids=["both lanes", "the long lane", "the fast lane"],
+)
+def test_what_only_a_long_test_notices_the_fast_lane_lets_pass(toy, fast, long, verdict):
+    [record] = run(toy, fast=fast, long=long)
+    assert (record.verdict, record.lane, record.by) == verdict
     assert (toy / "toy.py").read_text() == SOURCE
-    (toy / "test_toy.py").write_text(TESTS + "\n\ndef test_limits():\n    assert toy.LIMITS['é']\n")
-    again = run(toy, root)
-    assert {key for key, verdict in again.items() if verdict != verdicts[key]} == {next(iter(sorted(verdicts)))}
-    new = [
-        json.loads(line)["key"] for line in (toy.parent / "work" / "found.jsonl").read_text()[len(kept) :].splitlines()
-    ]
-    assert set(new) == {key for key, verdict in verdicts.items() if verdict in {"survived", "untested"}}
 
 
-def test_tests_that_fail_anyway_judge_nothing(toy, root):
+@pytest.mark.parametrize(
+    ("by", "lane", "kept"), [(FAST, "fast", True), (LONG, "long", False), ("", "", False)], ids=["fast", "long", "none"]
+)
+def test_what_a_fast_test_noticed_is_not_judged_again(toy, by, lane, kept):
+    """Everything else may meet a fast test now."""
+    (toy / "test_toy.py").write_text("import toy\n\ndef test_it_runs():\n    assert toy.rare(6) is False\n")
+    [mutant] = [mutant for _, mutant in campaign.drawn(toy, {"toy": Area(("toy.py",), ())}, 1, 0)]
+    before = Record(mutant.key, "toy", digest(toy, ["toy.py"]), "other tests", "killed", by, lane, 9.0)
+    (toy.parent / "work" / "verdicts.jsonl").write_text(json.dumps(asdict(before)))
+    [record] = run(toy)
+    assert (record == before) is kept
+    assert (record.verdict, record.lane, record.by) == ("killed", "fast", FAST)
+
+
+def test_lines_of_a_fixture_count_for_every_test_that_uses_it(toy):
+    bench = Bench(toy, toy.parent / "work")
+    traces = Traces(bench)
+    traces.measure(tests := collected(bench, ["test_toy.py"]))
+    assert tests[LONG]
+    assert traces.running("toy.py", range(2, 3)) == (
+        {FAST, LONG}, {"test_toy.py::test_the_fixture", "test_toy.py::test_result"}, False
+    )  # fmt: skip
+    assert traces.running("toy.py", range(1, 2)) == (set(), set(), True)
+
+
+@pytest.mark.long
+def test_a_test_that_never_ends_overruns(toy):
+    (toy / "toy.py").write_text("def rare(n):\n    while n:\n        n = 0\n    return not n\n")
+    bench = Bench(toy, toy.parent / "work")
+    [endless] = [each for each in mutants("toy.py", (toy / "toy.py").read_bytes()) if each.change == "constant"]
+    verdict = judge(bench, endless, {FAST: 0.0}, grace=1)
+    assert (verdict.verdict, verdict.by) == ("overran", FAST)
+
+
+def test_tests_that_fail_anyway_judge_nothing(toy):
     (toy / "test_toy.py").write_text("def test():\n    assert False\n")
-    done = subprocess.run(
-        [sys.executable, "-c", DRIVER, str(toy)], cwd=root, capture_output=True, text=True, check=False
-    )
-    assert "all tests fail without a mutant" in done.stderr
+    with pytest.raises(Broken, match="all tests fail without a mutant"):
+        run(toy)
+
+
+def test_a_mutant_belongs_to_its_statement_without_the_body():
+    source = b"""def f(a, b=1):
+    if (a and
+            b < 2):
+        return a
+    try:
+        a()
+    except (KeyError,
+            ValueError):
+        a = [b,
+             2]
+"""
+    found = {(one.change, one.new): statement_lines(one, source) for one in mutants("toy.py", source)}
+    assert found["bound", "(b <= 2)"] == range(2, 4)
+    assert found["constant", "2"] == range(1, 2)
+    assert found["statement", "return None"] == range(4, 5)
+    assert found["statement", "pass"] == range(6, 7)
+    assert found["caught", "((KeyError,))"] == range(7, 9)
+    assert found["member", "[b]"] == range(9, 11)
+
+
+def test_the_report_names_what_only_long_tests_notice():
+    def of(key, area, verdict, by="", lane="", left_out=0):
+        return Record(key, area, "", "", verdict, by, lane, 2.0, left_out)
+
+    records = [
+        of("a", "gate", "killed", "test_a", "fast"), of("b", "gate", "overran", "test_a", "fast"),
+        of("c", "gate", "survived"), of("d", "cut", "killed", "test_d", "long", 3), of("e", "cut", "untested"),
+        of("f", "cut", "equivalent"),
+    ]  # fmt: skip
+    assert list(report(records)) == [
+        "gate: 3 mutants, 2 killed by fast tests, 0 only by long ones, 1 survived all, 0 run by no test, 0 equivalent",
+        "cut: 3 mutants, 0 killed by fast tests, 1 only by long ones, 0 survived all, 1 run by no test, 1 equivalent",
+        "2.0 CPU seconds a mutant; of 1 that a lane let pass some tests were left out for lack of time",
+        "missed by the fast lane, cut: d, noticed by test_d",
+        "fast lane catches 2 of 3 that all tests catch (66.7 %)",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -153,7 +207,17 @@ def test_every_area_has_files_and_tests(root, name):
     area: Area = AREAS[name]
     assert area.sources(root)
     assert area.test_files(root)
-    assert area.elsewhere <= set(area.sources(root))
+    assert area.through.keys() <= set(area.sources(root))
+    assert {file for file in area.through.values() if file != ANY and not (root / file).is_file()} == set()
+
+
+def test_every_file_of_the_guarantee_is_in_one_area(root):
+    owners = Counter(file for area in AREAS.values() for file in area.sources(root))
+    folders = ("pitlake/gate", "pitlake/session", "pitlake/lake", "pitlake/proxy", "pitlake/studies", "pipelines/sync",
+               "forge/tracking", "resources/http")  # fmt: skip
+    files = {path for folder in folders for path in (root / folder).rglob("*.py") if path.name != "__init__.py"}
+    assert {str(path.relative_to(root)) for path in files} <= owners.keys()
+    assert {file for file, number in owners.items() if number > 1} == set()
 
 
 def test_what_was_reviewed_is_still_in_the_code_and_has_a_reason(root):
