@@ -10,13 +10,15 @@ from graphlib import TopologicalSorter
 from assets.derived import earnings_events, names, text_vectors
 from assets.drops import all_drops
 from assets.external import all_feeds
+from assets.extraction import Extractor
+from assets.feeds.feed import Feed
 from assets.graph import all_extractors
 
 
 @cache
 def dependencies() -> dict[str, tuple[str, ...]]:
     """Return, for every dataset, those to load before it, as its feed, extractor or derivation declares them."""
-    declared = {**all_feeds(), **all_drops(), **all_extractors()}
+    declared: dict[str, Feed | Extractor] = {**all_feeds(), **all_drops(), **all_extractors()}
     derived = {module.DATASET.name: module.READS for module in (names, earnings_events, text_vectors)}
     return {name: source.after for name, source in declared.items()} | derived | {"drift": tuple(all_feeds())}
 
