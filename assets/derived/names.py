@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from http import HTTPStatus
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -86,7 +86,11 @@ def statements(
 
     An unreadable answer about names is a gap, and so is a name without a provable first day.
     """
-    name_statements, gaps, polls = [*_cover_pages(snapshot), *_snapshots(snapshot)], [], defaultdict(list)
+    name_statements, gaps, polls = (
+        [*_cover_pages(snapshot), *_snapshots(snapshot)],
+        [],
+        defaultdict[str, list[Poll]](list),
+    )
     pages: defaultdict[str, list[OlderFilings]] = defaultdict(list)
     for capture in captures:
         try:
@@ -100,8 +104,9 @@ def statements(
     for of_company in polls.values():
         of_company.sort(key=lambda poll: (poll.fetched_at, poll.location))
         undated: dict[str, StagedGap] = {}
-        for number, (poll, following) in enumerate(pairwise([*of_company, None])):
-            read = _pages_read(poll, pages, following.fetched_at if following else None)
+        until: list[datetime | None] = [*(poll.fetched_at for poll in of_company[1:]), None]
+        for number, (poll, next_at) in enumerate(zip(of_company, until, strict=True)):
+            read = _pages_read(poll, pages, next_at)
             rows, unproven = of_poll(poll.reading(read), of_company[:number])
             name_statements += rows
             undated = {gap.locator.partition("&item=")[2]: gap for gap in unproven} | undated

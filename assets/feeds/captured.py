@@ -7,6 +7,7 @@ only if the two requests are the same is it the scope of that capture.
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date
 from itertools import product
 
@@ -18,7 +19,6 @@ from resources.http.capture import Capture, CaptureStore
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _WORD = re.compile(r"[^/?&=]+?(?=\.json$|$)")
-LISTS = ("tickers", "ciks", "series", "queries")
 
 
 def scopes_of(feed: Feed, store: CaptureStore) -> Iterator[Scope]:
@@ -60,7 +60,8 @@ def _possible(capture: Capture) -> Iterator[Scope]:
     if capture.payload is not None:
         words |= dict.fromkeys(str(value) for value in dict(capture.payload).values() if isinstance(value, str))
     for first, last in spans:
-        days_only = Scope(date_from=first, date_to=last, options=dict(capture.params))
-        yield days_only
-        for name, word in product(LISTS, words):
-            yield Scope(**{name: (word,)}, date_from=first, date_to=last, options=days_only.options)
+        span = Scope(date_from=first, date_to=last, options=dict(capture.params))
+        yield span
+        for word in words:
+            yield from (replace(span, tickers=(word,)), replace(span, ciks=(word,)))
+            yield from (replace(span, series=(word,)), replace(span, queries=(word,)))

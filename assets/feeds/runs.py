@@ -75,6 +75,8 @@ def run_feed(
     end = max([last, *(state.until for states in rounds for state in states if state.scope == scope)])
     earlier = [states for states in _but_the_last(rounds, scope, last) if states[0].until <= end]
     reports = [run.replayed(states) for states in earlier]
+    if run.read:
+        run.keep_read()  # The requested scope may have no capture.
     requested = run.publish(units, client.fetch, client.mode, observed_at)
     reports += [run.replayed(states) for states in rounds if states[0].until > end]
     reports.append(requested)

@@ -90,8 +90,8 @@ class BulkSync:
         done = {dataset: load for dataset, load in loads.items() if load is not None}
         if done:
             self._progress.say("names: deriving the names of companies")
-            mains = _mains(submissions, ciks)
-            self._progress.add(names.derive(self._lake, run_id=_run_id(), beside=mains))
+            answers = _submissions(submissions, ciks)
+            self._progress.add(names.derive(self._lake, run_id=_run_id(), beside=answers))
         if Upkeep(self._lake, DATASETS).compact_where_due(at_end=True) and done:
             self._remove_intermediate(min(load.first for load in done.values()))
         for dataset, load in done.items():
@@ -254,11 +254,8 @@ def _batches(companies: Companies) -> Iterator[Companies]:
         yield batch
 
 
-def _mains(submissions: Archive, ciks: set[str] | None) -> Iterator[Capture]:
-    names = [
-        member.name for member in submissions.members() if not member.is_page and (ciks is None or member.cik in ciks)
-    ]
-    return archives.read(submissions, names)
+def _submissions(archive: Archive, ciks: set[str] | None) -> Iterator[Capture]:
+    return archives.read(archive, [member.name for member in archive.members() if ciks is None or member.cik in ciks])
 
 
 def _is_of_load(entry: Entry) -> bool:

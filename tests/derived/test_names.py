@@ -402,6 +402,34 @@ def test_a_ticker_is_the_company_that_bore_it_and_hindsight_is_said(lake, put, a
     assert public.resolve(asked_for, as_of).ciks == (() if hindsight else found.ciks)
 
 
+STATED = ticker(CIK, ["ABC"], utc("2020-01-02T00:00:00Z"))
+TAKEN = ticker(OTHER, ["ABC"], utc("2022-01-03T00:00:00Z"))
+AGAIN = ticker(CIK, ["ABC"], utc("2021-12-01T00:00:00Z"))
+LOST = ticker(CIK, [], utc("2020-06-01T00:00:00Z"))
+UNPROVEN = "ABC: rows that bear ABC after 2020-01-02T00:00:00Z, stated {} days before, are read with hindsight"
+
+
+@pytest.mark.parametrize(
+    ("statements", "as_of", "days"),
+    [
+        ([STATED, TAKEN], "2021-07-01T00:00:00Z", 546),
+        ([STATED, LOST, TAKEN], "2021-07-01T00:00:00Z", 546),
+        ([STATED, LOST], "2021-07-01T00:00:00Z", 546),
+        ([STATED], "2020-01-05T00:00:00Z", 3),
+        ([STATED], "2020-01-02T21:00:00Z", None),
+        ([STATED, AGAIN, TAKEN], "2021-07-01T00:00:00Z", None),
+    ],
+)
+def test_bars_after_the_last_statement_of_a_ticker_are_read_with_hindsight(lake, put, statements, as_of, days):
+    put("names", *statements)
+    bar = {"ticker": "ABC", "date": date(2020, 1, 2), "close": 10.0, "available_at": utc("2020-01-02T21:00:00Z")}
+    put("av_daily_bars", bar, bar | {"date": date(2021, 6, 1), "available_at": utc("2021-06-01T20:00:00Z")})
+    with connect(as_of, lake=lake) as session:
+        assert session.run("entity_latest_price", ticker="ABC").notes == ((UNPROVEN.format(days),) if days else ())
+    with connect(as_of, lake=lake) as session:
+        assert session.run("names_of_company", ticker="ABC").arrow().to_pylist()[-1]["age_days"] == (days or 0)
+
+
 def test_filings_are_asked_by_the_ticker_of_today_and_the_answer_says_how_it_was_read(lake):
     edgar(lake)
     with connect(BEFORE, lake=lake) as session:
