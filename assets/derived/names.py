@@ -103,11 +103,11 @@ def statements(
             gaps.append(StagedGap(UNPARSABLE.type, UNPARSABLE.reason, capture.evidence))
     for of_company in polls.values():
         of_company.sort(key=lambda poll: (poll.fetched_at, poll.location))
+        next_polls: list[datetime | None] = [*(answer.fetched_at for answer in of_company[1:]), None]
         undated: dict[str, StagedGap] = {}
-        until: list[datetime | None] = [*(poll.fetched_at for poll in of_company[1:]), None]
-        for number, (poll, next_at) in enumerate(zip(of_company, until, strict=True)):
-            read = _pages_read(poll, pages, next_at)
-            rows, unproven = of_poll(poll.reading(read), of_company[:number])
+        for number, (answer, next_at) in enumerate(zip(of_company, next_polls, strict=True)):
+            read = _pages_read(answer, pages, next_at)
+            rows, unproven = of_poll(answer.reading(read), of_company[:number])
             name_statements += rows
             undated = {gap.locator.partition("&item=")[2]: gap for gap in unproven} | undated
         gaps += undated.values()
