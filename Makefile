@@ -110,6 +110,7 @@ truth: $(SET_UP) ## Compare N=10000 answers with those of lakes that end at thei
 
 late: $(SET_UP) ## Compare N=10000 answers with those given before later polls of their source.
 	@$(BIN)/python -m tests.wall.campaign late --n $(N)
+	@$(BIN)/python -m tests.wall.campaign late-orders --n $(N)
 	@$(BIN)/python -m tests.wall.campaign late-unions --n $(N)
 	@$(BIN)/python -m tests.wall.campaign late-mounted --n $(N)
 

@@ -7,17 +7,17 @@ shows that a name is no longer used, so no row depends on a later name.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime
 from http import HTTPStatus
 from itertools import chain
 from typing import Any
 
 import pyarrow as pa
 
-from assets.edgar import is_by_others, released, withheld
-from assets.external.sec_edgar import _headers, _names
+from assets.edgar import released
+from assets.external.sec_edgar import _headers
+from assets.external.sec_edgar._company_names import OlderFilings, Poll, is_own, names_of, older_filings, polled
 from assets.extraction import UNFORESEEN
 from assets.feeds import dating
 from assets.runs import RunReport, concluded
@@ -25,7 +25,7 @@ from pitlake import clock
 from pitlake.clock import from_micros
 from pitlake.datasets._external import UNPARSABLE
 from pitlake.datasets.names import DATASET, DEI, EDGAR_NAME, EDGAR_TICKERS, GRAPH, HEADER, UNDATED_NAME
-from pitlake.errors import LakeNotFound, Unparsable, Unreadable
+from pitlake.errors import LakeNotFound, Unparsable
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.audit import Audit
 from pitlake.lake.publishing.stage import StagedGap, staged_schema
@@ -34,14 +34,9 @@ from pitlake.lake.tables.query import calculator, reading
 from resources.http.capture import Capture, CaptureStore
 from resources.http.providers.sec_edgar import PROVIDER
 
-READS = ("sec_filings", "xbrl_facts", "companies")
+READS = ("sec_filings", "universe_events", "xbrl_facts", "companies")
 NameStatement = dict[str, Any]
 
-ONE_DAY, EDGAR_BEGAN = timedelta(days=1), date(1993, 1, 1)
-FIRST_DRAFTS = date(2012, 10, 1)
-"""The day from which companies file confidential drafts before any public filing."""
-
-_SUBMISSIONS = re.compile(r"/submissions/CIK\d{10}\.json$", re.ASCII)
 _NO_TICKER = frozenset({"", "-", "N/A", "NA", "NONE", "NOT APPLICABLE", "NULL"})
 _BETWEEN = re.compile(r"[,;]|\bAND\b", re.IGNORECASE)
 
@@ -91,19 +86,28 @@ def statements(
 
     An unreadable answer about names is a gap, and so is a name without a provable first day.
     """
-    name_statements, gaps, polls = [*_cover_pages(snapshot), *_snapshots(snapshot)], [], defaultdict(list)
+    name_statements, gaps, polls = (
+        [*_cover_pages(snapshot), *_snapshots(snapshot)],
+        [],
+        defaultdict[str, list[Poll]](list),
+    )
+    pages: defaultdict[str, list[OlderFilings]] = defaultdict(list)
     for capture in captures:
         try:
             if poll := polled(capture):
                 polls[poll.cik].append(poll)
+            if page := older_filings(capture):
+                pages[page.name].append(page)
             name_statements += of_header(capture)
         except (Unparsable, *UNFORESEEN):
             gaps.append(StagedGap(UNPARSABLE.type, UNPARSABLE.reason, capture.evidence))
     for of_company in polls.values():
         of_company.sort(key=lambda poll: (poll.fetched_at, poll.location))
+        next_polls: list[datetime | None] = [*(answer.fetched_at for answer in of_company[1:]), None]
         undated: dict[str, StagedGap] = {}
-        for number, poll in enumerate(of_company):
-            rows, unproven = of_poll(poll, of_company[:number])
+        for number, (answer, next_at) in enumerate(zip(of_company, next_polls, strict=True)):
+            read = _pages_read(answer, pages, next_at)
+            rows, unproven = of_poll(answer.reading(read), of_company[:number])
             name_statements += rows
             undated = {gap.locator.partition("&item=")[2]: gap for gap in unproven} | undated
         gaps += undated.values()
@@ -114,60 +118,16 @@ def statements(
     return list(first.values()), gaps
 
 
-@dataclass(frozen=True, slots=True)
-class Poll:
-    """The names of a company in one answer of EDGAR. former: name, first and last day of each.
-
-    days: the days with filings that the company itself made and that EDGAR showed on acceptance. first_listed: the
-    first day of any filing. pages: the first and last day of each page of older filings.
-    """
-
-    fetched_at: datetime
-    location: str
-    cik: str
-    name: str
-    former: tuple[tuple[str, date, date], ...]
-    tickers: tuple[str, ...]
-    days: tuple[date, ...]
-    first_listed: date
-    pages: tuple[tuple[date, date], ...]
-
-    def knows(self, name: str) -> bool:
-        """Return whether the poll lists a name, present or former."""
-        return name == self.name or any(name == former for former, _, _ in self.former)
-
-
-def _name(value: Any) -> str:
-    """Return a name as it is written. Raises Unreadable if it is missing or not a text."""
-    if not isinstance(value, str) or not value.strip():
-        raise Unreadable("a name is required")
-    return value
-
-
-def polled(capture: Capture) -> Poll | None:
-    """Return the names of a company in an answer; None for any other answer."""
-    if capture.status != HTTPStatus.OK or not _SUBMISSIONS.search(capture.url):
-        return None
-    answer = capture.json()
-    filings = answer["filings"]
-    recent = filings["recent"]
-    dated_forms = [(dating.day(day), form) for day, form in zip(recent["filingDate"], recent["form"], strict=True)]
-    return Poll(
-        fetched_at=capture.fetched_at,
-        location=capture.location,
-        cik=_names.cik(answer["cik"]),
-        name=_name(answer["name"]),
-        former=tuple(
-            (_name(former["name"]), _day(former["from"]), _day(former["to"]))
-            for former in answer.get("formerNames") or ()
-        ),
-        tickers=tuple(_name(ticker) for ticker in answer.get("tickers") or () if ticker),
-        days=tuple(sorted({day for day, form in dated_forms if not withheld(form) and not is_by_others(form)})),
-        first_listed=min((day for day, _ in dated_forms), default=date.max),
-        pages=tuple(
-            (dating.day(page["filingFrom"]), dating.day(page["filingTo"])) for page in filings.get("files") or ()
-        ),
-    )
+def _pages_read(
+    poll: Poll, pages: Mapping[str, Sequence[OlderFilings]], until: datetime | None
+) -> Mapping[str, OlderFilings]:
+    """Return the newest answers with a poll's older pages before the next poll; None: before any instant."""
+    read = {}
+    for page in poll.pages:
+        answers = [answer for answer in pages.get(page.name, ()) if until is None or answer.fetched_at < until]
+        if answers:
+            read[page.name] = max(answers, key=lambda answer: answer.fetched_at)
+    return read
 
 
 def of_poll(poll: Poll, earlier: Sequence[Poll]) -> tuple[list[NameStatement], list[StagedGap]]:
@@ -176,48 +136,18 @@ def of_poll(poll: Poll, earlier: Sequence[Poll]) -> tuple[list[NameStatement], l
     A name that an earlier poll did not contain is dated after that poll.
     """
     rows, gaps = [], []
-    for name, since, to in poll.former:
-        before = [last for _, first, last in poll.former if (first, last) < (since, to)]
-        begins = max(since, *(last + ONE_DAY for last in before), _unknown_until(name, earlier) + ONE_DAY)
-        day = _first_shown(poll, max(begins, EDGAR_BEGAN), to) if begins <= to else None
-        if day is not None:
-            rows.append(_borne(poll, name, day))
-        if day is None or begins > since:
-            gaps.append(_undated(poll, name))
-    ended = max((to for _, _, to in poll.former), default=date.min)
-    begins = max(ended, _unknown_until(poll.name, earlier)) + ONE_DAY
-    strangers = [poll_before for poll_before in earlier if not poll_before.knows(poll.name)]
-    day = None if strangers and not poll.knows(strangers[-1].name) else _first_shown(poll, begins, None)
-    if day is not None:
-        rows.append(_borne(poll, poll.name, day))
-    elif not earlier or earlier[-1].name != poll.name:
-        rows.append(_seen(poll))
-        gaps.append(_undated(poll, poll.name))
+    for borne in names_of(poll, earlier):
+        if borne.shown is not None:
+            rows.append(_borne(poll, borne.name, borne.shown))
+        is_new = borne.until is not None or not earlier or earlier[-1].name != borne.name
+        if borne.shown is None and borne.until is None and is_new:
+            rows.append(_seen(poll))
+        if (borne.shown is None and is_new) or not borne.is_plain:
+            gaps.append(_undated(poll, borne.name))
     fetched = clock.iso(poll.fetched_at)
     evidence = f"{poll.location}&item=tickers"
     rows.append(_statement(poll.cik, "ticker", list(poll.tickers), EDGAR_TICKERS, fetched, poll.fetched_at, evidence))
     return rows, gaps
-
-
-def _unknown_until(name: str, earlier: Sequence[Poll]) -> date:
-    """Return the New York day of the last poll that did not contain a name."""
-    days = (clock.new_york_day(poll.fetched_at) for poll in earlier if not poll.knows(name))
-    return max(days, default=date.min)
-
-
-def _first_shown(poll: Poll, since: date, until: date | None) -> date | None:
-    """Return the first day on which EDGAR showed a filing of the company under a name; None if no such day is certain.
-
-    since, until: the days of the name. EDGAR derives them from all filings, including filings that it withheld at
-    first.
-    """
-    if until is not None and since < poll.first_listed and since < FIRST_DRAFTS:
-        return since
-    days = list(poll.days)
-    days += [
-        first if first < FIRST_DRAFTS and until is None else min(last, until or last) for first, last in poll.pages
-    ]
-    return min((day for day in days if since <= day <= (until or day)), default=None)
 
 
 def _undated(poll: Poll, name: str) -> StagedGap:
@@ -237,7 +167,7 @@ def of_header(capture: Capture) -> list[NameStatement]:
 def _of_header(capture: Capture) -> Iterator[NameStatement]:
     text = capture.text()
     header = _headers.parsed(text)
-    if withheld(header.form_type) or is_by_others(header.form_type):
+    if not is_own(header.form_type):
         return
     accepted = dating.edgar_header(header.acceptance).instant
     released_on = clock.new_york_day(released(accepted, header.form_type, header.filing_date).at)
@@ -298,11 +228,6 @@ def _symbols(spelled_symbols: Iterable[str]) -> list[str]:
     """
     parts = (part.rpartition(":")[2].strip().upper() for text in spelled_symbols for part in _BETWEEN.split(text))
     return sorted({part for part in parts if part not in _NO_TICKER})
-
-
-def _day(text: object) -> date:
-    """Return the day at the start of an instant of EDGAR's former names. Raises Unreadable."""
-    return dating.day(str(text)[:10])
 
 
 def _statement(

@@ -5,13 +5,13 @@ Each capture of a unit's first request begins a state of the source. Captures of
 this state, later captures do not. States of several units from one session form one round.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import pairwise
 
-from assets.feeds.feed import Feed, Unit
+from assets.feeds.feed import Feed, Scope, Unit
 from pitlake import clock
 from pitlake.errors import AnswerRefused, BadInput, NotCaptured, Unparsable
 from pitlake.lake.lake import Lake
@@ -28,11 +28,12 @@ Retry-After is followed for up to five minutes.
 
 @dataclass(frozen=True)
 class State:
-    """The state of a unit at its source when `capture` was taken. until: the time of its last answer, in microseconds.
-    newest: whether none of its requests has a later answer.
+    """The state of a unit at its source when `capture` was taken. scope: the scope of its run. until: the time of its
+    last answer, in microseconds. newest: whether none of its requests has a later answer.
     """
 
     unit: Unit
+    scope: Scope
     capture: str
     until: int
     newest: bool
@@ -70,21 +71,25 @@ def read_by(lake: Lake, dataset: str, store: CaptureStore) -> frozenset[str]:
 
 
 def unread_rounds(
-    feed: Feed, units: Sequence[Unit], store: CaptureStore, read: frozenset[str]
+    feed: Feed, scope: Scope, others: Iterable[Scope], store: CaptureStore, read: frozenset[str]
 ) -> tuple[list[list[State]], Mapping[str, str]]:
-    """Return the rounds of unread states, in the order they were taken, and the newest capture of each unit."""
-    states, newest = list[State](), dict[str, str]()
+    """Return the rounds of unread states of a scope and of others, in the order they were taken, and the newest capture
+    of each of the scope's units.
+    """
+    states, newest, keys = list[State](), dict[str, str](), set[str]()
+    units = [(unit, of) for of in (scope, *others) for unit in feed.units(of)]
     with HttpClient(feed.provider, store, "replay") as client:
-        for unit in units:
+        for unit, of in units:
             request = first_request(feed, unit)
             key = request.key(feed.provider.name) if request else ""
-            taken = store.instants(feed.provider.name, key) if request else []
-            if taken:
+            taken = store.instants(feed.provider.name, key) if request and key not in keys else []
+            keys.add(key)
+            if taken and of is scope:
                 newest[unit.name] = _name(key, taken[-1])
             for at, following in pairwise([*taken, None]):
                 if at is None or _name(key, at) in read or _asked_again(feed, store, key, at, following):
                     continue
-                states.append(_state(feed, unit, client, store, _name(key, at), at, following))
+                states.append(_state(feed, unit, of, client, store, _name(key, at), following))
     return list(_rounds(states)), newest
 
 
@@ -110,10 +115,16 @@ def first_request(feed: Feed, unit: Unit) -> Request | None:
 
 
 def _state(
-    feed: Feed, unit: Unit, client: HttpClient, store: CaptureStore, capture: str, at: int, following: int | None
+    feed: Feed,
+    unit: Unit,
+    scope: Scope,
+    client: HttpClient,
+    store: CaptureStore,
+    capture: str,
+    following: int | None,
 ) -> State:
     """Return the state that begins with a capture: the answers of its session, before the next state begins."""
-    until = at
+    until = taken_at(capture)
     while True:
         keys: set[str] = set()
 
@@ -130,14 +141,14 @@ def _state(
             instant for instant in later if instant <= until + SITTING and (following is None or instant < following)
         ]
         if not own:
-            return State(unit, capture, until, newest=not later)
+            return State(unit, scope, capture, until, newest=not later)
         until = min(own)
 
 
 def _rounds(states: Sequence[State]) -> Iterator[list[State]]:
     batch: list[State] = []
     for state in sorted(states, key=lambda state: state.until):
-        again = any(state.unit.name == earlier.unit.name for earlier in batch)
+        again = any(state.unit.name == earlier.unit.name or state.scope != earlier.scope for earlier in batch)
         if batch and (again or state.until > batch[-1].until + SITTING):
             yield batch
             batch = []

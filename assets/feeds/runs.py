@@ -12,6 +12,7 @@ from typing import Any
 
 from assets.buckets import Buckets
 from assets.extraction import Gap, Releases, Row, RunFacts, day_of
+from assets.feeds.captured import scopes_of
 from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole
 from assets.feeds.lake_history import LakeStatements
 from assets.feeds.naming import Outcome, name_rows
@@ -50,6 +51,9 @@ def run_feed(
 ) -> RunReport:
     """Replay the captures of a scope that the lake has not read, in the order they were taken, then fetch or replay it.
 
+    The first run of a dataset in a lake reads the captures of every scope in this order, so a lake that is made anew
+    does not depend on the scope that is replayed first.
+
     Each round of captures is published as one lake version, as it would have been when they were taken. The last state
     is published too, or the report states the reason. A refused round is left out and mentioned in the report's notes.
     observed_at: the clock of the last state. By default, records are checked against the wall clock, and those of a
@@ -59,7 +63,8 @@ def run_feed(
     """
     dataset, units = feed.dataset, feed.units(scope)
     read = read_by(lake, dataset.name, client.store)
-    rounds, newest = unread_rounds(feed, units, client.store, read)
+    others = () if lake.polls(dataset.name) else list(scopes_of(feed, client.store))
+    rounds, newest = unread_rounds(feed, scope, others, client.store, read)
     last = max(map(taken_at, newest.values()), default=0) if client.mode == "replay" else FOREVER
     lake_releases = LakeReleases(lake)
 
@@ -67,8 +72,14 @@ def run_feed(
         return lake_releases.at(observed_at) if releases is None else releases
 
     run = _Run(feed, scope, client.store, lake, run_id, releases_at, audits)
-    reports = [run.replayed(states) for states in _but_the_last(rounds, last)]
-    reports.append(run.publish(units, client.fetch, client.mode, observed_at))
+    end = max([last, *(state.until for states in rounds for state in states if state.scope == scope)])
+    earlier = [states for states in _but_the_last(rounds, scope, last) if states[0].until <= end]
+    reports = [run.replayed(states) for states in earlier]
+    if run.read:
+        run.keep_read()  # The requested scope may have no capture.
+    requested = run.publish(units, client.fetch, client.mode, observed_at)
+    reports += [run.replayed(states) for states in rounds if states[0].until > end]
+    reports.append(requested)
     run.read |= set(newest.values()) - read
     if isinstance(reports[-1].outcome, Published):
         run.keep_read()
@@ -93,10 +104,12 @@ def nothing_asked(feed: Feed, lake: Lake, run_id: str, audits: Sequence[Audit] =
         return concluded(stage, lake, lambda: None, clock.now, audits)
 
 
-def _but_the_last(rounds: Sequence[Sequence[State]], last: int) -> Iterator[Sequence[State]]:
-    """Return the rounds without the newest answers of the last session, which are read last anyway."""
+def _but_the_last(rounds: Sequence[Sequence[State]], scope: Scope, last: int) -> Iterator[Sequence[State]]:
+    """Return the rounds without the newest answers to the scope in its last session, which are read last anyway."""
     for states in rounds:
-        left = [state for state in states if not (state.newest and state.until >= last - SITTING)]
+        left = [
+            state for state in states if not (state.newest and state.scope == scope and state.until >= last - SITTING)
+        ]
         if left:
             yield left
 
@@ -122,8 +135,9 @@ class _Run:
     def replayed(self, states: Sequence[State]) -> RunReport:
         """Publish a round of states as they were when the last of them was captured."""
         until = clock.from_micros(max(state.until for state in states))
+        days, units = _days(states[0].scope), [state.unit for state in states]
         with HttpClient(self._feed.provider, self._store, "replay", until=until) as client:
-            report = self.publish([state.unit for state in states], client.fetch, "replay", None, until)
+            report = self.publish(units, client.fetch, "replay", None, until, days)
         if isinstance(report.outcome, Published):
             self.read |= {state.capture for state in states}
             return report
@@ -137,8 +151,11 @@ class _Run:
         mode: str,
         observed_at: datetime | None,
         until: datetime | None = None,
+        days: tuple[date, date] | None = None,
     ) -> RunReport:
-        """Publish the answers of units as one lake version. until: when the replayed captures were taken."""
+        """Publish the answers of units as one lake version. until: when the replayed captures were taken. days: the
+        days that those cover, None for all.
+        """
         feed, lake = self._feed, self._lake
         at = observed_at or until
         read_clock: Callable[[], datetime] = clock.now if at is None else lambda: at
@@ -146,7 +163,7 @@ class _Run:
         seen, statements, splits = _Seen(read_clock), LakeStatements(lake), LakeSplits(lake)
         entities = [feed.entity_of(unit) for unit in units]
         with lake.stage(feed.dataset, self._run_id) as stage:
-            stage.poll(_days(self._scope), () if all(entities) else None)
+            stage.poll(days if until else _days(self._scope), () if all(entities) else None)
 
             def fill() -> None:
                 buckets, last, cited = Buckets(feed, stage), read_clock(), list[str]()

@@ -14,6 +14,7 @@ from assets.external import feed
 from assets.extraction import Row, RunFacts
 from assets.feeds.feed import Feed, Scope
 from assets.feeds.runs import collect_unit, outcomes, run_feed
+from assets.order import in_order
 from pipelines.fetch.asking import FetchQuestion, NotAsked, patience, read
 from pipelines.fetch.claims import MARK, claimed_rows, feed_by_claims, note
 from pipelines.fetch.offline import from_file
@@ -135,7 +136,7 @@ def _into_lake(question: FetchQuestion, op: Operation, source: Feed, draft: Fetc
     """Publish the answers of the captures or, with --live, of the source."""
     scope = op.scope(question)
     source.units(scope)  # refuses an invalid question early; a missing API key only disables live mode
-    names = [op.dataset, *([op.synthesis] if op.synthesis and question.pit is None else [])]
+    names = in_order([op.dataset, *([op.synthesis] if op.synthesis and question.pit is None else [])])
     draft.metadata["fetch"] = mode = "live" if question.live else "replay"
     store = CaptureStore.of(lake.location)
     provider, seconds = _patient(source.provider, question), patience(question.source, question.timeout)

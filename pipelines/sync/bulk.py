@@ -14,6 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from uuid import uuid4
@@ -21,6 +22,7 @@ from uuid import uuid4
 from assets.derived import names
 from assets.feeds.lake_history import LakeStatements
 from assets.feeds.releases import LakeReleases
+from assets.order import in_order
 from assets.runs import concluded
 from pipelines.sync import bulk_worker
 from pipelines.sync.bulk_worker import Packed, Task
@@ -79,14 +81,17 @@ class BulkSync:
         ciks = {member.cik for member in facts.members()} if facts else None
         with tempfile.TemporaryDirectory() as scratch, _processes() as pool:
             self._scratch = Path(scratch)
-            loads = {"sec_filings": self._load(pool, "sec_filings", (submissions,), bulk_worker.filings, ciks)}
+            parts = {"sec_filings": partial(self._load, pool, "sec_filings", (submissions,), bulk_worker.filings, ciks)}
             if facts is not None:
-                loads["sec_facts"] = self._load(pool, "sec_facts", (facts, submissions), bulk_worker.facts, None)
+                parts["sec_facts"] = partial(
+                    self._load, pool, "sec_facts", (facts, submissions), bulk_worker.facts, None
+                )
+            loads = {dataset: parts[dataset]() for dataset in in_order(parts)}
         done = {dataset: load for dataset, load in loads.items() if load is not None}
         if done:
             self._progress.say("names: deriving the names of companies")
-            mains = _mains(submissions, ciks)
-            self._progress.add(names.derive(self._lake, run_id=_run_id(), beside=mains))
+            answers = _submissions(submissions, ciks)
+            self._progress.add(names.derive(self._lake, run_id=_run_id(), beside=answers))
         if Upkeep(self._lake, DATASETS).compact_where_due(at_end=True) and done:
             self._remove_intermediate(min(load.first for load in done.values()))
         for dataset, load in done.items():
@@ -200,7 +205,7 @@ class BulkSync:
                 parts[part.dataset].append(part)
         if batch_work.statements is not None:
             batch_work.statements.unlink()
-        return all(self._publish_one(dataset, made_parts, batch) for dataset, made_parts in parts.items())
+        return all(self._publish_one(dataset, parts[dataset], batch) for dataset in in_order(parts))
 
     def _publish_one(self, dataset: str, parts: Sequence[Packed], batch: Companies) -> bool:
         with self._lake.stage(get(dataset), _run_id()) as stage:
@@ -249,11 +254,8 @@ def _batches(companies: Companies) -> Iterator[Companies]:
         yield batch
 
 
-def _mains(submissions: Archive, ciks: set[str] | None) -> Iterator[Capture]:
-    names = [
-        member.name for member in submissions.members() if not member.is_page and (ciks is None or member.cik in ciks)
-    ]
-    return archives.read(submissions, names)
+def _submissions(archive: Archive, ciks: set[str] | None) -> Iterator[Capture]:
+    return archives.read(archive, [member.name for member in archive.members() if ciks is None or member.cik in ciks])
 
 
 def _is_of_load(entry: Entry) -> bool:

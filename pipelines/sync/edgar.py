@@ -18,6 +18,7 @@ from assets.feeds.feed import Feed, Scope, Unit
 from assets.feeds.replaying import first_request, read_by
 from assets.feeds.replaying import name as capture_name
 from assets.feeds.runs import run_feed
+from assets.order import in_order
 from checks.expectations import expected
 from pipelines.sync.progress import Progress
 from pipelines.sync.upkeep import Upkeep
@@ -44,7 +45,7 @@ class EdgarSync:
         self._lake, self._progress, self._since, self._headers = lake, progress, since, headers
         self._store = CaptureStore.of(lake.location)
         self._begun_at = clock.now()
-        self._feeds: dict[str, Feed] = {name: feed(name) for name in DATASETS}
+        self._feeds: dict[str, Feed] = {name: feed(name) for name in in_order(DATASETS)}
         self._read = {name: read_by(lake, name, self._store) for name in DATASETS}
         self._changed_pages: set[str] = set()
         self._stack = ExitStack()

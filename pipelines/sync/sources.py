@@ -6,6 +6,7 @@ from datetime import date, timedelta
 
 from assets.external import feed
 from assets.feeds.feed import Scope
+from assets.order import in_order
 from pitlake import clock
 from pitlake.clock import new_york_day
 from pitlake.errors import BadInput, choice
@@ -24,7 +25,7 @@ MOST_PAGES = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One dataset of a source.
+    """One dataset of a source. The order of steps is that of `assets.order`.
 
     scope: the requests for a watch list on a New York day. every: how long an answer stays current. None requests only
     scopes that were never answered, and repeats a window that had not ended when it was requested. of_companies:
@@ -122,10 +123,10 @@ def skipped(watched: WatchList) -> dict[str, str]:
 
 
 def steps(watched: WatchList) -> list[Step]:
-    """Return the steps of the configured sources, except EDGAR."""
+    """Return the steps of the configured sources, except EDGAR, in the order of loading."""
     left_out = skipped(watched)
-    steps_of_sources = [step for step in STEPS if step.provider.name not in left_out]
-    return [step for step in steps_of_sources if not step.of_companies or watched.tickers]
+    due = {step.dataset: step for step in STEPS if step.provider.name not in left_out}
+    return [due[name] for name in in_order(due) if not due[name].of_companies or watched.tickers]
 
 
 def uses(watched: WatchList, source: str) -> bool:

@@ -67,6 +67,7 @@ _HASH = re.compile(r"[0-9a-f]{32,64}")
 _NOTE = (
     r"[A-Z0-9.-]{,12}: (no company is known by it( as of [0-9TZ:.-]{20,27})?|rows that bear it are read with hindsight"
     r"|rows of CIK [0-9, ]+ that bear [A-Z0-9., -]+ are read with hindsight"
+    r"|rows that bear [A-Z0-9.-]{1,12} after [0-9TZ:.-]{20,27}, stated [0-9]+ days before, are read with hindsight"
     r"|(ticker by today's list, )?read as CIK [0-9, ]+, with hindsight(; not [0-9, ]+)?)"
 )
 _RECEIPT = {

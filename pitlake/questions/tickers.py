@@ -15,6 +15,8 @@ from pitlake.clock import from_micros, iso, micros, new_york_day
 from pitlake.datasets.names import EDGAR_TICKERS
 from pitlake.lake.storage.manifest import Snapshot
 
+CURRENT = timedelta(days=1)
+"""How long a statement of a ticker proves that the company still has it: as long as an answer stays current."""
 _FOREVER = 2**63 - 1
 _PLAIN = re.compile(r"[A-Z0-9.-]{1,12}")
 _SEPARATORS = re.compile(r"[-/ ]")
@@ -44,19 +46,18 @@ class Company:
     """The company of a ticker at an instant.
 
     company: the company in the form that sql/macros/company.sql reads. ciks: empty if no company is known by the
-    ticker.
-    notes: shown to the caller, in words the gate knows; label_note: a further note if rows are found by the tickers
-    that their sources write on them.
+    ticker. notes: shown to the caller, in words the gate knows; label_notes: further notes if rows are found by the
+    tickers that their sources write on them.
     """
 
     company: str
     ciks: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    label_note: str = ""
+    label_notes: tuple[str, ...] = ()
 
     def notes_on(self, *, labels: bool) -> tuple[str, ...]:
         """Return the notes of an answer. labels: whether its rows may be found by their tickers."""
-        return (*self.notes, self.label_note) if labels and self.label_note else self.notes
+        return (*self.notes, *self.label_notes) if labels else self.notes
 
 
 class Tickers:
@@ -101,8 +102,9 @@ class Tickers:
         later_labels = sorted(set(labels).difference(self._borne_by(ciks, as_of), {spelling}))
         read = f"rows of CIK {', '.join(ciks)} that bear {', '.join(later_labels)} are read with hindsight"
         parts = [*ciks, *(f"{name}{span}" for label, span in labels.items() for name in _spellings(label))]
-        label_note = f"{name_in_notes}: {read}" if later_labels and not notes else ""
-        return Company(" ".join(parts), ciks, notes, label_note)
+        label_notes = [f"{name_in_notes}: {read}"] if later_labels and not notes else []
+        label_notes += [f"{name_in_notes}: {unproven}" for unproven in self._unproven(ciks, as_of)]
+        return Company(" ".join(parts), ciks, notes, tuple(label_notes))
 
     def of(self, cik: str, at: datetime) -> tuple[str, ...]:
         """Return the tickers of a company at an instant, or its first later tickers if it had none then."""
@@ -130,7 +132,7 @@ class Tickers:
             return Company(company)
         note = f"{label}: no company is known by it" + (f" as of {iso(as_of)}" if as_of else "")
         read = f"{label}: rows that bear it are read with hindsight"
-        return Company(company, notes=(note,), label_note=read if self._hindsight and as_of else "")
+        return Company(company, notes=(note,), label_notes=(read,) if self._hindsight and as_of else ())
 
     def _public(self, as_of: datetime | None) -> Iterator[tuple[str, list[tuple[datetime, tuple[str, ...]]]]]:
         for cik, statements in self._statements.items():
@@ -167,6 +169,23 @@ class Tickers:
             until = next((at for at, cik in claims if cik not in ciks and at >= since), None)
             span = f"@{iso(since) if before else '..'}/{iso(until) if until else '..'}"
             yield ticker, span if before or until else ""
+
+    def _unproven(self, ciks: Collection[str], as_of: datetime | None) -> Iterator[str]:
+        """Yield a note per ticker that nothing proves to be the companies' own after its last statement: their next
+        statement does not repeat it, or another company has it first.
+        """
+        for ticker in sorted(filter(_PLAIN.fullmatch, self._borne_by(ciks, as_of))):
+            claims = self._claims(ticker, None)
+            last = max(at for at, cik in claims if cik in ciks and (as_of is None or at <= as_of))
+            own = (statement for cik in ciks for statement in self._statements.get(cik, ()) if statement[0] > last)
+            following = min(own, default=None)
+            taken = min((at for at, cik in claims if cik not in ciks and at > last), default=None)
+            repeated = following is not None and ticker in map(_spelled, following[1])
+            repeated &= taken is None or following is None or following[0] < taken
+            end = min(filter(None, (as_of, taken)), default=last)
+            if end - last > CURRENT and not repeated:
+                days = (end - last).days
+                yield f"rows that bear {ticker} after {iso(last)}, stated {days} days before, are read with hindsight"
 
     def _labelled(self, ticker: str, as_of: datetime | None) -> dict[str, list[Claim]]:
         """Return the rows of the graph, public by an instant, that have the ticker, by kind."""

@@ -11,8 +11,11 @@
 -- column source | Source of the statement.
 -- column accession_no | Filing that states it, if it was a filing.
 -- column statement | Id of the statement in its source.
+-- column age_days | Days from the statement to the as of; nothing proves the name since.
 -- column evidence | Source record of the row.
-SELECT available_at, available_at_source, cik, kind, name, all_names, since, source, accession_no, statement, evidence
+SELECT
+    available_at, available_at_source, cik, kind, name, all_names, since, source, accession_no, statement,
+    date_diff('day', available_at, as_of()) AS age_days, evidence
 FROM names_revisions
 WHERE list_contains(company_ciks($company), cik)
 ORDER BY available_at DESC, kind, source, statement

@@ -1,11 +1,11 @@
 -- summary: Status of companies at the as of: registered, listed or ended, including those that ended later.
 -- agent: helper
--- reads: universe_events
+-- reads: universe_events, names
 -- ids: cik
 -- param statuses texts = ["listed","registered","uncertain"] | Statuses to show. Others are `offered`, `delisted` and `deregistered`.
 -- param ciks texts optional | Central Index Keys to show, 10 digits; default: all.
 -- column cik | Central Index Key of the company.
--- column company_name | Newest name on a filing or in an index; null if the company is known only from submissions.
+-- column company_name | Newest name in `names`, on a filing or in an index; null if none of them states one.
 -- column status | listed; registered (files reports, but no lasting listing is known); uncertain (a class that no filing names was removed and no report followed, or a Form 15 under 12(g) ended a registration while an exchange lists the company); offered (only a first registration); delisted; or deregistered.
 -- column exchange | Exchange that last certified or removed a class, if a filing says so.
 -- column since | When the first of its filings in the lake became public.
@@ -67,6 +67,7 @@ WITH
         SELECT
             cik, max(available_at) AS available_at, max(available_at_source) AS available_at_source,
             arg_max(company_name, place) AS company_name,
+            max(available_at) FILTER (company_name IS NOT NULL) AS named_at,
             arg_max(exchange, place) FILTER (event IN ('listed', 'delisted')) AS exchange,
             min(available_at) AS since,
             max(available_at) FILTER (lives) AS lives_at,
@@ -82,6 +83,19 @@ WITH
         FROM ordered
         GROUP BY cik
     ),
+    named AS (
+        SELECT
+            companies.* REPLACE (
+                coalesce(borne.name, companies.company_name) AS company_name,
+                greatest(companies.available_at, borne.available_at) AS available_at,
+                CASE WHEN borne.evidence IS NULL THEN evidence_ids ELSE list_append(evidence_ids, borne.evidence) END
+                    AS evidence_ids
+            )
+        FROM companies
+        LEFT JOIN names AS borne ON
+            borne.cik = companies.cik AND borne.kind = 'company_name'
+            AND borne.available_at >= coalesce(companies.named_at, borne.available_at)
+    ),
     judged AS (
         SELECT
             *,
@@ -94,7 +108,7 @@ WITH
             -- A Form 15 under section 15(d) alone ends nothing if an exchange lists a class of the company.
             ending IS NOT NULL AND ending.available_at >= coalesce(lives_at, since) AND ending.effective_on <= today
             AND NOT (ending.form_type LIKE '%15D' AND coalesce(listed, false)) AS ended
-        FROM companies
+        FROM named
     )
 SELECT
     available_at, available_at_source, cik, company_name,

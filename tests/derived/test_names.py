@@ -7,6 +7,7 @@ import pytest
 
 from assets.derived import earnings_events, names
 from assets.external.sec_edgar.sec_filings import FEED as FILINGS
+from assets.external.sec_edgar.universe_events import FEED as UNIVERSE
 from assets.feeds.feed import Scope
 from assets.feeds.runs import run_feed
 from pitlake.clock import NEW_YORK
@@ -77,7 +78,7 @@ def edgar(lake, answer=None, at=LATER):
     names.derive(lake, run_id="names", observed_at=at)
 
 
-READ = ("earnings_events", "names", "news", "sec_filings")
+READ = ("earnings_events", "names", "news", "sec_filings", "universe_events")
 
 
 def query_as_of(lake, as_of, sql, **params):
@@ -173,6 +174,61 @@ def test_a_poll_that_saw_the_old_name_dates_the_new_one_after_itself(lake):
     for as_of in ("2024-02-25T15:00:00Z", "2024-03-05T15:00:01Z", "2024-04-01T23:59:00-04:00"):
         assert called(lake, as_of) == ["Old Inc"]
     assert called(lake, "2024-04-02T00:00:00-04:00") == ["New Inc"]
+
+
+FORMER = [("Old Inc", "2015-03-02", "2024-01-31")]
+IN_APRIL = [*FILED, ("2024-04-01", "8-K")]
+RENAMED = {
+    "nothing": ([], "2024-04-01"),
+    "a poll that saw the old name": ([("2024-05-05T15:00:00Z", "Old Inc", [], IN_APRIL)], "2024-05-10"),
+    "a poll that saw the new one": ([("2024-05-05T15:00:00Z", "New Inc", FORMER, IN_APRIL)], "2024-04-01"),
+}
+
+
+@pytest.mark.parametrize("before", RENAMED)
+def test_the_universe_and_names_give_a_company_one_name_at_every_instant(lake, before):
+    polls, day = RENAMED[before]
+    last = ("2024-06-05T15:00:00Z", "New Inc", FORMER, [*FILED, *SINCE])
+    for polled_at, *told in [*polls, last]:
+        answer, at = poll(polled_at, *told)
+        answer["filings"]["recent"] |= {
+            "accessionNumber": [f"0000000777-24-{number:06d}" for number in range(len(told[-1]))],
+            "acceptanceDateTime": [f"{filed}T15:00:00.000Z" for filed, _ in told[-1]],
+        }
+        keep(lake, answer, at)
+        with HttpClient(PROVIDER, CaptureStore.of(lake.location), "replay", until=at) as client:
+            run_feed(UNIVERSE, Scope(ciks=(CIK,)), client, lake, run_id=f"at-{at:%m%d}", observed_at=at)
+        names.derive(lake, run_id="names", observed_at=at)
+    for as_of in ("2024-02-21T05:00:00Z", f"{day}T12:00:00Z", f"{day}T23:59:59-04:00"):
+        assert (universe_name(lake, as_of), called(lake, as_of)) == ("Old Inc", ["Old Inc"])
+    after = date.fromisoformat(day) + timedelta(days=1)
+    assert (universe_name(lake, f"{after}T00:00:00-04:00"), called(lake, f"{after}T00:00:00-04:00")) == (
+        "New Inc", ["New Inc"],
+    )  # fmt: skip
+    renamed = "SELECT available_at FROM universe_events WHERE event = 'renamed'"
+    assert query_as_of(lake, LATER, renamed) == [(utc(f"{after}T00:00:00-04:00"),)]
+
+
+def universe_name(lake, as_of):
+    with connect(as_of, lake=lake) as session:
+        [row] = session.run("universe", ciks=[CIK]).arrow().to_pylist()
+    return row["company_name"]
+
+
+def test_an_older_page_of_submissions_dates_a_name_by_the_filings_in_it(lake):
+    answer, at = poll(
+        "2025-01-01T00:00:00Z", "Tesla, Inc.", [("TESLA MOTORS INC", "2005-02-17", "2017-01-27")],
+        [("2018-02-13", "SC 13G/A"), ("2018-02-22", "8-K")],
+    )  # fmt: skip
+    file = f"CIK{CIK}-submissions-001.json"
+    answer["filings"]["files"] = [{"name": file, "filingFrom": "2005-02-17", "filingTo": "2018-02-11"}]
+    page = {"filingDate": ["2018-02-11", "2017-02-01", "2017-01-30"], "form": ["4", "8-K", "SC 13G"]}
+    derived(lake, (answer, at))
+    assert called(lake, "2018-02-11T12:00:00-05:00") == ["TESLA MOTORS INC"]
+    keep(lake, page, at + timedelta(seconds=2), f"/submissions/{file}")
+    names.derive(lake, run_id="names", observed_at=at + timedelta(days=1))
+    assert called(lake, "2017-02-01T23:59:00-05:00") == ["TESLA MOTORS INC"]
+    assert called(lake, "2017-02-02T00:00:00-05:00") == ["Tesla, Inc."]
 
 
 def test_a_rename_that_edgar_lists_no_former_name_of_counts_from_the_poll_that_saw_it(lake):
@@ -344,6 +400,35 @@ def test_a_ticker_is_the_company_that_bore_it_and_hindsight_is_said(lake, put, a
     assert ("; not " in "".join(found.notes)) == (asked_for == "OLD" and hindsight)
     public = Tickers(lake.snapshot(), as_of)
     assert public.resolve(asked_for, as_of).ciks == (() if hindsight else found.ciks)
+
+
+STATED = ticker(CIK, ["ABC"], utc("2020-01-02T00:00:00Z"))
+TAKEN = ticker(OTHER, ["ABC"], utc("2022-01-03T00:00:00Z"))
+AGAIN = ticker(CIK, ["ABC"], utc("2021-12-01T00:00:00Z"))
+LOST = ticker(CIK, [], utc("2020-06-01T00:00:00Z"))
+UNPROVEN = "ABC: rows that bear ABC after 2020-01-02T00:00:00Z, stated {} days before, are read with hindsight"
+
+
+@pytest.mark.parametrize(
+    ("statements", "as_of", "days"),
+    [
+        ([STATED, TAKEN], "2021-07-01T00:00:00Z", 546),
+        ([STATED, LOST, TAKEN], "2021-07-01T00:00:00Z", 546),
+        ([STATED, LOST], "2021-07-01T00:00:00Z", 546),
+        ([STATED], "2020-01-05T00:00:00Z", 3),
+        ([STATED], "2020-01-02T21:00:00Z", None),
+        ([STATED, AGAIN, TAKEN], "2021-07-01T00:00:00Z", None),
+    ],
+)
+def test_bars_after_the_last_statement_of_a_ticker_are_read_with_hindsight(lake, put, statements, as_of, days):
+    put("names", *statements)
+    bar = {"ticker": "ABC", "date": date(2020, 1, 2), "close": 10.0, "available_at": utc("2020-01-02T21:00:00Z")}
+    put("av_daily_bars", bar, bar | {"date": date(2021, 6, 1), "available_at": utc("2021-06-01T20:00:00Z")})
+    with connect(as_of, lake=lake) as session:
+        assert session.run("entity_latest_price", ticker="ABC").notes == ((UNPROVEN.format(days),) if days else ())
+    with connect(as_of, lake=lake) as session:
+        oldest = session.run("names_of_company", ticker="ABC").arrow().to_pylist()[-1]
+    assert oldest["age_days"] == (utc(as_of).date() - date(2020, 1, 2)).days
 
 
 def test_filings_are_asked_by_the_ticker_of_today_and_the_answer_says_how_it_was_read(lake):

@@ -21,7 +21,7 @@ from typing import Any
 
 from tests.wall import fuzz, mounted, truth
 from tests.wall.distinguish import Report, distinguish
-from tests.wall.late import judge
+from tests.wall.late import judge, orders
 from tests.wall.late.looks import lived
 from tests.wall.sealed import Sealed
 from tests.wall.unions import judge as union_judge
@@ -132,6 +132,7 @@ SHARES = {
     "truth": (truth_share, _describe_truth),
     "attack": (attack_share, _describe_attack),
     "late": (late_share, _describe_late),
+    "late-orders": (partial(judged_share, orders.judged), _describe_late),
     "truth-unions": (partial(judged_share, union_judge.truth), _describe_late),
     "late-unions": (partial(judged_share, union_judge.late), _describe_late),
     "truth-mounted": (partial(judged_share, mounted.truth), _describe_late),

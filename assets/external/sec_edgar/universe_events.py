@@ -7,21 +7,22 @@ none selects whether to fetch the exchanges' Forms 25.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date, timedelta
-from itertools import pairwise
+from operator import itemgetter
 from typing import Any
 
-from assets.external.sec_edgar import _headers, _indexes, _names, _removals, sec_filings
-from assets.extraction import Parser, Place, Record, RunFacts, dated, parsed
-from assets.feeds import dating, fields
+from assets.external.sec_edgar import _company_names, _headers, _indexes, _names, _removals, sec_filings
+from assets.extraction import UNFORESEEN, Parser, Place, Record, RunFacts, dated, parsed
+from assets.feeds import dating
 from assets.feeds.feed import Feed, Fetch, Scope, Unit
 from assets.feeds.items import TWICE, evidence_of, mark_repeats
 from pitlake.datasets import universe_events as contract
 from pitlake.datasets._shared import BY_FILING_DATE, RELEASE_RULE
 from pitlake.datasets.sec_filings import TOLD_OTHERWISE
 from pitlake.datasets.universe_events import DATASET
-from pitlake.errors import AnswerRefused, BadInput, Unparsable, Unreadable
+from pitlake.errors import AnswerRefused, BadInput, NotCaptured, Unparsable, Unreadable
 from resources.http.capture import Capture, Request
 from resources.http.providers.sec_edgar import PROVIDER
 
@@ -54,6 +55,8 @@ EXCHANGES = {
 }
 CERTIFICATES = {"CERTNYS": "NEW YORK STOCK EXCHANGE LLC", "CERTNAS": "The Nasdaq Stock Market LLC"}
 PARSERS: dict[str, Parser] = {"filing_date": _names.required_day}
+RENAME_ALONE = dict.fromkeys(("exchange", "security_class", "common_equity", "rule_provision", "effective_on"))
+"""The columns that a change of name leaves null."""
 
 
 def event_of(form: object, items: Collection[str] = ()) -> str | None:
@@ -100,10 +103,18 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def _lists(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    if unit.scope.ciks:
-        yield from sec_filings.collect(Unit(unit.name, replace(unit.scope, options={"headers": "none"})), fetch)
-    else:
+    if not unit.scope.ciks:
         yield fetch(_index_request(unit.scope))
+        return
+    captures = []
+    for capture in sec_filings.collect(Unit(unit.name, replace(unit.scope, options={"headers": "none"})), fetch):
+        captures.append(capture)
+        yield capture
+    fetched = {capture.url.rpartition("/")[2] for capture in captures}
+    for page in _company_names.pages_of_renames(captures[0]):
+        if page not in fetched:
+            with suppress(NotCaptured):  # Captures that were made before renames needed this page are replayed too.
+                yield fetch(Request(f"/submissions/{page}"))
 
 
 def _index_request(scope: Scope) -> Request:
@@ -192,55 +203,86 @@ def _is_filer(entry: _indexes.IndexEntry) -> bool:
 
 
 def _renames(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """Yield one record per former name: the first filing that EDGAR lists after the last day of the name.
-
-    This filing has the next name.
-    """
+    """Yield one record per change of name in EDGAR's list of former names; `locate` finds the filing that proves it."""
     mains = [capture for capture in captures if capture.url.endswith(".json") and "-submissions-" not in capture.url]
     for main in mains if unit.scope.ciks else ():
-        answer = main.json()
-        former = answer.get("formerNames") or []
-        if not isinstance(former, list):
-            raise Unparsable(main.evidence, "its former names have an unknown format")
-        if not former:
+        if not main.json().get("formerNames"):
             continue
-        distinct_filings = [filing for filing, _ in sec_filings.records(unit, captures) if TWICE not in filing]
-        filings = sorted(distinct_filings, key=lambda filing: (str(filing["filing_date"]), str(filing["accession_no"])))
-        names = [{"name": answer.get("name")}, *former]
-        for newer, older in pairwise(names):
-            rename = _rename(newer, older, main)
-            first = next((filing for filing in filings if _follows(filing, *rename["between"])), None)
-            yield {**(first or {"accession_no": None}), **rename, "cik": unit.name}, main
+        try:
+            poll = _company_names.polled(main)
+            pages = [page for capture in captures if (page := _company_names.older_filings(capture))]
+        except UNFORESEEN:
+            raise Unparsable(main.evidence, "its names or days have an unknown format") from None
+        if poll is None:
+            continue
+        filings = [filing for filing, _ in sec_filings.records(unit, captures) if TWICE not in filing]
+        proof = {
+            "event": contract.RENAMED,
+            "told_by": contract.SUBMISSIONS,
+            "cik": unit.name,
+            "main": main,
+            "poll": poll.reading({page.name: page for page in pages}),
+            "filings": [filing for filing in filings if _company_names.is_own(filing["form_type"])],
+        }
+        for place, borne in reversed([*enumerate(_company_names.names_of(poll, ()))]):
+            if borne.former is not None:
+                yield {**proof, "place": place, "company_name": borne.name, "former_name": borne.former}, main
 
 
-def _rename(newer: Any, older: Any, main: Capture) -> dict[str, Any]:
-    try:
-        since = newer.get("from")
-        between = dating.day(older["to"][:10]), dating.day(since[:10]) if since else None
-        new, old = fields.required_word(newer["name"]), fields.required_word(older["name"])
-    except (AttributeError, KeyError, TypeError, Unreadable):
-        raise Unparsable(main.evidence, "its former names have an unknown format") from None
-    rename = {"event": contract.RENAMED, "told_by": contract.SUBMISSIONS, "company_name": new, "former_name": old}
-    return rename | {"between": between}
+def _renamed(record: Record, run: RunFacts) -> Place:
+    """Return the place of a change of name: the end of the day that `names` gives it, by the first filing under it."""
+    proof = _first_under(record, ())
+    if proof is not None and not _is_stated(record, str(proof[1]["accession_no"]), run):
+        proof = _first_under(record, _earlier_polls(record["main"], run))
+    names = {name: record[name] for name in ("company_name", "former_name")}
+    if proof is None:
+        evidence = evidence_of(run, names, record["cik"], "renamed", record["former_name"])
+        return Place(evidence, reason=contract.UNDATED_NAME.reason)
+    shown, filing = proof
+    place = sec_filings.locate({**filing, **names, "event": contract.RENAMED, "told_by": record["told_by"]}, run)
+    if place.reason or place.available_at is None:
+        return place
+    columns = {"accession_no": str(filing["accession_no"]).strip(), "form_type": filing["form_type"]}
+    columns["filing_date"] = _names.required_day(filing["filing_date"])
+    return dated(place.evidence, dating.end_of_day(shown), *place.columns, *names.items(), *columns.items())
 
 
-def _follows(filing: Record, until: date, since: date | None) -> bool:
-    """Return whether a filing has the new name: it is after the old name's last day, and not before the new name's
-    first.
-    """
-    if since is not None and since <= until:
-        return False
-    filed = str(filing["filing_date"])
-    return filed > until.isoformat() and (since is None or filed >= since.isoformat())
+def _first_under(record: Record, earlier: Sequence[_company_names.Poll]) -> tuple[date, Record] | None:
+    """Return the day that a name was first shown and the first filing under it; None if no day or filing is certain."""
+    borne = list(_company_names.names_of(record["poll"], earlier))[record["place"]]
+    proofs = [
+        (_company_names.shown_on(day, filing["form_type"], filing["acceptance"]), str(filing["accession_no"]), filing)
+        for filing in record["filings"]
+        if (day := _names.required_day(filing["filing_date"])) >= borne.begins
+        and (borne.until is None or day <= borne.until)
+    ]
+    if borne.shown is None or not proofs:
+        return None
+    shown, _, filing = min(proofs, key=itemgetter(0, 1))
+    return max(shown, borne.shown), filing
+
+
+def _is_stated(record: Record, accession_no: str, run: RunFacts) -> bool:
+    """Return whether the lake has this change of name by this filing, which earlier polls then do not contradict."""
+    statements = run.statements(DATASET, "cik", {record["cik"]}) if run.statements else ()
+    wanted = (contract.RENAMED, accession_no, record["company_name"], record["former_name"])
+    names = ("event", "accession_no", "company_name", "former_name")
+    return any(tuple(map(statement.__getitem__, names)) == wanted for statement in statements)
+
+
+def _earlier_polls(main: Capture, run: RunFacts) -> list[_company_names.Poll]:
+    """Return the readable polls of a company before this one, in order."""
+    polls = []
+    for capture in run.earlier(main) if run.earlier else ():
+        with suppress(Unparsable, *UNFORESEEN):
+            polls.append(_company_names.polled(capture))
+    return [poll for poll in reversed(polls) if poll is not None]
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Return the filing's own availability; an index entry without a header counts at the end of its day."""
-    if record["accession_no"] is None:
-        return Place(
-            evidence_of(run, record, record["cik"], "renamed", record["former_name"]),
-            reason=contract.UNDATED_NAME.reason,
-        )
+    """Return the filing's own availability; names and index entries without a header count at the end of their day."""
+    if record["event"] == contract.RENAMED:
+        return _renamed(record, run)
     if record["told_by"] == contract.SUBMISSIONS or record["header"]:
         return sec_filings.locate(record, run)
     evidence, by_day = (
@@ -252,11 +294,13 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """Return the business columns of an event."""
+    """Return the business columns of an event; `locate` states those of the filing under a new name."""
+    if record["event"] == contract.RENAMED:
+        return {"cik": record["cik"], "event": record["event"], "told_by": record["told_by"]} | RENAME_ALONE
     plain = parsed(record, PARSERS)
-    form, renamed = record["form_type"], record["event"] == contract.RENAMED
+    form = record["form_type"]
     removal = record.get("removal") or _removals.Removal(None, None, None)
-    days = None if renamed else DAYS_TO_EFFECT.get(form)
+    days = DAYS_TO_EFFECT.get(form)
     return plain | {
         "cik": record["cik"],
         "accession_no": record["accession_no"].strip(),
@@ -264,11 +308,11 @@ def values(record: Record) -> dict[str, Any]:
         "told_by": record["told_by"],
         "form_type": form,
         "company_name": record.get("company_name"),
-        "former_name": record.get("former_name"),
-        "exchange": None if renamed else removal.exchange or _exchange(record),
-        "security_class": None if renamed else removal.security_class,
-        "common_equity": None if renamed else _removals.is_common_equity(removal.security_class),
-        "rule_provision": None if renamed else removal.rule_provision,
+        "former_name": None,
+        "exchange": removal.exchange or _exchange(record),
+        "security_class": removal.security_class,
+        "common_equity": _removals.is_common_equity(removal.security_class),
+        "rule_provision": removal.rule_provision,
         "effective_on": None if days is None else plain["filing_date"] + timedelta(days=days),
     }
 

@@ -137,6 +137,33 @@ def test_an_older_capture_that_comes_after_a_newer_one_is_refused_and_changes_no
     assert ask(anew, APRIL, EPS) == [(0.5,), (0.62,)]
 
 
+TICKER, DAYS = Scope(tickers=("AAA",)), Scope(date_from=date(2024, 2, 1), date_to=date(2024, 2, 28))
+OTHER = Scope(tickers=("BBB",))
+
+
+def declared(amount, ticker="AAA"):
+    return {"id": "E1", "ticker": ticker, "cash_amount": amount, "declaration_date": "2024-02-01",
+            "ex_dividend_date": "2024-02-20", "dividend_type": "CD"}  # fmt: skip
+
+
+def of_all(*told):
+    return {"status": "OK", "results": list(told)}
+
+
+@pytest.mark.parametrize("orders", [(DAYS, TICKER), (TICKER, DAYS), (OTHER, DAYS, TICKER)])
+def test_a_rebuild_does_not_depend_on_the_scope_that_is_replayed_first(tmp_path, orders):
+    archive = Archive(tmp_path, "polygon_dividends", tickers=("AAA",))
+    archive.take(of_all(declared(0.62)), at=MARCH, scope=TICKER)
+    archive.take(of_all(declared(0.1, "BBB")), at=APRIL, scope=OTHER)
+    archive.take(of_all(declared(0.34)), at=JUNE, scope=DAYS)
+    lake = archive.lake()
+    for scope in orders:
+        archive.replay(lake, scope=scope)
+    amounts = "SELECT cash_amount FROM polygon_dividends WHERE ticker = 'AAA'"
+    assert [ask(lake, at, amounts) for at in (APRIL, JUNE + DAY)] == [[(0.62,)], [(0.34,)]]
+    assert ask(lake, JUNE + DAY, "SELECT count(*) FROM gaps") == [(0,)]
+
+
 def test_a_run_that_died_between_two_captures_is_taken_up_where_it_was(aaa, monkeypatch):
     lake, publish, calls = aaa.lake(), Lake.publish, []
 

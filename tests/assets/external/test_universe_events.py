@@ -217,7 +217,7 @@ def test_a_new_name_counts_with_the_first_filing_after_the_old_one_s_last_day():
         ("ALPHA CO", "BETA CO", date(2024, 1, 25)),  # not before the new one's first day
     ]
     assert [row.values["event"] for row in found] == ["renamed", "renamed"]
-    assert found[0].available_at == at("2024-03-15T12:00:00")
+    assert found[0].available_at == at("2024-03-16T04:00:00")  # when `names` has it too
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,67 @@
+"""Finds every scope whose answers a store has: those of its runs, and those that a captured request fits.
+
+A run may have died before it was recorded. Its scope is recovered by making a request of the values in a captured one;
+only if the two requests are the same is it the scope of that capture.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from datetime import date
+from itertools import product
+
+from assets.extraction import UNFORESEEN
+from assets.feeds.feed import Feed, Scope, Unit
+from assets.feeds.replaying import first_request
+from pitlake.errors import BadInput
+from resources.http.capture import Capture, CaptureStore
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_WORD = re.compile(r"[^/?&=]+?(?=\.json$|$)")
+
+
+def scopes_of(feed: Feed, store: CaptureStore) -> Iterator[Scope]:
+    """Yield the scopes of a feed's runs and captures in a store. They may overlap."""
+    keys: set[str] = set()
+    for run_id, dataset in store.runs():
+        if dataset == feed.dataset.name:
+            with suppress(*UNFORESEEN, BadInput):
+                scope = Scope.of_json(store.run(run_id, dataset)["scope"])
+                keys |= keys_of(feed, scope).keys()
+                yield scope
+    for capture in store.every(feed.provider.name):
+        if capture.request_key not in keys:
+            for scope in _possible(capture):
+                found = keys_of(feed, scope).keys()
+                if capture.request_key in found:
+                    keys |= found
+                    yield scope
+                    break
+
+
+def keys_of(feed: Feed, scope: Scope) -> dict[str, Unit]:
+    """Return a scope's units by the keys of their first requests; none if the feed refuses the scope."""
+    units: dict[str, Unit] = {}
+    with suppress(*UNFORESEEN, BadInput):
+        for unit in feed.units(scope):
+            request = first_request(feed, unit)
+            if request is not None:
+                units.setdefault(request.key(feed.provider.name), unit)
+    return units
+
+
+def _possible(capture: Capture) -> Iterator[Scope]:
+    """Yield the scopes that a request may come from, by the words and days in it."""
+    texts = [value for _, value in capture.params] + capture.url.split("/")[3:]
+    days = sorted({date.fromisoformat(day) for text in texts for day in _DAY.findall(text)})
+    words = dict.fromkeys(match[0] for text in texts if not _DAY.search(text) and (match := _WORD.match(text)))
+    spans = [(first, last) for first, last in product((None, *days), repeat=2) if not (first and last and last < first)]
+    if capture.payload is not None:
+        words |= dict.fromkeys(str(value) for value in dict(capture.payload).values() if isinstance(value, str))
+    for first, last in spans:
+        span = Scope(date_from=first, date_to=last, options=dict(capture.params))
+        yield span
+        for word in words:
+            yield from (replace(span, tickers=(word,)), replace(span, ciks=(word,)))
+            yield from (replace(span, series=(word,)), replace(span, queries=(word,)))

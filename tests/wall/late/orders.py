@@ -1,0 +1,102 @@
+"""Scopes replayed in random orders make one lake: captures of dividends and splits, by ticker and by days, whose
+records change between the polls.
+"""
+
+import json
+from contextlib import suppress
+from datetime import date, datetime, timedelta, timezone
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from assets.external import feed
+from assets.feeds.feed import Scope
+from assets.feeds.runs import run_feed
+from assets.order import in_order
+from pitlake.errors import NotCaptured
+from pitlake.lake.lake import Lake
+from resources.http.capture import CaptureStore, Request
+from resources.http.client import HttpClient
+from tests.answers import captured
+from tests.wall.late.asking import Held
+from tests.wall.late.judge import Tally
+
+BEGAN = datetime(2024, 3, 1, 15, tzinfo=timezone.utc)
+TICKERS = ("AAA", "BBB", "CCC")
+DAYS = Scope(date_from=date(2024, 2, 1), date_to=date(2024, 2, 29))
+SCOPES = (*(Scope(tickers=(ticker,)) for ticker in TICKERS), DAYS)
+FEEDS = ("polygon_dividends", "polygon_splits")
+ORDERS, INSTANTS = 3, 12
+
+
+def judged(seed: int, root: Path) -> Tally:
+    """Compare lakes that replay one store of captures scope by scope, in random orders."""
+    rng = Random(seed)
+    store = CaptureStore(root / "captures")
+    for name in FEEDS:
+        _captured(rng, store, name)
+    lakes = []
+    for number in range(ORDERS):
+        lakes.append(Lake(root / f"lake-{number}"))
+        for name in in_order(FEEDS):
+            for scope in rng.sample(SCOPES, len(SCOPES)):
+                _replayed(store, lakes[-1], name, scope)
+    tally = Tally()
+    first, *others = (Held(lake) for lake in lakes)
+    for number in range(INSTANTS):
+        as_of = BEGAN + timedelta(days=rng.uniform(-40, 60))
+        expected = _rows(first, as_of)
+        for other in others:
+            tally.pairs += len(expected)
+            if _rows(other, as_of) != expected:
+                tally.mismatches.append(f"seed {seed}, as of {as_of}, instant {number}: the order of scopes changes it")
+    return tally
+
+
+def _rows(held: Held, as_of: datetime) -> dict[str, list[str]]:
+    answers = {name: rows for name, rows in held.answers(as_of).items() if name != "FROM gaps"}
+    return {name: sorted(repr(sorted(row.items(), key=repr)) for row in rows) for name, rows in answers.items()}
+
+
+def _captured(rng: Random, store: CaptureStore, name: str) -> None:
+    """Keep the answers of a provider to random scopes at random times, whose records change between them."""
+    source = feed(name)
+    records = {(ticker, number): _record(rng, name, ticker, number) for ticker in TICKERS for number in range(2)}
+    for step in range(6):
+        at = BEGAN + timedelta(days=step, hours=rng.uniform(0, 20))
+        scope = rng.choice(SCOPES)
+        for _ in range(rng.randrange(3)):
+            key = rng.choice(sorted(records))
+            records[key] = {**records[key], **_changed(rng, name)}
+        told = [record for (ticker, _), record in records.items() if not scope.tickers or ticker in scope.tickers]
+
+        def fetch(request: Request, told: list[Any] = told, at: datetime = at) -> Any:
+            body = json.dumps({"status": "OK", "results": told}).encode()
+            return store.put(captured(source.provider, request, body, fetched_at=at, headers={}))
+
+        for unit in source.units(scope):
+            for _ in source.collect(unit, fetch):
+                pass
+    store.flush()
+
+
+def _record(rng: Random, name: str, ticker: str, number: int) -> dict[str, Any]:
+    day = f"2024-02-{5 + 12 * number + rng.randrange(5):02d}"
+    record = {"id": f"{ticker}-{number}", "ticker": ticker}
+    if name == "polygon_splits":
+        return record | {"execution_date": day, "split_from": 1, "split_to": 2}
+    return record | {
+        "cash_amount": 0.5, "declaration_date": "2024-02-01", "ex_dividend_date": day, "dividend_type": "CD",
+    }  # fmt: skip
+
+
+def _changed(rng: Random, name: str) -> dict[str, Any]:
+    if name == "polygon_splits":
+        return {"split_to": rng.randrange(2, 9)}
+    return {"cash_amount": rng.randrange(1, 99) / 100}
+
+
+def _replayed(store: CaptureStore, lake: Lake, name: str, scope: Scope) -> None:
+    run_id = f"{name}-{'-'.join(scope.tickers) or 'days'}"
+    with HttpClient(feed(name).provider, store, "replay") as client, suppress(NotCaptured):
+        run_feed(feed(name), scope, client, lake, run_id=run_id)
