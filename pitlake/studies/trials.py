@@ -76,8 +76,7 @@ class Returns:
         """
         if frequency is not None and frequency not in PERIODS:
             raise BadInput("frequency", f"{frequency!r} is none", f"choose one of {', '.join(PERIODS)}")
-        columns = dict(_table(returns).columns)
-        columns.pop("position", None)
+        columns = _table(returns).columns
         dated = [name for name, values in columns.items() if any(isinstance(value, date) for value in values)]
         numbers = [name for name in columns if name not in dated]
         if len(dated) > 1 or len(numbers) != 1:

@@ -182,7 +182,7 @@ def pandas_drawdown(session):
 def pandas_events(session):
     frame = bars(session)
     usual = frame.groupby("symbol")["volume"].transform(lambda volume: volume.rolling(15).mean().shift(1))
-    events = frame[frame["volume"] > 1.1 * usual]
+    events = frame[frame["volume"] > 1.05 * usual]
     return events[["date", "symbol"]]
 
 
