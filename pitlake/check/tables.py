@@ -179,6 +179,9 @@ def _from_list(returned: Sequence[Any], index: Sequence[str] = ()) -> Answer:
     if returned and all(isinstance(row, Mapping) for row in returned):
         names = dict.fromkeys(name for row in returned for name in row)
         return _columns({name: [row.get(name) for row in returned] for name in names}, index)
+    widths = {len(row) if isinstance(row, list | tuple) else 0 for row in returned}
+    if len(widths) == 1 and min(widths) > 1:
+        return _columns({str(place): values for place, values in enumerate(zip(*returned, strict=True))})
     return _columns({"value": list(returned)})
 
 

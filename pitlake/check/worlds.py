@@ -167,7 +167,8 @@ def _altered(rows: pa.Table) -> pa.Table:
             continue
         column = rows[field.name]
         if pa.types.is_floating(field.type):
-            changed = pc.subtract(pc.multiply(column, -3.0), 777.0)
+            signs = pa.array(np.where(np.arange(len(rows)) % 2, 1.0, -1.0))  # Both the largest and the least change.
+            changed = pc.multiply(pc.add(pc.multiply(column, 3.0), 777.0), signs).cast(field.type)
         else:
             places = np.roll(np.arange(len(rows)), 1)
             changed = column.take(pa.array(places))

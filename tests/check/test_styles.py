@@ -2,6 +2,7 @@
 
 import ast
 import sqlite3
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -45,7 +46,7 @@ def test_a_function_that_looks_back_is_not_accused(name, lake):
 
 @pytest.mark.parametrize("name", PEEKING)
 def test_a_function_that_looks_ahead_is_found(name, lake):
-    report = check(f"{HERE / 'peeking.py'}::{name}", SINCE, UNTIL, trials=1, lake=lake)
+    report = check(f"{HERE / 'peeking.py'}::{name}", SINCE, UNTIL, trials=1 if name in SAMPLE else 10, lake=lake)
     assert "future" in {finding.kind for finding in report.findings}, str(report)
 
 
@@ -62,7 +63,7 @@ def test_each_way_to_read_outside_the_lake_is_seen(name, lake, tmp_path, monkeyp
         snapshot=snapshot,
         instants=(instant("2024-03-01T21:00:00Z"),),
         datasets=("news",),
-        paths=(),
+        paths=tuple(sys.path),
         lake=str(lake),
         folder=tmp_path / "worlds",
     )
