@@ -232,14 +232,16 @@ class SessionRefused(SessionError):
 
 
 class IsolationUnavailable(SessionError):
-    """This system can't seal a process. Nothing was opened."""
+    """No process can be sealed here. Nothing was opened. next_step: by default, for a system that lacks the means."""
 
-    def __init__(self, problem: str) -> None:
-        self.problem = problem
-        super().__init__(
-            f'sealed sessions are unavailable: {problem}; for code you trust, use isolation="in_process", which '
-            "still has only rows that were public at T, but no limits of memory and time and no wall around native code"
-        )
+    def __init__(
+        self,
+        problem: str,
+        next_step: str = 'for code you trust, use isolation="in_process", which still has only rows that were public '
+        "at T, but no limits of memory and time and no wall around native code",
+    ) -> None:
+        self.problem, self.next_step = problem, next_step
+        super().__init__(f"sealed sessions are unavailable: {problem}; {next_step}")
 
 
 class QueryFailed(SessionError):

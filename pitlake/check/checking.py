@@ -18,7 +18,7 @@ from typing import Any
 
 from pitlake import clock
 from pitlake.check import runners
-from pitlake.check.compare import Difference, differences
+from pitlake.check.compare import Difference, differences, past_rows
 from pitlake.check.findings import Finding
 from pitlake.check.runners import Runners
 from pitlake.check.tables import Answer, public_from
@@ -31,8 +31,8 @@ from pitlake.lake.storage.manifest import Snapshot
 STEPS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1), "month": timedelta(days=30)}
 """The intervals between instants."""
 TRIALS = 10
-LOOKS = 4
-"""The number of a history's trials as of an instant between the two ends."""
+LOOKS = 2
+"""The number of a history's trials as of an instant between the two ends, and of trials with late rows."""
 BEGINNING = (1, 5, 20, 60)
 """Positions of dates, counted from a history's first date.
 
@@ -96,8 +96,8 @@ class Check:
 class LookAheadReport:
     """The result of a check.
 
-    compared: the number of pairs of results that were compared; skipped: the reasons why other pairs were not, with
-    counts.
+    compared: the number of pairs of worlds whose results had past rows that were compared; skipped: the reasons why
+    other pairs were not, with counts.
     """
 
     check: Check
@@ -136,6 +136,7 @@ def check(  # noqa: PLR0913 - all that a check is asked for
     datasets: Collection[str] | None = None,
     time: str | None = None,
     allow: Sequence[str | Path] = (),
+    progress: Callable[[str], None] = lambda _text: None,
 ) -> LookAheadReport:
     """Run a function on many worlds of a lake and return the parts of its results that depend on unpublished rows.
 
@@ -150,6 +151,7 @@ def check(  # noqa: PLR0913 - all that a check is asked for
         datasets: The datasets its sessions bind (default: all).
         time: The column that dates the rows of a history, if neither its name nor an index shows it.
         allow: Files that the function may read.
+        progress: Called with a line of text as the check proceeds.
 
     Raises:
         BadInput: For an invalid argument, and a function that fails or gives random results.
@@ -180,7 +182,7 @@ def check(  # noqa: PLR0913 - all that a check is asked for
     ):
         worlds = Worlds(snapshot, names, Path(folder))
         snapshot.fetch(file for table in snapshot.tables for file in snapshot.files(table))
-        return _Checking(request, worlds, children, home.location).run()
+        return _Checking(request, worlds, children, home.location, progress).run()
 
 
 def _instant(text: str | date, field: str) -> datetime:
@@ -210,8 +212,11 @@ class _Pair:
 class _Checking:
     """One check while it runs."""
 
-    def __init__(self, check: Check, worlds: Worlds, children: Runners, lake: str) -> None:
+    def __init__(
+        self, check: Check, worlds: Worlds, children: Runners, lake: str, progress: Callable[[str], None]
+    ) -> None:
         self.check, self.worlds, self.children, self.lake = check, worlds, children, lake
+        self.progress, self.runs = progress, 0
         self.paths = tuple(path or str(Path.cwd()) for path in sys.path)
         self.report = LookAheadReport(check)
         self.full = worlds.full
@@ -230,21 +235,40 @@ class _Checking:
         self._check_clock(base, later)
         time = base.time_column(self.check.time)
         self.report.history_by = time
-        if first.datasets:
+        if first.datasets is not None:
             self.datasets = tuple(sorted(first.datasets))
             self.worlds = replace(self.worlds, datasets=[n for n in self.worlds.datasets if n in first.datasets])
         instants = self.check.instants
+        looks = instants[-1 :: -max(1, -(-len(instants) // LOOKS))]
         if time is not None:
             for at in self._beginnings(base, time):
                 self._compare(list(self._pairs(at, self.check.until))[:1], time)
             for at in self.check.cuts:
                 self._compare(list(self._pairs(at, self.check.until)), time)
-            instants = instants[:: max(1, len(instants) // LOOKS)]
+            instants = sorted(looks)
+        in_history = self.report.compared
         for at in instants:
-            self._compare(list(self._pairs(at, at)), None)
+            self._compare([*self._pairs(at, at), *(self._late_pairs(at) if at in looks else ())], None)
         self._check_memory(instants)
         self._add_examples()
+        if not self.report.findings:
+            self._refuse_empty(base, in_history)
         return self.report
+
+    def _refuse_empty(self, base: Answer, in_history: int) -> None:
+        """Raise BadInput for a check that compared nothing about the past, because it has no verdict."""
+        reasons = sorted(self.report.skipped, key=lambda reason: -self.report.skipped[reason])
+        sizes = {reply.answer.rows for reply in self.alone.values() if reply.answer is not None}
+        if self.report.history_by is None and not base.names_rows and len(sizes) > 1:
+            problem = "returned rows that no date and no name identifies, so none can be compared with the past"
+            raise BadInput("function", problem, "return the rows' dates in a column `date`, or name one with --time")
+        if self.datasets is not None and not self.datasets:
+            step = "read the lake through the session that the function is called with"
+            raise BadInput("function", f"{self.check.function} asks its session nothing, so nothing was compared", step)
+        if not (self.report.compared if self.report.history_by is None else in_history):
+            reason = reasons[0] if reasons else "no row of the answer is dated up to the instants tried"
+            step = "choose --from and --to so that the answer has rows before, and the lake after, the instants"
+            raise BadInput("function", f"{self.check.function}: nothing was compared: {reason}", step)
 
     def _beginnings(self, base: Answer, time: str) -> list[datetime]:
         """Return instants early in a history, because only these reveal a warm-up period that was filled backwards."""
@@ -266,6 +290,8 @@ class _Checking:
         """Run tasks. A task that fails with only the datasets of the first run may need others, and is repeated with
         all.
         """
+        self.runs += len(tasks)
+        self.progress(f"checking {self.check.function}: {self.runs} runs, {self.report.compared} results compared")
         answers = self.children.run(tasks)
         wanting = [
             number
@@ -303,16 +329,28 @@ class _Checking:
         def cut(datasets: Collection[str] | None = None) -> Snapshot:
             return worlds.cut(at, datasets)
 
+        if not worlds.has_rows(at, as_of if as_of > at else None):
+            self._skip(f"the lake has no later rows of {', '.join(worlds.datasets)}")
+            return
         yield _Pair(at, _CUT.format(spelled), full, self._task(cut(), as_of), cut)
         yield _Pair(at, _ALTERED.format(spelled), full, self._task(worlds.altered(at, seed), as_of))
-        if as_of > at:  # Rows that are dated before their publication would be hidden by the check itself.
-            return
+
+    def _late_pairs(self, at: datetime) -> Iterator[_Pair]:
+        """Yield the pair of worlds in which some rows were published late, as of the instant itself.
+
+        As of a later instant, rows that are dated before their publication would be hidden by the check itself.
+        """
+        worlds, seed = self.worlds, int(at.timestamp())
         late = worlds.delayed(at, seed)
 
         def cut_late(datasets: Collection[str] | None = None) -> Snapshot:
             return worlds.cut(at, datasets, of=late)
 
-        yield _Pair(at, _LATE.format(spelled), self._task(late, as_of), self._task(cut_late(), as_of), cut_late)
+        words = _LATE.format(clock.iso(at))
+        yield _Pair(at, words, self._task(late, at), self._task(cut_late(), at), cut_late)
+
+    def _skip(self, reason: str) -> None:
+        self.report.skipped[reason] = self.report.skipped.get(reason, 0) + 1
 
     def _compare(self, pairs: Sequence[_Pair], time: str | None) -> None:
         """Compare pairs of runs and keep the smallest difference of each column."""
@@ -327,8 +365,11 @@ class _Checking:
             if left.answer is None or right.answer is None:
                 self._compare_failures(pair, left, right, looks=time is None)
                 continue
-            self.report.compared += 1
             until = None if time is None else pair.at
+            if not any(past_rows(left.answer, right.answer, time, until)):
+                self._skip("no row of the answer is dated up to the instant")
+                continue
+            self.report.compared += 1
             for column, difference in differences(left.answer, right.answer, time=time, until=until).items():
                 example = self.examples.get(column)
                 if example is None or difference.count < example[1].count:
@@ -344,14 +385,12 @@ class _Checking:
             difference = Difference("answer", {}, "an answer", right.error, 1)
             self.examples.setdefault("answer", (pair, difference))
             return
-        reason = left.error or right.error
-        self.report.skipped[reason] = self.report.skipped.get(reason, 0) + 1
+        self._skip(left.error or right.error)
 
     def _check_clock(self, base: Answer, later: TaskReply) -> None:
         if later.answer is None:
             self.report.skipped[f"with another clock: {later.error}"] = 1
             return
-        self.report.compared += 1
         words = f"where the clock is {_CLOCK.days} days ahead"
         for difference in differences(base, later.answer).values():
             self._add("clock", self.check.until, difference, words)
@@ -364,7 +403,6 @@ class _Checking:
             alone = self.alone[at]
             if alone.answer is None or reply.answer is None:
                 continue
-            self.report.compared += 1
             for difference in differences(reply.answer, alone.answer).values():
                 self._add("cache", at, difference, "in a separate process")
 

@@ -14,17 +14,22 @@ import struct
 import sys
 import traceback
 from contextlib import ExitStack, nullcontext, suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
+import duckdb
+
+from pitlake.check import readers
 from pitlake.check.tables import answer_of
 from pitlake.check.tasks import Function, Task, TaskReply
 from pitlake.check.watching import Watch, clock_ahead
 from pitlake.datasets import all_datasets
 from pitlake.errors import BadInput
 from pitlake.session.in_process import InProcess
+from pitlake.session.sql import engine
 from pitlake.session.viewpoint import Viewpoint
 
 LENGTH = struct.Struct(">Q")
@@ -47,10 +52,11 @@ def read(stream: IO[bytes]) -> Any:
 
 def main() -> None:
     """Run tasks until stdin ends."""
-    for library in ("pandas", "polars"):
+    for library in ("pandas", "polars", *readers.MODULES):
         with suppress(ImportError):
             import_module(library)  # Import it before forking, because the import takes a second.
     all_datasets()
+    prepared = engine.connect()  # It has no thread, so each fork has a copy that works.
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     gc.freeze()
@@ -64,7 +70,7 @@ def main() -> None:
         if process == 0:
             code = 1
             try:
-                write(replies, run(task))
+                write(replies, run(task, prepared))
                 code = 0
             finally:
                 os._exit(code)
@@ -74,8 +80,13 @@ def main() -> None:
             write(replies, [TaskReply(None, message) for _ in task.instants])
 
 
-def run(task: Task) -> list[TaskReply]:
-    """Run a task in this process, which must not be used again, and return a reply for each call."""
+def run(task: Task, prepared: duckdb.DuckDBPyConnection) -> list[TaskReply]:
+    """Run a task in this process, which must not be used again, and return a reply for each call.
+
+    prepared: a blank DuckDB for the first session.
+    """
+    blank, connect = [prepared], engine.connect
+    engine.connect = lambda: blank.pop() if blank else connect()
     sys.path[:] = [str(task.function.path.parent), *(path for path in task.paths if path not in ("", sys.path[0]))]
     random.seed(0)
     with suppress(ImportError):
@@ -84,6 +95,7 @@ def run(task: Task) -> list[TaskReply]:
         np.random.seed(0)
     watch = Watch(task)
     watch.start()
+    before = frozenset(sys.modules)
     try:
         watch.at = task.instants[0]
         with clock_ahead(task.clock) if task.clock else nullcontext():
@@ -91,7 +103,12 @@ def run(task: Task) -> list[TaskReply]:
         takes_as_of = _takes_as_of(function)
     except BadInput as error:
         return [TaskReply(None, str(error), (error.field, error.problem, error.next_step))]
-    return [_call(task, watch, function, at, takes_as_of) for at in task.instants]
+    replies = []
+    for at in task.instants:
+        reply = _call(task, watch, function, at, takes_as_of)
+        watch.note_data_modules(before)
+        replies.append(replace(reply, sightings=tuple(watch.sightings)))
+    return replies
 
 
 def _load(target: Function) -> Any:
@@ -141,11 +158,11 @@ def _call(task: Task, watch: Watch, function: Any, at: datetime, takes_as_of: bo
             returned = function(session, at) if takes_as_of else function(session)
             answer = answer_of(returned)
         except BadInput as error:
-            return TaskReply(None, str(error), (error.field, error.problem, error.next_step), tuple(watch.sightings))
+            return TaskReply(None, str(error), (error.field, error.problem, error.next_step))
         except Exception as error:  # noqa: BLE001 - the user's code may raise anything
-            return TaskReply(None, _error_text(error), None, tuple(watch.sightings))
+            return TaskReply(None, _error_text(error))
     datasets = None if watch.datasets is None else frozenset(watch.datasets)
-    return TaskReply(answer, "", None, tuple(watch.sightings), datasets)
+    return TaskReply(answer, datasets=datasets)
 
 
 def _error_text(error: Exception) -> str:

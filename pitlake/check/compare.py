@@ -36,8 +36,7 @@ def differences(
         time: The column that dates the rows, which gives the order of comparison.
         until: Compare only the rows dated at or before this instant.
     """
-    since = max(_first(left, time), _first(right, time))  # Panels of the last n rows may begin at different rows.
-    left_rows, right_rows = (_rows(answer, time, since, until) for answer in (left, right))
+    left_rows, right_rows = past_rows(left, right, time, until)
     names = list(dict.fromkeys([*left.columns, *right.columns]))
     key = _key((left, left_rows), (right, right_rows), names, time)
     pairs, left_only, right_only = _matched(left_rows, right_rows, key)
@@ -52,6 +51,12 @@ def differences(
         name: Difference(name, *min(cases, key=lambda case: _order(case[0])), len(cases))
         for name, cases in differing_rows.items()
     }
+
+
+def past_rows(left: Answer, right: Answer, time: str | None, until: datetime | None) -> tuple[list[Row], list[Row]]:
+    """Return the rows of both answers that are compared: all, or those dated at or before `until`."""
+    since = max(_first(left, time), _first(right, time))  # Panels of the last n rows may begin at different rows.
+    return _rows(left, time, since, until), _rows(right, time, since, until)
 
 
 def same(first: Any, second: Any) -> bool:

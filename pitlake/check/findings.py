@@ -13,6 +13,7 @@ KINDS = {
     "session": "opens a session that sees more",
     "file": "reads a file that the lake does not date",
     "network": "asks the network",
+    "process": "starts a process, which the check can't follow",
     "clock": "depends on this machine's clock",
 }
 """What is wrong, by the kind of a finding."""

@@ -3,6 +3,7 @@ scalars.
 """
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta, timezone
@@ -12,8 +13,12 @@ from typing import Any
 from pitlake.errors import BadInput
 from pitlake.times import INSTANTS, MixedMidnights, read_column
 
-TIMES = ("date", "as_of", "day", "time", "timestamp", "datetime")
-"""Names of the column by which rows are dated, in order of preference."""
+TIMES = ("date", "as_of", "day", "time", "timestamp", "datetime", "available_at")
+"""Names of the column by which rows are dated, in order of preference; a column of dates without another is one too."""
+POSITIONS = re.compile(r"index|level_\d+|row_nr|row_index|Unnamed: 0|__index_level_\d+__")
+"""Names of columns that libraries make of positions. A position is where a row stands, not what it is about."""
+_IDS = frozenset({"id", "evidence", "accession_no", "content_hash", "hash", "url", "uuid"})
+_LONGEST_NAME = 40
 LEAST_DATES = 3  # A table with fewer dates is a snapshot of one instant, not a history.
 _PLAIN = (bool, int, float, str, bytes, date, time, timedelta, Decimal, type(None))
 
@@ -42,15 +47,22 @@ class Answer:
                 raise BadInput("--time", f"{name!r} has no dates or instants", "name the column that dates the rows")
             return name
         looks_alike = any(self._tells_rows_apart(column) for column in self.columns)
-        candidates = [*self.times, *(column for column in TIMES if column in self.columns and not looks_alike)]
-        return next((column for column in candidates if len(_dates(self.columns[column])) >= LEAST_DATES), None)
+        dated = [column for column, values in self.columns.items() if len(_dates(values)) >= LEAST_DATES]
+        named = [column for column in (*TIMES, *dated[: len(dated) == 1]) if column in dated and not looks_alike]
+        return next((column for column in (*self.times, *named) if column in dated), None)
 
     def _tells_rows_apart(self, column: str) -> bool:
         """Return whether a text column identifies each row: a table with one row per company is a snapshot of one
         instant.
         """
         values = self.columns[column]
-        return all(isinstance(value, str) for value in values) and len(set(values)) == len(values)
+        named = column not in _IDS and all(isinstance(value, str) and len(value) <= _LONGEST_NAME for value in values)
+        return named and len(set(values)) == len(values)
+
+    @property
+    def names_rows(self) -> bool:
+        """Return whether a name identifies each row, or there is one row only."""
+        return self.rows <= 1 or any(self._tells_rows_apart(column) for column in self.columns)
 
 
 def public_from(values: Sequence[Any]) -> list[datetime | None]:
@@ -108,7 +120,15 @@ def _columns(columns: Mapping[Any, Sequence[Any]], index: Sequence[Any] = (), ti
     plain = {str(name): [_plain(value) for value in values] for name, values in columns.items()}
     if len({len(values) for values in plain.values()}) > 1:
         raise BadInput("function", "returned columns of different lengths", "give each column a value for each row")
+    positions = [name for name, values in plain.items() if POSITIONS.fullmatch(name) and _are_positions(values)]
+    if len(positions) < len(plain):
+        plain = {name: values for name, values in plain.items() if name not in positions}
+        index = [name for name in index if name not in positions]
     return Answer(plain, tuple(map(str, index)), tuple(map(str, times)))
+
+
+def _are_positions(values: Sequence[Any]) -> bool:
+    return all(isinstance(value, int) and not isinstance(value, bool) for value in values)
 
 
 def _from_pandas(frame: Any) -> Answer:
@@ -118,11 +138,12 @@ def _from_pandas(frame: Any) -> Answer:
         frame = frame.to_frame(frame.name if getattr(frame, "name", None) is not None else "value")
     if frame.columns.nlevels > 1:
         frame = frame.set_axis(["/".join(map(str, name)) for name in frame.columns], axis="columns")
-    counted = isinstance(frame.index, pd.RangeIndex) and frame.index.name is None
     index, times = [], []
     columns: dict[Any, list[Any]] = {}
-    for level in range(0 if counted else frame.index.nlevels):
+    for level in range(frame.index.nlevels):
         values, name = frame.index.get_level_values(level), frame.index.names[level]
+        if name is None and pd.api.types.is_integer_dtype(values.dtype):
+            continue
         name = f"index_{level}" if name is None else str(name)
         index.append(name)
         columns[name] = list(values.astype(object))
@@ -160,7 +181,10 @@ def _from_list(returned: Sequence[Any], index: Sequence[str] = ()) -> Answer:
     if returned and all(isinstance(row, Mapping) for row in returned):
         names = dict.fromkeys(name for row in returned for name in row)
         return _columns({name: [row.get(name) for row in returned] for name in names}, index)
-    return _columns({"position": list(range(len(returned))), "value": list(returned)}, ("position",))
+    widths = {len(row) if isinstance(row, list | tuple) else 0 for row in returned}
+    if len(widths) == 1 and min(widths) > 1:
+        return _columns({str(place): values for place, values in enumerate(zip(*returned, strict=True))})
+    return _columns({"value": list(returned)})
 
 
 def _plain(value: Any) -> Any:

@@ -4,21 +4,23 @@ It is used in a process that runs one task. Other sessions are opened on the tas
 by a lake are recorded with the line of the user's code.
 """
 
+import ast
 import datetime as dt
 import os
 import re
 import socket
 import sys
+import sysconfig
 import time as time_module
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import wraps
-from importlib import import_module
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from pitlake.check import readers
 from pitlake.check.tasks import Sighting, Task
 from pitlake.clock import iso
 from pitlake.session import api
@@ -28,26 +30,22 @@ from pitlake.session.visible.cut_cache import CutCache
 
 _CODE = re.compile(r"\.(py|pyc|pyi|pyd|so|dylib|pth|toml|cfg|ini)$|\.so\.\d")
 _SYSTEM = ("/proc/", "/sys/", "/dev/", "/etc/", "/usr/", "/lib")
-_FILE_IN_SQL = re.compile(r"'[^']+\.(?:parquet|csv|tsv|json|jsonl|ndjson|db|duckdb)'", re.IGNORECASE)
-_READERS = {
-    "pyarrow.parquet": ("read_table", "ParquetFile", "ParquetDataset"),
-    "pyarrow.dataset": ("dataset",),
-    "pyarrow.csv": ("read_csv", "open_csv"),
-    "pyarrow.json": ("read_json",),
-    "pyarrow.feather": ("read_table", "read_feather"),
-    "pyarrow": ("memory_map", "OSFile"),
-    "polars": (
-        *("read_csv", "read_parquet", "read_json", "read_ndjson", "read_ipc", "read_avro", "read_excel", "read_delta"),
-        *("scan_csv", "scan_parquet", "scan_ndjson", "scan_ipc", "scan_delta"),
-    ),
-    "duckdb": ("connect", "sql", "query", "execute", "read_parquet", "read_csv", "read_json"),
-    "deltalake": ("DeltaTable",),
-}
-"""Functions that open files without Python's `open`."""
+_DATA = re.compile(
+    r"\.(csv|tsv|parquet|feather|arrow|orc|db|duckdb|sqlite3?|h5|hdf5?|xlsx?|np[yz]|pkl|pickle)(\.\w+)?$", re.IGNORECASE
+)
+"""Files that are data even in the folder of a library."""
+_PROCESSES = frozenset({"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "pty.spawn"})
+_EVENTS = frozenset({"open", "socket.connect", "socket.getaddrinfo", "sqlite3.connect"})
+_CONSTANTS, _LONG_TEXT = 50, 2_000
+"""A module with a literal of so many constants, or a text so long, holds data."""
 _OURS = str(Path(__file__).resolve().parents[1]) + os.sep
 _LIBRARIES = tuple(
     {os.path.realpath(place) + os.sep for place in (sys.prefix, sys.base_prefix, str(Path(os.__file__).parent))}
 )
+
+
+_WATCHERS = frozenset({os.path.realpath(__file__), os.path.realpath(readers.__file__)})
+_INSTALLED = tuple(os.path.realpath(sysconfig.get_path(name)) + os.sep for name in ("purelib", "platlib"))
 
 
 class Watch:
@@ -74,8 +72,7 @@ class Watch:
         sys.addaudithook(self._audit)
         api.open_session = self._open_another
         self._wrap_queries()
-        for module_name, names in _READERS.items():
-            self._wrap_readers(module_name, names)
+        readers.wrap(self._note_file)
 
     def _open_another(self, viewpoint: Viewpoint, **options: Any) -> Session:
         if self.at is None:
@@ -114,65 +111,79 @@ class Watch:
         Session.ask = noting  # type: ignore[method-assign,assignment]
         Session.advance = moving  # type: ignore[method-assign,assignment]
 
-    def _wrap_readers(self, module_name: str, names: tuple[str, ...]) -> None:
-        try:
-            module = import_module(module_name)
-        except ImportError:
-            return
-        for name in names:
-            reader = getattr(module, name, None)
-            if reader is None:
-                continue
-            in_sql = name in {"sql", "query", "execute"}
-            if isinstance(reader, type):
-                setattr(module, name, type(name, (reader,), {"__init__": self._noting(reader.__init__, in_sql)}))  # type: ignore[misc]
-            else:
-                setattr(module, name, self._noting(reader, in_sql))
-
-    def _noting(self, reader: Callable[..., Any], in_sql: bool) -> Callable[..., Any]:
-        @wraps(reader, assigned=("__name__", "__doc__"))
-        def noting(*arguments: Any, **options: Any) -> Any:
-            for value in (*arguments, *options.values()):
-                if in_sql and isinstance(value, str):
-                    for literal in _FILE_IN_SQL.findall(value) and _FILE_IN_SQL.finditer(value):
-                        self._note_file(literal.group().strip("'"))
-                elif isinstance(value, str | os.PathLike) and not in_sql and _looks_like_a_path(os.fspath(value)):
-                    self._note_file(os.fspath(value))
-                    break
-            return reader(*arguments, **options)
-
-        return noting
-
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if event not in {"open", "socket.connect"} or self._inside:
+        if self._inside or (event not in _EVENTS and event not in _PROCESSES):
             return
         self._inside = True  # Files that this function opens while it inspects frames and paths are not recorded.
         try:
-            if event == "socket.connect":
-                if arguments[0].family != socket.AF_UNIX:
-                    self._note("network", str(arguments[1]))
-            elif isinstance(arguments[0], str | bytes | os.PathLike) and not _writes(arguments[1], arguments[2]):
-                self._note_file(os.fsdecode(arguments[0]))
+            self._note_event(event, arguments)
         finally:
             self._inside = False
 
+    def _note_event(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event in _PROCESSES:
+            command = arguments[1] if event == "subprocess.Popen" else arguments[0]
+            words = command if isinstance(command, str | bytes | os.PathLike) else " ".join(map(str, command))
+            self._note("process", os.fsdecode(words), directly=True)
+        elif event == "socket.connect":
+            if arguments[0].family != socket.AF_UNIX:
+                self._note("network", str(arguments[1]))
+        elif event == "socket.getaddrinfo":
+            self._note("network", str(arguments[0]))
+        elif isinstance(arguments[0], str | bytes | os.PathLike):
+            path = os.fsdecode(arguments[0])
+            if event == "sqlite3.connect":
+                path = path.removeprefix("file:").partition("?")[0]
+                if path and not path.startswith(":memory:"):
+                    self._note_file(path)
+            elif not _writes(arguments[1], arguments[2]):
+                self._note_file(path)
+
+    def note_data_modules(self, before: Collection[str]) -> None:
+        """Note the modules of the user, imported since, that hold data instead of code."""
+        for name, module in list(sys.modules.items()):
+            path = os.path.realpath(getattr(module, "__file__", None) or "")
+            own = (
+                path.endswith(".py")
+                and not path.startswith((*_LIBRARIES, _OURS))
+                and Path(path) != self.task.function.path
+            )
+            if own and name not in before and _holds_data(path):
+                self._add(Sighting("file", path, f"{path}, imported as {name}"))
+
     def _note_file(self, path: str) -> None:
         resolved = os.path.realpath(path)
-        if _CODE.search(resolved) or resolved.startswith((*_SYSTEM, *_LIBRARIES, str(self.task.folder) + os.sep)):
-            return
-        self._note("file", path)
+        if (resolved.startswith(_LIBRARIES) and _DATA.search(resolved)) or not (
+            _CODE.search(resolved) or resolved.startswith((*_SYSTEM, *_LIBRARIES, str(self.task.folder) + os.sep))
+        ):
+            self._note("file", path)
 
-    def _note(self, kind: str, subject: str) -> None:
+    def _note(self, kind: str, subject: str, *, directly: bool = False) -> None:
         # pitlake reads files of its own, but it opens another session only because the user's line asks for one.
-        where = _line_of_user(sys._getframe(1), through_ours=kind == "session")  # noqa: SLF001 - no other way to callers
+        frame = sys._getframe(1)  # noqa: SLF001 - no other way to callers
+        where = _line_of_user(frame, through_ours=kind == "session", directly=directly)
         if where is not None:
-            sighting = Sighting(kind, subject, f"{subject}, at {where}")
-            if sighting not in self.sightings:
-                self.sightings.append(sighting)
+            self._add(Sighting(kind, subject, f"{subject}, at {where}"))
+
+    def _add(self, sighting: Sighting) -> None:
+        if sighting not in self.sightings:
+            self.sightings.append(sighting)
 
 
-def _looks_like_a_path(text: str) -> bool:
-    return text not in {"", ":memory:", ":default:"}
+def _holds_data(path: str) -> bool:
+    """Return whether a module defines no function or class, and has a long literal."""
+    try:
+        tree = ast.parse(Path(path).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return False
+    nodes = list(ast.walk(tree))
+    if any(isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef) for node in nodes):
+        return False
+    literals = [node for node in nodes if isinstance(node, ast.List | ast.Dict | ast.Tuple | ast.Set)]
+    texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)]
+    return any(
+        sum(isinstance(inner, ast.Constant) for inner in ast.walk(literal)) >= _CONSTANTS for literal in literals
+    ) or any(len(text) >= _LONG_TEXT for text in texts)
 
 
 def _writes(mode: Any, flags: Any) -> bool:
@@ -181,10 +192,11 @@ def _writes(mode: Any, flags: Any) -> bool:
     return bool(isinstance(flags, int) and flags & (os.O_WRONLY | os.O_CREAT))
 
 
-def _line_of_user(frame: FrameType | None, *, through_ours: bool) -> str | None:
+def _line_of_user(frame: FrameType | None, *, through_ours: bool, directly: bool = False) -> str | None:
     """Return the nearest calling line outside any library.
 
-    Return None if the caller is an import, or is pitlake and `through_ours` is false.
+    Return None if the caller is an import, or is pitlake and `through_ours` is false. directly: also if a library
+    called, other than Python's own, because libraries start workers of their own.
     """
     while frame is not None:
         name = frame.f_code.co_filename
@@ -192,22 +204,14 @@ def _line_of_user(frame: FrameType | None, *, through_ours: bool) -> str | None:
             return None
         path = os.path.realpath(name)
         is_ours = path.startswith(_OURS)
-        if is_ours and not through_ours and path != os.path.realpath(__file__):
+        if is_ours and not through_ours and path not in _WATCHERS:
+            return None
+        if directly and path.startswith(_INSTALLED):
             return None
         if not is_ours and not name.startswith("<") and not path.startswith(_LIBRARIES):
             return f"{Path(name).name}:{frame.f_lineno}"
         frame = frame.f_back
     return None
-
-
-class _Alike(type):
-    """Count instances of the real class as instances of its replacement."""
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, cls.__bases__[0])
-
-    def __subclasscheck__(cls, subclass: type) -> bool:
-        return issubclass(subclass, cls.__bases__[0])
 
 
 @contextmanager
@@ -217,7 +221,7 @@ def clock_ahead(by: dt.timedelta) -> Iterator[None]:
     real_time, real_time_ns = time_module.time, time_module.time_ns
     seconds = by.total_seconds()
 
-    class ShiftedDatetime(real_datetime, metaclass=_Alike):  # type: ignore[misc,valid-type]
+    class ShiftedDatetime(real_datetime, metaclass=readers.Alike):  # type: ignore[misc,valid-type]
         @classmethod
         def now(cls, tz: Any = None) -> Any:
             return real_datetime.now(tz) + by
@@ -230,7 +234,7 @@ def clock_ahead(by: dt.timedelta) -> Iterator[None]:
         def today(cls) -> Any:
             return cls.now()
 
-    class ShiftedDate(real_date, metaclass=_Alike):  # type: ignore[misc,valid-type]
+    class ShiftedDate(real_date, metaclass=readers.Alike):  # type: ignore[misc,valid-type]
         @classmethod
         def today(cls) -> Any:
             return (real_datetime.now(dt.timezone.utc) + by).date()

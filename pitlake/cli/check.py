@@ -52,8 +52,8 @@ def command(context: click.Context, /, function: str, form: str, output: Path | 
 
     render.check_target(form, output)
     datasets = options.pop("datasets")
-    with working("checking"):
-        report = check(function, datasets=datasets or None, **options)  # type: ignore[arg-type]
+    with working("checking") as progress:
+        report = check(function, datasets=datasets or None, progress=progress, **options)  # type: ignore[arg-type]
     if form == "json":
         render.deliver(render.to_json(report.to_dict()), output)
     else:

@@ -88,12 +88,12 @@ def typed(read: Callable[[], str], field: str = "SQL") -> str:
 
 
 @contextmanager
-def working(what: str) -> Iterator[None]:
-    """Show a spinner on stderr while the block runs, if stderr is a terminal."""
+def working(what: str) -> Iterator[Callable[[str], None]]:
+    """Show a spinner on stderr while the block runs, if stderr is a terminal. The block may replace its text."""
     if not sys.stderr.isatty():
-        yield
+        yield lambda _text: None
         return
     from rich.console import Console
 
-    with Console(stderr=True).status(what):
-        yield
+    with Console(stderr=True).status(what) as status:
+        yield status.update

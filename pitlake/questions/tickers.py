@@ -180,7 +180,7 @@ class Tickers:
             own = (statement for cik in ciks for statement in self._statements.get(cik, ()) if statement[0] > last)
             following = min(own, default=None)
             taken = min((at for at, cik in claims if cik not in ciks and at > last), default=None)
-            repeated = following is not None and ticker in map(_spelled, following[1])
+            repeated = following is not None and ticker in map(spelled, following[1])
             repeated &= taken is None or following is None or following[0] < taken
             end = min(filter(None, (as_of, taken)), default=last)
             if end - last > CURRENT and not repeated:

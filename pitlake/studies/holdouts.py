@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import date, datetime, time
-from math import isfinite
+from datetime import date, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
+from weakref import WeakSet
 
 from pitlake import clock
 from pitlake.errors import BadInput
@@ -15,23 +14,29 @@ from pitlake.lake.storage.root import open_store
 from pitlake.session.api import connect
 from pitlake.session.result import Result
 from pitlake.session.session import Session
-from pitlake.studies import ledger, overfitting
-from pitlake.studies.ledger import Ledger, LedgerRecord
-from pitlake.times import END, MixedMidnights, read_column
+from pitlake.studies import ledger
+from pitlake.studies.ledger import Ledger
+from pitlake.studies.report import StudyReport, others
+from pitlake.studies.trials import Returns
+
+if TYPE_CHECKING:
+    from purgedcv import CombinatorialPurgedCV, PurgedKFold
 
 
 class Study:
     """One study of a lake, by its name. Sessions are opened with `connect` and counted; see `study`.
 
-    start, end: the first instant of the holdout, and the first after it.
+    start, end: the first and the last instant of the holdout.
     """
 
     def __init__(self, name: str, start: datetime, end: datetime, lake: "str | Path | Lake | None" = None) -> None:
         self.name, self.start, self.end = name, start, end
         self._lake = lake if isinstance(lake, Lake) else Lake(lake)
         self._lake.head()
-        self._ledger = Ledger(open_store(self._lake.location), name)
+        self._store = open_store(self._lake.location)
+        self._ledger = Ledger(self._store, name)
         self._in_holdout = False
+        self._inside = WeakSet[Session]()
         holdout = [clock.iso(start), clock.iso(end)]
         if not self._ledger.add(ledger.OPENED, once=True, holdout=holdout):
             first = self._ledger.records()[0].facts["holdout"]
@@ -42,27 +47,47 @@ class Study:
     def connect(self, as_of: str | datetime, **options: Any) -> Session:
         """Open a session that stores a receipt of every question and counts it; options as for `pitlake.connect`.
 
-        Raises BadInput for an instant in the holdout or later, unless the holdout is open, and for open mode.
+        Raises BadInput for an instant in the holdout, unless the holdout is open, for one after it, and for open mode.
         """
         if options.get("open_mode") or as_of is None:
             raise BadInput("open_mode", "shows the holdout", "ask as of an instant; use `holdout()` to ask the holdout")
-        self._before_holdout(clock.instant(as_of))
+        self._refuse(clock.instant(as_of))
         session = connect(as_of, lake=self._lake, **options)
-        session.on_result, session.on_advance = self._count, self._before_holdout
+        session.on_result, session.on_advance = self._count, lambda moment: self._admit(session, moment)
+        try:
+            self._admit(session, clock.instant(as_of))
+        except BadInput:
+            session.close()
+            raise
         return session
 
-    def seal(self, plan: str) -> None:
-        """Record the plan for the holdout, once. Raises BadInput for a second plan and for an empty one."""
+    def seal(self, plan: str, trial: str | None = None) -> None:
+        """Record the plan for the holdout, once.
+
+        Args:
+            plan: The question for the holdout, and what would refute the idea.
+            trial: The name of the logged trial that the holdout will test (default: the name of the first trial that is
+                logged in the holdout).
+
+        Raises:
+            BadInput: For a second plan, an empty one and an unknown trial.
+        """
         if not plan.strip():
             raise BadInput("plan", "is empty", "write the question for the holdout, and what would refute the idea")
-        if not self._ledger.add(ledger.SEALED, once=True, plan=plan):
+        names = dict.fromkeys(each.name for each in self.report().trials)
+        if trial is not None and trial not in names:
+            problem = f"the study has no trial {trial}"
+            raise BadInput("trial", problem, f"it has {', '.join(names)}" if names else "log it with study.log_trial")
+        if not self._ledger.add(ledger.SEALED, once=True, plan=plan, trial=trial):
             problem = f"the plan of study {self.name} is sealed already"
             raise BadInput("plan", problem, "follow it, or begin a study under another name")
 
     @contextmanager
     def holdout(self) -> Iterator["Study"]:
-        """Open the holdout for one block, once, after the plan was sealed. Raises BadInput before that, or the second
-        time.
+        """Open the holdout for one block, once, after the plan was sealed.
+
+        The sessions that see the holdout are closed with the block, or with the study's own block if that ends first.
+        Raises BadInput before the plan was sealed, or the second time.
         """
         records = self._ledger.records()
         if not any(record.kind == ledger.SEALED for record in records):
@@ -76,35 +101,106 @@ class Study:
         try:
             yield self
         finally:
-            self._in_holdout = False
+            self._leave()
 
-    def log_trial(self, name: str, returns: Sequence[float]) -> None:
-        """Count a trial, with its return for each period. Raises BadInput for fewer than four returns or invalid
-        numbers, and outside the holdout for a series of pandas with dates in it.
+    def log_trial(self, name: str, returns: Sequence[float] | Any, *, frequency: str | None = None) -> None:
+        """Count a trial, with its return for each period.
+
+        Args:
+            name: The idea. A trial of the same name and returns counts once.
+            returns: Numbers, a series indexed by dates, a mapping of dates, or a table of dates and returns.
+            frequency: The period of one return: hour, day, week, month, quarter or year (default: as the dates say).
+                Only trials of one frequency are compared.
+
+        Raises:
+            BadInput: For fewer than four returns, gaps, and dates in the holdout unless it is open, or after it.
         """
-        values = _returns(returns)
-        if not self._in_holdout and any(at > self.start for at in _instants(returns)):
-            problem = f"of trial {name} reach into the holdout of study {self.name}"
-            raise BadInput("returns", problem, f"end them before {clock.iso(self.start)}, or {self._way_to_holdout()}")
-        if len(values) < overfitting.LEAST_PERIODS:
-            problem = f"trial {name} has {len(values)}"
-            raise BadInput("returns", problem, f"give {overfitting.LEAST_PERIODS} or more, one for each period")
-        self._ledger.add(ledger.TRIAL, name=str(name), returns=values, holdout=self._in_holdout)
+        series = Returns.parse(returns, frequency)
+        in_holdout = self._in_holdout
+        if series.dates:
+            in_holdout = series.dates[-1] > self.start
+            if in_holdout:
+                self._refuse_dates(name, series.dates)
+        dates = [clock.iso(moment) for moment in series.dates]
+        self._ledger.add(
+            ledger.TRIAL,
+            name=str(name),
+            returns=series.values,
+            dates=dates,
+            frequency=series.frequency,
+            holdout=in_holdout,
+        )
 
-    def report(self) -> "StudyReport":
+    def folds(
+        self, known_at: Any, label_ends: Any, *, splits: int = 5, test_splits: int = 1, embargo: Any = None
+    ) -> "PurgedKFold | CombinatorialPurgedCV":
+        """Return a scikit-learn splitter for a panel, which trains on no row whose label overlaps that of a test row.
+
+        Args:
+            known_at: The instant of each row, in order; many rows may have the same one.
+            label_ends: The instant at which each row's label was known.
+            splits: The number of blocks that the rows are cut into.
+            test_splits: The number of blocks that are tested together. With more than one, each combination of blocks
+                is tested once (combinatorial purged cross-validation).
+            embargo: A span after each test block without training rows, such as "5D".
+
+        Raises:
+            BadInput: For invalid arguments, and labels that reach into the holdout.
+            ImportError: Without the extra `study`.
+        """
+        from pitlake.studies.folds import purged_folds
+
+        return purged_folds(
+            known_at, label_ends, before=self.start, splits=splits, test_splits=test_splits, embargo=embargo
+        )
+
+    def report(self) -> StudyReport:
         """Return the trials and questions so far."""
-        return StudyReport(self.name, tuple(self._ledger.records()))
+        overlapping = others(self._store, self.name, self.start, self.end)
+        return StudyReport(self.name, tuple(self._ledger.records()), overlapping)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Do nothing: everything is stored already."""
+        """Close the holdout if it is still open. Everything else is stored already."""
+        self._leave()
 
-    def _before_holdout(self, as_of: datetime) -> None:
+    def _leave(self) -> None:
+        """Close the holdout and the sessions that see it."""
+        if not self._in_holdout:
+            return
+        self._in_holdout = False
+        for session in list(self._inside):
+            session.close()
+        self._inside.clear()
+        self._ledger.add(ledger.LEFT, once=True)
+
+    def _admit(self, session: Session, as_of: datetime) -> None:
+        """Let a session be at an instant, and remember a session that sees the holdout."""
+        self._refuse(as_of)
+        if as_of >= self.start:
+            self._inside.add(session)
+            self._refuse(as_of)  # The block may have ended in another thread before the session was remembered.
+
+    def _refuse(self, as_of: datetime) -> None:
+        if as_of > self.end:
+            step = f"ask as of {clock.iso(self.end)} or earlier, or begin a study with a later holdout"
+            raise BadInput("as_of", f"is after the holdout of study {self.name}", step)
         if as_of >= self.start and not self._in_holdout:
             step = f"ask as of an earlier time than {clock.iso(self.start)}, or {self._way_to_holdout()}"
             raise BadInput("as_of", f"sees the holdout of study {self.name}", step)
+
+    def _refuse_dates(self, name: str, dates: Sequence[datetime]) -> None:
+        """Refuse returns that reach into a closed holdout, past its end, or over its start."""
+        if dates[-1] > self.end:
+            raise BadInput("returns", f"trial {name} ends after the holdout", f"end it by {clock.iso(self.end)}")
+        if not self._in_holdout:
+            step = f"end it by {clock.iso(self.start)}, or {self._way_to_holdout()}"
+            raise BadInput("returns", f"trial {name} reaches into the holdout of study {self.name}", step)
+        if dates[0] <= self.start:
+            step = "log the returns before it and those in it as two trials"
+            raise BadInput("returns", f"trial {name} begins before the holdout and ends in it", step)
 
     def _way_to_holdout(self) -> str:
         kinds = {record.kind for record in self._ledger.records()}
@@ -120,54 +216,7 @@ class Study:
             as_of=question.as_of,
             query=question.query or question.sql,
             rows=len(result),
-            holdout=self._in_holdout,
         )
-
-
-@dataclass(frozen=True)
-class StudyReport:
-    """The trials and questions of a study, oldest first."""
-
-    name: str
-    records: tuple[LedgerRecord, ...]
-
-    @property
-    def trials(self) -> dict[str, list[float]]:
-        """Return the returns of the trials outside the holdout, by number and name; repeated trials count again."""
-        chosen = [record for record in self.records if record.kind == ledger.TRIAL and not record.facts["holdout"]]
-        return {f"{place}. {record.facts['name']}": record.facts["returns"] for place, record in enumerate(chosen, 1)}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON; figures that need more trials are null, and `note` says why."""
-        trials = list(self.trials.values())
-        alike = len({len(returns) for returns in trials}) <= 1
-        ratios = {name: overfitting.sharpe_ratio(returns) for name, returns in self.trials.items()}
-        note = "" if alike else "the trials have different numbers of returns, so they can't be cross-validated"
-        if len(trials) < 2:
-            note = "two trials or more are needed for the probability of overfitting"
-        moments = {record.kind: clock.iso(record.at) for record in self.records}
-        plans = [record.facts["plan"] for record in self.records if record.kind == ledger.SEALED]
-        return {
-            "study": self.name,
-            "holdout": self.records[0].facts["holdout"],
-            "trials": len(trials),
-            "questions": sum(record.kind == ledger.ASKED for record in self.records),
-            "best_trial": max(ratios, key=lambda name: ratios[name]) if ratios else None,
-            "best_sharpe_ratio": max(ratios.values()) if ratios else None,
-            "deflated_sharpe_ratio": overfitting.deflated(trials) if trials else None,
-            "probability_of_overfitting": (
-                overfitting.probability_of_overfitting(trials) if alike and len(trials) > 1 else None
-            ),
-            "note": note,
-            "plan": plans[0] if plans else None,
-            "sealed_at": moments.get(ledger.SEALED),
-            "holdout_asked_at": moments.get(ledger.HOLDOUT),
-            "ledger": [
-                {"at": clock.iso(record.at), "kind": record.kind}
-                | {name: value for name, value in record.facts.items() if name not in ("returns", "plan")}
-                for record in self.records
-            ],
-        }
 
 
 def study(name: str, *, holdout: tuple[str | date, str | date], lake: "str | Path | Lake | None" = None) -> Study:
@@ -206,7 +255,8 @@ def report(name: str, lake: "str | Path | Lake | None" = None) -> StudyReport:
         raise BadInput(
             "name", problem, f"it has {', '.join(names)}" if names else "start a study with pitlake.study(name, …)"
         )
-    return StudyReport(name, tuple(records))
+    start, end = map(clock.instant, records[0].facts["holdout"])
+    return StudyReport(name, tuple(records), others(store, name, start, end))
 
 
 def _bound(moment: str | date, *, last: bool) -> datetime:
@@ -216,24 +266,3 @@ def _bound(moment: str | date, *, last: bool) -> datetime:
         return clock.instant(moment, "holdout")
     day = moment if isinstance(moment, date) else date.fromisoformat(moment)
     return clock.end_of_new_york_day(day) if last else clock.start_of_new_york_day(day)
-
-
-def _instants(returns: Any) -> list[datetime]:
-    """Return the instants at which the periods of a series ended, if its index dates them."""
-    index = getattr(returns, "index", None)
-    dates = [] if index is None or callable(index) else [value for value in index if not isinstance(value, int | str)]
-    try:
-        instants = read_column(dates, zone=clock.NEW_YORK)
-    except MixedMidnights:
-        instants = read_column(dates, zone=clock.NEW_YORK, midnights=END)
-    return [at for at in instants if at is not None]
-
-
-def _returns(returns: Any) -> list[float]:
-    try:
-        values = [float(value) for value in returns]
-    except (TypeError, ValueError):
-        raise BadInput("returns", "are not numbers", "give a list or a series of one return for each period") from None
-    if not all(map(isfinite, values)):
-        raise BadInput("returns", "have gaps or infinite values", "drop those periods first")
-    return values

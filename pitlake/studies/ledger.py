@@ -17,7 +17,7 @@ from pitlake.errors import BadInput, LakeFault
 from pitlake.lake.storage.store import Store
 
 FOLDER = "_lake/studies"
-OPENED, ASKED, TRIAL, SEALED, HOLDOUT = "opened", "asked", "trial", "sealed", "holdout"
+OPENED, ASKED, TRIAL, SEALED, HOLDOUT, LEFT = "opened", "asked", "trial", "sealed", "holdout", "left"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
 
 

@@ -1,6 +1,7 @@
 """The check at its doors: the command line, the pytest fixture, and what it makes of bad input."""
 
 import json
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,29 @@ def test_frames_of_every_library_are_the_same_answer():
     assert answer_of(1.5).columns == answer_of(np.float64(1.5)).columns == {"value": [1.5]}
     with pytest.raises(BadInput, match="returned a object"):
         answer_of(object())
+
+
+def test_a_position_is_no_identity():
+    import pandas as pd
+    import polars as pl
+
+    rows = {"ticker": ["A", "B"], "score": [1.0, 2.0]}
+    moved = pd.DataFrame(rows, index=[7, 9])
+    expected = answer_of(pd.DataFrame(rows))
+    numbered = [moved, moved.reset_index(), moved.reset_index(drop=True), pl.DataFrame(rows).with_row_index()]
+    assert [answer_of(frame) for frame in numbered] == [expected] * len(numbered)
+    grouped = pd.concat({"A": pd.Series([1.0], [4]), "B": pd.Series([2.0], [5])}, names=["ticker", None])
+    assert answer_of(grouped.rename("score")).columns == rows
+    assert answer_of([("A", 1.0), ("B", 2.0)]).columns == {"0": ["A", "B"], "1": [1.0, 2.0]}
+    assert differences(answer_of([1.0, 2.0, 3.0]), answer_of([3.0, 1.0, 2.0])) == {}
+
+
+def test_an_identifier_of_each_row_does_not_hide_that_rows_are_dated():
+    days = [date(2024, 1, day) for day in range(1, 7)]
+    rows = {"date": days, "symbol": ["A", "B"] * 3, "evidence": [f"neo4j:{day}" for day in days]}
+    assert answer_of(rows).time_column(None) == "date"
+    assert answer_of({"filed": days, "symbol": ["A", "B"] * 3}).time_column(None) == "filed"
+    assert answer_of({"filed": days, "symbol": list("ABCDEF")}).time_column(None) is None
 
 
 def test_a_text_that_changes_is_named_though_it_names_the_row():

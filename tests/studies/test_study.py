@@ -2,20 +2,29 @@
 
 import json
 import re
+from datetime import date, timedelta
+from random import Random
 
 import pandas as pd
 import pytest
 
 import pitlake
 from pitlake.answers import receipts
-from pitlake.errors import BadInput, LakeFault
+from pitlake.errors import BadInput, LakeFault, SessionLost
 from pitlake.studies.holdouts import report
 from tests.cli.conftest import AFTER, BEFORE, BETWEEN, lake
 from tests.cli.conftest import pitlake as command_line
+from tests.studies.sequences import Sequence, share
 
 __all__ = ["command_line", "lake"]
 HOLDOUT = ("2024-02-15", "2024-02-16")
 COUNT = "SELECT count(*) AS n FROM news"
+RETURNS = [0.02, -0.01, 0.03, 0.01]
+
+
+def dated(returns, first):
+    days = [date.fromisoformat(first) + timedelta(days=number) for number in range(len(returns))]
+    return dict(zip(days, returns, strict=True))
 
 
 @pytest.fixture
@@ -57,7 +66,7 @@ def test_the_holdout_is_asked_once_after_the_plan_is_sealed(own_lake):
         with pytest.raises(BadInput, match="hold"):
             late.connect(AFTER)
     facts = again.report().to_dict()
-    assert [entry["kind"] for entry in facts["ledger"]] == ["opened", "sealed", "holdout", "asked"]
+    assert [entry["kind"] for entry in facts["ledger"]] == ["opened", "sealed", "holdout", "asked", "left"]
     assert facts["sealed_at"] < facts["holdout_asked_at"]
 
 
@@ -88,6 +97,11 @@ def test_a_block_that_fails_has_asked_the_holdout(own_lake):
             lambda study: study.log_trial("t", pd.Series(0.1, pd.date_range("2024-03-01", periods=90))),
             "of trial t reach into the holdout",
         ),
+        (lambda study: study.seal("a", trial="unknown"), "has no trial unknown; log it"),
+        (lambda study: study.connect("2024-06-01T09:00:00-04:00"), "after the holdout"),
+        (lambda study: study.log_trial("t", RETURNS, frequency="fortnight"), "choose one of hour, day"),
+        (lambda study: study.log_trial("t", dated(RETURNS, "2024-02-01"), frequency="week"), "one day apart"),
+        (lambda study: study.log_trial("t", dict.fromkeys(["2024-02-01", "x"], 1.0)), "returns: "),
         (lambda study: study.log_trial("t", [0.1]), "give 4 or more"),
         (lambda study: study.log_trial("t", [0.1, float("nan"), 1, 2]), "gaps"),
         (lambda study: study.log_trial("t", "much"), "not numbers"),
@@ -104,6 +118,116 @@ def test_a_holdout_is_two_days_in_order(own_lake, holdout):
         pitlake.study("drift", holdout=holdout, lake=own_lake)
 
 
+def open_holdout(study):
+    study.seal("one look")
+    return study.holdout()
+
+
+def test_sessions_that_see_the_holdout_are_closed_with_the_block(own_lake):
+    study = begin(own_lake)
+    early, earlier = study.connect(BETWEEN), study.connect(BETWEEN)
+    with open_holdout(study):
+        inside = study.connect(AFTER)
+        inside.sql(COUNT)
+        early.advance(AFTER)
+        with pytest.raises(BadInput, match="after the holdout"):
+            inside.advance("2024-03-15T09:00:00-04:00")
+    for session in (inside, early):
+        with pytest.raises(SessionLost, match="closed"):
+            session.sql(COUNT)
+    earlier.sql(COUNT)
+    facts = study.report().to_dict()
+    assert (facts["questions"], facts["questions_in_holdout"]) == (1, 1)
+
+
+def test_questions_before_the_holdout_are_counted_as_that_inside_its_block(own_lake):
+    study = begin(own_lake)
+    with open_holdout(study), study.connect(BETWEEN) as session:
+        session.sql(COUNT)
+    facts = study.report().to_dict()
+    assert (facts["questions"], facts["questions_in_holdout"]) == (1, 0)
+
+
+def test_a_block_entered_by_hand_ends_with_the_study(own_lake):
+    with begin(own_lake) as study:
+        block = open_holdout(study)
+        block.__enter__()
+        session = study.connect(AFTER)
+    with pytest.raises(SessionLost):
+        session.sql(COUNT)
+    with pytest.raises(BadInput, match="used already"):
+        study.connect(AFTER)
+    assert study.report().to_dict()["holdout_left_at"] is not None
+
+
+@pytest.mark.parametrize(("first", "problem"), [("2024-02-13", "reaches into"), ("2024-02-15", "after the holdout")])
+def test_a_dated_series_does_not_reach_into_a_closed_holdout(own_lake, first, problem):
+    study = begin(own_lake)
+    with pytest.raises(BadInput, match=problem):
+        study.log_trial("peeked", dated(RETURNS, first))
+    study.log_trial("before", dated(RETURNS, "2024-02-11"))
+    assert study.report().trials[0].frequency == "day"
+
+
+def test_a_trial_after_the_seal_stands_apart_and_is_never_the_best(own_lake):
+    study = begin(own_lake)
+    study.log_trial("idea", RETURNS)
+    study.log_trial("idea", RETURNS)
+    study.log_trial("other", [-value for value in RETURNS])
+    study.seal("one look", trial="idea")
+    study.log_trial("tuned", [0.1, 0.11, 0.1, 0.11])
+    with study.holdout():
+        study.log_trial("idea", [0.0, -0.01, 0.0, 0.01])
+    study.log_trial("afterwards", [0.1, 0.11, 0.1, 0.11])
+    facts = study.report().to_dict()
+    parts = [(row["trial"], row["part"]) for row in facts["trials"]]
+    assert parts == [
+        ("1. idea", "in sample"),
+        ("2. other", "in sample"),
+        ("3. tuned", "after the seal"),
+        ("4. idea", "holdout"),
+        ("5. afterwards", "after the seal"),
+    ]
+    (comparison,) = facts["comparisons"]
+    assert (comparison["best_trial"], comparison["trials"]) == ("1. idea", 2)
+    idea = facts["sealed_idea"]
+    assert (idea["in_sample"]["trial"], idea["holdout"]["trial"], idea["tries_in_holdout"]) == ("1. idea", "4. idea", 1)
+
+
+def test_trials_are_compared_within_their_frequency(own_lake):
+    study = begin(own_lake)
+    study.log_trial("days", RETURNS, frequency="day")
+    study.log_trial("more days", [*RETURNS, 0.01], frequency="day")
+    study.log_trial("months", [0.1, 0.11, 0.1, 0.11], frequency="month")
+    days, months = study.report().to_dict()["comparisons"]
+    assert (days["frequency"], days["trials"], days["best_trial"]) == ("day", 2, "2. more days")
+    assert (days["probability_of_overfitting"], "different periods" in days["note"]) == (None, True)
+    assert (months["frequency"], months["best_trial"]) == ("month", "3. months")
+
+
+def test_the_report_names_other_studies_that_saw_the_holdout(own_lake):
+    first = begin(own_lake, "first")
+    with open_holdout(first), first.connect(AFTER) as session:
+        session.sql(COUNT)
+    later = pitlake.study("later", holdout=("2024-03-01", "2024-03-31"), lake=own_lake)
+    with later.connect(AFTER) as session:
+        session.sql(COUNT)
+    pitlake.study("apart", holdout=("2024-05-01", "2024-05-31"), lake=own_lake)
+    others = {entry["study"]: entry for entry in begin(own_lake, "second").report().to_dict()["other_studies"]}
+    assert {name: entry["questions_in_this_holdout"] for name, entry in others.items()} == {"first": 1, "later": 1}
+    assert others["first"]["holdout_asked_at"] is not None
+
+
+def test_a_sequence_of_actions_is_counted_as_a_model_counts_it(own_lake):
+    assert Sequence("s4", own_lake, Random(4)).run() == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(4))
+def test_random_sequences_of_actions_are_counted_as_a_model_counts_them(seed):
+    assert share(seed)[1] == []
+
+
 def test_a_study_keeps_the_holdout_it_began_with(own_lake):
     begin(own_lake)
     with pytest.raises(BadInput, match="holds out 2024-02-15T05:00:00Z to 2024-02-17T05:00:00Z"):
@@ -115,7 +239,8 @@ def test_two_writers_lose_no_record(own_lake):
     for number in range(3):
         first.log_trial(f"a{number}", [0.1, 0.2, 0.3, number])
         second.log_trial(f"b{number}", [0.1, 0.2, 0.3, number])
-    assert [*report("drift", own_lake).trials] == ["1. a0", "2. b0", "3. a1", "4. b1", "5. a2", "6. b2"]
+    labels = [trial.label for trial in report("drift", own_lake).trials]
+    assert labels == ["1. a0", "2. b0", "3. a1", "4. b1", "5. a2", "6. b2"]
 
 
 def test_a_record_that_was_changed_or_removed_is_noticed(own_lake):
@@ -138,15 +263,19 @@ def cells(table):
 
 def test_the_command_line_reports_trials_and_looks(own_lake, command_line, monkeypatch):
     study = begin(own_lake)
-    study.log_trial("momentum", [0.02, -0.01, 0.03, 0.01, 0.02, 0.01])
-    study.log_trial("reversal", [-0.02, 0.01, -0.03, 0.01, 0.0, 0.01])
+    study.log_trial("momentum", [0.02, -0.01, 0.03, 0.01, 0.02, 0.01], frequency="day")
+    study.log_trial("reversal", [-0.02, 0.01, -0.03, 0.01, 0.0, 0.01], frequency="day")
     monkeypatch.setenv("PITLAKE_LAKE", str(own_lake))
     said = command_line("study", "report", "drift", "--format", "json")
     facts = json.loads(said.out)
-    assert (facts["trials"], facts["best_trial"]) == (2, "1. momentum")
-    assert 0 < facts["deflated_sharpe_ratio"] < 1
-    assert facts["probability_of_overfitting"] == 0
+    (comparison,) = facts["comparisons"]
+    assert (comparison["trials"], comparison["best_trial"]) == (2, "1. momentum")
+    assert 0 < comparison["deflated_sharpe_ratio"] < 1
+    assert comparison["probability_of_overfitting"] == 0
+    row = facts["trials"][0]
+    assert row["sharpe_ratio_per_year"] == pytest.approx(row["sharpe_ratio"] * 252**0.5)
     shown = command_line("study", "report", "drift").out
-    assert {"1. momentum", f"{facts['best_sharpe_ratio']:.4f}", " to ".join(facts["holdout"])} <= set(cells(shown))
+    ratio = f"{comparison['best_sharpe_ratio']:.4g}"
+    assert {"1. momentum", ratio, "in sample", " to ".join(facts["holdout"])} <= set(cells(shown))
     missing = command_line("study", "report", "other")
     assert (missing.code, "it has drift" in missing.err) == (2, True)

@@ -1,4 +1,4 @@
-"""The long campaigns, as commands: `python -m tests.wall.campaign truth|attack|late --n N`.
+"""The long campaigns, as commands: `python -m tests.wall.campaign truth|attack|late|study --n N`.
 
 Shares run on every core; progress goes to stderr, the tally and each failure to stdout; exit code 1 on any failure.
 `late --seed S` lives one history again, and tells it if it fails. The campaigns of unions put the questions that read
@@ -19,6 +19,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from tests.studies import sequences
 from tests.wall import fuzz, mounted, truth
 from tests.wall.distinguish import Report, distinguish
 from tests.wall.late import judge, orders
@@ -137,6 +138,7 @@ SHARES = {
     "late-unions": (partial(judged_share, union_judge.late), _describe_late),
     "truth-mounted": (partial(judged_share, mounted.truth), _describe_late),
     "late-mounted": (partial(judged_share, mounted.late), _describe_late),
+    "study": (sequences.share, lambda result: result),
     "attack-mounted": (partial(judged_share, mounted.attack), _describe_attack),
 }
 

@@ -69,7 +69,7 @@ class Zygote:
         self.separated = first[:1] == SEPARATED
         if first[1:] != fingerprint():
             self.close()
-            raise IsolationUnavailable("pitlake was updated while this process was running; restart the process")
+            raise IsolationUnavailable("pitlake was updated while this process was running", "restart the process")
         self.ready = True
 
     @property
@@ -113,9 +113,9 @@ class Zygote:
                 self.process.kill()
                 last = stderr.read().decode(errors="replace").strip().splitlines()[-1:] if stderr else []
                 self.close()
-                raise IsolationUnavailable(
-                    f"the process that forks sessions did not start ({''.join(last) or 'silent'})"
-                )
+                problem = f"the process that forks sessions did not start ({''.join(last) or 'silent'})"
+                step = renaming() or "run `pitlake doctor`, which checks this installation"
+                raise IsolationUnavailable(problem, step)
         return first
 
 
@@ -171,7 +171,8 @@ def _running() -> Zygote:
 
         if problem := sandbox.lacking():
             _drop()
-            raise IsolationUnavailable(problem)
+            step = renaming()
+            raise IsolationUnavailable(problem, step) if step else IsolationUnavailable(problem)
         if _zygote is None or not _zygote.alive:
             _drop()
             _zygote = Zygote()
@@ -187,12 +188,35 @@ def _drop() -> None:
 
 
 def _program(descriptor: int) -> str:
-    # Without site, environment and current directory: only the folders where this process finds its libraries.
-    path = [entry for entry in sys.path if os.path.isabs(entry)]  # noqa: PTH117
-    if _ROOT not in path:
-        path.append(_ROOT)
     run = f"from pitlake.session.sealed.zygote import main; main({descriptor})"
-    return f"import sys; sys.path[:] = {path!r}; {run}"
+    return f"import sys; sys.path[:] = {_library_path()!r}; {run}"
+
+
+def _library_path() -> list[str]:
+    """Return the folders where this process finds its libraries: no site, no environment, no current directory.
+
+    The standard library is first, so that a user's html.py beside a script does not take the place of Python's.
+    """
+    standard = os.path.dirname(os.__file__)  # noqa: PTH120
+    path = [entry for entry in sys.path if os.path.isabs(entry)]  # noqa: PTH117
+    path.sort(key=lambda entry: entry not in (standard, os.path.join(standard, "lib-dynload")))  # noqa: PTH118
+    return path if _ROOT in path else [*path, _ROOT]
+
+
+def renaming() -> str:
+    """Return which of the user's files takes the place of a library that a sealed process needs; "" for none."""
+    from importlib.machinery import PathFinder
+
+    path = _library_path()
+    for name in ("duckdb", "landlock", "numpy", "pyarrow", "pyseccomp"):
+        spec = PathFinder.find_spec(name, path)
+        origin = Path(spec.origin) if spec and spec.origin else None
+        if origin is None:
+            continue
+        folder = origin.parent.parent if origin.stem == "__init__" else origin.parent
+        if not any(folder.glob(f"{name}*.dist-info")):
+            return f"{origin} takes the place of the library {name}; rename it"
+    return ""
 
 
 atexit.register(_drop)

@@ -1,0 +1,103 @@
+"""Functions in the styles of pandas, polars and DuckDB: none that looks back is accused, each that looks ahead is."""
+
+import ast
+import sqlite3
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pitlake.check import runners
+from pitlake.check.checking import check
+from pitlake.check.tasks import Function, Task
+from pitlake.check.worlds import Worlds
+from pitlake.clock import instant
+from pitlake.errors import BadInput
+from pitlake.lake import Lake
+
+HERE = Path(__file__).parent
+SINCE, UNTIL = "2024-02-15", "2024-05-31"
+SAMPLE = {"pandas_numbered_in_a_column", "sql_over_a_frame", "polars_centred", "pandas_days_before_a_rise"}
+FAST = {"file_by_arrow_filesystem", "file_by_a_connection_of_ones_own", "file_by_sqlite", "process_by_subprocess"}
+
+
+def functions(name: str, fast: set[str]) -> list[object]:
+    nodes = ast.parse((HERE / name).read_text()).body
+    names = [node.name for node in nodes if isinstance(node, ast.FunctionDef)]
+    chosen = [each for each in names if each.partition("_")[0] in ("pandas", "polars", "sql", "file", "process")]
+    return [each if each in fast else pytest.param(each, marks=pytest.mark.long) for each in chosen]
+
+
+HONEST, PEEKING = functions("honest.py", SAMPLE), functions("peeking.py", SAMPLE)
+
+
+def test_there_are_forty_of_each():
+    assert (len(HONEST), len(PEEKING)) == (40, 40)
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_a_function_that_looks_back_is_not_accused(name, lake):
+    report = check(f"{HERE / 'honest.py'}::{name}", SINCE, UNTIL, trials=1, lake=lake)
+    assert report.findings == []
+    assert report.compared >= 2
+
+
+@pytest.mark.parametrize("name", PEEKING)
+def test_a_function_that_looks_ahead_is_found(name, lake):
+    report = check(f"{HERE / 'peeking.py'}::{name}", SINCE, UNTIL, trials=1 if name in SAMPLE else 10, lake=lake)
+    assert "future" in {finding.kind for finding in report.findings}, str(report)
+
+
+@pytest.mark.parametrize("name", functions("outside.py", FAST))
+def test_each_way_to_read_outside_the_lake_is_seen(name, lake, tmp_path, monkeypatch):
+    pq.write_table(pa.table({"figure": [1, 2]}), tmp_path / "figures.parquet")
+    with sqlite3.connect(tmp_path / "figures.sqlite") as database:
+        database.execute("CREATE TABLE figures AS SELECT 1 AS figure")
+    database.close()
+    monkeypatch.setenv("FIGURES_FOLDER", str(tmp_path))
+    snapshot = Worlds(Lake(lake).snapshot(), ["news"], tmp_path / "worlds").full
+    task = Task(
+        function=Function.parse(f"{HERE / 'outside.py'}::{name}"),
+        snapshot=snapshot,
+        instants=(instant("2024-03-01T21:00:00Z"),),
+        datasets=("news",),
+        paths=tuple(sys.path),
+        lake=str(lake),
+        folder=tmp_path / "worlds",
+    )
+    children = runners.Runners(1)
+    (reply,) = children.run([task])[0]
+    assert reply.error == ""
+    assert name.partition("_")[0] in {sighting.kind for sighting in reply.sightings}
+
+
+def undated(session):
+    return session.sql("SELECT close FROM prices ORDER BY symbol, date").df()
+
+
+def constant(session):
+    return {"answer": 42}
+
+
+def of_the_end(session):
+    return session.sql("SELECT date, close FROM prices WHERE date > DATE '2024-06-10'").df()
+
+
+def old_news(session):
+    return session.sql("SELECT available_at, title FROM news WHERE available_at < TIMESTAMPTZ '2024-01-05'").df()
+
+
+@pytest.mark.parametrize(
+    ("function", "since", "until", "reason"),
+    [
+        (undated, SINCE, UNTIL, "no date and no name identifies"),
+        (constant, SINCE, UNTIL, "asks its session nothing"),
+        (of_the_end, SINCE, "2024-06-16", "no row of the answer is dated"),
+        (old_news, "2024-07-01", "2024-07-20", "the lake has no later rows of news"),
+    ],
+)
+def test_a_check_that_compared_nothing_has_no_verdict(function, since, until, reason, lake):
+    with pytest.raises(BadInput, match=reason):
+        check(function, since, until, trials=2, lake=lake)

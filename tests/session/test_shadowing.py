@@ -1,0 +1,34 @@
+"""A user's file beside a script does not take the place of a library in the sealed process, or the error names it."""
+
+import subprocess
+import sys
+
+from tests.cli.conftest import BETWEEN, lake
+
+__all__ = ["lake"]
+ASK = """
+import pitlake
+with pitlake.connect({as_of!r}, lake={lake!r}, datasets=["news"]) as session:
+    print(session.sql("SELECT count(*) FROM news").rows())
+"""
+ONLY_HERE = "import sys\nif sys.flags.isolated:\n    raise RuntimeError('not the library')\n"
+
+
+def test_a_file_with_the_name_of_a_standard_module_does_no_harm(lake, tmp_path):
+    (tmp_path / "html.py").write_text(ONLY_HERE)
+    said = asked(tmp_path, lake)
+    assert (said.returncode, said.stdout.strip()) == (0, "[(2,)]"), said.stderr
+
+
+def test_a_file_with_the_name_of_a_library_is_named(lake, tmp_path):
+    (tmp_path / "pyseccomp.py").write_text("raise RuntimeError('mine')")
+    said = asked(tmp_path, lake)
+    last = said.stderr.strip().splitlines()[-1]
+    assert f"{tmp_path}/pyseccomp.py takes the place of the library pyseccomp; rename it" in last
+    assert "in_process" not in last
+
+
+def asked(folder, lake):
+    script = folder / "ask.py"
+    script.write_text(ASK.format(as_of=BETWEEN, lake=str(lake)))
+    return subprocess.run([sys.executable, str(script)], cwd=folder, capture_output=True, text=True, check=False)
