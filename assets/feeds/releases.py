@@ -1,8 +1,8 @@
 """The releases of filings in the lake, which date facts, search hits and earnings.
 
 They are read lazily from the lake's reports and sec_filings, for one company or ticker at a time. Of the statements
-observed before an instant, the earliest counts, because every statement is dated by a rule that is never early. This
-module writes nothing.
+about a filing, the one observed first counts: EDGAR's staff may move a filing's date back later, but not the day on
+which it was shown. This module writes nothing.
 """
 
 from collections import defaultdict
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from assets.edgar import Release
 from assets.feeds.acceptances import release
 from assets.feeds.dating import OFFSET, Dated
-from pitlake.clock import from_micros, new_york_day
+from pitlake.clock import from_micros, micros, new_york_day
 from pitlake.datasets._shared import BY_ACCEPTANCE
 from pitlake.errors import LakeNotFound
 from pitlake.lake.lake import Lake
@@ -183,11 +183,16 @@ def _released(filing: Filing | None, filing_date: date | None, observed_at: date
 def _known_at(filings: Sequence[Filing], observed_at: datetime) -> Filing:
     """Return the statement to use, among those observed up to an instant, or else among those observed first.
 
-    A statement with a filing date is preferred, then the earliest.
+    A statement with a filing date is preferred, then the one observed first, then the one with the latest release.
     """
     if len(filings) == 1:  # Almost always, and the release of all filings of a company takes a while.
         return filings[0]
     return min(
         filings,
-        key=lambda filing: (max(filing.observed_at, observed_at), filing.filing_date is None, filing.release(None).at),
+        key=lambda filing: (
+            max(filing.observed_at, observed_at),
+            filing.filing_date is None,
+            filing.observed_at,
+            -micros(filing.release(None).at),
+        ),
     )

@@ -31,9 +31,9 @@ DATASET = Dataset(
         "submissions. The query `universe` combines them."
     ),
     availability=(
-        "The filing's own availability, as in sec_filings. A filing known only from an index counts at the END of "
-        "its filing date in New York, or of the index's last day if the filing is older than the index. The day a "
-        "filing takes effect is a separate column, never its availability."
+        "The filing's own availability, as in sec_filings. A filing known only from an index counts from 07:30 of the "
+        "next business day after its filing date, or after the index's last day if the filing is older than the index. "
+        "The day a filing takes effect is a separate column, never its availability."
     ),
     columns=(
         shared.CIK,

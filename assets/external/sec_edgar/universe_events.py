@@ -15,6 +15,7 @@ from typing import Any
 from assets.external.sec_edgar import _headers, _indexes, _names, _removals, sec_filings
 from assets.extraction import Parser, Place, Record, RunFacts, dated, parsed
 from assets.feeds import dating, fields
+from assets.feeds.acceptances import release
 from assets.feeds.feed import Feed, Fetch, Scope, Unit
 from assets.feeds.items import TWICE, evidence_of, mark_repeats
 from pitlake.datasets import universe_events as contract
@@ -235,7 +236,7 @@ def _follows(filing: Record, until: date, since: date | None) -> bool:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Return the filing's own availability; an index entry without a header counts at the end of its day."""
+    """Return the filing's own availability. The day of an index entry without a header proves no time of acceptance."""
     if record["accession_no"] is None:
         return Place(
             evidence_of(run, record, record["cik"], "renamed", record["former_name"]),
@@ -243,11 +244,11 @@ def locate(record: Record, run: RunFacts) -> Place:
         )
     if record["told_by"] == contract.SUBMISSIONS or record["header"]:
         return sec_filings.locate(record, run)
-    evidence, by_day = (
-        evidence_of(run, record, record["cik"], record["accession_no"]),
-        (RELEASE_RULE.name, BY_FILING_DATE),
-    )
-    place = dated(evidence, dating.end_of_day(record["released_by"]), by_day)
+    filed, form = record["released_by"], record["form_type"]
+    by_end_of_day = dating.Dated(dating.end_of_day(filed), dating.DATE_ONLY)
+    at, *_ = release(by_end_of_day, form, filed, as_accepted=run.as_accepted)
+    evidence = evidence_of(run, record, record["cik"], record["accession_no"])
+    place = dated(evidence, at, (RELEASE_RULE.name, BY_FILING_DATE))
     return replace(place, reason=TOLD_OTHERWISE.reason) if TWICE in record else place
 
 
