@@ -53,6 +53,10 @@ class Releases(Protocol):
         """
         ...
 
+    def silent_around(self, ticker: str, day: date) -> bool:
+        """Return whether the lake proves that the ticker's company filed no results near a day."""
+        ...
+
 
 class Splits(Protocol):
     """The share splits on record. See assets.splits."""

@@ -24,6 +24,14 @@ OTHER_TICKER = GapRule(
     reason="record is about another ticker",
     when="the source ignored an unknown parameter and answered about another ticker",
 )
+NO_RESULTS = GapRule(
+    type="unverifiable",
+    reason="the company filed no results near the stated day",
+    when=(
+        "the company files 8-Ks, and a poll of its complete list of filings has none with item 2.02 from a day before "
+        "to four days after the stated day"
+    ),
+)
 MORE_PAGES = GapRule(
     type="no_data", reason="more pages than asked for", when="max_pages was reached, but the source has more pages"
 )
