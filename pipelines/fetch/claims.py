@@ -44,7 +44,7 @@ def claimed_rows(
 ) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
     """Return the rows of a file or of captures by the provider's dates, and the types and reasons of the gaps."""
     if question.input_file:
-        return from_file(question, op, source)
+        return from_file(question, op, source, lake)
     results: list[Row | Gap] = []
     with HttpClient(source.provider, CaptureStore.of(lake.location), "replay") as client, suppress(NotCaptured):
         for unit in source.units(op.scope(question)):
