@@ -44,7 +44,8 @@ class Operation:
     record_type: stated in every item, "" for none. excluded: the reason why only rows fetched before the cut-off are
     shown, "" if earlier instants can be proven. later: the reason of the gap of every answer as of an instant, "" for
     none; it is the same whether or not there are later records. synthesis: a dataset whose rows are added, in open mode
-    only. unlimited: SQL for rows outside of the limit. by_address: `where` also takes $found, the addresses in an answer.
+    only. unlimited: SQL for rows outside of the limit. by_address: `where` also takes $found, the addresses in an
+    answer.
     """
 
     dataset: str

@@ -154,7 +154,7 @@ FUND, SHARE = "2024-07-03,1,1,1,1,0\n", "2024-07-02,1,1,1,1,7\n"
 def test_bars_without_any_volume_count_at_the_end_of_their_day(tmp_path, before, answer, expected):
     lake = Lake(tmp_path / "lake")
     if before:
-        publish_bars(lake, DAILY, AV_HEAD + before, LATER - timedelta(hours=1), tickers=("VFINX",))
+        publish_bars(lake, DAILY, AV_HEAD + before, CLOSES - timedelta(hours=1), tickers=("VFINX",))
     publish_bars(lake, DAILY, AV_HEAD + answer, LATER, tickers=("VFINX",))
     with connect(lake=lake, open_mode=True, datasets=["av_daily_bars"]) as session:
         last = (
