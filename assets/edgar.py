@@ -1,7 +1,8 @@
 """EDGAR's release of accepted filings: one function says from when a filing could be read.
 
 Most filings accepted after 17:30 New York have the next business day as their filing date (17 CFR 232.13(a)(2)) and are
-not shown before that day's morning. Some forms keep the day until 22:00 (17 CFR 232.13(a)(3) and (4)).
+not shown before that day's morning. Some forms keep the day until 22:00 (17 CFR 232.13(a)(3) and (4)). The staff may
+move the date of a late filing back (17 CFR 232.13(b)), but not the morning on which it was shown.
 assets.graph._filings and assets.feeds.dating read the acceptance.
 """
 
@@ -16,6 +17,9 @@ from pitlake.datasets._shared import BY_ACCEPTANCE, BY_CLOCK, BY_FILING_DATE
 # Filing agents say that the evening's filings are posted at 06:00, a vendor that they are not before 07:30.
 MORNING = time(7, 30)
 CUT_OFF, LATE_CUT_OFF = time(17, 30), time(22)
+# A transmission that began before the cut-off may be accepted some minutes later. It keeps its date, which proves that.
+# After 22:00, when EDGAR accepts no more, such filings are the only ones.
+CUT_OFF_IF_DATED, LATE_CUT_OFF_IF_DATED = time(17, 33), time(22, 30)
 # The longest time from acceptance to release was over Christmas of 2025, when EDGAR was closed for three days.
 MOST_DAYS_UNRELEASED = 7
 
@@ -63,19 +67,30 @@ class Release(NamedTuple):
 def released(accepted: datetime, form: str | None, filing_date: date | None, *, as_accepted: bool = False) -> Release:
     """Return the release of a filing.
 
-    A filing date after the day of acceptance decides; an earlier one has no effect. Without a filing date the
-    form and the time decide, by EDGAR's business days. as_accepted: use the acceptance as the release.
+    A filing date after the day of acceptance decides. A filing that was accepted too late for its form is not released
+    before the next business morning, even if its date is earlier. as_accepted: use the acceptance as the release.
     """
     if as_accepted:
         return Release(accepted, BY_ACCEPTANCE, accepted)
     day = new_york_day(accepted)
-    if filing_date is not None:
-        return Release(_morning(filing_date) if filing_date > day else accepted, BY_FILING_DATE, accepted)
+    shown_on = day if _in_time(accepted, day, form, filing_date) else next_business_day(day)
+    is_dated = filing_date is not None and (filing_date > day or shown_on == day)
+    if filing_date is not None and filing_date > day:
+        # Such a date proves that EDGAR worked on a day on which other offices were shut.
+        shown_on = filing_date if filing_date in SHUT_BY_ORDER else max(shown_on, filing_date)
+    at = accepted if shown_on == day else _morning(shown_on)
+    return Release(at, BY_FILING_DATE if is_dated else BY_CLOCK, accepted)
+
+
+def _in_time(accepted: datetime, day: date, form: str | None, filing_date: date | None) -> bool:
+    """Return whether a filing was accepted on a business day, early enough to be released at once."""
+    cut_off, cut_off_if_dated = (
+        (LATE_CUT_OFF, LATE_CUT_OFF_IF_DATED) if kept_until_ten(form, day) else (CUT_OFF, CUT_OFF_IF_DATED)
+    )
     clock_time = accepted.astimezone(NEW_YORK).time()
-    cut_off = LATE_CUT_OFF if kept_until_ten(form, day) else CUT_OFF
-    if is_business_day(day) and clock_time <= cut_off:
-        return Release(accepted, BY_CLOCK, accepted)
-    return Release(_morning(next_business_day(day)), BY_CLOCK, accepted)
+    if filing_date is None:
+        return is_business_day(day) and clock_time <= cut_off
+    return (is_business_day(day) or filing_date >= day) and clock_time <= cut_off_if_dated
 
 
 def kept_until_ten(form: str | None, day: date) -> bool:

@@ -18,6 +18,7 @@ from pitlake.contract import OBSERVED, UNREADABLE_RECORD, Dataset, GapRule
 from pitlake.datasets._earnings import DEFAULT_LAG
 from pitlake.errors import RecordRefused, Unreadable
 from pitlake.lake.lake import Lake
+from pitlake.lake.storage.conventions import ACCEPTANCE, CLOSE
 
 Record = Mapping[str, Any]
 UNFORESEEN = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError, Unreadable)
@@ -53,6 +54,10 @@ class Releases(Protocol):
         """
         ...
 
+    def silent_around(self, ticker: str, day: date) -> bool:
+        """Return whether the lake proves that the ticker's company filed no results near a day."""
+        ...
+
 
 class Splits(Protocol):
     """The share splits on record. See assets.splits."""
@@ -77,15 +82,17 @@ class RunFacts:
     """The context of a run: its clock, its settings and the lake's earlier facts.
 
     publication_lag: added to a call's start to get the availability of its text. as_accepted: whether filings count
-    from their acceptance instead of their release. fetched_at, evidence: time and evidence of the record's capture.
-    location: its address without parts that are specific to this request. They are None and "" for the graph. releases:
-    the lake's releases of filings, for outside feeds. statements: the lake's earlier statements. splits: the lake's
-    splits. earlier: returns the usable captures of the same request that were taken before a capture.
+    from their acceptance instead of their release. bars_count_from: the lake's rule that dates bars of outside sources.
+    fetched_at, evidence: time and evidence of the record's capture. location: its address without parts that are
+    specific to this request. They are None and "" for the graph. releases: the lake's releases of filings, for outside
+    feeds. statements: the lake's earlier statements. splits: the lake's splits. earlier: returns the usable captures of
+    the same request that were taken before a capture.
     """
 
     observed_at: datetime
     publication_lag: timedelta = DEFAULT_LAG
     as_accepted: bool = False
+    bars_count_from: str = CLOSE
     fetched_at: datetime | None = None
     evidence: str = ""
     location: str = ""
@@ -93,6 +100,12 @@ class RunFacts:
     statements: Statements | None = None
     splits: Splits | None = None
     earlier: Callable[[Any], Iterable[Any]] | None = None
+
+    @classmethod
+    def of_lake(cls, lake: Lake, **facts: Any) -> "RunFacts":
+        """Return the facts of a run with the settings of its lake."""
+        as_accepted = lake.filings_count_from == ACCEPTANCE
+        return cls(as_accepted=as_accepted, bars_count_from=lake.bars_count_from, **facts)
 
 
 @dataclass(frozen=True, slots=True)

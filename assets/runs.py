@@ -23,7 +23,6 @@ from pitlake.lake.publishing.check_results import CheckReport
 from pitlake.lake.publishing.publish import Published, added
 from pitlake.lake.publishing.refusal import judge
 from pitlake.lake.publishing.stage import Stage, Staged, safe_locator, staged_schema
-from pitlake.lake.storage.conventions import ACCEPTANCE
 
 PREVIEW_ROWS = 5
 SUMMED = ("revisions", "new_gaps", "bytes", "files")
@@ -72,10 +71,10 @@ def attempt_partitions(
     if not LEAST_LAG <= publication_lag <= DEFAULT_LAG:
         raise BadInput("publication_lag", "is out of range", "give 3 to 24 hours")
     read_clock: Callable[[], datetime] = lake.now if observed_at is None else lambda: observed_at
-    run = RunFacts(
+    run = RunFacts.of_lake(
+        lake,
         observed_at=read_clock(),
         publication_lag=publication_lag,
-        as_accepted=lake.filings_count_from == ACCEPTANCE,
     )
     with lake.stage(dataset, run_id) as stage:
 

@@ -1,13 +1,10 @@
 """The lake as a Dagster resource: its location. pitlake.lake implements it."""
 
-import os
-
 import dagster as dg
 from pydantic import Field
 
 from pitlake.lake.lake import Lake
-
-FILINGS_VARIABLE = "PITLAKE_FILINGS_COUNT_FROM"
+from pitlake.lake.storage.conventions import AFTER_CLOSE, BARS_VARIABLE, CLOSE, FILINGS_VARIABLE, NEXT_DAY
 
 
 class LakeResource(dg.ConfigurableResource[None]):
@@ -24,12 +21,19 @@ class LakeResource(dg.ConfigurableResource[None]):
         ),
     )
 
+    bars_count_from: str = Field(
+        default="",
+        description=(
+            f"{CLOSE}: bars of outside sources are public at the close of their day. {AFTER_CLOSE}: once the closing "
+            f"auction is reported. {NEXT_DAY}: at the end of their day, when late trades are counted. Blank: "
+            f"{BARS_VARIABLE}, else the lake's first rule, by default {CLOSE}. A lake's rule never changes."
+        ),
+    )
+
     def open(self) -> Lake:
         """Open the lake. It only writes the settings here. Raises BadInput for an invalid root, and for a rule that
         differs from the lake's.
         """
         lake = Lake(self.root or None)
-        rule = self.filings_count_from or os.environ.get(FILINGS_VARIABLE)
-        if rule:
-            lake.count_filings_from(rule)
+        lake.settle(self.filings_count_from, self.bars_count_from)
         return lake

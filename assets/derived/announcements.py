@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 
+from assets.feeds.releases import DAYS_AFTER, DAYS_BEFORE
 from pitlake.clock import from_micros, new_york_day
 from pitlake.lake.storage.manifest import Snapshot
 from pitlake.lake.tables.query import calculator, reading
@@ -130,17 +131,23 @@ RELEASES = (
     ),
 )
 
-# A release may be filed days after it was made, but not much earlier. A call follows its release within days.
+# A call follows its release within days.
 STATEMENTS = (
     AnnouncementSource(
         dataset="av_earnings",
         select="fiscal_date_ending, reported_date, report_time",
         where="period_type = 'quarter'",
         parse=_reported,
-        before=1,
-        after=4,
+        before=DAYS_BEFORE,
+        after=DAYS_AFTER,
     ),
-    AnnouncementSource(dataset="yahoo_earnings", select="first_stated, event_date", parse=_yahoo, before=1, after=4),
+    AnnouncementSource(
+        dataset="yahoo_earnings",
+        select="first_stated, event_date",
+        parse=_yahoo,
+        before=DAYS_BEFORE,
+        after=DAYS_AFTER,
+    ),
     AnnouncementSource(
         dataset="call_events",
         select=f"{_FISCAL}, false AS transcript",

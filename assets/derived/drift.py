@@ -26,7 +26,6 @@ from pitlake.errors import BadInput, LakeNotFound, NotCaptured
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.audit import Audit
 from pitlake.lake.publishing.stage import staged_schema
-from pitlake.lake.storage.conventions import ACCEPTANCE
 from pitlake.lake.storage.manifest import Snapshot
 from pitlake.lake.tables.query import calculator, quoted, reading
 from resources.http.capture import CaptureStore
@@ -60,9 +59,9 @@ def measure(feed: Feed, scope: Scope, client: HttpClient, lake: Lake) -> list[Fi
         if refusal is None:
             polled |= {capture.location for capture in captures}
         observed_at = clock.now()
-        run = RunFacts(
+        run = RunFacts.of_lake(
+            lake,
             observed_at=observed_at,
-            as_accepted=lake.filings_count_from == ACCEPTANCE,
             releases=releases.at(observed_at),
             statements=statements,
             splits=splits,

@@ -1,10 +1,12 @@
 """Dataset `own_bars`: daily bars from a user's files, dated by the exchange's close."""
 
+from dataclasses import replace
 from typing import Any
 
 from assets.drops import _lines as lines
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import dating, fields
+from assets.feeds.bars import counts_from, with_traded
 from assets.feeds.items import evidence_of
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import own_bars as contract
@@ -16,7 +18,7 @@ COLUMNS = tuple(column.name for column in DATASET.columns)
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Date a bar by the close of its day, if the file was received after it."""
+    """Return when the bar of a day counts, if the file was received after it."""
     name = [record.get(column, "") for column in DATASET.key] if "problem" not in record else [record["place"]]
     evidence = evidence_of(run, record, *name)
     if reason := lines.problem(record):
@@ -29,9 +31,10 @@ def locate(record: Record, run: RunFacts) -> Place:
     hours = session(day)
     if hours is None:
         return Place(evidence, day=day, reason=figures.NO_SESSION.reason)
-    if (run.fetched_at or run.observed_at) < hours.close:
+    at = counts_from(hours.close, record, DATASET, run)
+    if (run.fetched_at or run.observed_at) < at:
         return Place(evidence, day=day, reason=figures.UNFINISHED.reason)
-    return dated(evidence, hours.close)
+    return dated(evidence, at)
 
 
 def values(record: Record) -> dict[str, Any]:
@@ -59,4 +62,5 @@ def _shares(value: Any) -> int:
 
 PARSERS = {"ticker": _ticker, **dict.fromkeys(("open", "high", "low", "close"), _price), "volume": _shares}
 
-DROP = lines.feed(DATASET, COLUMNS, {}, locate=locate, values=values)
+FEED = lines.feed(DATASET, COLUMNS, {}, locate=locate, values=values)
+DROP = replace(FEED, records=lambda unit, captures: with_traded(lambda: FEED.records(unit, captures)))

@@ -1,29 +1,37 @@
 """The releases of filings in the lake, which date facts, search hits and earnings.
 
 They are read lazily from the lake's reports and sec_filings, for one company or ticker at a time. Of the statements
-observed before an instant, the earliest counts, because every statement is dated by a rule that is never early. This
-module writes nothing.
+about a filing, the one observed first counts: EDGAR's staff may move a filing's date back later, but not the day on
+which it was shown. This module writes nothing.
 """
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
-from functools import lru_cache
+from datetime import date, datetime, timedelta
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
-from assets.edgar import Release
+from assets.edgar import Release, released
 from assets.feeds.acceptances import release
 from assets.feeds.dating import OFFSET, Dated
-from pitlake.clock import from_micros, new_york_day
+from pitlake.clock import MICROSECOND, end_of_new_york_day, from_micros, micros, new_york_day
 from pitlake.datasets._shared import BY_ACCEPTANCE
 from pitlake.errors import LakeNotFound
 from pitlake.lake.lake import Lake
+from pitlake.lake.publishing.polls import Coverage
 from pitlake.lake.storage.manifest import Snapshot
 from pitlake.lake.tables.query import calculator, reading
 from pitlake.questions.tickers import Tickers
 
 COMPANIES_REMEMBERED = 64
+# A release may be filed days after it was made, but not much earlier: the 8-K of a statement about a day is filed
+# between these numbers of days before and after it.
+DAYS_BEFORE, DAYS_AFTER = 1, 4
+# The first answer of a poll may be as much older than the poll.
+MOST_BETWEEN_ANSWERS = timedelta(days=1)
+# Since then an 8-K with results has item 2.02.
+FIRST_ITEMS = date(2004, 8, 23)
 # For each dataset: the columns of the acceptance, its rule and the filing date, and the pattern of an earnings item.
 FILED = {
     "reports": (f"created, '{OFFSET}', NULL::DATE", "x LIKE 'Item 2.02%'"),
@@ -33,6 +41,7 @@ COMPANY = {"reports": "ticker = $asked", "sec_filings": "list_contains($ciks::VA
 OF_CIK = "cik = $asked"
 OF_CIKS = "list_contains($ciks::VARCHAR[], cik)"
 OF_TICKER = "{company} AND form_type = '8-K' AND len(list_filter(items, lambda x: {earnings})) > 0"
+EIGHT_KS_OF_CIKS = f"{OF_CIKS} AND form_type = '8-K'"
 
 
 class Filing(NamedTuple):
@@ -60,6 +69,7 @@ class LakeReleases:
         self._snapshot: Snapshot | None = None
         self.of_cik = lru_cache(COMPANIES_REMEMBERED)(lambda cik: self._filings(OF_CIK, cik))
         self.of_ticker = lru_cache(COMPANIES_REMEMBERED)(lambda ticker: self._filings(OF_TICKER, ticker))
+        self.eight_ks = lru_cache(COMPANIES_REMEMBERED)(self._eight_ks)
 
     def at(self, observed_at: datetime) -> "ReleasesAt":
         """Return the releases as the lake knew them at an observation."""
@@ -69,8 +79,25 @@ class LakeReleases:
         """Return the statements about all filings of many companies, by CIK and accession number, read at once."""
         return self._statements(OF_CIKS, {"ciks": list(ciks)}, by="cik")
 
+    @cached_property
+    def complete_lists(self) -> Sequence[tuple[datetime, Coverage]]:
+        """Return the parts of EDGAR's lists of filings that polls saw completely, each with its poll's instant."""
+        polls = self._lake.polls("sec_filings")
+        return [(from_micros(poll.observed), part) for poll in polls for part in poll.coverage]
+
+    @cached_property
+    def _tickers(self) -> Tickers:
+        return Tickers(self._lake_version())
+
+    def _eight_ks(self, ticker: str) -> tuple[Sequence[str], Sequence[date]]:
+        """Return the CIKs of a ticker, and the days on which they filed 8-Ks, in order."""
+        ciks = self._tickers.resolve(ticker, None).ciks
+        filings = self._statements(EIGHT_KS_OF_CIKS, {"ciks": list(ciks)}).get("", {}) if ciks else {}
+        days = {new_york_day(filing.accepted.instant) for statements in filings.values() for filing in statements}
+        return ciks, sorted(days)
+
     def _filings(self, question: str, cik: str) -> Mapping[str, Sequence[Filing]]:
-        ciks = Tickers(self._lake_version()).resolve(cik, None).ciks if question is OF_TICKER else ()
+        ciks = self._tickers.resolve(cik, None).ciks if question is OF_TICKER else ()
         return self._statements(question, {"asked": cik, "ciks": list(ciks)}).get("", {})
 
     def _lake_version(self) -> Snapshot:
@@ -139,6 +166,32 @@ class ReleasesAt:
         """
         return self._earnings(ticker).get(day)
 
+    def silent_around(self, ticker: str, day: date) -> bool:
+        """Return whether the lake proves that the ticker's company, which files 8-Ks, filed none with item 2.02 near a
+        day: by a poll that saw its complete list after these days.
+        """
+        if day < FIRST_ITEMS:
+            return False
+        first, last = day - timedelta(days=DAYS_BEFORE), day + timedelta(days=DAYS_AFTER)
+        ciks, eight_ks = self._releases.eight_ks(ticker)
+        if not eight_ks or eight_ks[0] > last or any(first <= filed <= last for filed in self._earnings_days(ticker)):
+            return False
+        listed_by = released(end_of_new_york_day(last) - MICROSECOND, "8-K", None).at
+        return all(self._listed(cik, first, listed_by + MOST_BETWEEN_ANSWERS) for cik in ciks)
+
+    def _listed(self, cik: str, first: date, since: datetime) -> bool:
+        """Return whether a poll since an instant saw all filings of a company from a first day on."""
+        return any(
+            since <= at <= self._observed_at
+            and (part.entities is None or cik in part.entities)
+            and all((start is None or start <= first.isoformat()) and end is None for _, start, end in part.bounds)
+            for at, part in self._releases.complete_lists
+        )
+
+    def _earnings_days(self, ticker: str) -> set[date]:
+        filings = self._releases.of_ticker(ticker).values()
+        return {new_york_day(filing.accepted.instant) for statements in filings for filing in statements}
+
     def _earnings_of(self, ticker: str) -> Mapping[date, datetime]:
         last: dict[date, datetime] = {}
         for filing in self._filings(self._releases.of_ticker(ticker)).values():
@@ -173,6 +226,10 @@ class KnownReleases:
         """Return None, because these releases do not include earnings by ticker."""
         return None
 
+    def silent_around(self, ticker: str, day: date) -> bool:
+        """Return False, because these releases do not include earnings by ticker."""
+        return False
+
 
 def _released(filing: Filing | None, filing_date: date | None, observed_at: datetime) -> Release | None:
     """Return the filing's release; None if it is unknown or after the observation."""
@@ -183,11 +240,16 @@ def _released(filing: Filing | None, filing_date: date | None, observed_at: date
 def _known_at(filings: Sequence[Filing], observed_at: datetime) -> Filing:
     """Return the statement to use, among those observed up to an instant, or else among those observed first.
 
-    A statement with a filing date is preferred, then the earliest.
+    A statement with a filing date is preferred, then the one observed first, then the one with the latest release.
     """
     if len(filings) == 1:  # Almost always, and the release of all filings of a company takes a while.
         return filings[0]
     return min(
         filings,
-        key=lambda filing: (max(filing.observed_at, observed_at), filing.filing_date is None, filing.release(None).at),
+        key=lambda filing: (
+            max(filing.observed_at, observed_at),
+            filing.filing_date is None,
+            filing.observed_at,
+            -micros(filing.release(None).at),
+        ),
     )

@@ -21,7 +21,6 @@ from pitlake.clock import AVAILABLE_AT
 from pitlake.errors import AnswerRefused, LakeNotFound, NotCaptured
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.hashing import content_hashes
-from pitlake.lake.storage.conventions import ACCEPTANCE
 from pitlake.lake.storage.manifest import Snapshot
 from pitlake.lake.tables.query import calculator, columns, reading
 from resources.http.capture import Capture, CaptureStore, Request
@@ -58,9 +57,9 @@ def reparse(feed: Feed, run_id: str, lake: Lake, store: CaptureStore) -> Differe
     difference = Difference()
     rows = []
     with HttpClient(feed.provider, store, "replay", until=until) as client:
-        run = RunFacts(
+        run = RunFacts.of_lake(
+            lake,
             observed_at=until,
-            as_accepted=lake.filings_count_from == ACCEPTANCE,
             releases=LakeReleases(lake).at(until),
             statements=LakeStatements(lake),
             splits=LakeSplits(lake),

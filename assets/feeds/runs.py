@@ -30,7 +30,6 @@ from pitlake.lake.publishing.audit import Audit
 from pitlake.lake.publishing.polls import FOREVER
 from pitlake.lake.publishing.publish import Published
 from pitlake.lake.publishing.stage import Stage
-from pitlake.lake.storage.conventions import ACCEPTANCE
 from resources.http.capture import Capture, CaptureStore
 from resources.http.client import HttpClient
 from resources.http.provider import NO_DATA, OK, Provider
@@ -180,9 +179,9 @@ class _Run:
                         seen.at(read_clock())
                     seen.at(*(capture.fetched_at for capture in captures))
                     observed = read_clock() if at or mode != "replay" else _answered(captures, read_clock())
-                    run = RunFacts(
+                    run = RunFacts.of_lake(
+                        lake,
                         observed_at=observed,
-                        as_accepted=lake.filings_count_from == ACCEPTANCE,
                         releases=self._releases_at(observed),
                         statements=statements,
                         splits=splits,

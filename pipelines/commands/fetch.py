@@ -21,7 +21,7 @@ OWN_SECONDS = 90.0  # The time to start, publish and query the lake on a busy ma
 LIVE_VARIABLE = "PITLAKE_FETCH_LIVE"
 FLAGS = {
     "source": "Which source: benzinga, perplexity, alphavantage, yahoo, polygon, earningscall, alfred, sec_full_text.",
-    "pit": "The cut-off instant, with its offset. Left out: open mode. Unreadable: no data at all.",
+    "pit": "The cut-off instant, with its offset. Left out: open mode. Unreadable: no data, a gap bad_input.",
     "known-by": "Use the lake as it was at this instant; nothing is fetched then. Default: the lake as it is now.",
     "op": "Operation: search, ask, reason, research, earnings, estimates, calendar, upgrades, …",
     "symbol": "Ticker, or series of ALFRED.",

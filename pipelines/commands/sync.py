@@ -62,6 +62,7 @@ def command(everything: bool, headers: str, split_basis: str | None, lake: str |
 
     choice = Asked(**lists, archives=paths, prices=prices, since=since, headers=headers)
     target = Lake(lake)
+    target.settle()
     try:
         done = sync(target, choice, render.say)
     except KeyboardInterrupt:

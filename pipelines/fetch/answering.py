@@ -20,13 +20,14 @@ from pipelines.fetch.claims import MARK, claimed_rows, feed_by_claims, note
 from pipelines.fetch.offline import from_file
 from pipelines.fetch.operations import Operation, operation
 from pitlake import clock
-from pitlake.answers.envelope import Envelope, clean_gap, envelope, open_envelope
+from pitlake.answers.envelope import clean_gap, envelope, open_envelope
 from pitlake.errors import BadInput, CheckFailed, EnvelopeRefused, LakeNotFound, NotCaptured, PitlakeError
 from pitlake.lake.lake import Lake
 from pitlake.session import connect
 from resources.http.capture import CaptureStore
 from resources.http.client import HttpClient
-from resources.http.provider import Provider
+from resources.http.provider import KEY_NOT_ACCEPTED, KEY_REFUSED, Provider
+from resources.http.secrets import setting
 
 RETRIES = 2
 # Gap types shown under a cut-off; others may reveal what happened after it.
@@ -36,15 +37,19 @@ NOTHING_OPEN = "nothing matches"
 NOT_HERE = "neither the lake nor a capture answers it, and the network is not allowed; pass --live"
 BLOCKED = "the answer did not pass the gate and is withheld"
 UNEXPECTED = "the question could not be answered"
+WRONG_KEY = frozenset({KEY_REFUSED, KEY_NOT_ACCEPTED, "HTTP 401"})
 
 Gaps = dict[tuple[str, str], dict[str, str]]
 
 
 @dataclass
 class FetchAnswer:
-    """An answer in progress: its gaps so far, its pages, and the metadata for stderr."""
+    """An answer in progress: whether the limit left items out, its gaps so far, its pages, and the metadata for
+    stderr.
+    """
 
     pause: Callable[[float], None] | None = None
+    truncated: bool = False
     gaps: Gaps = field(default_factory=dict)
     addresses: list[str] = field(default_factory=list)
     metadata: dict[str, Any] = field(default_factory=dict)
@@ -64,8 +69,10 @@ def answer(
     words: Iterable[str] = (),
     lake: Lake | None = None,
     pause: Callable[[float], None] | None = None,
-) -> tuple[Envelope, dict[str, Any]]:
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the envelope and the metadata of a question. Never raises a PitlakeError; fails closed.
+
+    The envelope has `truncated` if the limit left items out.
 
     Args:
         options: texts by flag name with underscores; `query` is a list, `live` a boolean.
@@ -76,7 +83,7 @@ def answer(
     draft = FetchAnswer(
         pause=pause, metadata={"source": options.get("source"), "mode": "open" if options.get("pit") is None else "pit"}
     )
-    payload: Envelope = {"data": [], "gaps": []}
+    payload: dict[str, Any] = {"data": [], "gaps": []}
     try:
         question = read(options, words)
         draft.metadata |= {"op": question.op, "pit": options.get("pit"), "query": question.summary()}
@@ -90,7 +97,8 @@ def answer(
     except PitlakeError:
         draft.gap("upstream_error", UNEXPECTED)
     payload["gaps"] = _known(list(draft.gaps.values()))
-    draft.metadata |= {"items": len(payload["data"]), "gaps": len(payload["gaps"])}
+    payload |= {"truncated": True} if draft.truncated else {}
+    draft.metadata |= {"items": len(payload["data"]), "gaps": len(payload["gaps"]), "truncated": draft.truncated}
     return payload, draft.metadata
 
 
@@ -104,6 +112,8 @@ def _items(question: FetchQuestion, op: Operation, draft: FetchAnswer, lake: Lak
     source, believed = feed(op.dataset), feed_by_claims(question)
     if op.excluded and question.pit is not None and not believed:
         draft.gap("pit_excluded", op.excluded)
+    elif op.later and question.pit is not None:
+        draft.gap("pit_excluded", op.later)
     if question.known_by is None and not question.input_file:
         _into_lake(question, op, source, draft, lake)
     if believed:
@@ -112,7 +122,9 @@ def _items(question: FetchQuestion, op: Operation, draft: FetchAnswer, lake: Lak
     elif question.input_file:
         rows = _from_file(question, op, source, draft, lake)
     else:
-        rows = _rows(question, op, op.dataset, draft, lake)
+        rows, draft.truncated = _rows(question, op, op.dataset, draft, lake)
+    if (believed or question.input_file) and len(rows) > question.limit:
+        rows, draft.truncated = rows[: question.limit], True
     items = [op.item(row) | (MARK if believed else {}) for row in rows]
     if believed:
         draft.metadata["dated_by_provider_claim"] = len(items)
@@ -122,9 +134,9 @@ def _items(question: FetchQuestion, op: Operation, draft: FetchAnswer, lake: Lak
         rows = (
             _from_file(alone, prose, feed(op.synthesis), draft, lake)
             if question.input_file
-            else _rows(alone, prose, op.synthesis, draft, lake)
+            else _rows(alone, prose, op.synthesis, draft, lake)[0]
         )
-        items += [prose.item(row) for row in rows]
+        items += [prose.item(row) for row in rows[:1]]
     if not items:
         draft.gap("no_data", NOTHING_OPEN if question.pit is None else NOTHING, question.summary())
     if question.pit is None:
@@ -135,6 +147,7 @@ def _items(question: FetchQuestion, op: Operation, draft: FetchAnswer, lake: Lak
 def _into_lake(question: FetchQuestion, op: Operation, source: Feed, draft: FetchAnswer, lake: Lake) -> None:
     """Publish the answers of the captures or, with --live, of the source."""
     scope = op.scope(question)
+    lake.settle()
     source.units(scope)  # refuses an invalid question early; a missing API key only disables live mode
     names = in_order([op.dataset, *([op.synthesis] if op.synthesis and question.pit is None else [])])
     draft.metadata["fetch"] = mode = "live" if question.live else "replay"
@@ -148,12 +161,15 @@ def _into_lake(question: FetchQuestion, op: Operation, source: Feed, draft: Fetc
                 draft.metadata["captured"] = False
                 continue
             except BadInput as fault:
-                draft.gap("upstream_error", str(fault))
+                missing = any(setting(names) is None for names in provider.secrets.values())
+                draft.gap("upstream_error" if missing else "bad_input", str(fault))
                 continue
             if isinstance(report.outcome, CheckFailed):
                 raise report.outcome
             for kind, reason in report.gaps:
-                if question.pit is None or kind in SHOWN_AS_OF:
+                if reason in WRONG_KEY and provider.secrets:
+                    draft.gap("bad_input", reason, question.summary())
+                elif question.pit is None or kind in SHOWN_AS_OF:
                     draft.gap(kind, reason, question.summary())
     if op.by_address:
         draft.addresses += _addresses(source, scope, lake)
@@ -177,14 +193,17 @@ def _patient(provider: Provider, question: FetchQuestion) -> Provider:
     return replace(provider, attempts=1 + RETRIES, timeout=(min(connect_timeout, seconds), seconds))
 
 
-def _rows(question: FetchQuestion, op: Operation, dataset: str, draft: FetchAnswer, lake: Lake) -> list[dict[str, Any]]:
-    """Return the matching rows of a session as of the cut-off."""
+def _rows(
+    question: FetchQuestion, op: Operation, dataset: str, draft: FetchAnswer, lake: Lake
+) -> tuple[list[dict[str, Any]], bool]:
+    """Return the matching rows of a session as of the cut-off, and whether the limit leaves some out."""
     where, values = op.where(question)
     if op.by_address:
         values["found"] = draft.addresses
     sql = f"""
         SELECT * FROM (
-            SELECT *, row_number() OVER (PARTITION BY {op.unlimited} ORDER BY {op.order}, evidence) AS _place
+            SELECT *, row_number() OVER (PARTITION BY {op.unlimited} ORDER BY {op.order}, evidence) AS _place,
+                count(*) FILTER (NOT ({op.unlimited})) OVER () > $limit AS _cut
             FROM {dataset} WHERE {where})
         WHERE _place <= $limit OR {op.unlimited} ORDER BY {op.order}, evidence"""
     try:
@@ -199,20 +218,20 @@ def _rows(question: FetchQuestion, op: Operation, dataset: str, draft: FetchAnsw
     except LakeNotFound:
         if draft.metadata.get("captured") is False:
             draft.gap("no_data", NOT_HERE)
-        return []
+        return [], False
     with session:
         table = session.sql(sql, values | {"limit": question.limit}).arrow()
-        rows: list[dict[str, Any]] = table.drop_columns(["_place"]).to_pylist()
+    rows: list[dict[str, Any]] = table.drop_columns(["_place", "_cut"]).to_pylist()
     if not rows and draft.metadata.get("captured") is False:
         draft.gap("no_data", NOT_HERE)
-    return rows
+    return rows, any(table["_cut"].to_pylist())
 
 
 def _from_file(
     question: FetchQuestion, op: Operation, source: Feed, draft: FetchAnswer, lake: Lake
 ) -> list[dict[str, Any]]:
     rows, dropped = from_file(question, op, source, lake)
-    draft.gap_each(dropped, question)
+    draft.gap_each((gap for gap in dropped if not op.later or gap[0] != "pit_excluded"), question)
     return rows
 
 

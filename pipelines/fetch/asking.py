@@ -114,7 +114,7 @@ def _pit(text: Any) -> datetime | None:
     try:
         return clock.instant(str(text), "--pit")
     except BadInstant as fault:
-        raise NotAsked(f"the cut-off is {fault.fault}; nothing is answered", kind="pit_excluded") from None
+        raise NotAsked(f"the cut-off is {fault.fault}; nothing is answered") from None
 
 
 def _known_by(flags: dict[str, Any]) -> datetime | None:

@@ -49,7 +49,7 @@ def from_file(
     results: list[Row | Gap] = []
     for unit in source.units(op.scope(question))[:1]:
         captures, _ = collect_unit(source, unit, fetch)
-        run = RunFacts(observed_at=clock.now(), splits=LakeSplits(lake))
+        run = RunFacts.of_lake(lake, observed_at=clock.now(), splits=LakeSplits(lake))
         results += [result for result, _ in outcomes(source, unit, captures, None, run)]
     return shown(question, op, source, results)
 
@@ -57,7 +57,9 @@ def from_file(
 def shown(
     question: FetchQuestion, op: Operation, source: Feed, results: list[Row | Gap]
 ) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
-    """Return the outcomes that are public by the cut-off, filtered, and the types and reasons of the rest."""
+    """Return the outcomes that are public by the cut-off, filtered and up to one more than the limit, and the types and
+    reasons of the rest.
+    """
     rows = [result for result in results if isinstance(result, Row)]
     public = [row for row in rows if question.pit is None or row.available_at <= question.pit]
     gaps = [(result.type, result.reason) for result in results if isinstance(result, Gap)]
@@ -78,7 +80,7 @@ def _filtered(question: FetchQuestion, op: Operation, source: Feed, rows: list[R
         )
         sql = f"""
             SELECT * FROM (SELECT * FROM answer QUALIFY {newest} = 1)
-            WHERE {where} ORDER BY {op.order}, evidence LIMIT {question.limit}"""
+            WHERE {where} ORDER BY {op.order}, evidence LIMIT {question.limit + 1}"""
         return list(connection.sql(sql, params=values).to_arrow_table().to_pylist())
 
 

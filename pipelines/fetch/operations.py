@@ -42,8 +42,10 @@ class Operation:
     """One operation of one source. `renamed`: our column -> the item's field; other columns keep their names.
 
     record_type: stated in every item, "" for none. excluded: the reason why only rows fetched before the cut-off are
-    shown, "" if earlier instants can be proven. synthesis: a dataset whose rows are added, in open mode only.
-    unlimited: SQL for rows outside of the limit. by_address: `where` also takes $found, the addresses in an answer.
+    shown, "" if earlier instants can be proven. later: the reason of the gap of every answer as of an instant, "" for
+    none; it is the same whether or not there are later records. synthesis: a dataset whose rows are added, in open mode
+    only. unlimited: SQL for rows outside of the limit. by_address: `where` also takes $found, the addresses in an
+    answer.
     """
 
     dataset: str
@@ -53,6 +55,7 @@ class Operation:
     record_type: str | Callable[[Row], str] = ""
     order: str = NEWEST
     excluded: str = ""
+    later: str = ""
     synthesis: str = ""
     unlimited: str = "false"
     by_address: bool = False
@@ -220,6 +223,7 @@ EPS = {
     "report_date": "reportDate",
     "time_of_day": "timeOfTheDay",
 }
+LATER_REPORTS = "the source states all quarters and years; whatever became public after the cut-off is left out"
 AS_CAPTURED = "a text read today may have been written today: only texts captured by the cut-off are shown"
 AS_OF_DOWNLOAD = "the source states it only as of the download: only data fetched by the cut-off is shown"
 
@@ -261,7 +265,11 @@ OPERATIONS: dict[tuple[str, str], Operation] = {
     ("perplexity", "reason"): _web("reason"),
     ("perplexity", "research"): _web("research"),
     ("alphavantage", "earnings"): _market(
-        "av_earnings", _quarter_or_year, order="fiscal_date_ending DESC", unlimited="period_type = 'year'"
+        "av_earnings",
+        _quarter_or_year,
+        order="fiscal_date_ending DESC",
+        unlimited="period_type = 'year'",
+        later=LATER_REPORTS,
     ),
     ("alphavantage", "estimates"): _market("av_estimates", "estimates", excluded=AS_OF_DOWNLOAD),
     ("alphavantage", "calendar"): _market("av_earnings_calendar", "calendar", excluded=AS_OF_DOWNLOAD),

@@ -24,7 +24,7 @@ from pitlake.session import Session
 from pitlake.session.sql.statements import identifier
 
 RECEIPT, GAPS = "receipt", "gaps"
-ASKED = ("as_of", "known_by", "hindsight", "filings_count_from")
+ASKED = ("as_of", "known_by", "hindsight", "filings_count_from", "bars_count_from")
 RECEIPT_SCHEMA = pa.schema(
     [
         *((name, pa.string()) for name in ("table", "sha256", "made_by", *ASKED)),

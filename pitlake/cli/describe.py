@@ -28,8 +28,12 @@ def command(dataset: str, viewpoint: "Viewpoint | None", lake: str | None, form:
     """
     from pitlake.lake.lake import Lake
 
-    contract = Lake(lake).contract(dataset)
+    described = Lake(lake)
+    contract = described.contract(dataset)
     description, text = facts(contract), page(contract)
+    if rule := described.counts_from(contract):
+        description["counts_from"] = rule
+        text += f"\n## Setting\n\nRows of this lake count from: {rule}.\n"
     if viewpoint is not None:
         from pitlake.answers.contents import holdings
 

@@ -2,6 +2,13 @@
 
 from pitlake.contract import GapRule
 
+DAILY_BARS = ("av_daily_bars", "av_period_bars", "own_bars")
+"""The datasets whose bars count from the instant that a setting of the lake names."""
+BARS_COUNT_FROM = (
+    "The setting PITLAKE_BARS_COUNT_FROM of a new lake may move this to 15 minutes after the close, or to the END of "
+    "that day in New York. If no bar of the instrument has a volume, as of a fund, its bars always count from that END."
+)
+
 NO_SESSION = GapRule(
     type="unverifiable", reason="no session on that day", when="New York's exchange was closed on the bar's day"
 )
@@ -23,6 +30,14 @@ OTHER_TICKER = GapRule(
     type="unverifiable",
     reason="record is about another ticker",
     when="the source ignored an unknown parameter and answered about another ticker",
+)
+NO_RESULTS = GapRule(
+    type="unverifiable",
+    reason="the company filed no results near the stated day",
+    when=(
+        "the company files 8-Ks, and a poll of its complete list of filings has none with item 2.02 from a day before "
+        "to four days after the stated day"
+    ),
 )
 MORE_PAGES = GapRule(
     type="no_data", reason="more pages than asked for", when="max_pages was reached, but the source has more pages"

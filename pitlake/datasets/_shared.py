@@ -55,7 +55,8 @@ RELEASE_RULE = Column(
     strict=True,
     meaning=(
         "Basis of the release time: the filing date; the form and the time of acceptance, if no filing date is "
-        "known; or only the acceptance, if the lake is configured so."
+        "known or it is not after an acceptance too late for that day; or only the acceptance, if the lake is "
+        "configured so."
     ),
     proof=True,
 )

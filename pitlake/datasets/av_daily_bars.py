@@ -17,9 +17,9 @@ DATASET = Dataset(
         "New York listings. Named queries use a bar from here if neither `prices` nor `own_bars` has one for the day."
     ),
     availability=(
-        "The close of New York's exchange on the bar's day, early closes included. A bar fetched before its close is "
-        "not a row. A later change of its values is a new revision, available when observed. Listings elsewhere "
-        "are refused, because their exchange may close later."
+        "The close of New York's exchange on the bar's day, early closes included. A bar fetched before that is not a "
+        "row. A later change of its values is a new revision, available when observed. Listings elsewhere are refused, "
+        f"because their exchange may close later. {figures.BARS_COUNT_FROM}"
     ),
     columns=(
         Column(name="ticker", type="string", required=True, meaning="Symbol as requested."),

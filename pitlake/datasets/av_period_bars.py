@@ -26,8 +26,8 @@ DATASET = Dataset(
     availability=(
         "The close of the period's last session at New York's exchange, including early closes. If a later session of "
         "the period was cancelled, that session's planned opening. The current week or month is never a row, whatever "
-        "day the answer gives "
-        "it. A later change of its values is a new revision, available when observed."
+        "day the answer gives it. A later change of its values is a new revision, available when observed. "
+        f"{figures.BARS_COUNT_FROM}"
     ),
     columns=(
         Column(name="ticker", type="string", required=True, meaning="The requested symbol."),

@@ -16,9 +16,9 @@ DATASET = Dataset(
         "folder of dropped files. Do not load prices that are adjusted for splits, because they reflect later splits."
     ),
     availability=(
-        "The close of New York's exchange on the bar's day, early closes included. A bar received before its close "
-        "is not a row. A bar that has other values in a later file is a new revision, available when that file was "
-        "received."
+        "The close of New York's exchange on the bar's day, early closes included. A bar received before that is not a "
+        "row. A bar that has other values in a later file is a new revision, available when that file was received. "
+        f"{figures.BARS_COUNT_FROM}"
     ),
     columns=(
         Column(name="ticker", type="string", required=True, meaning="Ticker as the file spells it, in capitals."),

@@ -28,9 +28,10 @@ DATASET = Dataset(
     availability=(
         "The END, in New York, of the event's day in UTC or in New York, whichever is later. For a day without a "
         "time zone, the END of the next day. Yahoo has shown days as midnight UTC, which is the evening before in "
-        "New York, so its times of day are not trusted. This is at most two days late. A figure "
-        "counts from the fetch unless polls of the company's splits prove that none followed, because the source "
-        "restates its history at every split."
+        "New York, so its times of day are not trusted. This is at most two days late. If a complete list of the "
+        "company's filings proves that the day is wrong, the statement is a gap. A figure counts from the fetch unless "
+        "polls of the company's splits prove that none followed, because the source restates its history at every "
+        "split."
     ),
     columns=(
         Column(name="ticker", type="string", required=True, meaning="The requested symbol."),
@@ -86,6 +87,7 @@ DATASET = Dataset(
         shared.FUTURE,
         NO_DATE,
         NOT_REPORTED,
+        figures.NO_RESULTS,
         figures.TOLD_TWICE,
         figures.OTHER_TICKER,
         *shared.unreadable("reported_eps", "estimated_eps", "surprise_stated", "event_text", "time_zone"),

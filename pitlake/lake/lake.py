@@ -3,7 +3,8 @@
 The modules in the folders next to this file implement the methods.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import wraps
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from pitlake import datasets, machine
 from pitlake.aliases import meant
 from pitlake.contract import Dataset
+from pitlake.datasets._figures import DAILY_BARS
 from pitlake.datasets._shared import RELEASE_RULE
 from pitlake.errors import BadInput, LakeFault, LakeNotFound, VersionVacuumed, choice
 from pitlake.lake.mounting import contract as mounts
@@ -83,7 +85,18 @@ class Lake:
     @property
     def filings_count_from(self) -> str:
         """Return the rule that dates filings in this lake: "release" or "acceptance"."""
-        return conventions.filings_count_from(self._store)
+        return conventions.rule_of(self._store, conventions.FILINGS)
+
+    @property
+    def bars_count_from(self) -> str:
+        """Return the rule that dates bars of outside sources: "close", "close + 15 minutes" or "next day"."""
+        return conventions.rule_of(self._store, conventions.BARS)
+
+    def counts_from(self, dataset: Dataset) -> str | None:
+        """Return the lake's rule that dates a dataset; None if no such rule does."""
+        if dataset.name in DAILY_BARS:
+            return self.bars_count_from
+        return self.filings_count_from if RELEASE_RULE in dataset.columns else None
 
     @_working
     def end_at(self, moment: datetime) -> None:
@@ -101,10 +114,29 @@ class Lake:
     @_working
     def count_filings_from(self, rule: str) -> None:
         """Set "release" or "acceptance", once. Raises BadInput if filings already count by the other rule."""
+        dated = (dataset.name for dataset in datasets.all_datasets().values() if RELEASE_RULE in dataset.columns)
+        self._agree(conventions.FILINGS, rule, dated)
+
+    @_working
+    def count_bars_from(self, rule: str) -> None:
+        """Set "close", "close + 15 minutes" or "next day", once. Raises BadInput if bars already count by another
+        rule.
+        """
+        self._agree(conventions.BARS, rule, DAILY_BARS)
+
+    def settle(self, filings: str = "", bars: str = "") -> None:
+        """Set the rules that are given or, if they are blank, those in the environment. Raises BadInput as above."""
+        for given, convention, count_from in (
+            (filings, conventions.FILINGS, self.count_filings_from),
+            (bars, conventions.BARS, self.count_bars_from),
+        ):
+            if rule := given or os.environ.get(convention.variable):
+                count_from(rule)
+
+    def _agree(self, convention: conventions.Convention, rule: str, dated: Iterable[str]) -> None:
         self._log.start()
         tables = self._log.head().tables
-        dated = (dataset.name for dataset in datasets.all_datasets().values() if RELEASE_RULE in dataset.columns)
-        conventions.count_filings_from(self._store, rule, has_filings=any(name in tables for name in dated))
+        conventions.agree(self._store, convention, rule, has_rows=any(name in tables for name in dated))
 
     @_working
     def start(self) -> None:

@@ -48,7 +48,9 @@ def description(service: QueryService, name: str | None) -> dict[str, Any]:
         answer["queries"] = [catalogue.facts(query)]
     elif (own := name if name in contracts else meant(name)) in contracts:
         reasons, holdings = [rule.reason for rule in contracts[own].gap_rules], service.holdings(own)
-        answer["datasets"] = [facts(contracts[own]) | {"gaps": reasons, "holds": holdings.get(own)}]
+        rule = service.viewpoint.open_lake().counts_from(contracts[own])
+        described = facts(contracts[own]) | {"gaps": reasons, "holds": holdings.get(own)}
+        answer["datasets"] = [described | ({"counts_from": rule} if rule else {})]
     else:
         raise BadInput(
             "name", f"{name!r} is neither a dataset nor a query", "call describe without a name for the list"

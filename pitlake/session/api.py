@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from pitlake.clock import iso, past
 from pitlake.errors import BadInput, MachineExhausted, SessionError
-from pitlake.lake.storage.conventions import RELEASE
 from pitlake.lake.storage.manifest import Snapshot
 from pitlake.questions.catalogue import all_queries
 from pitlake.session import arguments
@@ -125,9 +124,10 @@ def open_session(
         snapshot: The lake version, in place of the one that the viewpoint names.
         cut_cache: The cache of session files.
     """
-    filings_count_from, lake = RELEASE, viewpoint.open_lake()
+    conventions, lake = dict[str, str](), viewpoint.open_lake()
     if snapshot is None:
-        viewpoint, filings_count_from = replace(viewpoint, lake=lake), lake.filings_count_from
+        viewpoint = replace(viewpoint, lake=lake)
+        conventions = {"filings_count_from": lake.filings_count_from, "bars_count_from": lake.bars_count_from}
         snapshot = viewpoint.snapshot()
     catalogue = catalogue or Catalogue(lake.contracts(snapshot))
     opener = Opener(
@@ -139,4 +139,4 @@ def open_session(
         sealed=viewpoint.isolation == "process",
         omit=viewpoint.hindsight == OMIT,
     )
-    return Session(viewpoint, opener, filings_count_from=filings_count_from)
+    return Session(viewpoint, opener, conventions=conventions)

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 
 from pitlake.contract import INSTANT
-from pitlake.lake.storage.conventions import RELEASE
+from pitlake.lake.storage.conventions import CLOSE, RELEASE
 from pitlake.session.digest import sha256_of
 from pitlake.session.limits import Limits
 from pitlake.session.sql.reading import UNPROVEN, Reading
@@ -56,8 +56,8 @@ class Question:
     of the catalogue query with the text `sql`; None for a caller's SQL. parameters: JSON. max_rows, max_bytes: the
     requested truncation. prelude: earlier actions of the session. engine, threads: with more than one thread, answers
     may differ in order and last digits. hindsight: whether hindsight columns were shown. most_rows, most_bytes,
-    seconds, memory: the session's limits. filings_count_from: the lake's rule that dates filings, release or
-    acceptance.
+    seconds, memory: the session's limits. filings_count_from, bars_count_from: the lake's rules that date filings
+    and bars.
     """
 
     as_of: str | None
@@ -78,6 +78,7 @@ class Question:
     hindsight: str = SHOW
     query: str | None = None
     filings_count_from: str = RELEASE
+    bars_count_from: str = CLOSE
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -6,15 +6,15 @@ A session records the actions on which later answers depend, and turns failures 
 
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cache
 from importlib.metadata import version as version_of
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from pitlake.clock import iso
 from pitlake.errors import BadInput, LimitExceeded, QueryFailed, QueryInterrupted, SessionLost
-from pitlake.lake.storage.conventions import RELEASE
 from pitlake.questions import catalogue as queries
 from pitlake.questions.catalogue import Query
 from pitlake.questions.polled_days import days_of_dividends
@@ -42,7 +42,7 @@ class Session:
 
     viewpoint: the session's instant, lake and options. version: the lake version, fixed. datasets: the names of the
     bound datasets. views: the names of their views, each with its dataset. newest: the newest available_at of each
-    dataset and of its gaps. filings_count_from: the lake's rule that dates filings, for receipts. on_result: called
+    dataset and of its gaps. conventions: the lake's rules that date filings and bars, for receipts. on_result: called
     with each answer. on_advance: called with each instant passed to `advance`; it may refuse the instant. SQL sees
     `<dataset>` (newest revision per key), `<dataset>_revisions`, `gaps` and `lake_info`; `as_of()` and `now()` return
     T.
@@ -53,12 +53,12 @@ class Session:
         viewpoint: Viewpoint,
         opener: Opener,
         *,
-        filings_count_from: str = RELEASE,
+        conventions: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.viewpoint, self.version = viewpoint, opener.snapshot.version
         self.datasets = tuple(dataset.name for dataset in opener.datasets)
         self.limits = opener.limits
-        self.filings_count_from = filings_count_from
+        self._conventions = conventions
         self._opener, self._catalogue = opener, opener.catalogue
         self._snapshot = opener.snapshot
         self._bound = {dataset.name: dataset for dataset in opener.datasets}
@@ -155,7 +155,7 @@ class Session:
             seconds=float(self.limits.seconds),
             memory=int(self.limits.memory),
             hindsight=self.viewpoint.hindsight,
-            filings_count_from=self.filings_count_from,
+            **self._conventions,
         )
         result = Result(
             table,

@@ -21,6 +21,7 @@ SUCCESS = range(200, 300)
 
 NO_DATA = "no_data"
 """The gap type of an answer that the provider has no data; all other types say nothing about its data."""
+KEY_REFUSED, KEY_NOT_ACCEPTED = "the key was refused", "the key is not accepted"
 
 Outcome = Literal["ok", "retry", "refused"]
 

@@ -1,20 +1,30 @@
-"""A lake's fixed settings: the instant from which its filings count, which every receipt states, and the end of its
-world.
+"""A lake's fixed settings: the instants from which its filings and bars count, which every receipt states, and the end
+of its world.
 """
 
-from datetime import date, timedelta
+import json
+import re
+from datetime import date, datetime, timedelta, timezone
 
 import neo4j
 import pytest
 
+from assets.drops.own_bars import DROP
+from assets.external.alpha_vantage.av_daily_bars import FEED as DAILY
+from assets.external.alpha_vantage.av_period_bars import FEED as PERIODS
+from assets.feeds.feed import Scope
+from assets.feeds.runs import run_once
 from assets.graph import all_extractors
 from pipelines.alerts import stale_datasets
-from pitlake import clock
+from pitlake import cli, clock
 from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
 from pitlake.report import site
 from pitlake.session import connect
-from resources.lake import FILINGS_VARIABLE, LakeResource
+from resources.http.capture import CaptureStore
+from resources.http.client import HttpClient
+from resources.lake import BARS_VARIABLE, FILINGS_VARIABLE, LakeResource
+from tests.answers import captured
 from tests.assets.test_filings import report
 from tests.cli.conftest import CREATED, article, publish
 from tests.partitions import run_partitions
@@ -64,6 +74,105 @@ def test_a_lake_set_to_the_literal_rule_takes_the_acceptance_and_its_receipts_sa
 def test_a_rule_that_is_none_is_refused(tmp_path):
     with pytest.raises(BadInput, match="give release or acceptance"):
         Lake(tmp_path / "lake").count_filings_from("filing date")
+
+
+RULES = ("close", "close + 15 minutes", "next day")
+CLOSES = datetime(2024, 7, 3, 17, tzinfo=timezone.utc)  # the early close before Independence Day
+ENDS = datetime(2024, 7, 4, 4, tzinfo=timezone.utc)
+OVER = datetime(2024, 7, 5, 20, tzinfo=timezone.utc)
+COUNTED = dict(zip(RULES, (CLOSES, CLOSES + timedelta(minutes=15), ENDS), strict=True))
+AV_HEAD = "timestamp,open,high,low,close,volume\n"
+
+
+def publish_bars(lake, feed, text, fetched_at, **scope):
+    """Publish the bars of one answer or file, and return the earliest instant at which one is available."""
+    store = CaptureStore.of(lake.root)
+
+    def fetch(request):
+        return store.put(captured(feed.provider, request, text.encode(), headers={}, fetched_at=fetched_at))
+
+    [unit] = feed.units(Scope(**scope))
+    list(feed.collect(unit, fetch))
+    store.flush()
+    with HttpClient(feed.provider, store, "replay", until=fetched_at) as client:
+        run_once(feed, Scope(**scope), client, lake, run_id=f"bars-{fetched_at:%H%M%S}")
+    name = feed.dataset.name
+    with connect(lake=lake, open_mode=True, datasets=[name]) as session:
+        return session.sql(f"SELECT min(available_at) FROM {name}").rows()[0][0]
+
+
+LATER = datetime(2024, 7, 9, 12, tzinfo=timezone.utc)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_bars_of_outside_sources_count_by_the_rule_of_their_lake(tmp_path, monkeypatch, capfd, rule):
+    monkeypatch.setenv(BARS_VARIABLE, rule)
+    lake = LakeResource(root=str(tmp_path / "lake")).open()
+    bar, own = "2024-07-03,1,1,1,1,5\n", "date,ticker,open,high,low,close,volume\n2024-07-03,KO,1,1,1,1,5\n"
+    late = OVER + (COUNTED[rule] - CLOSES) if rule != "next day" else datetime(2024, 7, 6, 4, tzinfo=timezone.utc)
+    assert publish_bars(lake, DAILY, AV_HEAD + bar, LATER, tickers=("KO",)) == COUNTED[rule]
+    assert publish_bars(lake, DROP, own, LATER, queries=("ko.csv",)) == COUNTED[rule]
+    week = AV_HEAD + bar.replace("07-03", "07-05")
+    assert publish_bars(lake, PERIODS, week, LATER, tickers=("KO",), options={"period": "week"}) == late
+    with connect(COUNTED[rule], lake=lake, datasets=["own_bars"]) as session:
+        answer = session.sql("SELECT count(*) FROM own_bars")
+        assert (answer.rows(), answer.receipt.question.bars_count_from) == ([(1,)], rule)
+    for other in set(RULES) - {rule}:
+        with pytest.raises(BadInput, match=rf"the bars of this lake count from their {re.escape(rule)} on"):
+            lake.count_bars_from(other)
+    assert cli.invoke(["describe", "own_bars", "--lake", str(lake.root), "--format", "json"]) == 0
+    assert json.loads(capfd.readouterr().out)["counts_from"] == rule
+
+
+def test_a_lake_with_bars_keeps_the_close_and_no_other_rule_exists(tmp_path):
+    lake = Lake(tmp_path / "lake")
+    with pytest.raises(BadInput, match="give close, close \\+ 15 minutes or next day"):
+        lake.count_bars_from("open")
+    assert publish_bars(lake, DAILY, f"{AV_HEAD}2024-07-03,1,1,1,1,5\n", LATER, tickers=("KO",)) == CLOSES
+    with pytest.raises(BadInput, match="count from their close on"):
+        lake.count_bars_from("next day")
+    assert lake.bars_count_from == "close"
+
+
+@pytest.mark.parametrize(
+    ("fetched_at", "expected"), [(CLOSES + timedelta(minutes=14), None), (LATER, COUNTED[RULES[1]])]
+)
+def test_a_bar_fetched_before_it_counts_is_unfinished(tmp_path, fetched_at, expected):
+    lake = Lake(tmp_path / "lake")
+    lake.count_bars_from(RULES[1])
+    assert publish_bars(lake, DAILY, f"{AV_HEAD}2024-07-03,1,1,1,1,5\n", fetched_at, tickers=("KO",)) == expected
+
+
+FUND, SHARE = "2024-07-03,1,1,1,1,0\n", "2024-07-02,1,1,1,1,7\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "answer", "expected"),
+    [("", FUND, ENDS), ("", FUND + SHARE, datetime(2024, 7, 2, 20, tzinfo=timezone.utc)), (SHARE, FUND, CLOSES)],
+    ids=["no volume", "a volume in the answer", "a volume in the lake"],
+)
+def test_bars_without_any_volume_count_at_the_end_of_their_day(tmp_path, before, answer, expected):
+    lake = Lake(tmp_path / "lake")
+    if before:
+        publish_bars(lake, DAILY, AV_HEAD + before, CLOSES - timedelta(hours=1), tickers=("VFINX",))
+    publish_bars(lake, DAILY, AV_HEAD + answer, LATER, tickers=("VFINX",))
+    with connect(lake=lake, open_mode=True, datasets=["av_daily_bars"]) as session:
+        last = (
+            "SELECT available_at FROM av_daily_bars WHERE volume = 0"
+            if before
+            else "SELECT min(available_at) FROM av_daily_bars"
+        )
+        assert session.sql(last).rows() == [(expected,)]
+
+
+def test_a_file_of_funds_and_shares_dates_each_by_its_own_history(tmp_path):
+    lake = Lake(tmp_path / "lake")
+    bars = ("2024-07-03,VFINX,1,1,1,1,0", "2024-07-03,ko,1,1,1,1,0", "2024-07-02,ko,1,1,1,1,9")
+    lines = "\n".join(("date,ticker,open,high,low,close,volume", *bars, ""))
+    publish_bars(lake, DROP, lines, LATER, queries=("mine.csv",))
+    with connect(lake=lake, open_mode=True, datasets=["own_bars"]) as session:
+        counted = dict(session.sql("SELECT ticker, max(available_at) FROM own_bars GROUP BY ticker").rows())
+    assert counted == {"VFINX": ENDS, "KO": CLOSES}
 
 
 @pytest.mark.parametrize(("after", "fresh"), [(None, False), (timedelta(days=2), True), (timedelta(days=4), False)])

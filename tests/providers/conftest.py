@@ -74,6 +74,9 @@ class Accepted:
     def __call__(self, ticker: str, day: date) -> None:
         return None
 
+    def silent_around(self, ticker: str, day: date) -> bool:
+        return False
+
 
 @dataclass
 class Asker:

@@ -25,6 +25,7 @@ from tests import loopback as plain
 from tests.every import every
 from tests.providers.conftest import KEY
 from tests.providers.faults import CASES, always
+from tests.providers.server import Reply
 
 FETCH = (sys.executable, "-c", "from pitlake.cli import main; main()", "fetch")
 ROOT = Path(__file__).resolve().parents[2]
@@ -77,7 +78,7 @@ def filled(loopback, tmp_path_factory) -> Lake:
 def test_an_invalid_cut_off_gives_no_data_and_asks_nothing(filled, server, source, op, pit):
     payload, _ = answer(given_for(source, op, pit=pit, live=True), lake=filled)
     assert payload["data"] == []
-    assert [gap["type"] for gap in payload["gaps"]] == ["pit_excluded"]
+    assert [gap["type"] for gap in payload["gaps"]] == ["bad_input"]
     assert server.asked == []
 
 
@@ -147,6 +148,36 @@ def test_a_key_that_is_missing_costs_the_network_and_no_data(filled, server, mon
     payload, _ = answer(question, lake=filled)
     assert payload["data"]
     assert payload["gaps"][0]["type"] == "upstream_error"
+
+
+@pytest.mark.parametrize("key", ["short", "a-key-that-nobody-has"])
+def test_a_wrong_key_is_the_caller_s_mistake(tmp_path, loopback, monkeypatch, key):
+    loopback.behave()
+    monkeypatch.setenv("PERPLEXITY_API_KEY", key)
+    if key != "short":
+        loopback.behave(lambda _ask, _reply: Reply(401, b"<html>no</html>", {"content-type": "text/html"}))
+    payload, _ = answer(given_for("perplexity", "search", live=True), lake=Lake(tmp_path / "lake"))
+    assert (payload["data"], {gap["type"] for gap in payload["gaps"]}) == ([], {"bad_input"})
+
+
+def test_earnings_as_of_an_instant_say_that_later_ones_are_left_out_whether_or_not_there_are_any(filled):
+    asked = given_for("alphavantage", "earnings")
+    cut, late, opened = (
+        answer(asked | more, lake=filled)[0]
+        for more in ({"pit": "2024-01-01T00:00:00Z"}, {"pit": iso(clock.now())}, {})
+    )
+    (gap,) = (gap for gap in cut["gaps"] if gap["type"] == "pit_excluded")
+    assert cut["gaps"] == late["gaps"]
+    assert gap not in opened["gaps"]
+    assert cut["data"]
+    assert len(cut["data"]) < len(late["data"])
+    assert not any(letter.isdigit() for letter in gap["reason"])
+
+
+def test_a_limit_that_leaves_items_out_says_so(filled):
+    one, told = answer(given_for("alphavantage", "earnings", limit="1"), lake=filled)
+    every_item, _ = answer(given_for("alphavantage", "earnings"), lake=filled)
+    assert (one["truncated"], told["truncated"], "truncated" in every_item) == (True, True, False)
 
 
 def test_what_is_as_of_the_download_is_not_shown_before_it(filled):
@@ -388,7 +419,14 @@ def test_asking_a_source_imports_what_that_source_needs_and_no_platform():
 
 
 RESULTS = [
-    {"url": "https://a.com/before", "title": "a", "snippet": "s", "date": "2024-06-13", "last_updated": "2024-06-20"},
+    {"url": "https://a.com/before", "title": "a", "snippet": "s", "date": "2024-06-13", "last_updated": "2024-06-13"},
+    {
+        "url": "https://a.com/rewritten",
+        "title": "a",
+        "snippet": "s",
+        "date": "2024-06-12",
+        "last_updated": "2025-06-20",
+    },
     {"url": "https://a.com/day-of", "title": "b", "snippet": "s", "date": "2024-06-14", "last_updated": "2024-06-14"},
     {"url": "https://a.com/after", "title": "c", "snippet": "s", "date": "2024-06-15"},
     {"url": "https://a.com/clock", "title": "d", "snippet": "s", "date": "2024-06-14T10:00:00-04:00"},
@@ -414,7 +452,7 @@ def test_a_provider_s_dates_are_believed_where_that_is_set(tmp_path, believing, 
     assert {one["url"][14:]: one["available_at"] for one in payload["data"]} == {
         "before": "2024-06-14T00:00:00-04:00",
         "clock": "2024-06-14T10:00:00-04:00",
-    }
+    }, "the text of `rewritten` is dated after the cut-off by the provider itself"
     assert {one["dated_by"] for one in payload["data"]} == {"provider_claim"}
     assert [gap["type"] for gap in payload["gaps"]] == ["unverifiable", "pit_excluded"]
     assert check_envelope(payload, CLAIMED_AT) is None

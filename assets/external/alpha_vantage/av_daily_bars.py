@@ -7,6 +7,7 @@ from assets.external.alpha_vantage import _bars
 from assets.external.alpha_vantage._spelling import PATH
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import dating
+from assets.feeds.bars import counts_from, with_traded
 from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole, one_entity
 from assets.feeds.items import TWICE, Came, evidence_of, mark_repeats, parsed_or_text
 from pitlake.datasets import _figures as figures
@@ -34,13 +35,12 @@ def whole(unit: Unit, captures: Sequence[Capture]) -> Whole:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
-    return mark_repeats(
-        _bars.bars(unit, captures), lambda bar: parsed_or_text(dating.day, bar["stamp"]), _bars.figures_of
-    )
+    bars = with_traded(lambda: _bars.bars(unit, captures))
+    return mark_repeats(bars, lambda bar: parsed_or_text(dating.day, bar["stamp"]), _bars.figures_of)
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Return the close of the bar's day, if the answer was made after it."""
+    """Return when the bar of a day counts, if the answer was made after it."""
     evidence = evidence_of(run, record, record["ticker"], record["stamp"])
     try:
         day = dating.day(record["stamp"])
@@ -54,9 +54,10 @@ def locate(record: Record, run: RunFacts) -> Place:
     hours = session(day)
     if hours is None:
         return Place(evidence, day=day, reason=figures.NO_SESSION.reason)
-    if record["seen_at"] < hours.close:
+    at = counts_from(hours.close, record, DATASET, run)
+    if record["seen_at"] < at:
         return Place(evidence, day=day, reason=figures.UNFINISHED.reason)
-    return dated(evidence, hours.close)
+    return dated(evidence, at)
 
 
 def values(record: Record) -> dict[str, Any]:

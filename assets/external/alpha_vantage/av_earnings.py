@@ -18,6 +18,7 @@ from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole, one_entity, unit_
 from assets.feeds.items import TWICE, Came, evidence_of, mark_repeats, parsed_or_text
 from assets.splits import EVIDENCE, per_share_since
 from pitlake.clock import start_of_new_york_day
+from pitlake.contract import GapRule
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import av_earnings as contract
 from pitlake.datasets.av_earnings import DATASET
@@ -120,12 +121,20 @@ def locate(record: Record, run: RunFacts) -> Place:
         instant, rule = public_at(record["ticker"], day, str(record.get("reportTime")), run.releases)
     except Unreadable:
         return Place(evidence, reason=contract.NO_REPORTED_DATE.reason)
-    if day < period:
-        return Place(evidence, day=day, reason=contract.BEFORE_PERIOD_END.reason)
-    if is_absent(record.get("reportedEPS")):
-        return Place(evidence, day=day, reason=contract.NOT_REPORTED.reason)
+    if problem := _problem(record, period, day, run.releases):
+        return Place(evidence, day=day, reason=problem.reason)
     counted = per_share_since(record["ticker"], instant, run)
     return dated(f"{evidence}&dated_by={rule if counted == instant else SPLIT_SINCE}", counted)
+
+
+def _problem(record: Record, period: date, day: date, releases: Releases | None) -> GapRule | None:
+    """Return why a dated period is no report of that day; None if nothing contradicts it."""
+    if day < period:
+        return contract.BEFORE_PERIOD_END
+    if is_absent(record.get("reportedEPS")):
+        return contract.NOT_REPORTED
+    silent = releases is not None and releases.silent_around(record["ticker"], day)
+    return figures.NO_RESULTS if silent else None
 
 
 def public_at(ticker: str, day: date, time_of_day: str, releases: Releases | None) -> tuple[datetime, str]:

@@ -9,6 +9,7 @@ from assets.external.alpha_vantage import _bars
 from assets.external.alpha_vantage._spelling import PATH
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import dating
+from assets.feeds.bars import counts_from, with_traded
 from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole, one_entity
 from assets.feeds.items import TWICE, Came, evidence_of, mark_repeats
 from pitlake.datasets import _figures as figures
@@ -48,12 +49,13 @@ def whole(unit: Unit, _captures: Sequence[Capture]) -> Whole:
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     period = _period(unit.scope)
-    bars = (({**bar, "period": period}, capture) for bar, capture in _bars.bars(unit, captures))
+    traded = with_traded(lambda: _bars.bars(unit, captures))
+    bars = (({**bar, "period": period}, capture) for bar, capture in traded)
     return mark_repeats(bars, _name, _bars.figures_of)
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Return the end of the period's sessions, if the answer was made after it and the bar reaches the last session."""
+    """Return when a period's bar counts, if the answer was made after it and the bar reaches the last session."""
     evidence = evidence_of(run, record, record["ticker"], record["period"], _name(record))
     try:
         day = _day(record)
@@ -67,11 +69,12 @@ def locate(record: Record, run: RunFacts) -> Place:
     last, over_at = last_session_day(days), sessions_over(days)
     if last is None or over_at is None:
         return Place(evidence, day=day, reason=contract.NO_SESSION.reason)
-    if record["seen_at"] < over_at:
+    at = counts_from(over_at, record, DATASET, run)
+    if record["seen_at"] < at:
         return Place(evidence, day=day, reason=figures.UNFINISHED.reason)
     if day < last:
         return Place(evidence, day=day, reason=contract.ENDS_EARLY.reason)
-    return dated(evidence, over_at)
+    return dated(evidence, at)
 
 
 def values(record: Record) -> dict[str, Any]:

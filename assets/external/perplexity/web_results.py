@@ -112,13 +112,6 @@ def locate(record: Record, run: RunFacts) -> Place:
         return Place(evidence, reason=contract.BAD_DATE.reason)
 
 
-def locate_by_claim(record: Record, run: RunFacts) -> Place:
-    """Return the publication that the provider claims, ignoring its claimed update and the capture."""
-    result = record["result"]
-    published = {**result, "last_updated": None} if isinstance(result, dict) else result
-    return locate({**record, "result": published}, run)
-
-
 def values(record: Record) -> dict[str, Any]:
     """Return the business columns of a result."""
     result = record["result"]
@@ -144,5 +137,5 @@ FEED = Feed(
     values=values,
     as_fetched=True,
 )
-CLAIMED = replace(FEED, locate=locate_by_claim, as_fetched=False)
+CLAIMED = replace(FEED, as_fetched=False)
 """The feed with the provider's own dates, which prove nothing. It is used only for answers outside of the lake."""

@@ -22,7 +22,7 @@ from assets.external.sec_edgar import _headers, _indexes, _names
 from assets.extraction import Parser, Place, Record, RunFacts, dated, parsed
 from assets.feeds import dating, fields
 from assets.feeds.acceptances import proven_by, release, with_earlier_acceptances
-from assets.feeds.feed import Feed, Fetch, Scope, Unit
+from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole
 from assets.feeds.items import TWICE, evidence_of
 from pitlake.datasets import sec_filings as contract
 from pitlake.datasets._shared import RELEASE_RULE, UNPROVEN, WITHHELD
@@ -140,6 +140,17 @@ def _undecided(pages: Iterable[Capture], cik: str, scope: Scope) -> Iterator[tup
             if needed and _inside(record["filing_date"], scope):
                 with suppress(Unreadable):  # `locate` turns this row into a gap.
                     yield cik, _names.accession(record["accession_no"])
+
+
+def whole(unit: Unit, captures: Sequence[Capture]) -> Whole | None:
+    """Return the completely read part: all filings of a company, or those since the scope's first day."""
+    mains = [capture for capture in captures if capture.url.endswith(f"/submissions/CIK{unit.name}.json")]
+    since = unit.scope.date_from
+    if not mains:
+        return None
+    pages = {f"/submissions/{name}" for main in mains for name in older_pages(main, unit.name, since)}
+    complete = all(any(capture.url.endswith(page) for capture in captures) for page in pages)
+    return Whole(unit.name, (("filing_date", since.isoformat(), None),) if since else ()) if complete else None
 
 
 def items_of(record: Record) -> list[str]:
@@ -294,5 +305,6 @@ FEED = Feed(
     records=records,
     locate=locate,
     values=values,
+    whole=whole,
     among=with_earlier_acceptances,
 )

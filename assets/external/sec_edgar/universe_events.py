@@ -16,6 +16,7 @@ from typing import Any
 from assets.external.sec_edgar import _company_names, _headers, _indexes, _names, _removals, sec_filings
 from assets.extraction import UNFORESEEN, Parser, Place, Record, RunFacts, dated, parsed
 from assets.feeds import dating
+from assets.feeds.acceptances import release
 from assets.feeds.feed import Feed, Fetch, Scope, Unit
 from assets.feeds.items import TWICE, evidence_of, mark_repeats
 from pitlake.datasets import universe_events as contract
@@ -280,16 +281,16 @@ def _earlier_polls(main: Capture, run: RunFacts) -> list[_company_names.Poll]:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Return the filing's own availability; names and index entries without a header count at the end of their day."""
+    """Return the filing's own availability. The day of an index entry without a header proves no time of acceptance."""
     if record["event"] == contract.RENAMED:
         return _renamed(record, run)
     if record["told_by"] == contract.SUBMISSIONS or record["header"]:
         return sec_filings.locate(record, run)
-    evidence, by_day = (
-        evidence_of(run, record, record["cik"], record["accession_no"]),
-        (RELEASE_RULE.name, BY_FILING_DATE),
-    )
-    place = dated(evidence, dating.end_of_day(record["released_by"]), by_day)
+    filed, form = record["released_by"], record["form_type"]
+    by_end_of_day = dating.Dated(dating.end_of_day(filed), dating.DATE_ONLY)
+    at, *_ = release(by_end_of_day, form, filed, as_accepted=run.as_accepted)
+    evidence = evidence_of(run, record, record["cik"], record["accession_no"])
+    place = dated(evidence, at, (RELEASE_RULE.name, BY_FILING_DATE))
     return replace(place, reason=TOLD_OTHERWISE.reason) if TWICE in record else place
 
 

@@ -131,6 +131,8 @@ def locate(record: Record, run: RunFacts) -> Place:
     place = dated(evidence, per_share_since(record["asked"], start.available_at, run))
     if _answers.is_absent(record["epsactual"]) and start.available_at <= run.observed_at:
         return Place(evidence, place.available_at, place.day, contract.NOT_REPORTED.reason)
+    if run.releases is not None and run.releases.silent_around(record["asked"], start.day):
+        return Place(evidence, day=start.day, reason=figures.NO_RESULTS.reason)
     return place
 
 
@@ -155,5 +157,5 @@ FEED = Feed(
     values=values,
     naming=NAMING,
     whole=whole,
-    after=EVIDENCE,
+    after=("sec_filings", *EVIDENCE),
 )

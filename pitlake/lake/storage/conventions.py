@@ -1,19 +1,42 @@
-"""Settings that are fixed once for a lake: the rule that dates its filings, and the end of its data. Each is
-a small file, written once.
+"""Settings that are fixed once for a lake: the rules that date its filings and its bars, and the end of its data. Each
+is a small file, written once.
 
 If rows in one lake were dated by two rules, an answer would mix two clocks. Data that end, such as those of the sample
 world, do not become stale after their end.
 """
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from pitlake import clock
 from pitlake.errors import BadInput, BadInstant, LakeFault
 from pitlake.lake.storage.store import Store
 
-KEY = "_lake/filings_count_from"
 ENDS_KEY = "_lake/ends_at"
 RELEASE, ACCEPTANCE = "release", "acceptance"
+CLOSE, AFTER_CLOSE, NEXT_DAY = "close", "close + 15 minutes", "next day"
+
+
+@dataclass(frozen=True)
+class Convention:
+    """A rule that dates the rows of a kind. rules: the possible ones, the default first. variable: the environment
+    variable with the rule of new lakes.
+    """
+
+    name: str
+    rows: str
+    rules: tuple[str, ...]
+    variable: str
+
+    @property
+    def key(self) -> str:
+        """Return the key of the file that states the lake's rule."""
+        return f"_lake/{self.name}"
+
+
+FILINGS_VARIABLE, BARS_VARIABLE = "PITLAKE_FILINGS_COUNT_FROM", "PITLAKE_BARS_COUNT_FROM"
+FILINGS = Convention("filings_count_from", "filings", (RELEASE, ACCEPTANCE), FILINGS_VARIABLE)
+BARS = Convention("bars_count_from", "bars", (CLOSE, AFTER_CLOSE, NEXT_DAY), BARS_VARIABLE)
 
 
 def ends_at(store: Store) -> datetime | None:
@@ -36,24 +59,26 @@ def end_at(store: Store, moment: datetime) -> None:
         raise BadInput("ends_at", problem, "leave it so, or build another lake")
 
 
-def filings_count_from(store: Store) -> str:
-    """Return RELEASE, the default, or ACCEPTANCE. Raises LakeFault."""
-    rule = store.read(KEY).decode(errors="replace") if store.exists(KEY) else RELEASE
-    if rule not in (RELEASE, ACCEPTANCE):
-        raise LakeFault("damaged", store.path(KEY))
+def rule_of(store: Store, convention: Convention) -> str:
+    """Return the lake's rule. Raises LakeFault."""
+    key = convention.key
+    rule = store.read(key).decode(errors="replace") if store.exists(key) else convention.rules[0]
+    if rule not in convention.rules:
+        raise LakeFault("damaged", store.path(key))
     return rule
 
 
-def count_filings_from(store: Store, rule: str, *, has_filings: bool) -> None:
-    """Set the rule.
+def agree(store: Store, convention: Convention, rule: str, *, has_rows: bool) -> None:
+    """Set the lake's rule.
 
-    Raises BadInput for an unknown rule, and if the lake's filings are already dated by the other rule.
+    Raises BadInput for an unknown rule, and if the lake's rows are already dated by another one.
     """
-    if rule not in (RELEASE, ACCEPTANCE):
-        raise BadInput("filings_count_from", f"{rule!r} is not a rule", f"give {RELEASE} or {ACCEPTANCE}")
-    if not store.exists(KEY) and not has_filings:
-        store.put_new(KEY, rule.encode())
-    agreed = filings_count_from(store)
+    if rule not in convention.rules:
+        *others, last = convention.rules
+        raise BadInput(convention.name, f"{rule!r} is not a rule", f"give {', '.join(others)} or {last}")
+    if not store.exists(convention.key) and not has_rows:
+        store.put_new(convention.key, rule.encode())
+    agreed = rule_of(store, convention)
     if agreed != rule:
-        problem = f"the filings of this lake count from their {agreed} on"
-        raise BadInput("filings_count_from", problem, "leave it so, or build another lake")
+        problem = f"the {convention.rows} of this lake count from their {agreed} on"
+        raise BadInput(convention.name, problem, "leave it so, or build another lake")

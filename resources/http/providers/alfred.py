@@ -2,11 +2,10 @@
 
 from pitlake.errors import Unparsable
 from resources.http.capture import Capture
-from resources.http.provider import Assessment, Provider, judge_json, refused
+from resources.http.provider import KEY_REFUSED, Assessment, Provider, judge_json, refused
 
 BAD_REQUEST = 400
 NO_SERIES = "the series does not exist"
-KEY_REFUSED = "the key was refused"
 
 
 def judge(capture: Capture) -> Assessment:

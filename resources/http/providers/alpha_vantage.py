@@ -10,7 +10,7 @@ from typing import Any
 from pitlake.errors import Unparsable
 from resources.http.capture import Capture
 from resources.http.csv_lines import cells
-from resources.http.provider import OK, Assessment, Provider, judge_status, refused, retry
+from resources.http.provider import KEY_NOT_ACCEPTED, OK, Assessment, Provider, judge_status, refused, retry
 
 REFUSALS = ("Error Message", "Information", "Note")
 PAUSES = ("per second", "sparingly", "spreading out", "burst pattern", "call frequency", "calls per minute")
@@ -74,7 +74,7 @@ def _refusal(key: str, sentence: str) -> Assessment:
     if "premium" in text:
         return refused("upstream_error", "premium endpoint")
     if "apikey" in text or "api key" in text:
-        return refused("upstream_error", "the key is not accepted")
+        return refused("upstream_error", KEY_NOT_ACCEPTED)
     if key == "Error Message":
         return refused("upstream_error", "the source does not know the symbol or the call")
     return refused("upstream_error", "refused without a known reason")

@@ -1,12 +1,11 @@
 """Benzinga's news over REST. A page beyond its window of 10,000 items answers HTTP 400."""
 
 from resources.http.capture import Capture
-from resources.http.provider import Assessment, Provider, judge_json, refused, retry
+from resources.http.provider import KEY_REFUSED, Assessment, Provider, judge_json, refused, retry
 
 BAD_REQUEST = 400
 BAD_KEY = frozenset({401, 403})
 BEYOND = "page beyond the provider's window"
-KEY_REFUSED = "the key was refused"
 
 
 def judge(capture: Capture) -> Assessment:

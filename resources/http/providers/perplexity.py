@@ -1,10 +1,9 @@
 """Perplexity: web search and chat answers. A refused key answers with an HTML page."""
 
 from resources.http.capture import Capture
-from resources.http.provider import Assessment, Provider, judge_json, refused
+from resources.http.provider import KEY_REFUSED, Assessment, Provider, judge_json, refused
 
 BAD_KEY, BAD_QUESTION = 401, frozenset({400, 422})
-KEY_REFUSED = "the key was refused"
 QUESTION_REFUSED = "the question was refused"
 
 

@@ -88,7 +88,8 @@ def test_a_flip_of_the_clock_is_no_revision_and_dates_nothing_again(tmp_path, cl
     assert first == second == third
     for truth, row in zip(TRUTHS, first, strict=True):
         assert row["available_at"] >= release(Dated(truth, "sgml_header"), "8-K", row["filing_date"]).at
-        assert row["available_at"] < truth + timedelta(days=2)
+        # A midnight in UTC may be any time of Friday, whose evening is shown on Monday.
+        assert row["available_at"] < truth + timedelta(days=4 if row["acceptance_rule"] == "date_only" else 2)
 
 
 @pytest.mark.parametrize("clocks", ORDERS.values(), ids=ORDERS)
@@ -152,7 +153,8 @@ def test_an_undecided_clock_is_released_no_earlier_than_either_reading_says():
     found = Dated(datetime(2024, 1, 17, 3, 30, tzinfo=NEW_YORK), dating.LATER)
     assert release(found, "8-K", date(2024, 1, 17)).at == datetime(2024, 1, 17, 7, 30, tzinfo=NEW_YORK)
     day = Dated(datetime(2024, 1, 18, tzinfo=NEW_YORK), dating.DATE_ONLY)
-    assert release(day, "8-K", date(2024, 1, 17)).at == datetime(2024, 1, 18, tzinfo=NEW_YORK)
+    assert release(day, "4", date(2024, 1, 17)).at == datetime(2024, 1, 18, 7, 30, tzinfo=NEW_YORK)
+    assert release(day, "8-K", date(2024, 1, 17)).at == datetime(2024, 1, 18, 7, 30, tzinfo=NEW_YORK)
     assert release(day, "8-K", date(2024, 1, 18)).at == datetime(2024, 1, 18, 7, 30, tzinfo=NEW_YORK)
     assert release(day, "8-K", None).at == datetime(2024, 1, 18, 7, 30, tzinfo=NEW_YORK)
     assert release(day, "8-K", None, as_accepted=True).at == datetime(2024, 1, 18, tzinfo=NEW_YORK)

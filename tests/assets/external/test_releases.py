@@ -1,5 +1,6 @@
 """The releases of filings that a lake knows, as of an observation, and what they date."""
 
+import json
 from datetime import date, datetime, timedelta, timezone
 
 import pyarrow as pa
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from assets.derived import names
 from assets.external.sec_edgar.sec_facts import FEED as FACTS
+from assets.external.sec_edgar.sec_filings import COLUMNS
 from assets.external.sec_edgar.sec_filings import FEED as FILINGS
 from assets.feeds.dating import Dated
 from assets.feeds.feed import Scope
@@ -20,10 +22,10 @@ from pitlake.datasets._shared import BY_ACCEPTANCE
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.stage import staged_schema
 from pitlake.session import connect
-from resources.http.capture import CaptureStore
+from resources.http.capture import CaptureStore, Request
 from resources.http.client import HttpClient
 from resources.http.providers.sec_edgar import PROVIDER
-from tests.answers import FETCHED, Played
+from tests.answers import FETCHED, Played, captured
 
 CIK, TEN_K = "0001104485", "0001104485-24-000011"
 COMPANY = Scope(ciks=("1104485",))
@@ -53,14 +55,14 @@ def lake(tmp_path_factory):
     return lake
 
 
-def test_a_restatement_is_seen_from_its_acceptance_on_and_not_before(lake):
+def test_a_restatement_is_seen_from_its_release_on_and_not_before(lake):
     ask = "SELECT value FROM sec_facts WHERE concept = 'us-gaap:Revenues'"
     seen = {}
     for moment in (
         "2024-02-23T08:05:40-05:00",
         "2024-02-23T08:05:41-05:00",
-        "2024-06-03T20:30:59-04:00",
-        "2024-06-03T20:31:00-04:00",
+        "2024-06-04T07:29:59-04:00",
+        "2024-06-04T07:30:00-04:00",
     ):
         with connect(moment, lake=lake.root, datasets=["sec_facts"]) as session:
             seen[moment] = [row[0] for row in session.sql(ask).arrow().to_pandas().itertuples(index=False)]
@@ -117,6 +119,52 @@ def test_a_statement_counts_from_its_first_observation(tmp_path):
     assert [LakeReleases(lake).at(day).release(TEN_K, CIK).at for day in days] == [accepted] * 3
 
 
+TEN_K_LATE, SHOWN = "0001104485-24-000012", at("2024-02-20T12:30")
+FIRST_POLL, SECOND_POLL, OF_FACTS = (at(f"2024-{day}T15:00") for day in ("02-21", "03-01", "03-04"))
+
+
+def put_submissions(store, accepted, filing_date, fetched_at):
+    columns = {name: [None] for name in COLUMNS} | {
+        "accessionNumber": [TEN_K_LATE], "acceptanceDateTime": [accepted], "form": ["10-K"], "filingDate": [filing_date]
+    }  # fmt: skip
+    body = json.dumps({"tickers": ["NOG"], "filings": {"recent": columns, "files": []}}).encode()
+    store.put(captured(PROVIDER, Request(f"/submissions/CIK{CIK}.json"), body, fetched_at=fetched_at))
+
+
+def first_seen(lake, dataset):
+    with connect(lake=lake.root, open_mode=True, datasets=[dataset]) as session:
+        return session.sql(f"SELECT min(available_at) FROM {dataset}_revisions").rows()[0][0]
+
+
+@pytest.mark.parametrize(
+    ("accepted", "polls", "shown"),
+    [
+        ("2024-02-17T01:45:00.000Z", {FIRST_POLL: "2024-02-20", SECOND_POLL: "2024-02-16"}, SHOWN),
+        ("2024-02-17T01:45:00.000Z", {SECOND_POLL: "2024-02-16"}, SHOWN),
+        ("2024-02-17T01:45:00.000Z", {SECOND_POLL: "2024-02-15"}, SHOWN),
+        ("2024-02-17T01:45:00.000Z", {FIRST_POLL: "2024-02-21", SECOND_POLL: "2024-02-16"}, at("2024-02-21T12:30")),
+        ("2024-02-16T21:45:00+00:00", {FIRST_POLL: "2024-02-20", SECOND_POLL: "2024-02-16"}, SHOWN),
+        ("2024-02-16T21:45:00+00:00", {SECOND_POLL: "2024-02-16"}, at("2024-02-16T21:45")),
+    ],
+)
+def test_a_date_that_was_moved_back_moves_neither_the_filing_nor_its_facts(tmp_path, accepted, polls, shown):
+    lake = Lake(tmp_path / "lake")
+    store = CaptureStore.of(lake.root)
+    for fetched_at, filing_date in polls.items():
+        put_submissions(store, accepted, filing_date, fetched_at)
+    fact = {"end": "2023-12-31", "val": 1, "accn": TEN_K_LATE, "form": "10-K", "filed": list(polls.values())[-1]}
+    answer = {"cik": CIK, "facts": {"us-gaap": {"Assets": {"units": {"USD": [fact]}}}}}
+    request = Request(f"/api/xbrl/companyfacts/CIK{CIK}.json")
+    store.put(captured(PROVIDER, request, json.dumps(answer).encode(), fetched_at=OF_FACTS))
+    for feed in (FILINGS, FACTS):
+        with HttpClient(PROVIDER, store, "replay") as client:
+            run_feed(feed, COMPANY, client, lake, run_id=feed.dataset.name)
+    assert (first_seen(lake, "sec_filings"), first_seen(lake, "sec_facts")) == (shown, shown)
+    with connect(shown, lake=lake.root, datasets=["sec_filings"]) as session:
+        told = session.sql("SELECT filing_date FROM sec_filings").rows()
+    assert told == [(date.fromisoformat(next(iter(polls.values()))),)]
+
+
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, unique=True), st.integers(0, 5))
 def test_a_filing_is_dated_by_what_was_observed_by_then(statements, now):
     start = at("2024-02-23T13:05:41")
@@ -126,5 +174,5 @@ def test_a_filing_is_dated_by_what_was_observed_by_then(statements, now):
         for accepted, observed in statements
     ]
     first = min(observed for _, observed in statements)
-    accepted = min(accepted for accepted, observed in statements if observed <= max(now, first))
+    accepted = max(accepted for accepted, observed in statements if observed == first)
     assert _known_at(filings, instants[now]).accepted.instant == instants[accepted]

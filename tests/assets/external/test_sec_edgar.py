@@ -90,12 +90,13 @@ def test_a_filing_says_which_rule_dated_it_and_what_the_answer_said():
     first = {row.values["accession_no"]: row for row in reversed(rows(found))}
     told = {name: (row.available_at, row.values["acceptance_rule"]) for name, row in first.items()}
     assert told[EIGHT_K] == (at("2024-02-22T21:15:03"), "two_readings")
-    assert told[AMENDED] == (at("2024-06-04T00:31:00"), "later_reading")
+    assert told[AMENDED] == (at("2024-06-04T11:30:00"), "later_reading")
     assert told["0001104485-24-000013"] == (at("2024-03-06T12:30:00"), "later_reading")
     assert told[TEN_K] == (at("2024-02-23T13:05:41"), "new_york_clock")
-    assert told["9999999995-24-000451"] == (at("2024-04-09T04:15:11"), "later_reading")
-    assert told["0000912057-02-010203"] == (at("2002-03-13T05:00:00"), "date_only")
-    assert {row.values["release_rule"] for row in first.values()} == {"filing_date"}
+    assert told["9999999995-24-000451"] == (at("2024-04-09T11:30:00"), "later_reading")
+    assert told["0000912057-02-010203"] == (at("2002-03-13T12:30:00"), "date_only")
+    by_clock = {number for number, row in first.items() if row.values["release_rule"] == "form_and_clock"}
+    assert by_clock == {AMENDED, "0000912057-02-010203"}
     values = first[EIGHT_K].values
     assert (values["acceptance_raw"], values["items"]) == ("2024-02-22T21:15:03.000Z", ["2.02", "9.01"])
     assert values["accepted_at"] == first[EIGHT_K].available_at

@@ -82,20 +82,20 @@ def test_a_removal_is_the_company_s_and_names_the_exchange_the_class_and_the_rul
     }
 
 
-def test_what_an_index_lists_counts_at_the_end_of_its_filing_date_and_never_when_it_takes_effect():
+def test_what_an_index_lists_counts_from_the_morning_after_its_filing_date_and_never_when_it_takes_effect():
     found = {row.values["event"]: row for row in rows(happened(FEED, SPRING, Played(PROVIDER).fetch))}
-    assert found["delisted"].available_at == at("2024-05-01T04:00:00")
-    assert found["deregistered"].available_at == at("2024-05-11T04:00:00")
+    assert found["delisted"].available_at == at("2024-05-01T11:30:00")
+    assert found["deregistered"].available_at == at("2024-05-13T11:30:00")
     assert found["deregistered"].values["effective_on"] == date(2024, 8, 8)
 
 
 def test_an_old_filing_in_a_new_index_counts_when_the_index_ends():
     old = line("15-12G", "An Old One", 77, "20231201", "0000000077-23-000001")
     [row] = rows(of_day("2024-02-22", old))
-    assert (row.available_at, row.values["filing_date"]) == (at("2024-02-23T05:00:00"), date(2023, 12, 1))
+    assert (row.available_at, row.values["filing_date"]) == (at("2024-02-23T12:30:00"), date(2023, 12, 1))
     quarterly = Told(**{"QTR2/form.idx": index(old.replace("20231201", "2023-12-01"))}).fetch
     [row] = rows(happened(FEED, SPRING, quarterly))
-    assert row.available_at == at("2024-07-01T04:00:00")
+    assert row.available_at == at("2024-07-01T11:30:00")
 
 
 def test_a_header_dates_a_filing_exactly():
@@ -107,7 +107,7 @@ def test_a_header_dates_a_filing_exactly():
     day = date(2024, 2, 22)
     [plain] = rows(happened(FEED, Scope(date_from=day, date_to=day), Told(**told).fetch))
     [exact] = rows(happened(FEED, Scope(date_from=day, date_to=day, options={"headers": "all"}), Told(**told).fetch))
-    assert (plain.available_at, exact.available_at) == (at("2024-02-23T05:00:00"), at("2024-02-22T17:00:00"))
+    assert (plain.available_at, exact.available_at) == (at("2024-02-23T12:30:00"), at("2024-02-22T17:00:00"))
     assert "&header=" in exact.evidence
     assert plain.values == exact.values
 

@@ -48,7 +48,7 @@ def answer(arguments: Sequence[str], env: Mapping[str, str]) -> dict[str, Any]:
     """Return the envelope of a fetch, or a gap that says why there is none."""
     pit = cut_off(_asked(arguments), env)
     if pit is not None and not isinstance(pit, str):
-        return gap("pit_excluded", f"{pit.code}: {pit.detail}")
+        return gap("pit_excluded" if "later" in pit.detail else "bad_input", f"{pit.code}: {pit.detail}")
     flags = (argument for argument in arguments if argument.startswith("--") or "=" in argument)
     names = {flag.lstrip("-").partition("=")[0].replace("-", "_") for flag in flags}
     if BOUND in env and not names.isdisjoint(UNBOUND):

@@ -26,6 +26,9 @@ class Filed:
     def __call__(self, ticker, day):
         return self._accepted.get(day)
 
+    def silent_around(self, ticker, day):
+        return False
+
 
 def by_period(rows):
     return {(row.values["period_type"], row.values["fiscal_date_ending"].isoformat()): row for row in rows}

@@ -1,0 +1,134 @@
+"""A vendor's report day against the company's own 8-Ks: without one near it, the statement is a gap."""
+
+import json
+from datetime import date, datetime, timedelta, timezone
+
+import pytest
+
+from assets.derived import names
+from assets.external import all_feeds
+from assets.external.sec_edgar.sec_filings import COLUMNS
+from assets.extraction import Gap
+from assets.feeds.feed import Scope
+from assets.feeds.releases import LakeReleases
+from assets.feeds.runs import run_feed
+from pitlake.lake.lake import Lake
+from resources.http.capture import CaptureStore, Request
+from resources.http.client import HttpClient
+from resources.http.providers.sec_edgar import PROVIDER
+from tests.answers import captured, happened
+
+CIK = "0001104485"
+STATED, FETCHED, LONG_BEFORE = (
+    date(2020, 7, 12),
+    datetime(2021, 3, 2, 15, tzinfo=timezone.utc),
+    (date(2020, 5, 1), "5.02"),
+)
+NO_RESULTS = "the company filed no results near the stated day"
+DAY = timedelta(days=1)
+
+
+def lake_with(root, *filings, form="8-K", fetched_at=FETCHED - DAY, since=None, pages=(), stored=()):
+    """A lake that polled the company's list of filings, each with its day and items, at an instant."""
+    lake = Lake(root / "lake")
+    store = CaptureStore.of(lake.root)
+    columns = {name: [None] * len(filings) for name in COLUMNS} | {
+        "accessionNumber": [f"{CIK}-20-{number:06}" for number in range(len(filings))],
+        "acceptanceDateTime": [f"{filed}T16:05:00-04:00" for filed, _ in filings],
+        "filingDate": [filed.isoformat() for filed, _ in filings],
+        "items": [items for _, items in filings],
+        "form": [form] * len(filings),
+    }
+    files = [{"name": page, "filingFrom": "2010-01-04", "filingTo": "2020-08-01"} for page in pages]
+    company = {"cik": CIK, "name": "A Company", "tickers": ["NOG"], "exchanges": ["NYSE"], "formerNames": []}
+    body = json.dumps(company | {"filings": {"recent": columns, "files": files}}).encode()
+    store.put(captured(PROVIDER, Request(f"/submissions/CIK{CIK}.json"), body, fetched_at=fetched_at))
+    for page in stored:
+        older = json.dumps({name: [] for name in COLUMNS}).encode()
+        store.put(captured(PROVIDER, Request(f"/submissions/{page}"), older, fetched_at=fetched_at))
+    with HttpClient(PROVIDER, store, "replay") as client:
+        scope = Scope(ciks=(CIK,), date_from=since)
+        run_feed(all_feeds()["sec_filings"], scope, client, lake, run_id="filings")
+    names.derive(lake, run_id="names", observed_at=fetched_at)
+    return lake
+
+
+def reasons(lake, stated=STATED, fetched_at=FETCHED):
+    """The reasons of the gaps of both vendors that state a report on that day, of the quarter and of its year."""
+    quarter = {"fiscalDateEnding": "2004-06-30", "reportedDate": stated.isoformat(), "reportedEPS": "0.6"}
+    years = [
+        {"fiscalDateEnding": "2004-06-30", "reportedEPS": "2.1"},
+        {"fiscalDateEnding": "2003-06-30", "reportedEPS": "1"},
+    ]
+    labels = ("Symbol", "Event Start Date", "Timezone short name", "EPS Estimate", "Reported EPS", "Surprise (%)")
+    event = ["NOG", f"{stated}T16:00:00.000-04:00", "EDT", 0.5, 0.6, 20]
+    table = {"columns": [{"label": label} for label in labels], "rows": [event]}
+    said = {
+        "av_earnings": {"symbol": "NOG", "quarterlyEarnings": [quarter], "annualEarnings": years[:1]},
+        "yahoo_earnings": {"finance": {"result": [{"documents": [table]}], "error": None}},
+    }
+    found = {}
+    for name, body in said.items():
+        feed = all_feeds()[name]
+
+        def fetch(request, body=body, provider=feed.provider):
+            return captured(provider, request, json.dumps(body).encode(), fetched_at=fetched_at)
+
+        releases = LakeReleases(lake).at(fetched_at)
+        outcomes = happened(feed, Scope(tickers=("NOG",)), fetch, fetched_at, releases=releases)
+        found[name] = [one.reason for one in outcomes if isinstance(one, Gap)]
+    return found
+
+
+BOTH, NONE = (
+    {"av_earnings": [NO_RESULTS] * 2, "yahoo_earnings": [NO_RESULTS]},
+    {"av_earnings": [], "yahoo_earnings": []},
+)
+
+
+@pytest.mark.parametrize(
+    ("days", "items", "expected"),
+    [
+        (18, "2.02,9.01", BOTH),
+        (5, "2.02", BOTH),
+        (4, "2.02", NONE),
+        (0, "2.02", NONE),
+        (-1, "2.02,9.01", NONE),
+        (-2, "2.02", BOTH),
+        (0, "8.01,9.01", BOTH),
+    ],
+)
+def test_a_stated_day_without_results_of_the_company_near_it_is_a_gap(tmp_path, days, items, expected):
+    assert reasons(lake_with(tmp_path, LONG_BEFORE, (STATED + days * DAY, items))) == expected
+
+
+RESULTS = (STATED + 18 * DAY, "2.02,9.01")
+PAGE = f"CIK{CIK}-submissions-001.json"
+
+
+@pytest.mark.parametrize(
+    ("filings", "options", "stated", "expected"),
+    [
+        ((LONG_BEFORE, RESULTS), {"fetched_at": datetime(2020, 7, 17, 11, tzinfo=timezone.utc)}, STATED, NONE),
+        ((LONG_BEFORE, RESULTS), {"fetched_at": FETCHED + DAY}, STATED, NONE),
+        ((LONG_BEFORE, RESULTS), {"form": "6-K"}, STATED, NONE),
+        ((RESULTS,), {}, STATED, NONE),
+        ((LONG_BEFORE, RESULTS), {"since": date(2020, 7, 12)}, STATED, NONE),
+        ((LONG_BEFORE, RESULTS), {"since": date(2020, 7, 11)}, STATED, BOTH),
+        ((LONG_BEFORE, RESULTS), {"pages": [PAGE], "stored": [PAGE]}, STATED, BOTH),
+        ((LONG_BEFORE, RESULTS), {"pages": [PAGE]}, STATED, NONE),
+        (((date(2004, 5, 1), "5"), RESULTS), {}, date(2004, 8, 22), NONE),
+        (((date(2004, 5, 1), "5"), RESULTS), {}, date(2004, 8, 23), BOTH),
+    ],
+    ids=[
+        "polled before the days were over", "polled after the fetch", "files no 8-Ks", "filed none before",
+        "polled since too late", "polled since then", "with an older page", "without an older page",
+        "before item 2.02", "since item 2.02",
+    ],
+)  # fmt: skip
+def test_only_a_complete_list_of_a_company_that_files_8_ks_proves_it(tmp_path, filings, options, stated, expected):
+    assert reasons(lake_with(tmp_path, *filings, **options), stated) == expected
+
+
+def test_a_lake_without_filings_believes_the_vendor(tmp_path):
+    assert reasons(Lake(tmp_path / "lake")) == NONE
