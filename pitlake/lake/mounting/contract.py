@@ -130,12 +130,7 @@ class Mount:
     @cached_property
     def zone(self) -> str:
         """Return the time zone of days. Raises BadInput for an unknown zone."""
-        try:
-            ZoneInfo(self.timezone or DEFAULT_ZONE)
-        except (OSError, ValueError, KeyError):
-            problem = f"there is no time zone {self.timezone!r}"
-            raise BadInput("timezone", problem, "give a time zone such as Europe/Berlin or UTC") from None
-        return self.timezone or DEFAULT_ZONE
+        return known_zone(self.timezone or DEFAULT_ZONE)
 
     @cached_property
     def delay(self) -> timedelta:
@@ -196,6 +191,16 @@ class Mount:
             if name != self.available_at or name in self.key
         )
         return (NO_KEY, *times, DELETED, *unreadable)
+
+
+def known_zone(name: str) -> str:
+    """Return the name of a time zone. Raises BadInput if there is no such zone."""
+    try:
+        ZoneInfo(name)
+    except (OSError, ValueError, KeyError):
+        next_step = "give a time zone such as Europe/Berlin or UTC"
+        raise BadInput("timezone", f"there is no time zone {name!r}", next_step) from None
+    return name
 
 
 def check_name(name: str) -> None:

@@ -138,6 +138,8 @@ def _inferred(reader: Source, wish: Wish) -> Mount:
     columns: dict[str, Any] = {flag: _column(names, flag, getattr(wish, flag) or "") for flag in ROLES}
     if wish.key is None:
         raise BadInput("key", "missing", f"name the columns that identify a row's subject, out of {', '.join(names)}")
+    if wish.timezone:
+        contract.known_zone(wish.timezone)
     types = {name: _type(reader, name, own, columns, wish) for name, own in names.items()}
     its = [MountedColumn(Column(name=own, type=types[name], meaning=""), name) for name, own in names.items()]
     return Mount(
