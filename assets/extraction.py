@@ -76,6 +76,8 @@ class Statements(Protocol):
         """
         ...
 
+    def __hash__(self) -> int: ...
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunFacts:

@@ -4,7 +4,7 @@ The modules in the folders next to this file implement the methods.
 """
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import wraps
 from pathlib import Path
@@ -23,12 +23,13 @@ from pitlake.lake.storage import bulk_loads, claims, conventions, faults, incide
 from pitlake.lake.storage.bulk_loads import BulkLoad
 from pitlake.lake.storage.incidents import Incident
 from pitlake.lake.storage.log import Entry, LakeLog
-from pitlake.lake.storage.manifest import DataFile, Snapshot, TableState
+from pitlake.lake.storage.manifest import DataFile, Snapshot
 from pitlake.lake.storage.receipt_store import kept_versions, receipt_id, receipt_key
 from pitlake.lake.storage.root import open_store
-from pitlake.lake.storage.store import PLACE, Store
+from pitlake.lake.storage.store import PLACE
 from pitlake.lake.storage.watch_list import WatchList
 from pitlake.lake.tables.delta import DeltaTables, table_key
+from pitlake.lake.tables.pinned import PinnedTables
 from pitlake.lake.upkeep import wholeness
 
 if TYPE_CHECKING:
@@ -267,18 +268,9 @@ class Lake:
             store=self._store, now=self._log.now, stage=self.stage, publish=self.publish, files=self._files_of
         )
         wish = Wish(
-            name=name,
-            key=key,
-            available_at=available_at,
-            valid_at=valid_at,
-            until=until,
-            time_format=time_format,
-            midnights=midnights,
-            timezone=timezone,
-            lag=lag,
-            partial=partial,
-            most_refused=most_refused,
-        )
+            name=name, key=key, available_at=available_at, valid_at=valid_at, until=until, time_format=time_format,
+            midnights=midnights, timezone=timezone, lag=lag, partial=partial, most_refused=most_refused,
+        )  # fmt: skip
         return mount_table(doors, table, wish)
 
     def _files_of(self, table: str) -> tuple[DataFile, ...]:
@@ -444,28 +436,6 @@ class Lake:
                 self._store.delete(receipt_key(name))
             raise
         return name
-
-
-class PinnedTables(Mapping[str, TableState]):
-    """The tables of a log entry.
-
-    The files of a table are looked up at their first use, so that opening a few tables is fast.
-    """
-
-    def __init__(self, store: Store, tables: DeltaTables, pins: Mapping[str, int]) -> None:
-        self._store, self._tables, self._pins = store, tables, pins
-
-    def __getitem__(self, table: str) -> TableState:
-        if table not in self._pins:
-            raise KeyError(table)
-        with machine.working_in(PLACE, self._store.location), self._store.translated():
-            return self._tables.pinned(table, self._pins)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._pins)
-
-    def __len__(self) -> int:
-        return len(self._pins)
 
 
 def mount(table: Any, name: str, *, lake: str | Path | Lake | None = None, **options: Any) -> "Mounted":

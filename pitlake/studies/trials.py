@@ -110,7 +110,7 @@ def _table(returns: Any) -> Answer:
     try:
         return answer_of(returns)
     except BadInput:
-        raise BadInput("returns", "are no series", "give a list or a series of one return for each period") from None
+        raise BadInput("returns", "are not a series", "give a list or a series of one return for each period") from None
 
 
 def _numbers(values: list[Any]) -> list[float]:

@@ -8,7 +8,7 @@ A time may have several readings, and the latest counts:
   (`are_days`); a value that stands alone is one if it is written as 00:00 (`Reading.latest`).
 - A clock time that occurs twice, or that clocks skip, counts as the later of its instants.
 - Fractions of a microsecond are rounded up.
-- Values that programs write for a missing time are no times (`Unset`): the zeros of the calendars of Unix, Excel,
+- Values that programs write for a missing time are not times (`Unset`): the zeros of the calendars of Unix, Excel,
   Windows, SQL and pandas, and the years 0, 1 and 9999.
 
 `read` reads one value in Python; `pitlake.times.sql` writes SQL with the same meaning that reads a column in DuckDB.

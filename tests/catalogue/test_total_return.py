@@ -87,7 +87,7 @@ def test_days_that_no_poll_of_dividends_covers_have_no_total_return(world, polle
     found = made.run("total_return", ticker="ACME")
     assert [row["note"] for row in found] == notes
     assert [row["total_return"] is None for row in found] == [True, *(note is not None for note in notes[1:])]
-    assert all(row["price_return"] for row in found[1:])
+    assert every(row["price_return"] for row in found[1:])
 
 
 def test_an_amount_stated_after_its_ex_day_counts_where_polls_prove_that_no_split_followed(world):

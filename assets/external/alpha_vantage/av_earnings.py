@@ -128,7 +128,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def _problem(record: Record, period: date, day: date, releases: Releases | None) -> GapRule | None:
-    """Return why a dated period is no report of that day; None if nothing contradicts it."""
+    """Return why no report of that day can have a dated period; None if nothing contradicts it."""
     if day < period:
         return contract.BEFORE_PERIOD_END
     if is_absent(record.get("reportedEPS")):
