@@ -66,8 +66,8 @@ _FRAME = frozenset(("data", "gaps", "truncated", "next_cursor", "receipt"))
 _HASH = re.compile(r"[0-9a-f]{32,64}")
 _NOTE = (
     r"[A-Z0-9.-]{,12}: (no company is known by it( as of [0-9TZ:.-]{20,27})?|rows that bear it are read with hindsight"
-    r"|rows of CIK [0-9, ]+ that bear [A-Z0-9., -]+ are read with hindsight"
-    r"|rows that bear [A-Z0-9.-]{1,12} after [0-9TZ:.-]{20,27}, stated [0-9]+ days before, are read with hindsight"
+    r"|rows (of CIK [0-9, ]+ that bear [A-Z0-9., -]+|that bear [A-Z0-9.-]{1,12} after [0-9TZ:.-]{20,27}, stated "
+    r"[0-9]+ days before,) are read with hindsight"
     r"|(ticker by today's list, )?read as CIK [0-9, ]+, with hindsight(; not [0-9, ]+)?)"
 )
 _RECEIPT = {
@@ -120,15 +120,14 @@ def parse_instant(text: Any) -> datetime:
     *parts, fraction, offset = shape.groups()
     if offset is None:
         raise InstantFault("naive", "the offset is missing")
-    fraction = fraction or ""
-    if fraction[_MICROSECOND_DIGITS:].strip("0"):
+    digits = (fraction or "").ljust(_MICROSECOND_DIGITS, "0")
+    if digits[_MICROSECOND_DIGITS:].strip("0"):
         raise InstantFault("too_precise", "instants in the lake are no finer than microseconds")
     if parts[0] == "0000":
         raise InstantFault("out_of_range", "outside the years 1 to 9999 in UTC")
     try:
         year, month, day, hour, minute, second = map(int, parts)
-        micro = int(fraction[:_MICROSECOND_DIGITS].ljust(_MICROSECOND_DIGITS, "0"))
-        local = datetime(year, month, day, hour, minute, second, micro)
+        local = datetime(year, month, day, hour, minute, second, int(digits[:_MICROSECOND_DIGITS]))
     except ValueError:
         raise InstantFault("impossible", "no such day or time of day") from None
     return _to_utc(local, offset)

@@ -77,7 +77,7 @@ def _tool(properties: Mapping[str, Any], answer: Mapping[str, Any]) -> tuple[lis
             if best is None or _worth(items) > _worth(best[2]):
                 best = form, place, items
     if best is None:
-        return _arguments(properties, answer), "the answer is no JSON with objects: its items can't be found."
+        return _arguments(properties, answer), "the answer is not JSON with objects: its items can't be found."
     form, place, items = best
     lines = [*_arguments(properties, answer), *([f'answer = "{form}"'] if form != JSON else [])]
     item_lines, problem = _items(place, items)

@@ -81,7 +81,7 @@ class ToolPolicy:
     Attributes:
         items: The path of the items in an answer; "" for the answer itself.
         published: Paths in an item that say when it was published; the latest of their dates counts.
-        fields: Members of an item that are passed on; `value` is an item that is no object.
+        fields: Members of an item that are passed on; `value` is an item that is not an object.
         arguments: Arguments that a caller may give; a caller must give those in `required`.
         bind: Arguments that limit the time, as texts with {date}, {instant}, {epoch} or {epoch_ms} for the cut-off.
         fixed: Arguments that always have one value.

@@ -37,5 +37,5 @@ def _instants(name: str, values: Any) -> list[datetime]:
     """Return instants in UTC; dates count at their end in New York."""
     instants = public_from(answer_of({name: list(values)}).columns[name])
     if any(moment is None for moment in instants):
-        raise BadInput(name, "has values that are no dates or instants", "give one for each row of the panel")
+        raise BadInput(name, "has values that are neither dates nor instants", "give one for each row of the panel")
     return [moment.astimezone(timezone.utc).replace(tzinfo=None) for moment in instants if moment is not None]

@@ -75,7 +75,7 @@ class Returns:
         Raises BadInput.
         """
         if frequency is not None and frequency not in PERIODS:
-            raise BadInput("frequency", f"{frequency!r} is none", f"choose one of {', '.join(PERIODS)}")
+            raise BadInput("frequency", f"{frequency!r} is not a frequency", f"choose one of {', '.join(PERIODS)}")
         columns = _table(returns).columns
         dated = [name for name, values in columns.items() if any(isinstance(value, date) for value in values)]
         numbers = [name for name in columns if name not in dated]
