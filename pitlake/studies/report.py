@@ -78,7 +78,7 @@ def saw(record: LedgerRecord, start: datetime) -> bool:
 
 def others(store: Store, name: str, start: datetime, end: datetime) -> tuple[dict[str, Any], ...]:
     """Return the lake's other studies whose holdouts overlap these instants, or that asked at or after the first."""
-    entries = []
+    entries: list[dict[str, Any]] = []
     for other in ledger.names(store):
         if other == name:
             continue
