@@ -397,7 +397,7 @@ class _Checking:
 
     def _check_memory(self, moments: Sequence[datetime]) -> None:
         """Repeat the runs in one process, the latest first, which shows results of a cache."""
-        instants = (self.check.until, *sorted({*moments} - {self.check.until}, reverse=True))
+        instants = (self.check.until, *sorted(({*moments} & self.alone.keys()) - {self.check.until}, reverse=True))
         (replies,) = self._run([self._task(self.full, *instants)])
         for at, reply in zip(instants[1:], replies[1:], strict=True):
             alone = self.alone[at]
