@@ -4,6 +4,8 @@ from datetime import date, timedelta
 
 import pytest
 
+from tests.every import every
+
 FIRST = date(2024, 1, 2)
 
 
