@@ -7,12 +7,13 @@ finds the first difference, and `checking` decides what to run and what a differ
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pitlake.check.checking import Check, LookAheadReport, check
+    from pitlake.check.checking import check
     from pitlake.check.findings import Finding
+    from pitlake.check.request import Check, LookAheadReport
 
 __all__ = ["Check", "Finding", "LookAheadReport", "check"]
 
-_HOMES = {"Check": "checking", "Finding": "findings", "LookAheadReport": "checking", "check": "checking"}
+_HOMES = {"Check": "request", "Finding": "findings", "LookAheadReport": "request", "check": "checking"}
 
 
 def __getattr__(name: str) -> object:

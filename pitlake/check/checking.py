@@ -6,10 +6,9 @@ same rows up to T on all of these, even if it is asked as of the end.
 """
 
 import os
-import random
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -20,6 +19,7 @@ from pitlake import clock
 from pitlake.check import runners
 from pitlake.check.compare import Difference, differences, past_rows
 from pitlake.check.findings import Finding
+from pitlake.check.request import TRIALS, Check, LookAheadReport
 from pitlake.check.runners import Runners
 from pitlake.check.tables import Answer, public_from
 from pitlake.check.tasks import Function, Task, TaskReply
@@ -28,9 +28,6 @@ from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
 from pitlake.lake.storage.manifest import Snapshot
 
-STEPS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1), "month": timedelta(days=30)}
-"""The intervals between instants."""
-TRIALS = 10
 LOOKS = 2
 """The number of a history's trials as of an instant between the two ends, and of trials with late rows."""
 BEGINNING = (1, 5, 20, 60)
@@ -44,84 +41,6 @@ _CUT, _ALTERED, _LATE = (
     "on a lake with other rows after {}",
     "on a lake without late rows that ends at {}",
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Check:
-    """What to check.
-
-    Attributes:
-        function: the function.
-        since, until: the first and last instant of the runs.
-        every: the interval between instants, a key of STEPS.
-        trials: the number of instants to try, spread evenly.
-        datasets: the datasets its sessions bind; None for all.
-        time: the column that dates the rows of a history; found by its name or index where it is None.
-        allowed: files it may read.
-    """
-
-    function: Function
-    since: datetime
-    until: datetime
-    every: str = "day"
-    trials: int = TRIALS
-    datasets: tuple[str, ...] | None = None
-    time: str | None = None
-    allowed: tuple[Path, ...] = ()
-
-    def __post_init__(self) -> None:
-        if self.since >= self.until:
-            raise BadInput("--from", "is not before --to", "name the earlier instant first")
-        if self.every not in STEPS:
-            raise BadInput("--every", f"{self.every!r} is not a step", f"choose one of {', '.join(STEPS)}")
-        if not 1 <= self.trials <= 10_000:
-            raise BadInput("--trials", f"{self.trials} is not from 1 to 10,000", "give how many instants to try")
-
-    @property
-    def instants(self) -> list[datetime]:
-        """Return the instants to try: some of the steps from the first to the last, spread evenly."""
-        count = (self.until - self.since) // STEPS[self.every] + 1
-        chosen = {round(number * (count - 1) / max(self.trials - 1, 1)) for number in range(self.trials)}
-        return [self.since + number * STEPS[self.every] for number in sorted(chosen)]
-
-    @property
-    def cuts(self) -> list[datetime]:
-        """Return instants strictly between the two ends, one in each of equal spans, at any time of day."""
-        rng = random.Random(self.trials)  # noqa: S311 - the same instants each time
-        span = (self.until - self.since) / self.trials
-        return [self.since + span * (number + rng.uniform(0.05, 0.95)) for number in range(self.trials)]
-
-
-@dataclass
-class LookAheadReport:
-    """The result of a check.
-
-    compared: the number of pairs of worlds whose results had past rows that were compared; skipped: the reasons why
-    other pairs were not, with counts.
-    """
-
-    check: Check
-    findings: list[Finding] = field(default_factory=list)
-    compared: int = 0
-    skipped: dict[str, int] = field(default_factory=dict)
-    history_by: str | None = None
-
-    def __str__(self) -> str:
-        count = len(self.findings)
-        summary = f"{count} finding{'s' if count > 1 else ''}" if count else "nothing found"
-        return f"{self.check.function}: {summary} in {self.compared} trials"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
-        return {
-            "function": str(self.check.function),
-            "from": clock.iso(self.check.since),
-            "to": clock.iso(self.check.until),
-            "trials": self.compared,
-            "skipped": self.skipped,
-            "dated_by": self.history_by,
-            "findings": [finding.to_dict() for finding in self.findings],
-        }
 
 
 def check(  # noqa: PLR0913 - all that a check is asked for
