@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pitlake.check.checking import check
     from pitlake.check.findings import Finding
-    from pitlake.check.report import Check, LookAheadReport
+    from pitlake.check.request import Check, LookAheadReport
 
 __all__ = ["Check", "Finding", "LookAheadReport", "check"]
 
-_HOMES = {"Check": "report", "Finding": "findings", "LookAheadReport": "report", "check": "checking"}
+_HOMES = {"Check": "request", "Finding": "findings", "LookAheadReport": "request", "check": "checking"}
 
 
 def __getattr__(name: str) -> object:

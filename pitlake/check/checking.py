@@ -19,7 +19,7 @@ from pitlake import clock
 from pitlake.check import runners
 from pitlake.check.compare import Difference, differences, past_rows
 from pitlake.check.findings import Finding
-from pitlake.check.report import TRIALS, Check, LookAheadReport
+from pitlake.check.request import TRIALS, Check, LookAheadReport
 from pitlake.check.runners import Runners
 from pitlake.check.tables import Answer, public_from
 from pitlake.check.tasks import Function, Task, TaskReply

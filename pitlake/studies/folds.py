@@ -21,7 +21,7 @@ def purged_folds(
     if ends and max(ends) > before:
         step = f"drop the rows whose labels end after {clock.iso(before)}"
         raise BadInput("label_ends", f"reach into the holdout, to {clock.iso(max(ends))}", step)
-    times = {"prediction_times": starts, "evaluation_times": ends, "embargo": embargo}
+    times = {"prediction_times": _utc(starts), "evaluation_times": _utc(ends), "embargo": embargo}
     try:
         if test_splits == 1:
             return PurgedKFold(splits, **times)
@@ -34,8 +34,12 @@ def purged_folds(
 
 
 def _instants(name: str, values: Any) -> list[datetime]:
-    """Return instants in UTC; dates count at their end in New York."""
+    """Return the instants of a column; dates count at their end in New York."""
     instants = public_from(answer_of({name: list(values)}).columns[name])
     if any(moment is None for moment in instants):
         raise BadInput(name, "has values that are neither dates nor instants", "give one for each row of the panel")
-    return [moment.astimezone(timezone.utc).replace(tzinfo=None) for moment in instants if moment is not None]
+    return [moment for moment in instants if moment is not None]
+
+
+def _utc(instants: list[datetime]) -> list[datetime]:
+    return [moment.astimezone(timezone.utc).replace(tzinfo=None) for moment in instants]

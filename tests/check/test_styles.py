@@ -85,17 +85,12 @@ def of_the_end(session):
     return session.sql("SELECT date, close FROM prices WHERE date > DATE '2024-06-10'").df()
 
 
-def old_news(session):
-    return session.sql("SELECT available_at, title FROM news WHERE available_at < TIMESTAMPTZ '2024-01-05'").df()
-
-
 @pytest.mark.parametrize(
     ("function", "since", "until", "reason"),
     [
         (undated, SINCE, UNTIL, "no date and no name identifies"),
         (constant, SINCE, UNTIL, "asks its session nothing"),
         (of_the_end, SINCE, "2024-06-16", "no row of the answer is dated"),
-        (old_news, "2024-07-01", "2024-07-20", "the lake has no later rows of news"),
     ],
 )
 def test_a_check_that_compared_nothing_has_no_verdict(function, since, until, reason, lake):

@@ -1,4 +1,4 @@
-"""What a check is asked for, and its result."""
+"""What a check is asked for, and what it reports."""
 
 import random
 from dataclasses import dataclass, field
