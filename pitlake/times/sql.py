@@ -158,7 +158,8 @@ def _is_set(moment: str, spelled: ColumnForm) -> str:
         return f"({moment} >= TIMESTAMP '0001-01-01' AND {moment} < TIMESTAMP '10000-01-01')"
     days = ", ".join(f"DATE '{day}'" for day in UNSET_DAYS)
     within = f"{moment} >= TIMESTAMP '{FIRST_YEAR:04}-01-01' AND {moment} < TIMESTAMP '{LAST_YEAR + 1}-01-01'"
-    return f"({within} AND {moment}::DATE NOT IN ({days}))"
+    # DuckDB would make a join of `NOT IN`, which takes three times as long to plan as the whole query.
+    return f"({within} AND NOT list_contains([{days}], {moment}::DATE))"
 
 
 def _placed(column: str, spelled: ColumnForm) -> _Parts:

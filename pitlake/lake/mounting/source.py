@@ -48,6 +48,7 @@ class Source:
     types: dict[str, str]
     rows: str = ROWS
     zones: Mapping[str, str] = field(default_factory=dict)
+    _surveys: dict[tuple[str, ColumnForm, int | None], "Survey"] = field(default_factory=dict, init=False, repr=False)
 
     def type_of(self, column: str) -> str:
         """Return the lake's type for a column. Raises BadInput for a column that can't be stored."""
@@ -72,6 +73,12 @@ class Source:
 
     def survey(self, column: str, form: ColumnForm, most: int | None = None) -> "Survey":
         """Count what a column spells. most: the number of values to look at (default: all)."""
+        question = (column, form, most)
+        if question not in self._surveys:
+            self._surveys[question] = self._count(column, form, most)
+        return self._surveys[question]
+
+    def _count(self, column: str, form: ColumnForm, most: int | None) -> "Survey":
         limit = f" LIMIT {most}" if most else ""
         values = f"(SELECT {quoted(column)} FROM {self.rows} WHERE {quoted(column)} IS NOT NULL{limit})"
         instant, end, clock, unset, no_zone = (
