@@ -236,9 +236,9 @@ class LakeSplits:
         """Return the splits of a ticker's company under any of its names, and the days that polls cover."""
         ciks = self._tickers.resolve(ticker, None).ciks
         names = {ticker, *ciks, *(name for cik in ciks for name in self._tickers.every(cik))}
-        stated = [statement for name in names for statement in self._stated.get(name, ())]
-        undated = [Split(date.min, date.max, None) for day, _ in stated if day is None]
-        splits = merged(dated(stated))
+        statements = [statement for name in names for statement in self._stated.get(name, ())]
+        undated = [Split(date.min, date.max, None) for day, _ in statements if day is None]
+        splits = merged(dated(statements))
         unconfirmed = [
             Split(reported.first, _executed_by(reported, self._polled.restated(cik)), None)
             for cik in ciks

@@ -2,7 +2,9 @@
 
 import fcntl
 import os
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -23,3 +25,11 @@ def build_once(folder: Path, build: Callable[[Path], object]) -> Path:
             build(folder)
             folder.with_suffix(".built").touch()
     return folder
+
+
+@contextmanager
+def postgres_folder() -> Iterator[Path]:
+    """A folder that the user of a Postgres server can enter. Any pytest that starts closes pytest's own folders."""
+    with tempfile.TemporaryDirectory(prefix="pitlake-postgres-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)

@@ -137,12 +137,12 @@ def of_poll(poll: Poll, earlier: Sequence[Poll]) -> tuple[list[NameStatement], l
     """
     rows, gaps = [], []
     for borne in names_of(poll, earlier):
-        if borne.shown is not None:
-            rows.append(_borne(poll, borne.name, borne.shown))
+        if borne.shown_day is not None:
+            rows.append(_borne(poll, borne.name, borne.shown_day))
         is_new = borne.until is not None or not earlier or earlier[-1].name != borne.name
-        if borne.shown is None and borne.until is None and is_new:
+        if borne.shown_day is None and borne.until is None and is_new:
             rows.append(_seen(poll))
-        if (borne.shown is None and is_new) or not borne.is_plain:
+        if (borne.shown_day is None and is_new) or not borne.is_plain:
             gaps.append(_undated(poll, borne.name))
     fetched = clock.iso(poll.fetched_at)
     evidence = f"{poll.location}&item=tickers"

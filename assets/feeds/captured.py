@@ -33,9 +33,9 @@ def scopes_of(feed: Feed, store: CaptureStore) -> Iterator[Scope]:
     for capture in store.every(feed.provider.name):
         if capture.request_key not in keys:
             for scope in _possible(capture):
-                found = keys_of(feed, scope).keys()
-                if capture.request_key in found:
-                    keys |= found
+                scope_keys = keys_of(feed, scope).keys()
+                if capture.request_key in scope_keys:
+                    keys |= scope_keys
                     yield scope
                     break
 
@@ -54,7 +54,7 @@ def keys_of(feed: Feed, scope: Scope) -> dict[str, Unit]:
 def _possible(capture: Capture) -> Iterator[Scope]:
     """Yield the scopes that a request may come from, by the words and days in it."""
     texts = [value for _, value in capture.params] + capture.url.split("/")[3:]
-    days = sorted({date.fromisoformat(day) for text in texts for day in _DAY.findall(text)})
+    days = sorted({day for text in texts for day in _days(text)})
     words = dict.fromkeys(match[0] for text in texts if not _DAY.search(text) and (match := _WORD.match(text)))
     spans = [(first, last) for first, last in product((None, *days), repeat=2) if not (first and last and last < first)]
     if capture.payload is not None:
@@ -65,3 +65,9 @@ def _possible(capture: Capture) -> Iterator[Scope]:
         for word in words:
             yield from (replace(span, tickers=(word,)), replace(span, ciks=(word,)))
             yield from (replace(span, series=(word,)), replace(span, queries=(word,)))
+
+
+def _days(text: str) -> Iterator[date]:
+    for spelling in _DAY.findall(text):
+        with suppress(ValueError):  # A part of another number.
+            yield date.fromisoformat(spelling)

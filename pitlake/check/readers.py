@@ -84,9 +84,9 @@ def _wrap_connections(duckdb: Any, report: Report) -> None:
 
     @wraps(connect)
     def scanning(*arguments: Any, **options: Any) -> Any:
-        opened = connect(*arguments, **options)
-        opened.execute("SET python_scan_all_frames=true")
-        return opened
+        connection = connect(*arguments, **options)
+        connection.execute("SET python_scan_all_frames=true")
+        return connection
 
     duckdb.connect = scanning
     duckdb.default_connection().execute("SET python_scan_all_frames=true")
@@ -108,11 +108,11 @@ def _paths(values: list[Any]) -> Iterator[str]:
     """Yield the paths of the first argument that is one, or several."""
     for value in values:
         several = value if isinstance(value, list | tuple) else [value]
-        found = [os.fspath(each) for each in several if isinstance(each, str | os.PathLike)]
-        if named := [
-            path for path in found if isinstance(path, str) and path and not path.startswith((":memory:", ":default:"))
+        paths = [os.fspath(each) for each in several if isinstance(each, str | os.PathLike)]
+        if names := [
+            path for path in paths if isinstance(path, str) and path and not path.startswith((":memory:", ":default:"))
         ]:
-            yield from named
+            yield from names
             return
 
 

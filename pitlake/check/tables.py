@@ -48,16 +48,16 @@ class Answer:
             return name
         looks_alike = any(self._tells_rows_apart(column) for column in self.columns)
         dated = [column for column, values in self.columns.items() if len(_dates(values)) >= LEAST_DATES]
-        named = [column for column in (*TIMES, *dated[: len(dated) == 1]) if column in dated and not looks_alike]
-        return next((column for column in (*self.times, *named) if column in dated), None)
+        name_columns = [column for column in (*TIMES, *dated[: len(dated) == 1]) if column in dated and not looks_alike]
+        return next((column for column in (*self.times, *name_columns) if column in dated), None)
 
     def _tells_rows_apart(self, column: str) -> bool:
         """Return whether a text column identifies each row: a table with one row per company is a snapshot of one
         instant.
         """
         values = self.columns[column]
-        named = column not in _IDS and all(isinstance(value, str) and len(value) <= _LONGEST_NAME for value in values)
-        return named and len(set(values)) == len(values)
+        is_name = column not in _IDS and all(isinstance(value, str) and len(value) <= _LONGEST_NAME for value in values)
+        return is_name and len(set(values)) == len(values)
 
     @property
     def names_rows(self) -> bool:

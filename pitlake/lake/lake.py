@@ -127,11 +127,11 @@ class Lake:
 
     def settle(self, filings: str = "", bars: str = "") -> None:
         """Set the rules that are given or, if they are blank, those in the environment. Raises BadInput as above."""
-        for given, convention, count_from in (
+        for rule_given, convention, count_from in (
             (filings, conventions.FILINGS, self.count_filings_from),
             (bars, conventions.BARS, self.count_bars_from),
         ):
-            if rule := given or os.environ.get(convention.variable):
+            if rule := rule_given or os.environ.get(convention.variable):
                 count_from(rule)
 
     def _agree(self, convention: conventions.Convention, rule: str, dated: Iterable[str]) -> None:

@@ -203,8 +203,8 @@ class Link:
             problem = problem.exceptions[0]
         if isinstance(problem, FileNotFoundError | PermissionError):
             return f"can't be started: {problem.strerror}"
-        said = _last_line(self._log)
-        because = f": {self._redacted({'said': said})['said']}" if said else ""
+        last_words = _last_line(self._log)
+        because = f": {self._redacted({'said': last_words})['said']}" if last_words else ""
         return f"did not answer as an MCP server{because}" + (f" (all of its stderr: {self._log})" if self._log else "")
 
     def _redacted(self, answer: dict[str, Any]) -> dict[str, Any]:

@@ -159,9 +159,9 @@ class Proxy:
         most = own[tool.policy.limit.argument] if tool.policy.limit and tool.policy.limit.argument in own else None
         size = int(most or ROWS_OF_A_PAGE)
         first, end = (page - 1) * size, page * size
-        listed = await self._list(tool, sent, end + 1)
-        cursor = _cursor(page + 1, *hashes) if len(listed.rows) > end else None
-        return self._answer(replace(listed, rows=listed.rows[first:end]), cursor)
+        items = await self._list(tool, sent, end + 1)
+        cursor = _cursor(page + 1, *hashes) if len(items.rows) > end else None
+        return self._answer(replace(items, rows=items.rows[first:end]), cursor)
 
     async def _list(self, tool: ProxiedTool, sent: Mapping[str, Any], count: int) -> CutAnswer:
         """Read the server's pages until so many items pass, so that no page tells how many items do not."""

@@ -87,20 +87,20 @@ class PolledDays:
         A provider must have been asked for the ticker, and also for the tickers that the company had instead at the
         time. The graph counts if it has the company.
         """
-        asked = self._asked(ticker)
+        polled_spans = self._asked(ticker)
         for first, last, others in (era for cik in ciks for era in tickers.eras(cik)):
             if spelled(ticker) in others:
                 continue
-            inside = common(asked, [(first, last)])
+            inside = common(polled_spans, [(first, last)])
             for other in others:
                 inside = common(inside, self._asked(other))
-            asked = union(without(asked, [(first, last)]), inside)
+            polled_spans = union(without(polled_spans, [(first, last)]), inside)
         for cik in ciks:
             graph = self._of_graph if cik in self._in_graph else []
             if graph and not self._actions.restates:
                 graph = without(graph, self._undeclared(tickers.every(cik)))
-            asked = union(asked, graph, self.restated(cik))
-        return asked
+            polled_spans = union(polled_spans, graph, self.restated(cik))
+        return polled_spans
 
     def _asked(self, ticker: str) -> list[Span]:
         return union(self._by_ticker.get(spelled(ticker), ()), self._by_ticker.get(EVERY_TICKER, ()))
@@ -212,7 +212,7 @@ def union(*lists: Iterable[Span]) -> list[Span]:
 
 def common(spans: Iterable[Span], others: Sequence[Span]) -> list[Span]:
     """Return the days that both lists of spans contain."""
-    return union((max(one[0], other[0]), min(one[1], other[1])) for one, other in product(spans, others))
+    return union((max(span[0], other[0]), min(span[1], other[1])) for span, other in product(spans, others))
 
 
 def without(spans: Iterable[Span], others: Iterable[Span]) -> list[Span]:

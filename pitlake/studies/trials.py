@@ -92,11 +92,11 @@ class Returns:
 
     @classmethod
     def _dated(cls, values: list[float], dates: list[datetime | None], frequency: str | None) -> "Returns":
-        known = [moment for moment in dates if moment is not None]
-        if len(known) < len(dates) or len(set(known)) < len(known):
+        known_dates = [moment for moment in dates if moment is not None]
+        if len(known_dates) < len(dates) or len(set(known_dates)) < len(known_dates):
             raise BadInput("returns", "have a missing date, or two of one date", "give one return for each period")
-        pairs = sorted(zip(known, values, strict=True))
-        days = median((later - earlier).total_seconds() / 86_400 for earlier, later in pairwise(sorted(known)))
+        pairs = sorted(zip(known_dates, values, strict=True))
+        days = median((later - earlier).total_seconds() / 86_400 for earlier, later in pairwise(sorted(known_dates)))
         by_dates = next((name for name, (least, most) in _DAYS.items() if least <= days <= most), None)
         if frequency is not None and by_dates not in (None, frequency):
             raise BadInput("frequency", f"is {frequency}, but the dates are one {by_dates} apart", "leave it out")

@@ -14,6 +14,7 @@ from pitlake.cli import invoke
 from resources.postgres import DATABASE, USER, postgres, programs
 from tests.forge.killed import killed, outcome
 from tests.forge.world import NEW_VIEW
+from tests.shared import postgres_folder
 
 pytestmark = pytest.mark.skipif(programs() is None, reason="no Postgres server: install the package postgresql")
 
@@ -24,11 +25,9 @@ def url(running):
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    place = tmp_path_factory.mktemp("postgres")
-    for folder in (place, *place.parents[:3]):
-        folder.chmod(0o755)  # the server's own user has to enter it
-    return place / "data"
+def data():
+    with postgres_folder() as place:
+        yield place / "data"
 
 
 def test_a_decision_that_is_killed_and_a_server_that_is_killed_lose_and_double_nothing(data, tmp_path):

@@ -4,18 +4,16 @@ import pytest
 
 from pitlake.lake import Lake
 from resources.postgres import postgres, programs
+from tests.shared import postgres_folder
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory):
+def server():
     """A running server, None where none is installed."""
     if programs() is None:
         yield None
         return
-    place = tmp_path_factory.mktemp("postgres")
-    for folder in (place, *place.parents[:3]):
-        folder.chmod(0o755)  # the server's user must be able to enter it
-    with postgres(place / "data") as running:
+    with postgres_folder() as place, postgres(place / "data") as running:
         yield running
 
 

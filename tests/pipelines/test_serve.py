@@ -5,10 +5,8 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.request
-from pathlib import Path
 
 import dagster as dg
 import psutil
@@ -26,6 +24,7 @@ from resources.lake import LakeResource
 from resources.postgres import Postgres, postgres, programs
 from resources.settings import ExtractionSettings
 from tests.processes import children_with
+from tests.shared import postgres_folder
 from tests.toys import TOY, ToyResource, between, stored
 
 pytestmark = [
@@ -36,9 +35,8 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def place():
-    with tempfile.TemporaryDirectory(prefix="pitlake-") as folder:  # pytest's own folders are closed to other users
-        os.chmod(folder, 0o755)  # noqa: PTH101
-        yield Path(folder)
+    with postgres_folder() as folder:
+        yield folder
 
 
 @pytest.fixture(scope="module")

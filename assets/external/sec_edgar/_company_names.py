@@ -65,7 +65,7 @@ class Borne(NamedTuple):
     former: str | None
     begins: date
     until: date | None
-    shown: date | None
+    shown_day: date | None
     is_plain: bool
 
 
@@ -95,7 +95,7 @@ class Poll:
         read = [pages[page.name] for page in self.pages if page.name in pages]
         return replace(
             self,
-            days={day: shown for page in read for day, shown in page.days.items()} | dict(self.days),
+            days={day: shown_day for page in read for day, shown_day in page.days.items()} | dict(self.days),
             first_listed=min([self.first_listed, *(page.first_listed for page in read)]),
             pages=tuple(page for page in self.pages if page.name not in pages),
         )
@@ -144,14 +144,14 @@ def names_of(poll: Poll, earlier: Sequence[Poll]) -> Iterator[Borne]:
     ended: list[tuple[date, str]] = []
     for name, since, to in poll.former:
         begins = max([since, *(last + ONE_DAY for last, _ in ended), _unknown_until(name, earlier) + ONE_DAY])
-        shown = _first_shown(poll, max(begins, EDGAR_BEGAN), to) if begins <= to else None
-        yield Borne(name, _last(ended), begins, to, shown, begins == since)
+        shown_day = _first_shown(poll, max(begins, EDGAR_BEGAN), to) if begins <= to else None
+        yield Borne(name, _last(ended), begins, to, shown_day, begins == since)
         ended.append((to, name))
     begins = max([*(last for last, _ in ended), _unknown_until(poll.name, earlier)]) + ONE_DAY
     strangers = [before for before in earlier if not before.knows(poll.name)]
     unlisted = strangers and not poll.knows(strangers[-1].name)
-    shown = None if unlisted else _first_shown(poll, begins, None)
-    yield Borne(poll.name, _last(ended), begins, None, shown, True)
+    shown_day = None if unlisted else _first_shown(poll, begins, None)
+    yield Borne(poll.name, _last(ended), begins, None, shown_day, True)
 
 
 def pages_of_renames(main: Capture) -> list[str]:
@@ -170,9 +170,9 @@ def shown_on(filing_date: date, form: str | None, acceptance: object) -> date:
     if isinstance(acceptance, str) and acceptance[:10] == str(filing_date) and acceptance[11:13] < EVENING:
         return filing_date
     with suppress(Unreadable):
-        shown = clock.new_york_day(release(dating.edgar(acceptance, form), form, filing_date).at)
-        if filing_date < shown <= filing_date + MOVED_AT_MOST:
-            return shown
+        shown_day = clock.new_york_day(release(dating.edgar(acceptance, form), form, filing_date).at)
+        if filing_date < shown_day <= filing_date + MOVED_AT_MOST:
+            return shown_day
     return filing_date
 
 
@@ -188,8 +188,8 @@ def _own_days(columns: Mapping[str, Sequence[Any]]) -> tuple[Days, date]:
     days: dict[date, date] = {}
     for day, form, acceptance in zip(dates, forms, acceptances, strict=True):
         if is_own(form) and days.get(day) != day:
-            shown = shown_on(day, form, acceptance)
-            days[day] = min(shown, days.get(day, shown))
+            shown_day = shown_on(day, form, acceptance)
+            days[day] = min(shown_day, days.get(day, shown_day))
     return days, min(dates, default=date.max)
 
 
@@ -212,7 +212,7 @@ def _first_shown(poll: Poll, since: date, until: date | None) -> date | None:
     """
     if until is not None and since < poll.first_listed and since < FIRST_DRAFTS:
         return since
-    days = [shown for day, shown in poll.days.items() if since <= day <= (until or day)]
+    days = [shown_day for day, shown_day in poll.days.items() if since <= day <= (until or day)]
     edges = [
         page.first if page.first < FIRST_DRAFTS and until is None else min(page.last, until or page.last)
         for page in poll.pages

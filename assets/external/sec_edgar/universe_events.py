@@ -239,13 +239,13 @@ def _renamed(record: Record, run: RunFacts) -> Place:
     if proof is None:
         evidence = evidence_of(run, names, record["cik"], "renamed", record["former_name"])
         return Place(evidence, reason=contract.UNDATED_NAME.reason)
-    shown, filing = proof
+    shown_day, filing = proof
     place = sec_filings.locate({**filing, **names, "event": contract.RENAMED, "told_by": record["told_by"]}, run)
     if place.reason or place.available_at is None:
         return place
     columns = {"accession_no": str(filing["accession_no"]).strip(), "form_type": filing["form_type"]}
     columns["filing_date"] = _names.required_day(filing["filing_date"])
-    return dated(place.evidence, dating.end_of_day(shown), *place.columns, *names.items(), *columns.items())
+    return dated(place.evidence, dating.end_of_day(shown_day), *place.columns, *names.items(), *columns.items())
 
 
 def _first_under(record: Record, earlier: Sequence[_company_names.Poll]) -> tuple[date, Record] | None:
@@ -257,18 +257,18 @@ def _first_under(record: Record, earlier: Sequence[_company_names.Poll]) -> tupl
         if (day := _names.required_day(filing["filing_date"])) >= borne.begins
         and (borne.until is None or day <= borne.until)
     ]
-    if borne.shown is None or not proofs:
+    if borne.shown_day is None or not proofs:
         return None
-    shown, _, filing = min(proofs, key=itemgetter(0, 1))
-    return max(shown, borne.shown), filing
+    shown_day, _, filing = min(proofs, key=itemgetter(0, 1))
+    return max(shown_day, borne.shown_day), filing
 
 
 def _is_stated(record: Record, accession_no: str, run: RunFacts) -> bool:
     """Return whether the lake has this change of name by this filing, which earlier polls then do not contradict."""
     statements = run.statements(DATASET, "cik", {record["cik"]}) if run.statements else ()
-    wanted = (contract.RENAMED, accession_no, record["company_name"], record["former_name"])
+    wanted_name = (contract.RENAMED, accession_no, record["company_name"], record["former_name"])
     names = ("event", "accession_no", "company_name", "former_name")
-    return any(tuple(map(statement.__getitem__, names)) == wanted for statement in statements)
+    return any(tuple(map(statement.__getitem__, names)) == wanted_name for statement in statements)
 
 
 def _earlier_polls(main: Capture, run: RunFacts) -> list[_company_names.Poll]:

@@ -211,8 +211,8 @@ class MountReading:
             return {}
         filtered = ", ".join(f"count(*) FILTER ({condition})" for condition in counts.values())
         text = f"SELECT {filtered} FROM ({self._of_rows}) WHERE {AVAILABLE_AT} IS NOT NULL"
-        found = self.source.connection.sql(text).fetchall()[0]
-        return {name: count for name, count in zip(counts, found, strict=True) if count}
+        row_counts = self.source.connection.sql(text).fetchall()[0]
+        return {name: count for name, count in zip(counts, row_counts, strict=True) if count}
 
     def _holds_days(self, mounted: MountedColumn) -> bool:
         """Whether the first values of a column of texts are days."""
@@ -256,8 +256,8 @@ class MountReading:
         for mounted in mount.columns:
             unset = f"{part('is_unset', mounted.source)} AS {quoted(f'is unset: {mounted.column.name}')}"
             if mounted.column.name == mount.available_at:
-                known = self._counted(mounted)
-                instants = [f"{known} AS {AVAILABLE_AT}", f"{known} AS {KNOWN}", unset, *instants[1:]]
+                known_at = self._counted(mounted)
+                instants = [f"{known_at} AS {AVAILABLE_AT}", f"{known_at} AS {KNOWN}", unset, *instants[1:]]
             elif mounted.column.name == mount.until:
                 instants += [f"{self._counted(mounted)} AS {ENDED}", unset]
         rows = in_sql(self.source.rows, self._forms)
@@ -290,14 +290,14 @@ class MountReading:
             (unreadable.pop(name), contract.UNREADABLE.format(name), name) for name in mount.key if name in unreadable
         ]
         cases.append((no_key, contract.NO_KEY.reason, ""))
-        known = mount.available_at
-        if known:
-            raw, its_value = quoted(f"raw of {known}"), quoted(known)
+        time_column = mount.available_at
+        if time_column:
+            raw, its_value = quoted(f"raw of {time_column}"), quoted(time_column)
             cases += [
                 (f"{raw} IS NULL", contract.NO_TIME.reason, ""),
-                (quoted(f"is unset: {known}"), contract.UNSET_TIME.reason, known),
+                (quoted(f"is unset: {time_column}"), contract.UNSET_TIME.reason, time_column),
                 (f"{AVAILABLE_AT} > '{iso(self.observed_at)}'::TIMESTAMPTZ", FUTURE.reason, ""),
-                (f"{AVAILABLE_AT} IS NULL OR {its_value} IS NULL", contract.BAD_TIME.reason, known),
+                (f"{AVAILABLE_AT} IS NULL OR {its_value} IS NULL", contract.BAD_TIME.reason, time_column),
             ]
         cases += [(when, contract.UNREADABLE.format(name), name) for name, when in unreadable.items()]
         reasons = " ".join(f"WHEN {when} THEN {literal(reason)}" for when, reason, _ in cases)
