@@ -20,7 +20,7 @@ def command() -> None:
 @format_option(("table", "json"))
 @output_option
 def report(name: str, lake: str | None, form: str, output: Path | None) -> None:
-    """Show the trials of a study, its deflated Sharpe ratio, and its holdout."""
+    """Show the trials of a study and its holdout."""
     from pitlake.studies.holdouts import report
 
     render.check_target(form, output)

@@ -5,8 +5,8 @@ from pitlake.contract import GapRule
 DAILY_BARS = ("av_daily_bars", "av_period_bars", "own_bars")
 """The datasets whose bars count from the instant that a setting of the lake names."""
 BARS_COUNT_FROM = (
-    "The setting PITLAKE_BARS_COUNT_FROM of a new lake may move this to 15 minutes after the close, or to the END of "
-    "that day in New York. If no bar of the instrument has a volume, as of a fund, its bars always count from that END."
+    "PITLAKE_BARS_COUNT_FROM of a new lake may move this by 15 minutes or to the END of that day. Bars of instruments "
+    "without any volume, such as funds, count at that END."
 )
 
 NO_SESSION = GapRule(

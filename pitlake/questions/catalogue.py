@@ -30,7 +30,7 @@ EVIDENCE = ("evidence", "evidence_ids")
 COUNTS = frozenset(
     (
         *("analysts", "articles", "employees", "members", "shares", "place", "ratio", "score", "similarity"),
-        *("day", "month", "months", "quarter", "year", "years", "the series' own"),
+        *("day", "days", "month", "months", "quarter", "year", "years", "the series' own"),
     )
 )
 """The units a header may state.

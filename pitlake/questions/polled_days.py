@@ -17,7 +17,6 @@ from pitlake.clock import from_micros, micros, new_york_day
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.polls import FOREVER, Bounds, Poll
 from pitlake.lake.storage.manifest import Snapshot
-from pitlake.lake.tables.query import calculator, reading
 from pitlake.questions.tickers import Tickers, spelled
 
 Span = tuple[date, date]  # Both days are included.
@@ -189,6 +188,8 @@ def rows_of(
     snapshot: Snapshot, table: str, question: str, parameters: dict[str, Any] | None = None, **names: str
 ) -> list[tuple[Any, ...]]:
     """Return the answer to a question about a table of a lake version; nothing if it has no such table."""
+    from pitlake.lake.tables.query import calculator, reading
+
     files = snapshot.files(table)
     if not files:
         return []

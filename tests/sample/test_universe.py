@@ -114,8 +114,8 @@ def _dead():
 
 
 LIVES = [
-    (ACQUIRED, "2024-04-30T23:59:59", "listed", None),
-    (ACQUIRED, "2024-05-01T00:00:00", "listed", date(2024, 5, 10)),
+    (ACQUIRED, "2024-05-01T07:29:59", "listed", None),
+    (ACQUIRED, "2024-05-01T07:30:00", "listed", date(2024, 5, 10)),
     (ACQUIRED, "2024-05-10T00:00:00", "delisted", date(2024, 5, 10)),
     (ACQUIRED, "2024-08-08T00:00:00", "deregistered", date(2024, 5, 10)),
     (STRUCK, "2023-01-31T12:00:00", "offered", None),
