@@ -1,6 +1,7 @@
 """When bars of outside sources count: by the lake's setting, and later for instruments that are not traded."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import lru_cache
 
@@ -8,7 +9,7 @@ from assets.extraction import Record, RunFacts, Statements, day_of
 from assets.feeds import dating, fields
 from assets.feeds.items import Came
 from pitlake.contract import Dataset
-from pitlake.errors import Unreadable
+from pitlake.errors import Unparsable, Unreadable
 from pitlake.lake.storage.conventions import AFTER_CLOSE, NEXT_DAY
 
 # Closing auctions are reported within minutes, and late trades until 20:00.
@@ -18,7 +19,11 @@ TRADED = "traded"
 
 def with_traded(bars: Callable[[], Iterable[Came]]) -> Iterator[Came]:
     """Yield bars, each with whether a bar of its ticker in the same answers has a volume. bars: reads the answers."""
-    traded = {record.get("ticker") for record, _ in bars() if _has_volume(record)}
+    traded = set()
+    with suppress(Unparsable):  # The rest can't be read; the bars before it are yielded all the same.
+        for record, _ in bars():
+            if _has_volume(record):
+                traded.add(record.get("ticker"))
     return (({**record, TRADED: record.get("ticker") in traded}, capture) for record, capture in bars())
 
 

@@ -4,10 +4,7 @@ from pitlake.contract import GapRule
 
 DAILY_BARS = ("av_daily_bars", "av_period_bars", "own_bars")
 """The datasets whose bars count from the instant that a setting of the lake names."""
-BARS_COUNT_FROM = (
-    "PITLAKE_BARS_COUNT_FROM of a new lake may move this by 15 minutes or to the END of that day. Bars of instruments "
-    "without any volume, such as funds, count at that END."
-)
+BARS_COUNT_FROM = "A lake may count them later; bars of funds count at the day's END."
 
 NO_SESSION = GapRule(
     type="unverifiable", reason="no session on that day", when="New York's exchange was closed on the bar's day"

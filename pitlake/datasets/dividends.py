@@ -17,7 +17,7 @@ DATASET = Dataset(
     title="Cash dividends",
     summary=(
         "Declared cash dividends. Ex, record and pay dates fall after the declaration, which announces them. "
-        "Distributions in kind, such as spin-offs, are not known."
+        "Distributions in kind are not known."
     ),
     # The graph does not say when it loaded an amount, so an earlier split may have restated it.
     availability=(

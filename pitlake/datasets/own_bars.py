@@ -12,12 +12,12 @@ DATASET = Dataset(
     name="own_bars",
     title="Daily bars from a user's own files",
     summary=(
-        "Raw daily bars as traded, from CSV or Parquet files that a user brings: `pitlake sync --prices`, or a "
-        "folder of dropped files. Do not load prices that are adjusted for splits, because they reflect later splits."
+        "Raw daily bars as traded, from a user's files: `pitlake sync --prices`, or a folder of drops. Prices adjusted "
+        "for splits reflect later ones; do not load them."
     ),
     availability=(
-        "The close of New York's exchange on the bar's day, early closes included. A bar received before that is not a "
-        "row. A bar that has other values in a later file is a new revision, available when that file was received. "
+        "The close of New York's exchange on the bar's day, early closes included. Other "
+        "values in a later file are a revision, available when that file was received. "
         f"{figures.BARS_COUNT_FROM}"
     ),
     columns=(

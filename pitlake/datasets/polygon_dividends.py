@@ -19,7 +19,7 @@ DATASET = Dataset(
     title="Cash dividends of Polygon (Massive)",
     summary=(
         "Declared cash dividends with exact amounts. Ex, record and pay dates are known by declaration. "
-        "Distributions in kind, such as spin-offs, are not known."
+        "Distributions in kind are not known."
     ),
     availability=(
         "The END of the declaration day in New York: at most a day late, and never early if the stated day is right. "

@@ -1,4 +1,4 @@
--- summary: Price return and total return of a symbol for each bar, from the splits and dividends public at the as of, oldest first. Distributions in kind, such as spin-offs, are not known.
+-- summary: Price and total return of a symbol by bar, from splits and dividends public at the as of, oldest first.
 -- agent: entity
 -- reads: prices, own_bars, av_daily_bars, splits, polygon_splits, dividends, polygon_dividends, reports, sec_filings
 -- ids: entity_id, date

@@ -16,7 +16,7 @@ import pyarrow.fs
 import pyarrow.parquet as pq
 
 FIGURES = str(Path(__file__).with_name("figures.csv"))
-FOLDER = Path(os.environ.get("FIGURES_FOLDER", "/nonexistent"))
+FOLDER = Path(__file__).parent
 
 
 def file_by_open(session):

@@ -22,6 +22,7 @@ from pitlake.report import site
 from pitlake.session import connect
 from sample import bundled
 from tests import loopback as plain
+from tests.answers import poll_without_splits
 from tests.every import every
 from tests.providers.conftest import KEY
 from tests.providers.faults import CASES, always
@@ -66,6 +67,7 @@ def filled(loopback, tmp_path_factory) -> Lake:
     """A lake that every question was put to once, over the network."""
     loopback.behave()
     lake = Lake(tmp_path_factory.mktemp("filled") / "lake")
+    poll_without_splits(lake, "AAPL", at=clock.now())
     for source, op in ASKED:
         payload, told = answer(given_for(source, op, live=True), lake=lake)
         assert payload["data"], (source, op, payload, told)
