@@ -118,7 +118,8 @@ class _Strays:
         readable = []
         for name, member in members.items():
             if name not in self._ignored:
-                self._text(name, NO)
+                if _DIGIT.search(name):
+                    self._text(name, NO)
                 readable.append(self.read(name, member, inherited))
         return not readable or any(readable)
 
