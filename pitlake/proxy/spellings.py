@@ -284,6 +284,8 @@ def _days(text: str, is_named_time: bool) -> tuple[list[date], str]:
             if (day := _latest(shape, orders, first_of_month=False)) is not None:
                 days.append(day)
                 text = f"{text[: shape.start()]} {text[shape.end() :]}"
+        if days and not _HAS_DIGITS.search(text):
+            break
     if is_named_time and not days:
         days = [
             day
