@@ -24,7 +24,7 @@ from pitlake.proxy.times import Undated, names_later_day, published, stray_insta
 
 SOURCE_DATE, OBSERVED = "source_date", "observed"
 LONGEST_ANSWER = 16 << 20
-"""Bytes of an answer as JSON. Cutting takes up to half a second of processor time for each million."""
+"""Bytes of an answer as JSON. Cutting a million takes 0.1 CPU seconds (articles) to 3 (nothing but spelled times)."""
 LATER, UNDATED, PASSED, OPAQUE = "later", "undated", "passed", "opaque"
 FAILED, MISSHAPEN, SILENT, TOO_LARGE = "failed", "misshapen", "silent", "too_large"
 NO_PROOF = clean_gap("unverifiable", "nothing proves that an item of the answer was public at the cut-off")

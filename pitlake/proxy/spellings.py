@@ -37,7 +37,9 @@ october oct oktober okt octobre octubre ottobre ott outubro out
 november nov novembre noviembre novembro
 december dec dezember dez décembre déc diciembre dic dicembre dezembro""".splitlines()
 _MONTHS = {word: number for number, line in enumerate(_MONTH_WORDS, 1) for word in line.split()}
-_MONTH = rf"({'|'.join(sorted(_MONTHS, key=len, reverse=True))})(?![^\W\d_])\.?"
+_MONTH_WORD = rf"({'|'.join(sorted(_MONTHS, key=len, reverse=True))})(?![^\W\d_])\.?"
+# The alternatives are slow, so they are only tried on a word that a number follows.
+_MONTH = rf"(?=[^\W\d_]{{3,}}+[\s.,/-]*+(?:(?:of|del?)\s++)?+['\d]){_MONTH_WORD}"
 _DAY_NUMBER = r"(\d{1,2})(?:st|nd|rd|th|er|e|º|\.)?"
 _YEAR_NUMBER = r"(\d{4}|'\d{2})(?!\d)"
 _LIKE_NUMBERS = ("ymd", "mdy", "dmy")
@@ -67,7 +69,7 @@ _NAMED_DAYS = (
 )
 _MONTHS_OF_YEARS = (
     (re.compile(rf"\b{_MONTH},?[\s/-]*(?:of\s+|de\s+)?{_YEAR_NUMBER}", re.IGNORECASE), ("my",)),
-    (re.compile(rf"(?<!\d)(\d{{4}})[\s/-]+{_MONTH}(?!\s*\d)", re.IGNORECASE), ("ym",)),
+    (re.compile(rf"(?<!\d)(\d{{4}})[\s/-]+{_MONTH_WORD}(?!\s*\d)", re.IGNORECASE), ("ym",)),
 )
 # With two digits of the year. In prose only forms that are hardly anything else.
 _SHORT_DAYS = (
@@ -102,7 +104,9 @@ _OFFSET = re.compile(
     r"(?:(?<=:\d\d)|(?<=[.,]\d{3})|(?<=[.,]\d{6})|(?<=\d{9})|(?<=\s)|UTC|GMT)\s?([+-])(\d\d?):?(\d\d)?(?![\d:-])"
 )
 _IANA = re.compile(r"[A-Z][A-Za-z]+/[A-Z][A-Za-z_]+(?:/[A-Z][A-Za-z_]+)?")
-_FIRST_WORD, _HAS_DIGITS = re.compile(r"([^\W\d_]{2,})(?![/_])"), re.compile(r"\d.*\d")
+_FIRST_WORD, _HAS_DIGITS = re.compile(r"([^\W\d_]{2,})(?![/_])"), re.compile(r"\d{4}|\d\D+\d\d|'\d\d")
+_HAS_LETTER = re.compile(r"[A-Za-z]")
+_HAS_WORD = re.compile(r"[^\W\d_]{3}")
 _YEAR_BEFORE_CLOCK = re.compile(r"(?<=\d{4}):(?=\d\d:\d\d)")
 _TOKEN = re.compile(r"\d+|[^\W\d_]+|[^\s]")
 _PUNCTUATION = frozenset("-/.:,+()[]|·•–—'\"年月日時时点分秒_~º")
@@ -189,10 +193,14 @@ def instants_of(text: str, zone: tzinfo | None = None, *, is_named_time: bool = 
 
 def days_in(text: str, first_year: int) -> Iterator[date]:
     """Yield every day since a year that a text names, in any usual spelling, and the first day of every such month."""
-    if any(int(year) >= first_year for year in _YEAR.findall(text)):
-        yield from _read(text, (*_NUMBERED_DAYS, *_NAMED_DAYS, *_MONTHS_OF_YEARS), first_of_month=True)
-    if _HAS_SHORT_YEAR.search(text):
-        yield from _read(text, (*_SHORT_DAYS, *_NAMED_DAYS), first_of_month=True)
+    has_year = any(int(year) >= first_year for year in _YEAR.findall(text))
+    has_short_year = _HAS_SHORT_YEAR.search(text)
+    if has_year:
+        yield from _read(text, (*_NUMBERED_DAYS, *_MONTHS_OF_YEARS), first_of_month=True)
+    if has_short_year:
+        yield from _read(text, _SHORT_DAYS, first_of_month=True)
+    if has_year or has_short_year:
+        yield from _read(text, _NAMED_DAYS, first_of_month=True)
 
 
 def names_later_period(text: str, day: date) -> bool:
@@ -229,6 +237,8 @@ def _without_zone(text: str) -> tuple[str, list[tzinfo]]:
             text = f"{text[: shape.start()]} {text[shape.end() :]}"
             zones.insert(0, _offset(shape[1] + shape[2].zfill(2) + (shape[3] or "00")))
             break
+    if not _HAS_LETTER.search(text):
+        return text, zones
     named = [word for word in re.findall(r"[A-Za-z]+", text) if word.lower() in _ZONES]
     text = re.sub(r"\b[A-Z]{2,4}\b", lambda shape: " " if shape[0] in named else shape[0], text)
     strange = re.search(r"\d:\d\d(?::\d\d)?\s+\(?([A-Z]{2,5})\)?$", text)
@@ -264,7 +274,8 @@ def _is_of_time_words(text: str) -> bool:
 
 def _days(text: str, is_named_time: bool) -> tuple[list[date], str]:
     """Return the days of a text, each at its latest reading, and the text without them."""
-    patterns: list[Pattern] = [*_NUMBERED_DAYS, *_NAMED_DAYS, *_SHORT_WHOLE_DAYS]
+    named = _NAMED_DAYS if _HAS_WORD.search(text) else ()
+    patterns: list[Pattern] = [*_NUMBERED_DAYS, *named, *_SHORT_WHOLE_DAYS]
     if is_named_time:
         patterns += [_SHORT_DOTTED_DAY, *_MONTHS_OF_YEARS]
     days: list[date] = []
@@ -273,6 +284,8 @@ def _days(text: str, is_named_time: bool) -> tuple[list[date], str]:
             if (day := _latest(shape, orders, first_of_month=False)) is not None:
                 days.append(day)
                 text = f"{text[: shape.start()]} {text[shape.end() :]}"
+        if days and not _HAS_DIGITS.search(text):
+            break
     if is_named_time and not days:
         days = [
             day

@@ -26,6 +26,7 @@ LONGEST_COUNT = 40
 # A time as code: /Date(1708070400000)/, ISODate("2024-02-16"), datetime.date(2024, 2, 16).
 _CODE = re.compile(r"/?(?:new )?[A-Za-z_.]+\(\s*['\"]?([^()]{1,60}?)['\"]?\s*\)/?")
 _NUMBERS = re.compile(r"(\d{4}),\s*(\d{1,2}),\s*(\d{1,2})(?:,[\d\s,]*)?")
+_ISO_DAY = re.compile(r"\d{4}-?\d\d-?\d\d")
 _DIGIT = re.compile(r"\d")
 _COUNT = re.compile(r"(-?\d+(?:\.\d+)?)(?:[+-]\d{4})?")
 
@@ -118,7 +119,8 @@ class _Strays:
         readable = []
         for name, member in members.items():
             if name not in self._ignored:
-                self._text(name, NO)
+                if _DIGIT.search(name):
+                    self._text(name, NO)
                 readable.append(self.read(name, member, inherited))
         return not readable or any(readable)
 
@@ -182,7 +184,7 @@ class _Strays:
     def _stated(self, text: str, kind: int) -> Sequence[datetime]:
         if len(text) > LONGEST_TIME or not _DIGIT.search(text):
             return []
-        if self._form not in EPOCH_UNITS and (self._form != ISO or text[:4].isdigit()):
+        if self._form not in EPOCH_UNITS and (self._form != ISO or _ISO_DAY.match(text)):
             for zone in (self._zone, NEW_YORK):
                 try:
                     return [published(text, self._form, zone)]
