@@ -17,7 +17,7 @@ from assets.feeds.replaying import first_request
 from pitlake.errors import BadInput
 from resources.http.capture import Capture, CaptureStore
 
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_DAY = re.compile(r"\b\d{4}-\d{2}-\d{2}\b", re.ASCII)
 _WORD = re.compile(r"[^/?&=]+?(?=\.json$|$)")
 
 
@@ -54,7 +54,7 @@ def keys_of(feed: Feed, scope: Scope) -> dict[str, Unit]:
 def _possible(capture: Capture) -> Iterator[Scope]:
     """Yield the scopes that a request may come from, by the words and days in it."""
     texts = [value for _, value in capture.params] + capture.url.split("/")[3:]
-    days = sorted({date.fromisoformat(day) for text in texts for day in _DAY.findall(text)})
+    days = sorted({day for text in texts for day in _days_in(text)})
     words = dict.fromkeys(match[0] for text in texts if not _DAY.search(text) and (match := _WORD.match(text)))
     spans = [(first, last) for first, last in product((None, *days), repeat=2) if not (first and last and last < first)]
     if capture.payload is not None:
@@ -65,3 +65,9 @@ def _possible(capture: Capture) -> Iterator[Scope]:
         for word in words:
             yield from (replace(span, tickers=(word,)), replace(span, ciks=(word,)))
             yield from (replace(span, series=(word,)), replace(span, queries=(word,)))
+
+
+def _days_in(text: str) -> Iterator[date]:
+    for spelled in _DAY.findall(text):
+        with suppress(ValueError):  # Digits of another kind, such as 2024-30-02.
+            yield date.fromisoformat(spelled)
