@@ -12,8 +12,8 @@ A time may have several readings, and the latest counts:
   Windows, SQL and pandas, and the years 0, 1 and 9999.
 
 `read` reads one value in Python; `pitlake.times.sql` writes SQL with the same meaning that reads a column in DuckDB.
-`stated` and `stated_instant` read clocks that a source's contract calls instants: their midnights are no days, and the
-caller judges which years are plausible.
+`stated` and `stated_instant` read clocks of which a contract says that they are instants: midnights too are instants,
+and the caller judges which years are plausible.
 
 Never for `as_of`, `known_by` and `--pit`, which `pitlake.clock.instant` parses strictly.
 """
