@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from email.utils import parsedate_to_datetime
+from numbers import Number
 from typing import Any, NamedTuple
 
 from pitlake.clock import EPOCH, MICROSECOND, NEW_YORK
@@ -228,7 +229,7 @@ def _offset(text: str | None) -> tzinfo | None:
 
 def _counted(value: Any, form: str) -> _Spelling:
     """Read a count since 1970 in a unit, as a number or its text."""
-    if isinstance(value, bool):
+    if isinstance(value, bool) or not issubclass(type(value), (str, Number)):
         raise Unreadable("no number")
     count = value if not isinstance(value, str) else int(value) if value.strip().lstrip("-").isdigit() else float(value)
     if count == 0:
