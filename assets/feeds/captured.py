@@ -17,7 +17,7 @@ from assets.feeds.replaying import first_request
 from pitlake.errors import BadInput
 from resources.http.capture import Capture, CaptureStore
 
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_DAY = re.compile(r"\b\d{4}-\d{2}-\d{2}\b", re.ASCII)
 _WORD = re.compile(r"[^/?&=]+?(?=\.json$|$)")
 
 

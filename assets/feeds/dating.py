@@ -5,13 +5,12 @@ No rule is ever early. For an ambiguous text, the later reading counts. A text w
 
 import re
 from datetime import date, datetime, time, timedelta, timezone
-from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import NamedTuple
 
 from pitlake.clock import NEW_YORK, end_of_new_york_day, new_york_day
 from pitlake.errors import BadInstant, Unreadable
-from pitlake.gate.rules import InstantFault, parse_instant
+from pitlake.times import RFC_2822, UNSET_DAYS, later, stated, stated_instant
 
 # The longest New York day has 25 hours, so the end of a date may be late by that much.
 DATE_ONLY_BOUND = timedelta(hours=25)
@@ -29,7 +28,6 @@ FILED = datetime(1993, 1, 1, tzinfo=timezone.utc)  # EDGAR
 LISTED = datetime(1960, 1, 1, tzinfo=timezone.utc)  # dividends and splits, whose histories begin in 1962
 # The calendar's last year means "never", and no time can be added to it.
 NEVER = datetime(date.max.year, 1, 1, tzinfo=timezone.utc)
-EPOCH_DAYS = frozenset({date(1969, 12, 31), date(1970, 1, 1)})
 
 OFFSET, NEW_YORK_CLOCK, UTC, LATER, DATE_ONLY, SGML, TWO_READINGS = (
     "offset",
@@ -41,10 +39,8 @@ OFFSET, NEW_YORK_CLOCK, UTC, LATER, DATE_ONLY, SGML, TWO_READINGS = (
     "two_readings",
 )
 
-_CLOCK = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}:\d{2})(\.\d{1,6})?(Z?)", re.ASCII)
-_SGML = re.compile(r"\d{14}", re.ASCII)
+_SGML = "%Y%m%d%H%M%S"
 _BASIC_DAY = re.compile(r"\d{8}", re.ASCII)
-_YEAR_OF_ZEROS = re.compile(r"[A-Za-z][ -]+00\d\d\b", re.ASCII)
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 # EDGAR accepts filings from 06:00 to 22:00 and may stamp the last ones some minutes later, at 22:05 for example, so
@@ -92,30 +88,19 @@ def end_of_day(published: date) -> datetime:
 def end_of_day_text(text: object) -> datetime:
     """Return `end_of_day` of a date in ISO or basic form from an exchange's listing. Raises Unreadable."""
     published = day(text)
-    if published in EPOCH_DAYS:
+    if published in UNSET_DAYS:
         raise Unreadable("no plausible date")
     return believed(end_of_day(published), LISTED)
 
 
 def rfc2822(text: object, since: datetime = ONLINE) -> datetime:
     """Parse a mail or HTTP date with an offset: exact. `-0000` means no offset and is unreadable. Raises Unreadable."""
-    if not isinstance(text, str) or _YEAR_OF_ZEROS.search(text):  # The parser reads the year 0001 as 2001.
-        raise Unreadable("no RFC 2822 date")
-    try:
-        moment = parsedate_to_datetime(text)
-    except (ValueError, TypeError, OverflowError):
-        raise Unreadable("no RFC 2822 date") from None
-    if moment.tzinfo is None:
-        raise Unreadable("no offset")
-    return believed(_utc(moment), since)
+    return believed(stated_instant(text, RFC_2822), since)
 
 
 def iso(text: object, since: datetime = ONLINE) -> datetime:
-    """Parse a strict ISO-8601 instant with an offset: exact. Raises Unreadable."""
-    try:
-        return believed(parse_instant(text), since)
-    except InstantFault:
-        raise Unreadable("no instant") from None
+    """Parse an ISO-8601 instant with seconds and an offset: exact. Raises Unreadable."""
+    return believed(stated_instant(text), since)
 
 
 def new_york_clock(naive: datetime) -> datetime:
@@ -126,8 +111,7 @@ def new_york_clock(naive: datetime) -> datetime:
     """
     if naive.year == NEVER.year:
         raise Unreadable("outside of the calendar")
-    readings = (_utc(naive.replace(tzinfo=NEW_YORK, fold=fold)) for fold in (0, 1))
-    return max(readings)
+    return later(naive, NEW_YORK)
 
 
 def new_york_at(day_of_release: date, clock_time: time) -> datetime:
@@ -137,13 +121,7 @@ def new_york_at(day_of_release: date, clock_time: time) -> datetime:
 
 def edgar_header(text: object) -> Dated:
     """Date the <ACCEPTANCE-DATETIME> of an SGML header, always on New York's clock. Exact. Raises Unreadable."""
-    spelled = text.strip() if isinstance(text, str) else ""
-    if not _SGML.fullmatch(spelled):
-        raise Unreadable("no SGML time")
-    try:
-        naive = datetime.strptime(spelled, "%Y%m%d%H%M%S")  # noqa: DTZ007 - New York's, by definition
-    except ValueError:
-        raise Unreadable("no SGML time") from None
+    naive = stated(text, _SGML)
     believed(naive.replace(tzinfo=timezone.utc), FILED)
     if naive.time() == time():
         return Dated(end_of_day(naive.date()), DATE_ONLY)
@@ -158,30 +136,28 @@ def edgar(text: object, form: str | None = None) -> Dated:
     Commission itself have no such hours. In all other cases the later reading is used, late by UNDECIDED_BOUND at most.
     Raises Unreadable.
     """
-    spelled = text.strip() if isinstance(text, str) else ""
-    if not _CLOCK.fullmatch(spelled):
-        return Dated(iso(spelled, FILED), OFFSET)
-    naive = wall_clock(spelled)
+    naive = wall_clock(text)
     if naive is None:
-        raise Unreadable("no time")
+        return Dated(iso(text, FILED), OFFSET)
     believed(naive.replace(tzinfo=timezone.utc), FILED)
     return _decided(naive, any_hour=(form or "").strip().upper() in ANY_HOUR_FORMS)
 
 
-def wall_clock(text: str) -> datetime | None:
+def wall_clock(text: object) -> datetime | None:
     """Parse the digits of a text of EDGAR's JSON without their time zone; None if it has an offset or no time."""
-    match = _CLOCK.fullmatch(text.strip())
     try:
-        return datetime.fromisoformat(f"{match[1]}T{match[2]}{match[3] or ''}") if match else None
-    except ValueError:
+        moment = stated(text)
+    except Unreadable:
         return None
+    has_offset = moment.tzinfo is not None and str(text).rstrip()[-1].isdigit()
+    return None if has_offset else moment.replace(tzinfo=None)
 
 
 def _decided(naive: datetime, *, any_hour: bool) -> Dated:
     as_utc, as_new_york = naive.replace(tzinfo=timezone.utc), new_york_clock(naive)
     if naive.time() == time():
         return Dated(end_of_day(naive.date()), DATE_ONLY)
-    if _utc(as_utc).astimezone(NEW_YORK).time() == time():
+    if as_utc.astimezone(NEW_YORK).time() == time():
         return Dated(end_of_day(new_york_day(as_utc)), DATE_ONLY)
     if not any_hour:
         clock_time = naive.time()
@@ -190,10 +166,3 @@ def _decided(naive: datetime, *, any_hour: bool) -> Dated:
         if clock_time >= FIRST_SURELY_UTC or clock_time < LAST_SURELY_UTC:
             return Dated(as_utc, UTC)
     return Dated(as_new_york, LATER)
-
-
-def _utc(moment: datetime) -> datetime:
-    try:
-        return moment.astimezone(timezone.utc)
-    except (OverflowError, ValueError):
-        raise Unreadable("outside of the calendar") from None

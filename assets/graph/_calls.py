@@ -5,7 +5,7 @@ Independent of datasets.
 """
 
 import re
-from datetime import datetime, time, timedelta
+from datetime import time, timedelta
 from typing import Any
 
 from assets.extraction import Contest, Extractor, Parser, Place, Record, RunFacts, dated, parsed
@@ -14,6 +14,7 @@ from pitlake.clock import NEW_YORK
 from pitlake.contract import Dataset
 from pitlake.datasets import transcripts as contract
 from pitlake.datasets._earnings import DEFAULT_LAG
+from pitlake.times import stated
 
 CALL_WINDOW = """
 MATCH (t:Transcript)
@@ -31,7 +32,6 @@ CALL_FIELDS = """
 """
 
 _MINUTE_ID = re.compile(r".+_\d{4}-\d{2}-\d{2}T\d{2}\.\d{2}", re.ASCII)
-_MIDNIGHT = re.compile(r"\d{4}-\d{2}-\d{2}[T ]00:00(?::00(?:\.0*)?)?(?![:.\d])", re.ASCII)
 _SHORT_ID = re.compile(r".+_\d{4}_\d", re.ASCII)
 # In spring a New York day has 23 hours, so 24 hours may end on the second day after.
 LONGEST_LAG_DAYS = -(-DEFAULT_LAG // timedelta(days=1)) + 1
@@ -47,17 +47,14 @@ def place_call(record: Record, run: RunFacts, evidence: str) -> Place:
     if record.get("call_node") is None:
         return Place(evidence, reason=contract.NO_CALL.reason)
     start = texts.readable(texts.published, record["conference_datetime"])
-    if start is None or _is_midnight(record["conference_datetime"], start):
+    clocks = () if start is None else (stated(str(record["conference_datetime"])), start.astimezone(NEW_YORK))
+    if start is None or time() in (clock.time() for clock in clocks):
         filed_under = texts.leading_day(record["conference_datetime"])
         return Place(evidence, day=filed_under, reason=contract.NO_START.reason)
     place = dated(evidence, start + run.publication_lag)
     if texts.word(record["ticker"]) is None:
         return Place(evidence, place.available_at, place.day, contract.NO_TICKER.reason)
     return place
-
-
-def _is_midnight(text: Any, start: datetime) -> bool:
-    return _MIDNIGHT.match(str(text).strip()) is not None or start.astimezone(NEW_YORK).time() == time()
 
 
 def call_values(record: Record) -> dict[str, Any]:

@@ -9,22 +9,19 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, datetime, timezone
 from functools import lru_cache
 from typing import Any
 
 from assets.extraction import day_of, iso_day
-from pitlake import clock, outside_json
-from pitlake.errors import BadInstant, Unreadable
+from pitlake import outside_json
+from pitlake.errors import Unreadable
+from pitlake.times import stated_instant
 
 _NUMBER = re.compile(r"[-+]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
-_BLANK_SEPARATED = re.compile(r"^(\d{4}-\d{2}-\d{2}) (?=\d{2}:)", re.ASCII)
-_BARE_OFFSET = re.compile(r"(:\d{2}(?:\.\d+)?[+-]\d{2})(\d{2})$", re.ASCII)
-_FINER = re.compile(r"^(.{10}[T ]\d{2}:\d{2}:\d{2}\.\d{6})(\d+)(.*)$", re.ASCII)
 _ABSENT_WORDS = frozenset({"", "null", "nan", "none"})
 _LONGEST_ABSENT = 4
 _FLAGS = {"1": True, "0": False, "true": True, "false": False}
-_EASTMOST, _WESTMOST = timedelta(hours=14), timedelta(hours=-12)
 _CIK_DIGITS = 10
 # No article, filing or call is older. The year 1 and the Unix epoch are values of fields that were never set. Bars and
 # days of the exchange may be older, because the day that they name confirms their close.
@@ -117,32 +114,14 @@ def instant(value: Any) -> datetime | None:
 
     Accepted are `2024-01-04T13:48:33-05:00`, `2024-01-04 16:00:00-0500` and mixtures of the two. A date alone, a time
     without offset and an offset used nowhere on Earth are unreadable; the last would also escape the query windows,
-    which are widened by one day. Instants without a New York day and those in the calendar's last year are unreadable
-    too.
+    which are widened by one day. Instants in the calendar's first and last years are unreadable too.
     """
     return None if value is None else _instant(str(value))
 
 
 @lru_cache(maxsize=TEXTS_REMEMBERED)  # All facts of a filing and all bars of a day state the same instant.
 def _instant(value: str) -> datetime | None:
-    if is_absent(value):
-        return None
-    spelled = text = value.strip()
-    finer = _FINER.match(text)
-    if finer:
-        spelled = text = finer[1] + finer[3]
-    if text[10:11] != "T" or text[-3:-2] != ":":
-        spelled = _BARE_OFFSET.sub(r"\1:\2", _BLANK_SEPARATED.sub(r"\1T", text))
-    try:
-        moment = clock.instant(spelled)
-    except BadInstant as fault:
-        raise Unreadable(f"no instant ({fault.fault})") from None
-    offset = datetime.fromisoformat(spelled).utcoffset()
-    if offset is None or not _WESTMOST <= offset <= _EASTMOST:
-        raise Unreadable("no instant (offset)")
-    if moment.year == date.max.year:
-        raise Unreadable("no instant (out_of_range)")
-    return moment + timedelta(microseconds=1) if finer and finer[2].strip("0") else moment
+    return None if is_absent(value) else stated_instant(value)
 
 
 def published(value: Any) -> datetime | None:

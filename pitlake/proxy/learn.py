@@ -172,12 +172,12 @@ def _items(place: str, items: list[Any]) -> tuple[list[str], str]:
 
 def _dates(items: list[Any]) -> dict[str, str]:
     """Return the paths in these items that can be read as times, each with its format; those named as times first."""
-    shown = items[:_SHOWN]
-    places = list(dict.fromkeys(place for item in shown for place in _places(item)))
-    forms = {place: _form([_at(item, place) for item in shown]) for place in places}
-    named = {place: form for place, form in forms.items() if form and kind_of_name(place.rpartition(".")[2]) != NO}
+    shown_texts = items[:_SHOWN]
+    places = list(dict.fromkeys(place for item in shown_texts for place in _places(item)))
+    forms = {place: _form([_at(item, place) for item in shown_texts]) for place in places}
+    names = {place: form for place, form in forms.items() if form and kind_of_name(place.rpartition(".")[2]) != NO}
     others = {place: form for place, form in forms.items() if form and form not in EPOCH_UNITS}
-    return dict(sorted((named or others).items(), key=lambda entry: entry[0].count(".")))
+    return dict(sorted((names or others).items(), key=lambda entry: entry[0].count(".")))
 
 
 def _places(item: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterator[str]:
@@ -198,9 +198,11 @@ def _at(item: Any, place: str) -> Any:
 
 def _form(spellings: list[Any]) -> str:
     """Return the format that fits all these times; "" if none fits."""
-    stated = [spelled for spelled in spellings if spelled not in (None, "")]
+    stated_times = [spelled for spelled in spellings if spelled not in (None, "")]
     forms = (*FORMATS, *_WRITTEN_FORMATS)
-    return next((form for form in forms if stated and all(_is_time(spelled, form) for spelled in stated)), "")
+    return next(
+        (form for form in forms if stated_times and all(_is_time(spelled, form) for spelled in stated_times)), ""
+    )
 
 
 def _is_time(spelled: Any, form: str) -> bool:

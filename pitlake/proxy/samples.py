@@ -64,7 +64,7 @@ class Samples:
 
     @property
     def instructions(self) -> str:
-        """Return what clients are told about the answers."""
+        """Return the instructions for clients about the answers."""
         return f"Answers as of an instant; their receipts state it. {INSTRUCTIONS}"
 
     @asynccontextmanager

@@ -120,7 +120,7 @@ class Proxy:
 
     @property
     def instructions(self) -> str:
-        """Return what clients are told about the answers."""
+        """Return the instructions for clients about the answers."""
         return f"Answers as of {iso(self._tape.as_of)}. {INSTRUCTIONS}"
 
     async def prepare(self) -> None:

@@ -239,11 +239,11 @@ def _without_zone(text: str) -> tuple[str, list[tzinfo]]:
             break
     if not _HAS_LETTER.search(text):
         return text, zones
-    named = [word for word in re.findall(r"[A-Za-z]+", text) if word.lower() in _ZONES]
-    text = re.sub(r"\b[A-Z]{2,4}\b", lambda shape: " " if shape[0] in named else shape[0], text)
+    names = [word for word in re.findall(r"[A-Za-z]+", text) if word.lower() in _ZONES]
+    text = re.sub(r"\b[A-Z]{2,4}\b", lambda shape: " " if shape[0] in names else shape[0], text)
     strange = re.search(r"\d:\d\d(?::\d\d)?\s+\(?([A-Z]{2,5})\)?$", text)
-    if not zones and named:
-        zones.append(_ZONES[named[-1].lower()])
+    if not zones and names:
+        zones.append(_ZONES[names[-1].lower()])
     elif strange and strange[1].lower() not in _TIME_WORDS:
         zones, text = zones or [_WEST], text[: strange.start(1)].rstrip("( ")
     return text, zones

@@ -148,8 +148,8 @@ class _Strays:
         """Read a count since 1970, in seconds or a smaller unit, digits of a date, or a count of days."""
         if kind == NO:
             return True
-        if isinstance(count, int) and (stated := instants_of(str(count), self._zone)):
-            self.instants += stated
+        if isinstance(count, int) and (stated_times := instants_of(str(count), self._zone)):
+            self.instants += stated_times
             return True
         for form in EPOCH_UNITS:
             with suppress(Undated):
@@ -165,8 +165,8 @@ class _Strays:
         text = spelled.strip()
         if text[:1] in ("{", "[") and text[-1:] in ("}", "]") and self._json(text, kind):
             return True
-        if stated := self._stated(text, kind):
-            self.instants += [moment for moment in stated if moment >= EARLIEST]
+        if stated_times := self._stated(text, kind):
+            self.instants += [moment for moment in stated_times if moment >= EARLIEST]
             return True
         if kind == NO or is_unset(text):
             return True

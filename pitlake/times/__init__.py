@@ -12,6 +12,9 @@ A time may have several readings, and the latest counts:
   Windows, SQL and pandas, and the years 0, 1 and 9999.
 
 `read` reads one value in Python; `pitlake.times.sql` writes SQL with the same meaning that reads a column in DuckDB.
+`stated` and `stated_instant` read clocks of which a contract says that they are instants: midnights too are instants,
+and the caller judges which years are plausible.
+
 Never for `as_of`, `known_by` and `--pit`, which `pitlake.clock.instant` parses strictly.
 """
 
@@ -20,7 +23,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from email.utils import parsedate_to_datetime
-from typing import Any
+from numbers import Number
+from typing import Any, NamedTuple
 
 from pitlake.clock import EPOCH, MICROSECOND, NEW_YORK
 from pitlake.errors import BadInput, PitlakeError, Unreadable
@@ -40,9 +44,9 @@ FIRST_YEAR, LAST_YEAR = 2, 9998
 ISO_PATTERN = (
     r"(\d{4}-\d{2}-\d{2})"
     r"(?:[Tt ]((?:[01]\d|2[0-3]):[0-5]\d)(?::([0-5]\d)(?:[.,](\d{1,12}))?)? ?"
-    r"([Zz]|UTC|GMT|[+-](?:0\d|1[0-5])(?::?[0-5]\d)?)?)?"
+    r"([Zz]|UTC|GMT|(?:\+(?:0\d|1[0-3])|-(?:0\d|1[01]))(?::?[0-5]\d)?|(?:\+14|-12)(?::?00)?)?)?"
 )
-"""A day; hours and minutes, seconds and their fraction; an offset. Python and DuckDB match it alike."""
+"""A day; hours and minutes, seconds and their fraction; an offset of some zone. Python and DuckDB match it alike."""
 _ISO = re.compile(ISO_PATTERN, re.ASCII)
 _BASIC = re.compile(r"(\d{4})(\d{2})(\d{2})(?:[Tt ](\d{2}):?(\d{2})(?::?(\d{2}))?(.*))?", re.ASCII)
 _YEAR_OF_ZEROS = re.compile(r"[A-Za-z][ -]+00\d\d\b", re.ASCII)  # The parser of mail reads the year 0001 as 2001.
@@ -53,6 +57,7 @@ _WIDTHS = {"Y": 4, "m": 2, "d": 2, "H": 2, "M": 2, "S": 2}
 LEAST_SECONDS, MOST_SECONDS = 10**8, 10**11
 """Counts outside of 1973 to 5138 are in another unit, so that no count is read as an earlier time."""
 _DAY = timedelta(days=1)
+_FAULTS = (ValueError, OverflowError, TypeError, AttributeError)
 
 
 class Unset(Unreadable):
@@ -93,6 +98,19 @@ class Reading:
         return self.end if self.end and self.is_written else self.instant
 
 
+class _Spelling(NamedTuple):
+    """What a value states: the digits of its clock, its own zone or offset, and how fine they are.
+
+    is_finer: whether digits below microseconds were cut off.
+    """
+
+    wall: datetime
+    own: tzinfo | None = None
+    has_clock: bool = True
+    has_seconds: bool = True
+    is_finer: bool = False
+
+
 def read(value: Any, form: str = ISO, zone: tzinfo | None = None) -> Reading:
     """Read one time.
 
@@ -108,8 +126,36 @@ def read(value: Any, form: str = ISO, zone: tzinfo | None = None) -> Reading:
     """
     try:
         return _read(value, form, zone)
-    except (ValueError, OverflowError, TypeError):
+    except _FAULTS:
         raise Unreadable("no time") from None
+
+
+def stated(text: Any, form: str = ISO, *, needs_seconds: bool = True) -> datetime:
+    """Return the clock time that a text states, on its own clock; naive if it states no zone.
+
+    Raises Unreadable, also for a day, and for a time without seconds unless `needs_seconds` is false.
+    """
+    try:
+        spelling = _spelled(text, form)
+        if not spelling.has_clock or (needs_seconds and not spelling.has_seconds):
+            raise Unreadable("no clock time")
+        return spelling.wall.replace(tzinfo=spelling.own) + (MICROSECOND if spelling.is_finer else timedelta())
+    except _FAULTS:
+        raise Unreadable("no time") from None
+
+
+def stated_instant(text: Any, form: str = ISO) -> datetime:
+    """Return the instant, in UTC, that a text with seconds and an offset states. Raises Unreadable."""
+    moment = stated(text, form)
+    if moment.tzinfo is None:
+        raise Unreadable("a time without a zone")
+    try:
+        utc = moment.astimezone(timezone.utc)
+    except OverflowError:
+        raise Unreadable("no time") from None
+    if not FIRST_YEAR <= utc.year <= LAST_YEAR:
+        raise Unset("a placeholder")
+    return utc
 
 
 def _read(value: Any, form: str, zone: tzinfo | None) -> Reading:
@@ -122,19 +168,28 @@ def _read(value: Any, form: str, zone: tzinfo | None) -> Reading:
         return _of_clock(wall, value.tzinfo, zone, is_finer=bool(getattr(value, "nanosecond", 0)))
     if isinstance(value, date):
         return _of_day(value, zone)
+    basic = _BASIC.fullmatch(value.strip()) if form == ISO and isinstance(value, str) else None
+    if basic:
+        year, month, day, hour, minute, second, rest = basic.groups()
+        value = f"{year}-{month}-{day}" + (f"T{hour}:{minute}:{second or '00'}{rest}" if hour else "")
+    wall, own, has_clock, _, is_finer = _spelled(value, form)
+    return _of_clock(wall, own, zone, is_finer=is_finer) if has_clock else _of_day(wall.date(), zone)
+
+
+def _spelled(value: Any, form: str) -> _Spelling:
     if form in EPOCH_UNITS:
-        return _of_count(value, form, zone)
+        return _counted(value, form)
     if form not in FORMATS:
-        return _of_format(value, form, zone)
+        return _formatted(value, form)
     if not isinstance(value, str):
         raise Unreadable("no text")
     text = value.strip()
     if form == ISO:
-        return _of_iso(text, zone)
+        return _iso(text)
     if _YEAR_OF_ZEROS.search(text):
         raise Unset("a placeholder")
     moment = parsedate_to_datetime(text)
-    return _of_clock(moment.replace(tzinfo=None), moment.tzinfo, zone)
+    return _Spelling(moment.replace(tzinfo=None), moment.tzinfo)
 
 
 def _of_period(period: Any, zone: tzinfo | None) -> Reading:
@@ -147,12 +202,8 @@ def _of_period(period: Any, zone: tzinfo | None) -> Reading:
     return _of_clock(after, None, zone)
 
 
-def _of_iso(text: str, zone: tzinfo | None) -> Reading:
+def _iso(text: str) -> _Spelling:
     shape = _ISO.fullmatch(text)
-    if shape is None and (basic := _BASIC.fullmatch(text)):
-        year, month, day, hour, minute, second, rest = basic.groups()
-        dashed = f"{year}-{month}-{day}" + (f"T{hour}:{minute}:{second or '00'}{rest}" if hour else "")
-        shape = _ISO.fullmatch(dashed)
     if shape is None:
         raise Unreadable("no time")
     day_text, clock_text, seconds, fraction, offset = shape.groups()
@@ -160,10 +211,11 @@ def _of_iso(text: str, zone: tzinfo | None) -> Reading:
         raise Unset("a placeholder")
     day = date.fromisoformat(day_text)
     if clock_text is None:
-        return _of_day(day, zone)
+        return _Spelling(datetime.combine(day, time()), has_clock=False)
     digits = (fraction or "").ljust(6, "0")
     clock_time = time(int(clock_text[:2]), int(clock_text[3:]), int(seconds or 0), int(digits[:6]))
-    return _of_clock(datetime.combine(day, clock_time), _offset(offset), zone, is_finer=bool(digits[6:].strip("0")))
+    is_finer = bool(digits[6:].strip("0"))
+    return _Spelling(datetime.combine(day, clock_time), _offset(offset), True, seconds is not None, is_finer)
 
 
 def _offset(text: str | None) -> tzinfo | None:
@@ -175,9 +227,9 @@ def _offset(text: str | None) -> tzinfo | None:
     return timezone(shift if text[0] == "+" else -shift)
 
 
-def _of_count(value: Any, form: str, zone: tzinfo | None) -> Reading:
+def _counted(value: Any, form: str) -> _Spelling:
     """Read a count since 1970 in a unit, as a number or its text."""
-    if isinstance(value, bool):
+    if isinstance(value, bool) or not issubclass(type(value), (str, Number)):
         raise Unreadable("no number")
     count = value if not isinstance(value, str) else int(value) if value.strip().lstrip("-").isdigit() else float(value)
     if count == 0:
@@ -188,10 +240,10 @@ def _of_count(value: Any, form: str, zone: tzinfo | None) -> Reading:
     whole, rest = divmod(count, 1)
     micros, nanos = divmod(int(whole) * unit, 1000)
     moment = EPOCH + timedelta(microseconds=micros + int(-(-rest * unit // 1000)))
-    return _of_clock(moment.replace(tzinfo=None), timezone.utc, zone, is_finer=nanos > 0)
+    return _Spelling(moment.replace(tzinfo=None), timezone.utc, is_finer=nanos > 0)
 
 
-def _of_format(value: Any, form: str, zone: tzinfo | None) -> Reading:
+def _formatted(value: Any, form: str) -> _Spelling:
     width = format_width(form)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -199,9 +251,7 @@ def _of_format(value: Any, form: str, zone: tzinfo | None) -> Reading:
     if width and len(text) != width:
         raise Unreadable("no time of this format")
     moment = datetime.strptime(text, form)  # noqa: DTZ007 - The zone is settled below.
-    if not has_clock(form):
-        return _of_day(moment.date(), zone)
-    return _of_clock(moment.replace(tzinfo=None), moment.tzinfo, zone)
+    return _Spelling(moment.replace(tzinfo=None), moment.tzinfo, has_clock(form))
 
 
 def has_clock(form: str) -> bool:

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta, timezone
-from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
@@ -21,7 +20,8 @@ from requests.utils import get_environ_proxies
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_random_exponential
 
 from pitlake import clock
-from pitlake.errors import AnswerRefused, BadInput, NotCaptured
+from pitlake.errors import AnswerRefused, BadInput, NotCaptured, Unreadable
+from pitlake.times import RFC_2822, stated, stated_instant
 from resources.http.bounds import Bounded, TooLarge
 from resources.http.capture import Capture, CaptureStore, Request, located
 from resources.http.limits import RateLimit
@@ -296,8 +296,8 @@ def _fetched_at(date_header: str | None) -> datetime:
     """
     ours = clock.now()
     try:
-        theirs = parsedate_to_datetime(date_header or "")
-    except ValueError:
+        theirs = stated(date_header, RFC_2822)
+    except Unreadable:
         return ours
     if theirs.tzinfo is None:
         theirs = theirs.replace(tzinfo=timezone.utc)
@@ -310,8 +310,8 @@ def _retry_after(capture: Capture) -> float:
     if header.isascii() and header.isdigit():
         return min(float(header), LONGEST_RETRY_AFTER)
     try:
-        ahead = (parsedate_to_datetime(header) - capture.fetched_at).total_seconds()
-    except (ValueError, TypeError):
+        ahead = (stated_instant(header, RFC_2822) - capture.fetched_at).total_seconds()
+    except Unreadable:
         return 0.0
     return min(max(ahead, 0.0), LONGEST_RETRY_AFTER)
 

@@ -12,9 +12,9 @@ from pitlake.clock import iso
 from pitlake.errors import BadInput, Unreadable
 from pitlake.gate.rules import InstantFault, parse_instant
 from pitlake.lake.tables.query import calculator
-from pitlake.times import MixedMidnights, Unset, are_days, checked_form, read, read_column
+from pitlake.times import MixedMidnights, Unset, are_days, checked_form, read, read_column, stated, stated_instant
 from pitlake.times.sql import ColumnForm, in_sql, part
-from tests.times.cases import CLOCK_TIMES, DAYS, MIDNIGHTS, NEW_YORK, TOKYO, UNREADABLE, UNSET, UTC
+from tests.times.cases import CLOCK_TIMES, DAYS, MIDNIGHTS, NEW_YORK, NO_ZONES, TOKYO, UNREADABLE, UNSET, UTC
 
 READABLE = (*DAYS, *MIDNIGHTS, *CLOCK_TIMES)
 
@@ -78,7 +78,39 @@ def test_the_strict_reader_agrees_where_it_reads(case):
         strict = parse_instant(case.spelled)
     except InstantFault:
         return
-    assert case in UNSET or strict == read(case.spelled).instant
+    assert case in (*UNSET, *NO_ZONES) or strict == read(case.spelled).instant
+
+
+@pytest.mark.parametrize(
+    ("text", "own", "instant"),
+    [
+        ("2024-02-15T00:00:00-05:00", "2024-02-15T00:00:00-05:00", "2024-02-15T05:00:00Z"),
+        ("2024-02-15 16:00:00.5 Z", "2024-02-15T16:00:00.500000+00:00", "2024-02-15T16:00:00.500000Z"),
+        ("2024-02-15T23:59:59.9999999+0900", "2024-02-16T00:00:00+09:00", "2024-02-15T15:00:00Z"),
+        ("1970-01-01T00:00:00Z", "1970-01-01T00:00:00+00:00", "1970-01-01T00:00:00Z"),
+        ("2024-02-15T16:00:00", "2024-02-15T16:00:00", None),
+        ("2024-02-15T16:00Z", None, None),
+        ("20240215T160000Z", None, None),
+        ("2024-02-15", None, None),
+        ("9999-12-31T19:00:00Z", "9999-12-31T19:00:00+00:00", None),
+        ("9998-12-31T19:00:00-05:00", "9998-12-31T19:00:00-05:00", None),
+        (None, None, None),
+    ],
+)
+def test_a_clock_of_instants_states_no_days(text, own, instant):
+    for reader, shown, expected in ((stated, datetime.isoformat, own), (stated_instant, iso, instant)):
+        if expected:
+            assert shown(reader(text)) == expected
+        else:
+            with pytest.raises(Unreadable):
+                reader(text)
+
+
+@pytest.mark.parametrize("form", ["%Y%m%d", "%Y%m%d %H:%M", "epoch"])
+@pytest.mark.parametrize("value", [None, [1]])
+def test_what_is_neither_text_nor_number_is_none(value, form):
+    with pytest.raises(Unreadable):
+        read(value, form)
 
 
 ZONES = ("", NEW_YORK, TOKYO, UTC, "America/Havana", "Asia/Kolkata", "Pacific/Kiritimati")

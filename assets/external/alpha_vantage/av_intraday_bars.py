@@ -22,6 +22,7 @@ from pitlake.datasets.av_intraday_bars import DATASET
 from pitlake.errors import BadInput, RecordRefused, Unreadable
 from pitlake.exchange import session_by
 from pitlake.lake.publishing.polls import Bounds
+from pitlake.times import stated
 from resources.http.capture import Capture, Request
 from resources.http.providers.alpha_vantage import PROVIDER
 
@@ -119,10 +120,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 def start_of(stamp: Any) -> datetime:
     """Return a bar's time in New York; if the clock shows it twice, the later one. Raises Unreadable."""
-    try:
-        return dating.new_york_clock(datetime.strptime(stamp, STAMP))  # noqa: DTZ007 - New York's, by definition
-    except (TypeError, ValueError):
-        raise Unreadable("no time") from None
+    return dating.new_york_clock(stated(stamp, STAMP))
 
 
 def values(record: Record) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from assets.feeds.items import evidence_of, parsed_or_text
 from pitlake.clock import NEW_YORK
 from pitlake.datasets import _earnings as contract
 from pitlake.errors import BadInput, Unparsable, Unreadable
+from pitlake.times import stated
 from resources.http.capture import Capture, Request
 
 EVENTS = "events"
@@ -148,7 +149,7 @@ def _exact(value: Any) -> datetime | None:
 
 def _midnight_of(value: Any, moment: datetime) -> date | None:
     """Return the later of the days that begin at this instant, in its own zone or in New York; otherwise None."""
-    readings = datetime.fromisoformat(str(value).strip()), moment.astimezone(NEW_YORK)
+    readings = stated(value), moment.astimezone(NEW_YORK)
     return max((reading.date() for reading in readings if reading.time() == time()), default=None)
 
 

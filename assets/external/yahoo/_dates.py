@@ -9,14 +9,14 @@ from datetime import date, datetime, timedelta, timezone
 from typing import Any, NamedTuple
 
 from assets.feeds import dating
-from pitlake.clock import from_micros, new_york_day
+from pitlake.clock import new_york_day
 from pitlake.errors import BadInstant, Unreadable
+from pitlake.times import read
 
 # A stated instant is within its day, which ends at 05:00 UTC on the next day. A bare day may be a day later.
 INSTANT_BOUND = timedelta(hours=29)
 DAY_BOUND = timedelta(hours=24) + dating.DATE_ONLY_BOUND
 
-_BLANK_SEPARATED = re.compile(r"(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2})", re.ASCII)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
@@ -49,16 +49,11 @@ def of_text(text: Any) -> DatedDay:
         except OverflowError:
             raise Unreadable("outside of the calendar") from None
         return DatedDay(day, dating.believed(dating.end_of_day(day)))
-    return of_instant(dating.iso(_BLANK_SEPARATED.sub(r"\1T\2", spelled)))
+    return of_instant(dating.iso(spelled))
 
 
 def instant_of_epoch(seconds: Any) -> datetime:
     """Return an instant given as seconds since 1970, plain or wrapped as {"raw": ...}. Raises Unreadable."""
     if isinstance(seconds, dict):
         seconds = seconds.get("raw")
-    if isinstance(seconds, bool) or not isinstance(seconds, int) or seconds <= 0:
-        raise Unreadable("no epoch")
-    try:
-        return from_micros(seconds * 1_000_000)
-    except (BadInstant, OverflowError):
-        raise Unreadable("outside of the calendar") from None
+    return read(seconds, "epoch").instant
