@@ -274,8 +274,8 @@ def _is_of_time_words(text: str) -> bool:
 
 def _days(text: str, is_named_time: bool) -> tuple[list[date], str]:
     """Return the days of a text, each at its latest reading, and the text without them."""
-    named = _NAMED_DAYS if _HAS_WORD.search(text) else ()
-    patterns: list[Pattern] = [*_NUMBERED_DAYS, *named, *_SHORT_WHOLE_DAYS]
+    name_patterns = _NAMED_DAYS if _HAS_WORD.search(text) else ()
+    patterns: list[Pattern] = [*_NUMBERED_DAYS, *name_patterns, *_SHORT_WHOLE_DAYS]
     if is_named_time:
         patterns += [_SHORT_DOTTED_DAY, *_MONTHS_OF_YEARS]
     days: list[date] = []

@@ -74,7 +74,7 @@ class Reading:
 
     Attributes:
         instant: the latest instant it means if a midnight is an instant; for a day without a clock time, its end.
-        written: the day as it is written, on its own clock.
+        own_day: the day as it is written, on its own clock.
         day: the day, or the latest day of which it is the midnight; None for other clock times.
         end: the end of that day, the latest of its readings; None for other clock times.
         has_clock: whether a clock time is stated.
@@ -82,7 +82,7 @@ class Reading:
     """
 
     instant: datetime
-    written: date
+    own_day: date
     day: date | None = None
     end: datetime | None = None
     has_clock: bool = True
@@ -284,7 +284,7 @@ def _of_clock(wall: datetime, own: tzinfo | None, zone: tzinfo | None, *, is_fin
     days = [(wall.date(), own or zone or NEW_YORK)] if is_midnight else []
     if not is_finer and not (own is None and zone is None):
         walls = ((instant.astimezone(other), other) for other in (zone or NEW_YORK, timezone.utc))
-        days += [(shown.date(), other) for shown, other in walls if shown.time() == time()]
+        days += [(wall_time.date(), other) for wall_time, other in walls if wall_time.time() == time()]
     if not days:
         return Reading(instant, wall.date())
     end = max(end_of_day(day, ends_in) for day, other in days for ends_in in (other, zone))
@@ -334,9 +334,9 @@ def read_column(
     midnights: what the user says of midnights. Raises MixedMidnights.
     """
     readings = [_readable(value, form, zone) for value in values]
-    stated = [reading for reading in readings if reading is not None]
-    midnight_count = sum(reading.is_midnight for reading in stated)
-    days = are_days(midnight_count, sum(reading.day is None for reading in stated), midnights)
+    readable = [reading for reading in readings if reading is not None]
+    midnight_count = sum(reading.is_midnight for reading in readable)
+    days = are_days(midnight_count, sum(reading.day is None for reading in readable), midnights)
     return [None if each is None else each.end if days and each.end else each.instant for each in readings]
 
 

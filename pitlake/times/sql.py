@@ -134,18 +134,18 @@ def _dated(column: str, _spelled: ColumnForm) -> _Parts:
 
 
 def _checked(column: str, spelled: ColumnForm) -> _Parts:
-    stated, utc = part("stated", column), part("stated_utc", column)
-    is_set = f"{_is_set(stated, spelled)} AND ({utc} IS NULL OR {_is_set(utc, spelled)})"
+    stated_time, utc = part("stated", column), part("stated_utc", column)
+    is_set = f"{_is_set(stated_time, spelled)} AND ({utc} IS NULL OR {_is_set(utc, spelled)})"
     return [("is_set", f"coalesce({is_set}, false)")]
 
 
 def _cleaned(column: str, spelled: ColumnForm) -> _Parts:
     """SQL for the same without values that are unset or outside of the calendar."""
-    is_set, stated = part("is_set", column), part("stated", column)
+    is_set, stated_time = part("is_set", column), part("stated", column)
     day, wall, own = (part(name, column) for name in ("raw_day", "raw_wall", "raw_own"))
     wall = f"timezone({_literal(spelled.own_zone)}, {own})" if spelled.own_zone else wall
     return [
-        ("is_unset", f"coalesce(isfinite({stated}) AND NOT {is_set}, false)"),
+        ("is_unset", f"coalesce(isfinite({stated_time}) AND NOT {is_set}, false)"),
         ("has_clock", f"{day} IS NULL"),
         ("its_day", f"CASE WHEN {is_set} THEN {day} END"),
         ("wall", f"CASE WHEN {is_set} THEN {wall} END"),
