@@ -82,7 +82,7 @@ def _days(values: Sequence[Any]) -> list[str]:
             continue
         midnights += reading.is_midnight
         clock_times += reading.day is None
-        days.append(str(reading.day or max(reading.written, new_york_day(reading.instant))))
+        days.append(str(reading.day or max(reading.own_day, new_york_day(reading.instant))))
     try:
         times.are_days(midnights, clock_times)
     except times.MixedMidnights as mixed:
