@@ -1,4 +1,4 @@
-"""Two lanes of tests, decided by what each test costs: `make test` runs the tests that cost at most one unit and the
+"""Two lanes of tests, decided by what each test costs: `make test` runs the tests that cost at most half a unit and the
 exemplars, `make long` runs all others.
 
 `make timings` measures every test and writes `slow.json`, which decides. A unit is the CPU time of `reference()`, about
@@ -27,7 +27,7 @@ import psutil
 import pytest
 from _pytest.nodeid import NodeId
 
-LIMIT = 1.0
+LIMIT = 0.5
 FIXTURE_LIMIT = 5.0
 ROOT = Path(__file__).resolve().parents[1]
 SLOW, EXEMPLARS = ROOT / "tests/slow.json", ROOT / "tests/exemplars.toml"
@@ -204,7 +204,7 @@ class Lanes:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if self._dear:
-            terminalreporter.section("tests of more than one CPU second that are not in tests/slow.json")
+            terminalreporter.section(f"tests of more than {LIMIT} CPU seconds that are not in tests/slow.json")
             terminalreporter.write_line("\n".join(sorted(self._dear, reverse=True)))
             terminalreporter.write_line("`make timings` measures them and sends those that stay dear to `make long`.")
         if self._config.option.markexpr == FAST_LANE:

@@ -14,9 +14,10 @@ def ran(test, cost, *fixtures):
     return {"test": test, "cost": cost, "fixtures": list(fixtures)}
 
 
-def test_a_test_of_more_than_a_unit_is_slow(tmp_path):
-    folder = written(tmp_path, ran("a.py::one", 2.0), ran("a.py::two", 2.1), ran("b.py::three", 9.0))
-    assert lanes.record(folder) == {"a.py::two": 1.1, "b.py": 4.5}
+def test_a_test_above_the_limit_is_slow(tmp_path):
+    limit = 2 * lanes.LIMIT
+    folder = written(tmp_path, ran("a.py::one", limit), ran("a.py::two", limit + 1.2), ran("b.py::three", 9.0))
+    assert lanes.record(folder) == {"a.py::two": lanes.LIMIT + 0.6, "b.py": 4.5}
 
 
 def test_a_fixture_is_shared_out_among_the_fast_tests_that_use_it(tmp_path):
