@@ -24,7 +24,7 @@ def test_a_fixture_is_shared_out_among_the_fast_tests_that_use_it(tmp_path):
     fixture = {"fixture": "lake", "cost": 6.0}
     few = written(tmp_path, fixture, ran("a.py::one", 0.1, "lake"), ran("a.py::two", 0.1))
     assert lanes.record(few) == {"a.py::one": 3.0}
-    many = written(tmp_path, fixture, *(ran(f"a.py::{number}", 0.1, "lake") for number in range(4)))
+    many = written(tmp_path, fixture, *(ran(f"a.py::{number}", 0.1, "lake") for number in range(12)))
     assert lanes.record(many) == {}
 
 
