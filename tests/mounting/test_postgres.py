@@ -29,8 +29,8 @@ def test_types_of_postgres_alone(lake, server):
         " c char(3), at time, o oid, day date, seen timestamptz, gone text)",
         'ALTER TABLE odd."A b" DROP COLUMN gone',
         """INSERT INTO odd."A b" VALUES
-        (1, 1.25, 'up', 0.1, '{1,2}', '{0.1,NULL}', '[1,5)', 'x', '10:00', 7, '2024-01-01', '2024-01-02'),
-        (2, 'NaN', NULL, 'NaN', '{{1},{2}}', NULL, NULL, NULL, NULL, NULL, '0044-03-15 BC', '2024-01-02'),
+        (1, 1.25, 'up', 0.1, '{1,2}', '{0.1,NULL}', '[1,5)', 'x', '10:00', 7, '2024-01-01', '2024-01-02 15:00:01+00'),
+        (2, 'NaN', NULL, 'NaN', '{{1},{2}}', NULL, NULL, NULL, NULL, NULL, '0044-03-15 BC', '2024-01-02 15:00:01+00'),
         (3, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 'infinity')""",
     )
     done = lake.mount((url(server), "odd.A b"), "estimates", key=["id"], available_at="seen")
