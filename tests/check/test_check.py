@@ -50,7 +50,7 @@ def test_the_fixture_fails_a_test_with_the_findings(lake, pitlake_check):
     [
         ("nowhere.py::panel", "there is no file nowhere.py"),
         ("panel", "does not name a function"),
-        (f"{LEAKS}::nothing", "has no function nothing; it has "),
+        pytest.param(f"{LEAKS}::nothing", "has no function nothing; it has ", id="no such function"),
         (broken, "ValueError: no figures .test_check.py"),
         (three, "takes 3 arguments; write it as panel"),
         (lambda session: 1, "not at the top level"),
