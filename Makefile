@@ -40,7 +40,7 @@ $(SET_UP): requirements.lock pyproject.toml scripts/set-up
 demo: $(SET_UP) ## Build a sample lake end to end and ask it one question as of two instants.
 	@$(BIN)/python -m sample.demo
 
-test: $(SET_UP) ## Run the fast tests and the exemplars of each guarantee: about eight minutes on two cores.
+test: $(SET_UP) ## Run the fast tests and the exemplars of each guarantee: about eleven minutes on two cores.
 	@$(PYTEST) -m "not long"
 
 long: $(SET_UP) ## Run all other tests: about an hour on two cores.
