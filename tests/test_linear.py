@@ -42,6 +42,7 @@ READERS = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", READERS)
 def test_long_texts_are_read_in_linear_time(name):
     for pump in PUMPS:

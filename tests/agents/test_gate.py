@@ -245,6 +245,7 @@ def test_a_hook_runs_by_itself_and_ends_well(env, python, script):
         assert json.loads(done.stdout) in ({}, pit_or_guard(script, text, env))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", "<&- >&-", ">/dev/full", ">/dev/full 2>/dev/full"])
 @pytest.mark.parametrize("response", [SOUND, LATE], ids=["sound", "late"])
 @pytest.mark.parametrize("script", ["pit_gate.py", "pit_guard.py"])

@@ -30,6 +30,7 @@ def cpu():
     return used.ru_utime + used.ru_stime
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("tool", "given", "code"),
     [

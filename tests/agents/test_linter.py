@@ -64,6 +64,7 @@ FAULTS = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("rule", "path", "old", "new"), FAULTS)
 def test_a_planted_fault_is_found_by_its_rule(project, rule, path, old, new):
     plant(project, path, old, new)

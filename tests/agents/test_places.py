@@ -164,6 +164,7 @@ def writes(path: str):
         yield "Bash", {"command": command}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("place", UNREADABLE.values(), ids=UNREADABLE)
 def test_what_is_out_of_bounds_is_not_read_by_any_tool_in_any_spelling(settings, world, place):
     passed = [

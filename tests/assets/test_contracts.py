@@ -32,6 +32,7 @@ def stored(connection, dataset, rows=()):
     connection.execute(revisions(Ready(dataset, "")))
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", all_datasets())
 def test_a_view_has_the_contract_s_columns(name):
     dataset = all_datasets()[name]

@@ -174,6 +174,7 @@ def open_until(close):
 REGULAR, EARLY = "2024-05-01 16:00:00-0400", "2024-05-01 13:00:00-0400"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("name", "before", "after"),
     [

@@ -33,12 +33,14 @@ def some_values(query):
     return {parameter.name: VALUES[parameter.name] for parameter in query.parameters if parameter.name in VALUES}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", catalogue.all_queries())
 def test_a_query_reads_the_datasets_it_declares_and_no_others(world, name):
     query = catalogue.get(name)
     world(datasets=query.reads).connection.execute(query.sql, plain(query.bind(some_values(query))))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", catalogue.all_queries())
 def test_a_query_has_the_columns_it_declares_with_evidence_ids_and_units(empty, name):
     query = catalogue.get(name)

@@ -120,6 +120,7 @@ def all_of(table):
     return rows
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("table", "expected"),
     [

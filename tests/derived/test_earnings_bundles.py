@@ -62,6 +62,7 @@ def publish_late_article(lake):
     publish(lake, "news", [late | {"created": at, "available_at": at, "evidence": "neo4j:News:late"}], "late")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("anchor", [*ANCHORS, "-1440", "+600"])
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_snapshot_is_what_the_slow_way_finds(earnings_lake, anchor, number):

@@ -126,6 +126,7 @@ WITHHELD = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("form", "days_later"), WITHHELD)
 def test_a_name_on_a_filing_that_was_withheld_or_filed_by_others_was_not_known_by_it(lake, form, days_later):
     """The first filing under either name was one that EDGAR showed weeks later, or one of somebody else's."""

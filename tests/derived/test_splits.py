@@ -127,6 +127,7 @@ def test_no_level_and_no_return_as_of_any_day_knows_a_later_split(lake, upstream
             )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("upstream", "_kind"), KINDS, ids=[kind for _, kind in KINDS])
 def test_an_outcome_across_a_split_is_what_the_holder_had(lake, upstream, _kind):
     upstream.extract(lake)

@@ -70,6 +70,7 @@ def test_a_pit_that_is_later_or_no_instant_gets_no_data(lake, tool, arguments, p
     assert complaint in refusal(lake, tool, pit=pit, **arguments)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("tool", "arguments", "complaint"),
     [

@@ -140,6 +140,7 @@ def test_rows_of_one_dataset_keep_their_clocks(rows_of, newest_instants, sql):
         assert "id" not in row or clocks[row["id"]] == (row["available_at"], row["available_at_source"])
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("sql", FORGED + COMPUTED)
 def test_any_other_row_bears_no_proof_and_says_that_it_was_computed(rows_of, newest_instants, sql):
     _, newest = newest_instants

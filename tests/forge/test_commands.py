@@ -165,6 +165,7 @@ def test_fills_need_a_capital(client, memory, home):
     assert memory.journal.head() == before
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("path", "fields", "problem"),
     [

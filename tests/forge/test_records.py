@@ -82,6 +82,7 @@ def records(draw, kind):
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 @given(data=st.data())
 @settings(max_examples=40, deadline=None)
+@pytest.mark.sampled(4)
 def test_every_kind_is_read_as_it_was_written(kind, data):
     record = data.draw(records(kind))
     text = render(record)

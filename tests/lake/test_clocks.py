@@ -51,6 +51,7 @@ def extracted(lake):
     attempt_partitions(NOTES, [], ToyGraph(), lake, run_id="read")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "work",
     [

@@ -79,6 +79,7 @@ def test_only_files_with_a_row_like_a_staged_one_are_left(lake, unread):
     assert unread() == 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "harm",
     [

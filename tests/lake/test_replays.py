@@ -60,6 +60,7 @@ def test_no_replay_changes_what_was_answered_since_a_later_look(lake, kind, orde
         looked.append(look)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", ["observed", "column"])
 def test_after_all_looks_the_newest_of_them_tells(lake, kind, order):
     for look in order:

@@ -198,6 +198,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("options", "message"), WRONG)
 def test_bad_input_is_one_error_and_nothing_is_written(lake, options, message):
     with pytest.raises(BadInput) as raised:

@@ -58,6 +58,7 @@ VALUES = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("value", "expected"), VALUES)
 def test_a_day_that_no_calendar_of_python_has_is_a_gap_and_no_error_of_each_answer(lake, tmp_path, value, expected):
     done = mounted(lake, in_duckdb(tmp_path, "'2024-01-01'", value), timezone="UTC")
@@ -131,6 +132,7 @@ def test_a_key_is_not_a_list(lake):
     assert not lake.root.exists()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("key", ["content", "statement", "suspect", "position", "day", "name", "select", "a b", "📈"])
 def test_a_key_of_any_name_is_checked_for_contradictions(lake, key):
     table = pa.table({key: ["NOG", "NOG"], "seen": ["2024-01-01"] * 2, "value": [1, 2]})

@@ -34,6 +34,7 @@ AS_MIDNIGHTS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("table", AS_MIDNIGHTS.values(), ids=AS_MIDNIGHTS)
 @pytest.mark.parametrize("as_file", [False, True])
 def test_a_day_stored_as_a_midnight_counts_at_its_end(lake, tmp_path, table, as_file):

@@ -112,6 +112,7 @@ def test_what_is_fetched_lands_in_the_lake_and_is_not_asked_for_again(filled, se
     assert {ask.path for ask in server.asked} - missing <= {"", "v1/test/getcrumb"}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("line", VERBATIM)
 def test_a_command_as_people_know_it_finds_what_is_there(filled, capfdbinary, line):
     pit = ["--pit", iso(datetime.now(timezone.utc))]
@@ -369,6 +370,7 @@ def test_every_operation_asks_a_feed_there_is():
     assert set(bundled.providers()) >= {"alfred", "alpha_vantage", "benzinga", "perplexity", "yahoo"}
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("pit", [None, PIT], ids=["open", "pit"])
 @pytest.mark.parametrize(("source", "op"), ASKED)
 def test_a_source_that_fails_is_not_said_to_have_nothing(tmp_path, server, source, op, pit):

@@ -112,6 +112,7 @@ def outcomes_with_change(
     return found, came
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", all_feeds())
 def test_a_field_that_changes_makes_rows_or_typed_gaps(name):
     feed = all_feeds()[name]

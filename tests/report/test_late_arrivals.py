@@ -51,6 +51,7 @@ def at(day, hour):
     return datetime.combine(day, time(hour), NEW_YORK).astimezone(timezone.utc)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(4, 9))
 @pytest.mark.parametrize("dataset", [BY_DAY, BY_ENTITY], ids=["by day", "by entity"])
 def test_late_arrivals_are_those_of_the_slow_twin(tmp_path, dataset, seed):

@@ -105,6 +105,7 @@ def test_open_mode_has_no_instant_to_move_from(filled, ask_of, isolation):
 
 @pytest.mark.sampled(5)
 @ISOLATIONS
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "made",
     [

@@ -59,6 +59,7 @@ def cached_inodes(home):
     return lambda: {path.name: path.stat().st_ino for path in home.glob("*.parquet")}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("as_of", [T, MARCH, start_of_new_york_day(T.date()), start_of_new_york_day(T.date()) - US])
 @pytest.mark.parametrize("rows", [1, 2, 3, 11])
 def test_how_rows_lie_in_files_is_a_function_of_the_rows_up_to_t(ask_of, tmp_path, as_of, rows):

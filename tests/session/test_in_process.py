@@ -34,6 +34,7 @@ def digests(lake):
     return {path: sha256(path.read_bytes()).hexdigest() for path in lake.root.rglob("*") if path.is_file()}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_both_isolations_answer_alike(filled, ask, question):
     told = {ask(isolation=each).sql(question).receipt.result_sha256 for each in ("process", "in_process")}

@@ -66,6 +66,7 @@ def mistakes_of(way, tmp_path):
     return judge.judged(WAYS[way], tmp_path / "lake", NEVER).mismatches
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("way", WAYS)
 def test_what_was_seen_otherwise_stays_as_it_was(tmp_path, way):
     assert mistakes_of(way, tmp_path) == []

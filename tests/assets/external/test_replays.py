@@ -278,6 +278,7 @@ FOUND = "SELECT available_at, available_at_basis FROM {}"
 NO_DATA = "SELECT available_at FROM gaps WHERE gap_type = 'no_data'"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("first", [(), (EARLY,)], ids=["nothing", "another"])
 @pytest.mark.parametrize("what", WHOLE)
 def test_what_a_whole_answer_did_not_hold_is_dated_after_it(tmp_path, what, first):

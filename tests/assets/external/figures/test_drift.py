@@ -66,6 +66,7 @@ def check(name, feed, outcomes):
 @pytest.mark.parametrize("name", FEEDS)
 @settings(max_examples=50, deadline=None)
 @given(st.data())
+@pytest.mark.sampled(3)
 def test_an_answer_that_drifts_loses_nothing_and_breaks_nothing(answers, name, data):
     asked = answers(name, tickers=(TICKERS.get(name, "AAPL"),), max_pages=1)
     [unit] = asked.feed.units(asked.scope)

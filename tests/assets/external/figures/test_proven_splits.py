@@ -90,6 +90,7 @@ def test_a_poll_without_a_split_lets_a_figure_keep_its_date(made, name):
     assert made.shown(name) == 1
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("results", "poll", "early"),
     [

@@ -42,6 +42,7 @@ def run(name, tickers, client, lake, run_id="first"):
     return report
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("name", "tickers"), FEEDS.items(), ids=FEEDS)
 def test_a_run_publishes_and_its_replay_changes_nothing(loopback, client, lake, name, tickers):
     provider = all_feeds()[name].provider
