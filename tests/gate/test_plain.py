@@ -1,5 +1,7 @@
 """Arrow's instants and dates as text: exact in every unit, and said where Python has no such instant."""
 
+from datetime import timedelta
+
 import pyarrow as pa
 import pytest
 
@@ -24,6 +26,20 @@ from pitlake.gate.rules import MAX_DEPTH
 def test_an_instant_or_a_date_is_its_exact_text(value, kind, text):
     stored = pa.int32() if pa.types.is_date32(kind) else pa.int64()
     assert plain(pa.array([value], stored).view(kind)[0]) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "span"),
+    [
+        (-90, "s", timedelta(seconds=-90)),
+        (1_500, "ms", timedelta(milliseconds=1_500)),
+        (1_000_001, "us", timedelta(seconds=1, microseconds=1)),
+        (1_999, "ns", timedelta(microseconds=1)),
+        (2**62, "s", 2**62),
+    ],
+)
+def test_a_duration_is_python_s_where_it_has_one(value, unit, span):
+    assert plain(pa.scalar(value, pa.int64()).cast(pa.duration(unit))) == span
 
 
 @pytest.mark.parametrize("nest", ["list", "struct", "map key", "map value"])
