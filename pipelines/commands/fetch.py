@@ -44,6 +44,7 @@ FLAGS = {
     "search-domains": "Hosts, separated by commas; a - before a host excludes it.",
     "search-mode": "web, academic or sec.",
     "search-context-size": "low, medium or high.",
+    "response-format": "A JSON schema for the text of a chat answer, which stays prose.",
     "max-tokens": "Of a chat answer.",
     "max-tokens-per-page": "Of a search.",
     "quarters": "Fiscal quarters of transcripts and slides, such as 2024Q1,2024Q2.",

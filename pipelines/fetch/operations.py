@@ -163,6 +163,7 @@ def _says(parameter: str) -> str:
 
 SEARCH_OPTIONS = (
     "search_mode", "search_recency", "max_results", "max_tokens", "max_tokens_per_page", "search_context_size",
+    "response_format",
 )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ Date filters only reduce the number of results, which are dated and checked like
 web_syntheses share the requests, and therefore their captures.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any
@@ -28,6 +29,7 @@ OPTIONS = (
     "max_tokens",
     "max_tokens_per_page",
     "search_context_size",
+    "response_format",
 )
 
 
@@ -52,6 +54,8 @@ def mode(scope: Scope) -> str:
 def request(query: str, scope: Scope) -> Request:
     """Return the request of a question. Raises BadInput for unknown options."""
     unknown = sorted(set(scope.options) - set(OPTIONS))
+    if "response_format" in scope.options and operation(scope) == SEARCH:
+        raise BadInput("response_format", "a search has no text to give a form", f"choose {', '.join(MODELS)}")
     if unknown:
         raise BadInput("options", f"there is no option {unknown[0]}", f"choose among {', '.join(OPTIONS)}")
     return _search(query, scope) if operation(scope) == SEARCH else _chat(query, scope)
@@ -94,6 +98,7 @@ def _chat(query: str, scope: Scope) -> Request:
         "messages": [{"role": "user", "content": query}],
         "web_search_options": {"search_context_size": size} if size else None,
         "max_tokens": _whole(scope.options, "max_tokens", None, 1_000_000),
+        "response_format": _schema(scope.options),
         **_filters(scope),
     }
     return Request("chat/completions", method="POST", json=_present(body))
@@ -111,6 +116,22 @@ def _filters(scope: Scope) -> dict[str, Any]:
         "search_domain_filter": [domain.strip() for domain in domains] or None,
         "search_mode": None if mode(scope) == "web" else mode(scope),
     }
+
+
+def _schema(options: Mapping[str, str]) -> dict[str, Any] | None:
+    """Return the schema that the model's text must follow. What the text then says of dates is still the model's word,
+    so it stays prose.
+    """
+    text = options.get("response_format")
+    if text is None:
+        return None
+    try:
+        schema = json.loads(text)
+    except ValueError:
+        schema = None
+    if not isinstance(schema, dict):
+        raise BadInput("response_format", f"is no JSON schema: {text[:40]!r}", 'give an object, {"type": "object", …}')
+    return {"type": "json_schema", "json_schema": {"schema": schema}}
 
 
 def _american(day: date | None) -> str | None:

@@ -234,6 +234,9 @@ def test_filters_go_by_the_official_names_in_american_spelling():
         (Scope(queries=("q",), options={"op": "guess"}), "op"),
         (Scope(queries=("q",), options={"max_results": "21"}), "max_results"),
         (Scope(queries=("q",), options={"search_before_date": "x"}), "options"),
+        (Scope(queries=("q",), options={"op": "ask", "response_format": "json"}), "response_format"),
+        (Scope(queries=("q",), options={"op": "ask", "response_format": "[]"}), "response_format"),
+        (Scope(queries=("q",), options={"response_format": "{}"}), "response_format"),
         (Scope(queries=("q",), date_to=date(2025, 1, 1), options={"search_recency": "day"}), "search_recency"),
     ],
     ids=str,
@@ -242,6 +245,18 @@ def test_a_question_that_does_not_do_is_refused_before_it_is_asked(scope, field)
     with pytest.raises(BadInput) as refused:
         RESULTS.units(scope)
     assert refused.value.field == field
+
+
+def test_a_schema_gives_the_prose_a_form_and_no_date():
+    scope = Scope(queries=("q",), options={"op": "ask", "response_format": '{"type": "object"}'})
+    assert asking.request("q", scope).json["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"schema": {"type": "object"}},
+    }
+    content = json.dumps({"published_at": "2009-10-20T08:00:00Z", "value": 1.82})
+    body = json.dumps({"id": "a", "choices": [{"message": {"content": content}}]}).encode()
+    [row] = happened(SYNTHESES, scope, lambda request: captured(SYNTHESES.provider, request, body))
+    assert (row.values["answer"], row.available_at) == (content, FETCHED)
 
 
 def test_a_search_writes_no_prose():
