@@ -202,6 +202,8 @@ def test_prose_is_shown_in_open_mode_alone(filled):
     [
         ({"tickers": "aapl"}, {"41000001"}),
         ({"keywords": "three numbers"}, {"41000001"}),
+        ({"themes": "macro"}, {"41000003"}),
+        ({"themes": "oil"}, {"41000003"}),
         ({"channels": "nothing like it"}, set()),
         ({"limit": "1"}, None),
     ],
