@@ -84,12 +84,11 @@ def _versions(names: tuple[str, ...]) -> str:
 
 def sealed_sessions() -> Diagnosis:
     """Check that this system can seal an as-of session."""
-    from pitlake.session.sealed.launcher import renaming
     from pitlake.session.sealed.sandbox import lacking
 
     if not (problem := lacking()):
         return Diagnosis("sealed sessions", passed=True, says="the kernel can seal a session")
-    step = renaming() or 'for trusted code use isolation="in_process"'
+    step = 'for trusted code use isolation="in_process"'
     return Diagnosis("sealed sessions", passed=False, says=f"{problem}; {step}")
 
 

@@ -126,7 +126,6 @@ def in_a_thread(work: Callable[[], object]) -> object:
 
 def main(own: str, other: str, directory: str, *ways: str) -> None:
     keep_mounts_to_itself()
-    sandbox.load_libraries()
     connection = engine.connect()
     descriptor = os.open(own, os.O_RDONLY)
     os.dup2(descriptor, FIRST_FILE)

@@ -114,8 +114,7 @@ class Zygote:
                 last = stderr.read().decode(errors="replace").strip().splitlines()[-1:] if stderr else []
                 self.close()
                 problem = f"the process that forks sessions did not start ({''.join(last) or 'silent'})"
-                step = renaming() or "run `pitlake doctor`, which checks this installation"
-                raise IsolationUnavailable(problem, step)
+                raise IsolationUnavailable(problem, "run `pitlake doctor`, which checks this installation")
         return first
 
 
@@ -171,8 +170,7 @@ def _running() -> Zygote:
 
         if problem := sandbox.lacking():
             _drop()
-            step = renaming()
-            raise IsolationUnavailable(problem, step) if step else IsolationUnavailable(problem)
+            raise IsolationUnavailable(problem)
         if _zygote is None or not _zygote.alive:
             _drop()
             _zygote = Zygote()
@@ -201,22 +199,6 @@ def _library_path() -> list[str]:
     path = [entry for entry in sys.path if os.path.isabs(entry)]  # noqa: PTH117
     path.sort(key=lambda entry: entry not in (standard, os.path.join(standard, "lib-dynload")))  # noqa: PTH118
     return path if _ROOT in path else [*path, _ROOT]
-
-
-def renaming() -> str:
-    """Return which of the user's files takes the place of a library that a sealed process needs; "" for none."""
-    from importlib.machinery import PathFinder
-
-    path = _library_path()
-    for name in ("duckdb", "landlock", "numpy", "pyarrow", "pyseccomp"):
-        spec = PathFinder.find_spec(name, path)
-        origin = Path(spec.origin) if spec and spec.origin else None
-        if origin is None:
-            continue
-        folder = origin.parent.parent if origin.stem == "__init__" else origin.parent
-        if not any(folder.glob(f"{name}*.dist-info")):
-            return f"{origin} takes the place of the library {name}; rename it"
-    return ""
 
 
 atexit.register(_drop)

@@ -1,9 +1,9 @@
 """The seal of a session's process: own root, no capabilities, rlimits, Landlock, seccomp, in this order.
 
-Landlock (library `landlock`) allows reading exactly the session's files. seccomp (library `pyseccomp`) allows the calls
-that DuckDB needs to read and compute, and refuses every other call, including future ones: no write, no network, no
-process, no path. If the system allows it, the process gets its own root, so that not even stat() finds the lake. The
-child seals itself on its only thread before it opens a file, so that every later thread inherits the seal.
+Landlock allows reading exactly the session's files. seccomp allows the calls that DuckDB needs to read and compute, and
+refuses every other call, including future ones: no write, no network, no process, no path. If the system allows it, the
+process gets its own root, so that not even stat() finds the lake. The child seals itself on its only thread before it
+opens a file, so that every later thread inherits the seal.
 """
 
 import ctypes
@@ -13,16 +13,15 @@ import platform
 import resource
 import signal
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
+from pitlake.session.sealed import landlock, seccomp
 from pitlake.session.sealed.protocol import FIRST_FILE, file_name
+from pitlake.session.sealed.seccomp import Argument, Call
 
 LEAST_LANDLOCK = 3
 """The first version that covers truncation. Later versions add network and signals, which seccomp covers here."""
 
-_ARCHITECTURES = ("x86_64", "aarch64")
 _libc = ctypes.CDLL(None, use_errno=True)
 
 # These calls are allowed with any argument. None of them takes a path, opens a file, sends a signal or writes to a file
@@ -61,28 +60,15 @@ def lacking() -> str:
     """Return the name of the part that this system lacks for sealed sessions; empty if it lacks none."""
     if platform.system() != "Linux":
         return f"Landlock and seccomp are Linux's, this is {platform.system()}"
-    if platform.machine() not in _ARCHITECTURES:
-        return f"the list of allowed calls is written for {' and '.join(_ARCHITECTURES)}, not {platform.machine()}"
+    if platform.machine() not in seccomp.NUMBERS:
+        return f"the list of allowed calls is written for {' and '.join(seccomp.NUMBERS)}, not {platform.machine()}"
     try:
-        load_libraries()
-    except (ImportError, RuntimeError, OSError) as problem:
-        return f"the libraries landlock and pyseccomp (with libseccomp.so.2) do not load: {problem}"
-    from landlock import landlock_abi_version
-
-    try:
-        ctypes.set_errno(0)  # The library mistakes a stale errno for a failure.
-        version = landlock_abi_version()
+        version = landlock.version()
     except OSError as problem:
         return f"the kernel has no Landlock ({os.strerror(problem.errno or 0)})"
     if version < LEAST_LANDLOCK:
         return f"the kernel's Landlock is version {version}, {LEAST_LANDLOCK} is needed (Linux 6.2)"
     return ""
-
-
-def load_libraries() -> None:
-    """Import the libraries of the seal; the zygote does so before it forks. Raises any error of the import."""
-    import landlock.plumbing  # noqa: F401
-    import pyseccomp  # noqa: F401
 
 
 def die_with(parent: int) -> None:
@@ -183,49 +169,39 @@ def limit(memory: int, files: int) -> None:
 
 def read_only_these(files: int, readable: Iterable[str] = ()) -> None:
     """Use Landlock to allow opening only the session's files and `readable`, for reading."""
-    import landlock
-
-    ctypes.set_errno(0)
-    rules = landlock.Ruleset()
-    rules.allow(*(file_name(index) for index in range(files)), rules=landlock.FSAccess.READ_FILE)
+    rules = [(file_name(index), landlock.READ_FILE) for index in range(files)]
     for path in readable:
         if os.path.isdir(path):  # noqa: PTH112  pathlib is not worth its import here
-            rules.allow(path, rules=landlock.FSAccess.READ_FILE | landlock.FSAccess.READ_DIR)
+            rules.append((path, landlock.READ_FILE | landlock.READ_DIR))
         elif os.path.exists(path):  # noqa: PTH110
-            rules.allow(path, rules=landlock.FSAccess.READ_FILE)
-    rules.apply()
+            rules.append((path, landlock.READ_FILE))
+    landlock.restrict(rules)
 
 
 def allow_only_calls() -> None:
     """Use seccomp to allow only the calls of _CALLS, opening for reading, threads and non-executable memory; others
     fail with EPERM.
     """
-    import pyseccomp as seccomp
+    machine = platform.machine()
+    always = [Call(name) for name in (*_CALLS.split(), *_PATH_CALLS[machine])]
+    seccomp.load(seccomp.program(machine, [*always, *_conditional(os.getpid())]))
 
-    wall = seccomp.SyscallFilter(seccomp.ERRNO(errno.EPERM))
-    for name in (*_CALLS.split(), *_PATH_CALLS[platform.machine()]):
-        _allow(wall, name)
-    masked = seccomp.MASKED_EQ
-    for name, position in (("open", 1), ("openat", 2)):
-        _allow(wall, name, seccomp.Arg(position, masked, _WRITING, 0))
-    for name in ("mmap", "mprotect"):
-        _allow(wall, name, seccomp.Arg(2, masked, _PROT_EXEC, 0))
-    _allow(wall, "clone", seccomp.Arg(0, masked, _THREAD | _NAMESPACES, _THREAD))
-    _allow(wall, "prlimit64", seccomp.Arg(0, seccomp.EQ, 0), seccomp.Arg(2, seccomp.EQ, 0))
-    _allow(wall, "tgkill", seccomp.Arg(0, seccomp.EQ, os.getpid()))
-    for name, answer in (("clone3", errno.ENOSYS), ("readlink", errno.EINVAL), ("readlinkat", errno.EINVAL)):
+
+def _conditional(process: int) -> list[Call]:
+    return [
+        Call("open", (Argument(1, 0, mask=_WRITING),)),
+        Call("openat", (Argument(2, 0, mask=_WRITING),)),
+        Call("mmap", (Argument(2, 0, mask=_PROT_EXEC),)),
+        Call("mprotect", (Argument(2, 0, mask=_PROT_EXEC),)),
+        Call("clone", (Argument(0, _THREAD, mask=_THREAD | _NAMESPACES),)),
+        Call("prlimit64", (Argument(0, 0), Argument(2, 0))),
+        Call("tgkill", (Argument(0, process),)),
         # glibc falls back to clone. The error "not a link" prevents DuckDB from finding the lake's paths by
         # descriptors.
-        with suppress(OSError):
-            wall.add_rule(seccomp.ERRNO(answer), name)
-    wall.load()
-
-
-def _allow(wall: Any, name: str, *conditions: object) -> None:
-    from pyseccomp import ALLOW
-
-    with suppress(OSError):  # A call that this machine or libseccomp does not know stays refused.
-        wall.add_rule(ALLOW, name, *conditions)
+        Call("clone3", error=errno.ENOSYS),
+        Call("readlink", error=errno.EINVAL),
+        Call("readlinkat", error=errno.EINVAL),
+    ]
 
 
 def _call(function: Callable[..., int], *arguments: object) -> None:

@@ -68,7 +68,6 @@ def main(descriptor: int) -> None:
     from pitlake.session.sealed import child, sandbox
     from pitlake.session.sql import reading, statements
 
-    sandbox.load_libraries()
     prepared = Prepared()
     # These read the installation's files, which is impossible once the process has its own root.
     fingerprint = statements.fingerprint()
