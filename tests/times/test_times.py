@@ -113,11 +113,13 @@ def test_what_is_neither_text_nor_number_is_none(value, form):
         read(value, form)
 
 
+DAYS = 366 * 64
+"""Up to 2024: Python and DuckDB have data of their own on zones, whose laws for later days may differ."""
 ZONES = ("", NEW_YORK, TOKYO, UTC, "America/Havana", "Asia/Kolkata", "Pacific/Kiritimati")
 
 
 def random_text(rng):
-    at = datetime.fromisoformat("1960-01-01") + timedelta(minutes=15 * rng.randrange(4 * 24 * 366 * 70))
+    at = datetime.fromisoformat("1960-01-01") + timedelta(minutes=15 * rng.randrange(4 * 24 * DAYS))
     at = at.replace(hour=0, minute=0) if rng.random() < 0.4 else at
     text = f"{at:%Y-%m-%d}"
     if rng.random() < 0.2:
@@ -141,7 +143,7 @@ def test_sql_reads_random_texts_as_python_does(zone):
 def test_typed_columns_mean_what_their_values_mean(zone, own):
     rng = random.Random(zone + own)
     moments = [
-        datetime.fromisoformat("1960-01-01") + timedelta(minutes=30 * rng.randrange(48 * 366 * 70)) for _ in range(200)
+        datetime.fromisoformat("1960-01-01") + timedelta(minutes=30 * rng.randrange(48 * DAYS)) for _ in range(200)
     ]
     moments = [at.replace(hour=0, minute=0) if rng.random() < 0.5 else at for at in moments]
     if not own:

@@ -130,7 +130,7 @@ def _schema(options: Mapping[str, str]) -> dict[str, Any] | None:
     except ValueError:
         schema = None
     if not isinstance(schema, dict):
-        raise BadInput("response_format", f"is no JSON schema: {text[:40]!r}", 'give an object, {"type": "object", …}')
+        raise BadInput("response_format", f"is not a JSON schema: {text[:40]!r}", 'give {"type": "object", …}')
     return {"type": "json_schema", "json_schema": {"schema": schema}}
 
 

@@ -69,14 +69,14 @@ class Call:
 
 def program(machine: str, calls: Iterable[Call]) -> list[_Instruction]:
     """Return the filter's instructions; calls that the architecture lacks are left out."""
-    written = [(_LOAD, 0, 0, _AT_ARCHITECTURE), (_JUMP_IF_EQUAL, 1, 0, _ARCHITECTURE[machine]), _REFUSE]
-    written.append((_LOAD, 0, 0, _AT_NUMBER))
+    filter_steps = [(_LOAD, 0, 0, _AT_ARCHITECTURE), (_JUMP_IF_EQUAL, 1, 0, _ARCHITECTURE[machine]), _REFUSE]
+    filter_steps.append((_LOAD, 0, 0, _AT_NUMBER))
     for call in calls:
         number = NUMBERS[machine].get(call.name)
         if number is not None:
             body = _body(call)
-            written += [(_JUMP_IF_EQUAL, 0, len(body), number), *body]
-    return [*written, _REFUSE]
+            filter_steps += [(_JUMP_IF_EQUAL, 0, len(body), number), *body]
+    return [*filter_steps, _REFUSE]
 
 
 def _body(call: Call) -> list[_Instruction]:
