@@ -11,10 +11,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from functools import lru_cache
-from zoneinfo import ZoneInfo
 
 from pitlake.clock import NEW_YORK
-from pitlake.times import end_of_day, later
+from pitlake.times import end_of_day, later, zone_named
 
 Pattern = tuple[re.Pattern[str], tuple[str, ...]]
 """A pattern of a day, with the orders in which its groups may be read."""
@@ -117,7 +116,7 @@ _HOURS_OF_ZONES = {
     "kst": 9, "hkt": 8, "sgt": 8, "awst": 8, "aest": 10, "aedt": 11, "nzst": 12, "nzdt": 13,
 }  # fmt: skip
 _ZONES: dict[str, tzinfo] = {name: timezone(timedelta(hours=hours)) for name, hours in _HOURS_OF_ZONES.items()} | {
-    name: ZoneInfo(f"America/{city}")
+    name: zone_named(f"America/{city}")
     for names, city in (
         (("et", "eastern"), "New_York"),
         (("ct", "central"), "Chicago"),
@@ -229,8 +228,8 @@ def _without_zone(text: str) -> tuple[str, list[tzinfo]]:
     """Return a text without its zones, and the zones, the one that tells most first."""
     zones: list[tzinfo] = []
     for name in _IANA.findall(text):
-        with suppress(OSError, ValueError, LookupError):
-            zones.append(ZoneInfo(name))
+        with suppress(LookupError):
+            zones.append(zone_named(name))
             text = text.replace(name, " ")
     for shape in _OFFSET.finditer(text):
         if int(shape[2]) <= 14 and (":" in text[: shape.start()] or shape[0][0] in "UG"):

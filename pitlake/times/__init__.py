@@ -23,8 +23,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from email.utils import parsedate_to_datetime
+from functools import cache
 from numbers import Number
 from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
 
 from pitlake.clock import EPOCH, MICROSECOND, NEW_YORK
 from pitlake.errors import BadInput, PitlakeError, Unreadable
@@ -294,6 +296,28 @@ def _of_clock(wall: datetime, own: tzinfo | None, zone: tzinfo | None, *, is_fin
 def _refuse_unset(day: date) -> None:
     if day in UNSET_DAYS or not FIRST_YEAR <= day.year <= LAST_YEAR:
         raise Unset("a placeholder")
+
+
+@cache
+def zone_named(name: str) -> ZoneInfo:
+    """Return a time zone by the data of the package tzdata. A system's own may be years older, and DuckDB's are as new.
+
+    Raises:
+        LookupError: if there is no such zone.
+    """
+    data, names = _zone_data()
+    if name not in names:
+        raise LookupError(f"there is no time zone {name!r}")
+    with data.joinpath("zoneinfo", *name.split("/")).open("rb") as file:
+        return ZoneInfo.from_file(file, key=name)
+
+
+@cache
+def _zone_data() -> tuple[Any, frozenset[str]]:
+    from importlib import resources  # here, because most commands never need it and it takes 30 ms
+
+    data = resources.files("tzdata")
+    return data, frozenset((data / "zones").read_text().split())
 
 
 def later(wall: datetime, zone: tzinfo) -> datetime:
