@@ -236,6 +236,8 @@ def test_filters_go_by_the_official_names_in_american_spelling():
         (Scope(queries=("q",), options={"search_before_date": "x"}), "options"),
         (Scope(queries=("q",), options={"op": "ask", "response_format": "json"}), "response_format"),
         (Scope(queries=("q",), options={"op": "ask", "response_format": "[]"}), "response_format"),
+        (Scope(queries=("q",), options={"op": "ask", "response_format": '{"a": NaN}'}), "response_format"),
+        (Scope(queries=("q",), options={"op": "ask", "response_format": '{"a":' * 100_000}), "response_format"),
         (Scope(queries=("q",), options={"response_format": "{}"}), "response_format"),
         (Scope(queries=("q",), date_to=date(2025, 1, 1), options={"search_recency": "day"}), "search_recency"),
     ],
