@@ -91,6 +91,7 @@ _PERIODS = (
     (re.compile(r"Q([1-4])[ -]?(\d{4})", re.IGNORECASE), ("qy",)),
 )
 _COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)[Tt ]?(\d\d)(\d\d)(\d\d)?(?:\.?\d{1,9})?(Z|[+-]\d\d:?\d\d)?")
+_DIGITS_OF_COUNTS = (13, 16, 19)
 _CLOCK = re.compile(
     r"(?<![\d:])(\d{1,2})(?:(?:[:h時点]|\.(?=\d{2}(?:\D|$)))\s?(\d{2})(?:[:.分]?\s?(\d{2})(?:[.,](\d{1,9}))?秒?)?)?"
     r"\s*(a\.?m\.?|p\.?m\.?)?(?![\d:])",
@@ -173,7 +174,9 @@ def instants_of(text: str, zone: tzinfo | None = None, *, is_named_time: bool = 
     if not _HAS_DIGITS.search(text) or (word and word[1].lower() not in _TIME_WORDS):
         return ()
     if whole := _COMPACT.fullmatch(text):
-        return _compact(whole, zone) if is_named_time or not text.isdecimal() or len(text) == 14 else ()
+        # Milliseconds, microseconds and nanoseconds since 1970 may look like a day of the years 1001 to 1999.
+        is_count = text.isdecimal() and (len(text) in _DIGITS_OF_COUNTS or not (is_named_time or len(text) == 14))
+        return () if is_count else _compact(whole, zone)
     rest, zones = _without_zone(_YEAR_BEFORE_CLOCK.sub(" ", text))
     if not _is_of_time_words(rest):
         return ()
