@@ -14,6 +14,7 @@ from assets.feeds.releases import LakeReleases
 from assets.feeds.replaying import first_request
 from assets.feeds.runs import run_feed
 from pitlake import connect
+from pitlake.datasets import get
 from pitlake.lake.lake import Lake
 from resources.http.capture import CaptureStore, Request
 from resources.http.client import HttpClient
@@ -130,6 +131,17 @@ PAGE = f"CIK{CIK}-submissions-001.json"
 )  # fmt: skip
 def test_only_a_complete_list_of_a_company_that_files_8_ks_proves_it(tmp_path, filings, options, stated, expected):
     assert reasons(lake_with(tmp_path, *filings, **options), stated) == expected
+
+
+@pytest.mark.parametrize(("end", "expected"), [("2020-07-18", BOTH), ("2020-07-17", NONE)])
+def test_a_list_that_ends_proves_the_days_before_its_end(tmp_path, end, expected):
+    """An 8-K of the last day, 16 July, may be released on the 17th, and its list be a day old."""
+    lake = lake_with(tmp_path, LONG_BEFORE, (STATED + 18 * DAY, "2.02"), pages=[PAGE])
+    with lake.stage(get("sec_filings"), "bulk") as stage:
+        stage.poll(entities=[CIK])
+        stage.cover(CIK, (("filing_date", None, end),))
+        lake.publish(stage, FETCHED - DAY)
+    assert reasons(lake) == expected
 
 
 def test_a_replay_before_that_of_captured_filings_is_dated_by_its_fetch(tmp_path):
