@@ -56,22 +56,22 @@ def lake_with(root, *filings, form="8-K", fetched_at=FETCHED - DAY, since=None, 
     return lake
 
 
-def reasons(lake, stated=STATED, fetched_at=FETCHED):
+def reasons(lake, reported_on=STATED, fetched_at=FETCHED):
     """The reasons of the gaps of both vendors that state a report on that day, of the quarter and of its year."""
-    quarter = {"fiscalDateEnding": "2004-06-30", "reportedDate": stated.isoformat(), "reportedEPS": "0.6"}
+    quarter = {"fiscalDateEnding": "2004-06-30", "reportedDate": reported_on.isoformat(), "reportedEPS": "0.6"}
     years = [
         {"fiscalDateEnding": "2004-06-30", "reportedEPS": "2.1"},
         {"fiscalDateEnding": "2003-06-30", "reportedEPS": "1"},
     ]
     labels = ("Symbol", "Event Start Date", "Timezone short name", "EPS Estimate", "Reported EPS", "Surprise (%)")
-    event = ["NOG", f"{stated}T16:00:00.000-04:00", "EDT", 0.5, 0.6, 20]
+    event = ["NOG", f"{reported_on}T16:00:00.000-04:00", "EDT", 0.5, 0.6, 20]
     table = {"columns": [{"label": label} for label in labels], "rows": [event]}
-    said = {
+    answers = {
         "av_earnings": {"symbol": "NOG", "quarterlyEarnings": [quarter], "annualEarnings": years[:1]},
         "yahoo_earnings": {"finance": {"result": [{"documents": [table]}], "error": None}},
     }
-    found = {}
-    for name, body in said.items():
+    reasons_of = {}
+    for name, body in answers.items():
         feed = all_feeds()[name]
 
         def fetch(request, body=body, provider=feed.provider):
@@ -79,8 +79,8 @@ def reasons(lake, stated=STATED, fetched_at=FETCHED):
 
         releases = LakeReleases(lake).at(fetched_at)
         outcomes = happened(feed, Scope(tickers=("NOG",)), fetch, fetched_at, releases=releases)
-        found[name] = [one.reason for one in outcomes if isinstance(one, Gap)]
-    return found
+        reasons_of[name] = [outcome.reason for outcome in outcomes if isinstance(outcome, Gap)]
+    return reasons_of
 
 
 BOTH, NONE = (
@@ -110,7 +110,7 @@ PAGE = f"CIK{CIK}-submissions-001.json"
 
 
 @pytest.mark.parametrize(
-    ("filings", "options", "stated", "expected"),
+    ("filings", "options", "reported_on", "expected"),
     [
         ((LONG_BEFORE, RESULTS), {"fetched_at": datetime(2020, 7, 17, 11, tzinfo=timezone.utc)}, STATED, NONE),
         ((LONG_BEFORE, RESULTS), {"fetched_at": FETCHED + DAY}, STATED, NONE),
@@ -129,8 +129,8 @@ PAGE = f"CIK{CIK}-submissions-001.json"
         "before item 2.02", "since item 2.02",
     ],
 )  # fmt: skip
-def test_only_a_complete_list_of_a_company_that_files_8_ks_proves_it(tmp_path, filings, options, stated, expected):
-    assert reasons(lake_with(tmp_path, *filings, **options), stated) == expected
+def test_only_a_complete_list_of_a_company_that_files_8_ks_proves_it(tmp_path, filings, options, reported_on, expected):
+    assert reasons(lake_with(tmp_path, *filings, **options), reported_on) == expected
 
 
 @pytest.mark.parametrize(("end", "expected"), [("2020-07-18", BOTH), ("2020-07-17", NONE)])
