@@ -27,7 +27,7 @@ class ColumnForm:
     """How a column of DuckDB spells times.
 
     kind: DuckDB's type; form: the form of texts and numbers; zone: as for `read`, "" for none; own_zone: the zone of a
-    TIMESTAMPTZ, which DuckDB does not keep; has_unset: whether values that stand for a missing time are read as missing.
+    TIMESTAMPTZ, which DuckDB does not keep; has_unset: whether values that programs write for a missing time are missing.
     """
 
     kind: str
@@ -45,8 +45,8 @@ def part(name: str, column: str) -> str:
 def in_sql(rows: str, columns: Mapping[str, ColumnForm]) -> str:
     """Return SQL for rows with the times of these columns, as `read` reads them. rows: a FROM clause.
 
-    For each column, it adds the parts `instant`, `day`, `end` and `has_clock` of a `Reading`, null for unreadable values,
-    and `is_unset` and `lacks_zone`.
+    For each column, it adds `instant`, `day`, `end` and `has_clock` of a `Reading`, null for unreadable values, and
+    `is_unset` and `lacks_zone`.
 
     Each step is a query of its own, so that no expression is evaluated twice.
     """
