@@ -27,7 +27,7 @@ class ColumnForm:
     """How a column of DuckDB spells times.
 
     kind: DuckDB's type; form: the form of texts and numbers; zone: as for `read`, "" for none; own_zone: the zone of a
-    TIMESTAMPTZ, which DuckDB does not keep; has_unset: whether values that programs write for a missing time are missing.
+    TIMESTAMPTZ, which DuckDB does not keep; has_unset: whether values that mean a missing time are missing.
     """
 
     kind: str
