@@ -17,7 +17,7 @@ from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole
 from assets.feeds.lake_history import LakeStatements
 from assets.feeds.naming import Outcome, name_rows
 from assets.feeds.releases import LakeReleases
-from assets.feeds.replaying import SITTING, State, name, read_by, taken_at, unread_rounds
+from assets.feeds.replaying import SITTING, State, has_unread, name, read_by, taken_at, unread_rounds
 from assets.reading import collector_paused
 from assets.runs import RunReport, concluded, together
 from assets.splits import LakeSplits
@@ -50,10 +50,10 @@ def run_feed(
 ) -> RunReport:
     """Replay the captures of a scope that the lake has not read, in the order they were taken, then fetch or replay it.
 
-    A replay, and the first run of a dataset in a lake, read the captures of every scope in this order. A lake that is
-    made anew therefore does not depend on the scope that is replayed first. EDGAR's own clock dates its records in any
-    order, so only the first run reads all of its scopes. As long as the lake has not read the captures of a dataset
-    that dates these records, the source's dates do not count: the records are dated by their fetch.
+    The first run of a dataset in a lake reads the captures of every scope in this order, and so does each replay of
+    unread captures whose source claims dates. A lake that is made anew therefore does not depend on the scope that is
+    replayed first. As long as the lake has not read the captures of a dataset that dates these records, the source's
+    dates do not count: the records are dated by their fetch.
 
     Each round of captures is published as one lake version, as it would have been when they were taken. The last state
     is published too, or the report states the reason. A refused round is left out and mentioned in the report's notes.
@@ -63,13 +63,13 @@ def run_feed(
     scope or settings, NotCaptured in replay, LakeError; nothing is published then.
     """
     dataset, units = feed.dataset, feed.units(scope)
-    by_claim = dataset.source_tag != CLOCK_TAG
+    by_claim = not feed.as_fetched and dataset.source_tag != CLOCK_TAG
     unread = unread_datasets(feed, lake, client.store) if by_claim else []
     if unread:
         feed = replace(feed, locate=_at_fetch(feed.locate))
     read = read_by(lake, dataset.name, client.store)
-    merges = not lake.polls(dataset.name) or (by_claim and client.mode == "replay")
-    others = list(scopes_of(feed, client.store)) if merges else ()
+    replays = by_claim and client.mode == "replay" and has_unread(feed, scope, client.store, read)
+    others = list(scopes_of(feed, client.store)) if replays or not lake.polls(dataset.name) else ()
     rounds, newest = unread_rounds(feed, scope, others, client.store, read)
     last = max(map(taken_at, newest.values()), default=0) if client.mode == "replay" else FOREVER
     lake_releases = LakeReleases(lake)
