@@ -168,7 +168,7 @@ def listed(unit: Unit, captures: Sequence[Capture]) -> Whole | None:
     if covered is None or not filed:
         return None
     since, last = unit.scope.date_from, max(filed) - timedelta(days=1)
-    return Whole(unit.name, (("filing_date", since and since.isoformat(), last.isoformat()),))
+    return Whole(unit.name, (("filing_date", since.isoformat() if since else None, last.isoformat()),))
 
 
 def items_of(record: Record) -> list[str]:
