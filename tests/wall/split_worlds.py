@@ -34,7 +34,7 @@ RECORDS = ("graph", "polygon", "both", "late", *OFF, "two ratios", "none")
 VOLUMES = ("known", "unknown")
 RESTATED = ("no bar", "the bar before", "every bar before")
 STRAYS = ("a bar two days before", "a bar two days after")
-QUERIES = ("panel", "prices_as_of_event", "bars_adjusted", "total_return", "earnings_snapshot")
+QUERIES = ("panel", "prices_as_of_event", "bars_adjusted", "earnings_snapshot")
 READS = sorted({name for query in QUERIES for name in catalogue.get(query).reads})
 OBSERVED = datetime(2026, 1, 1, tzinfo=timezone.utc)
 SURE = ("graph", "polygon", "both")
@@ -232,10 +232,6 @@ class Judge:
             self.wrong.append(("bars_adjusted", "days", world, moment))
         for day, row in enumerate(rows):
             self._is("bars_adjusted", row["close"], world.traded(day) / world.shares(day, last), world, moment, day)
-        for day, row in enumerate(session.run("total_return", ticker=world.ticker).arrow().to_pylist()):
-            self._is("total_return", row["close"], world.traded(day) / world.shares(day, last), world, moment, day)
-            if day:
-                self._is("price_return", row["price_return"], world.value(day - 1, day), world, moment, day)
         for row in session.run("earnings_snapshot", ticker=world.ticker).arrow().to_pylist():
             if row["section"] == "prices":
                 day = DAYS.index(date.fromisoformat(row["name"]))
