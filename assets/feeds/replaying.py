@@ -70,6 +70,16 @@ def read_by(lake: Lake, dataset: str, store: CaptureStore) -> frozenset[str]:
     return frozenset(captures)
 
 
+def has_unread(feed: Feed, scope: Scope, store: CaptureStore, read: frozenset[str]) -> bool:
+    """Return whether a scope's units have a captured state that the lake has not read."""
+    for unit in feed.units(scope):
+        request = first_request(feed, unit)
+        key = request.key(feed.provider.name) if request else ""
+        if request and any(_name(key, at) not in read for at in store.instants(feed.provider.name, key)):
+            return True
+    return False
+
+
 def unread_rounds(
     feed: Feed, scope: Scope, others: Iterable[Scope], store: CaptureStore, read: frozenset[str]
 ) -> tuple[list[list[State]], Mapping[str, str]]:

@@ -11,13 +11,13 @@ from datetime import date, datetime
 from typing import Any
 
 from assets.buckets import Buckets
-from assets.extraction import Gap, Releases, Row, RunFacts, day_of
-from assets.feeds.captured import scopes_of
+from assets.extraction import Gap, Place, Record, Releases, Row, RunFacts, day_of
+from assets.feeds.captured import scopes_of, unread_datasets
 from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole
 from assets.feeds.lake_history import LakeStatements
 from assets.feeds.naming import Outcome, name_rows
 from assets.feeds.releases import LakeReleases
-from assets.feeds.replaying import SITTING, State, name, read_by, taken_at, unread_rounds
+from assets.feeds.replaying import SITTING, State, has_unread, name, read_by, taken_at, unread_rounds
 from assets.reading import collector_paused
 from assets.runs import RunReport, concluded, together
 from assets.splits import LakeSplits
@@ -29,7 +29,7 @@ from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.audit import Audit
 from pitlake.lake.publishing.polls import FOREVER
 from pitlake.lake.publishing.publish import Published
-from pitlake.lake.publishing.stage import Stage
+from pitlake.lake.publishing.stage import CLOCK_TAG, Stage
 from resources.http.capture import Capture, CaptureStore
 from resources.http.client import HttpClient
 from resources.http.provider import NO_DATA, OK, Provider
@@ -50,8 +50,10 @@ def run_feed(
 ) -> RunReport:
     """Replay the captures of a scope that the lake has not read, in the order they were taken, then fetch or replay it.
 
-    The first run of a dataset in a lake reads the captures of every scope in this order, so a lake that is made anew
-    does not depend on the scope that is replayed first.
+    The first run of a dataset in a lake reads the captures of every scope in this order, and so does each replay of
+    unread captures whose source claims dates. A lake that is made anew therefore does not depend on the scope that is
+    replayed first. As long as the lake has not read the captures of a dataset that dates these records, the source's
+    dates do not count: the records are dated by their fetch.
 
     Each round of captures is published as one lake version, as it would have been when they were taken. The last state
     is published too, or the report states the reason. A refused round is left out and mentioned in the report's notes.
@@ -61,8 +63,13 @@ def run_feed(
     scope or settings, NotCaptured in replay, LakeError; nothing is published then.
     """
     dataset, units = feed.dataset, feed.units(scope)
+    by_claim = not feed.as_fetched and dataset.source_tag != CLOCK_TAG
+    unread = unread_datasets(feed, lake, client.store) if by_claim else []
+    if unread:
+        feed = replace(feed, locate=_at_fetch(feed.locate))
     read = read_by(lake, dataset.name, client.store)
-    others = () if lake.polls(dataset.name) else list(scopes_of(feed, client.store))
+    replays = by_claim and client.mode == "replay" and has_unread(feed, scope, client.store, read)
+    others = list(scopes_of(feed, client.store)) if replays or not lake.polls(dataset.name) else ()
     rounds, newest = unread_rounds(feed, scope, others, client.store, read)
     last = max(map(taken_at, newest.values()), default=0) if client.mode == "replay" else FOREVER
     lake_releases = LakeReleases(lake)
@@ -82,7 +89,11 @@ def run_feed(
     run.read |= set(newest.values()) - read
     if isinstance(reports[-1].outcome, Published):
         run.keep_read()
-    return together(reports)
+    report = together(reports)
+    if unread:
+        waiting = f"{dataset.name} is dated by its fetch: replay {' and '.join(unread)} into this lake first"
+        report = replace(report, notes=(*report.notes, waiting))
+    return report
 
 
 def run_once(
@@ -101,6 +112,18 @@ def nothing_asked(feed: Feed, lake: Lake, run_id: str, audits: Sequence[Audit] =
     with lake.stage(feed.dataset, run_id) as stage:
         stage.poll(entities=())
         return concluded(stage, lake, lambda: None, clock.now, audits)
+
+
+def _at_fetch(locate: Callable[[Record, RunFacts], Place]) -> Callable[[Record, RunFacts], Place]:
+    """Return the same function, but with no place before the record's fetch."""
+
+    def located(record: Record, run: RunFacts) -> Place:
+        place = locate(record, run)
+        if place.available_at is None or run.fetched_at is None or place.available_at >= run.fetched_at:
+            return place
+        return replace(place, available_at=run.fetched_at, day=day_of(run.fetched_at))
+
+    return located
 
 
 def _but_the_last(rounds: Sequence[Sequence[State]], scope: Scope, last: int) -> Iterator[Sequence[State]]:

@@ -214,6 +214,8 @@ class BulkSync:
             def fill() -> None:
                 for part in parts:
                     stage.add(None, None, part.gaps, extracted=part.extracted)
+                    for covered in part.covered:
+                        stage.cover(*covered)
                     for table in part.tables():
                         stage.add(None, table, extracted=0)
 

@@ -24,8 +24,8 @@ import pyarrow as pa
 from assets.buckets import Buckets
 from assets.external import feed
 from assets.external.sec_edgar import _fact_table, sec_filings
-from assets.extraction import RunFacts
-from assets.feeds.feed import Scope, Unit
+from assets.extraction import Gap, RunFacts
+from assets.feeds.feed import Scope, Unit, Whole
 from assets.feeds.lake_history import as_statements
 from assets.feeds.releases import KnownReleases
 from assets.feeds.runs import outcomes
@@ -94,12 +94,13 @@ def _statements(path: Path) -> tuple[pa.Table, dict[str, list[int]]]:
 
 @dataclass
 class Made:
-    """Rows and gaps of one dataset, as for a stage."""
+    """Rows and gaps of one dataset, as for a stage. covered: the parts of the source that were read completely."""
 
     dataset: str
     tables: list[pa.Table] = field(default_factory=list)
     gaps: list[StagedGap] = field(default_factory=list)
     extracted: int = 0
+    covered: list[Whole] = field(default_factory=list)
 
     def add(
         self, day: date | None, rows: pa.Table | None = None, gaps: Iterable[StagedGap] = (), *, extracted: int
@@ -119,7 +120,7 @@ class Made:
                 while self.tables:
                     writer.write_table(self.tables.pop(0))
             content = sink.getvalue().to_pybytes()
-        return Packed(self.dataset, content, self.gaps, self.extracted)
+        return Packed(self.dataset, content, self.gaps, self.extracted, self.covered)
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,7 @@ class Packed:
     content: bytes | None
     gaps: list[StagedGap]
     extracted: int
+    covered: list[Whole]
 
     def tables(self) -> Iterator[pa.Table]:
         """Yield the rows in tables of limited size."""
@@ -152,11 +154,14 @@ def filings(task: Task) -> list[Packed]:
     run = task.facts()
     buckets = {name: Buckets(feed(name), result) for name, result in results.items()}
     for cik, names in task.companies.items():
-        captures = _submissions(task, cik, names)
+        captures, is_readable = _submissions(task, cik, names), True
         for name, bucket in buckets.items():
             unit = Unit(cik, Scope(ciks=(cik,), date_from=task.since, options=OPTIONS[name]))
             for outcome, _ in outcomes(feed(name), unit, captures, None, run):
                 bucket.add(None, outcome)
+                is_readable &= not (isinstance(outcome, Gap) and outcome.reason == UNPARSABLE.reason)
+        if is_readable and (listed := sec_filings.listed(Unit(cik, Scope(date_from=task.since)), captures)):
+            results["sec_filings"].covered.append(listed)
     for bucket in buckets.values():
         bucket.close_all()
     return [result.packed() for result in results.values()]

@@ -13,7 +13,7 @@ import re
 import shutil
 import zlib
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass, field, fields
@@ -189,10 +189,13 @@ class CaptureStore:
         taken = sorted((int(name.split("-")[1]), name) for name in names)
         return [entry for entry in taken if self.until_micros is None or entry[0] <= self.until_micros]
 
-    def every(self, source: str = "*") -> Iterator[Capture]:
-        """Yield every answer of a source, in no order. Raises CaptureDamaged."""
+    def every(self, source: str = "*", without: Collection[str] = ()) -> Iterator[Capture]:
+        """Yield every answer of a source, in no order, without those to requests of some keys. Raises CaptureDamaged.
+
+        The caller may add to `without` in between.
+        """
         for path in self._files("answers"):
-            if source in ("*", path.parts[-3]):
+            if source in ("*", path.parts[-3]) and path.name.partition("-")[0] not in without:
                 yield self._read(path)
 
     def keep_run(self, run_id: str, dataset: str, facts: Mapping[str, Any]) -> None:

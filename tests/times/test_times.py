@@ -29,10 +29,10 @@ def read_by_sql(values, form, zone, kind="VARCHAR", own_zone=""):
     with calculator(own=own) as connection:
         rows = in_sql("own", {"seen": ColumnForm(kind, form, zone, own_zone)})
         wanted = ", ".join(part(name, "seen") for name in names)
-        found = connection.sql(f"SELECT {wanted} FROM {rows} ORDER BY place").fetchall()
+        rows_by_sql = connection.sql(f"SELECT {wanted} FROM {rows} ORDER BY place").fetchall()
     return [
         (None if lacks_zone else instant, None if lacks_zone else end, is_unset)
-        for instant, end, is_unset, lacks_zone in found
+        for instant, end, is_unset, lacks_zone in rows_by_sql
     ]
 
 
@@ -98,9 +98,9 @@ def test_the_strict_reader_agrees_where_it_reads(case):
     ],
 )
 def test_a_clock_of_instants_states_no_days(text, own, instant):
-    for reader, shown, expected in ((stated, datetime.isoformat, own), (stated_instant, iso, instant)):
+    for reader, spell, expected in ((stated, datetime.isoformat, own), (stated_instant, iso, instant)):
         if expected:
-            assert shown(reader(text)) == expected
+            assert spell(reader(text)) == expected
         else:
             with pytest.raises(Unreadable):
                 reader(text)

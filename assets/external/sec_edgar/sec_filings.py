@@ -24,6 +24,7 @@ from assets.feeds import dating, fields
 from assets.feeds.acceptances import proven_by, release, with_earlier_acceptances
 from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole
 from assets.feeds.items import TWICE, evidence_of
+from pitlake.clock import new_york_day
 from pitlake.datasets import sec_filings as contract
 from pitlake.datasets._shared import RELEASE_RULE, UNPROVEN, WITHHELD
 from pitlake.datasets.sec_filings import DATASET
@@ -151,6 +152,23 @@ def whole(unit: Unit, captures: Sequence[Capture]) -> Whole | None:
     pages = {f"/submissions/{name}" for main in mains for name in older_pages(main, unit.name, since)}
     complete = all(any(capture.url.endswith(page) for capture in captures) for page in pages)
     return Whole(unit.name, (("filing_date", since.isoformat(), None),) if since else ()) if complete else None
+
+
+def listed(unit: Unit, captures: Sequence[Capture]) -> Whole | None:
+    """Return what members of a bulk file cover completely: the filings before the day of the newest one in them.
+
+    When EDGAR made the file is unknown, but it was not before that day.
+    """
+    covered, loaded_on = whole(unit, captures), new_york_day(captures[0].fetched_at)
+    days = set()
+    for spelled in set(_filings(captures[0])["recent"]["filingDate"]) if covered else ():
+        with suppress(Unreadable):
+            days.add(dating.day(spelled))
+    filed = [day for day in days if day <= loaded_on]
+    if covered is None or not filed:
+        return None
+    since, last = unit.scope.date_from, max(filed) - timedelta(days=1)
+    return Whole(unit.name, (("filing_date", since.isoformat() if since else None, last.isoformat()),))
 
 
 def items_of(record: Record) -> list[str]:

@@ -21,11 +21,10 @@ ITEMS = sorted(set(SCOPES) - {"web_syntheses", "call_slides"})  # there the answ
 WHOLE = ("the answer is", "more ", "fewer ")
 
 
-def cited(found):
+def cited(outcomes):
     """Return the evidence of each record of an item, by its kind."""
-    told = [(one.evidence, "row") for one in rows(found)]
-    told += [(one.locator, one.reason) for one in found if isinstance(one, Gap) and "&item=" in one.locator]
-    return sorted(told)
+    gaps = [outcome for outcome in outcomes if isinstance(outcome, Gap) and "&item=" in outcome.locator]
+    return sorted([*((row.evidence, "row") for row in rows(outcomes)), *((gap.locator, gap.reason) for gap in gaps)])
 
 
 WITHOUT_ROWS = {"sec_facts", "sec_fulltext_hits"}  # whose filings are dated by what other requests answer
@@ -51,7 +50,7 @@ def test_what_is_cited_does_not_change_with_the_answer_around_the_item(name):
     assert cited(now) == cited(happened(feed, scope, later))
     answers = {played.capture(request).sha256 for request in played.asked}
     assert every(
-        one not in evidence for evidence, _ in cited(now) for one in answers - {""} if "header=" not in evidence
+        answer not in evidence for evidence, _ in cited(now) for answer in answers - {""} if "header=" not in evidence
     )
 
 
@@ -65,12 +64,12 @@ def test_a_name_is_complete_in_its_dataset(name):
         assert f"&item={name_of(row.evidence)}" in row.evidence
         keys[name_of(row.evidence)].add(tuple(str(row.values[column]) for column in feed.dataset.key))
     assert bool(keys) == (name not in WITHOUT_ROWS)
-    assert [found for found in keys.values() if len(found) != 1] == []
+    assert [keys_of_item for keys_of_item in keys.values() if len(keys_of_item) != 1] == []
 
 
 def article(number, **more):
-    told = {"id": number, "created": "Thu, 01 Feb 2024 10:00:00 -0400", "title": f"Title {number}", "stocks": []}
-    return told | more
+    item = {"id": number, "created": "Thu, 01 Feb 2024 10:00:00 -0400", "title": f"Title {number}", "stocks": []}
+    return item | more
 
 
 def test_a_neighbour_or_a_longer_answer_changes_no_citation_and_a_correction_does():
@@ -78,12 +77,12 @@ def test_a_neighbour_or_a_longer_answer_changes_no_citation_and_a_correction_doe
 
     def told(*items):
         body = json.dumps(items).encode()
-        found = happened(
+        outcomes = happened(
             feed,
             SCOPES["benzinga_news"],
             lambda ask: captured(feed.provider, ask, body, sha256=sha256(body).hexdigest()),
         )
-        return {row.values["id"]: row.evidence for row in rows(found)}
+        return {row.values["id"]: row.evidence for row in rows(outcomes)}
 
     alone = told(article(7))
     assert told(article(5), article(7), article(9))["7"] == alone["7"]
@@ -107,9 +106,10 @@ def test_a_gap_and_the_row_it_becomes_name_one_item():
 def test_a_run_keeps_the_addresses_of_its_answers_for_operators(tmp_path):
     feed, lake = all_feeds()["benzinga_news"], Lake(tmp_path / "lake")
     played, store = Played(feed.provider), CaptureStore.of(lake.root)
-    found = happened(feed, SCOPES["benzinga_news"], played.fetch)
+    outcomes = happened(feed, SCOPES["benzinga_news"], played.fetch)
     played.keep(store)
     with HttpClient(feed.provider, store, "replay") as client:
         run_feed(feed, SCOPES["benzinga_news"], client, lake, run_id="run-1")
-    assert store.run("run-1", "benzinga_news")["captures"] == [played.capture(one).evidence for one in played.asked]
-    assert any(isinstance(one, Row) for one in found)
+    captures = [played.capture(request).evidence for request in played.asked]
+    assert store.run("run-1", "benzinga_news")["captures"] == captures
+    assert any(isinstance(outcome, Row) for outcome in outcomes)

@@ -9,10 +9,13 @@ import sys
 import time
 import zipfile
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from datetime import date, datetime, timezone
 
 import pyarrow as pa
 import pytest
 
+from assets.feeds.feed import Whole
 from pipelines.sync import bulk, bulk_worker, upkeep
 from pipelines.sync.bulk import BulkSync
 from pipelines.sync.progress import Progress
@@ -103,6 +106,30 @@ def test_a_task_does_not_carry_the_earlier_statements_of_its_batch(lake, archive
     assert filings[1] < 2_000
     assert not filings[0].statements.exists()
     assert rows(lake, "SELECT count(*), count(DISTINCT accession_no) FROM sec_filings_revisions") == [(27, 27)]
+
+
+@pytest.mark.parametrize(
+    ("since", "without", "first", "last"),
+    [
+        (None, (), None, "2017-10-09"),
+        (date(2017, 3, 1), (), "2017-03-01", "2017-10-09"),
+        (None, ("submissions-001",), None, None),
+    ],
+    ids=["all", "since a day", "without an older page"],
+)
+def test_a_company_s_members_prove_its_filings_before_the_newest_one(lake, tmp_path, since, without, first, last):
+    company = replace(made(1)[0], filings=[], older=1)
+    for quarter in (1, 2, 3):
+        company.reports(2017, quarter)
+    archive = keep(CaptureStore.of(lake.location), zipped(tmp_path / "bulk", [company]) / SUBMISSIONS)
+    names = [member.name for member in archive.members() if not any(part in member.name for part in without)]
+    observed_at = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    task = bulk_worker.Task(
+        archive=archive, companies={company.padded: names}, since=since, observed_at=observed_at, as_accepted=False
+    )
+    covered = {part.dataset: part.covered for part in bulk_worker.filings(task)}
+    proven = [Whole(company.padded, (("filing_date", first, last),))] if last else []
+    assert covered == {"sec_filings": proven, "universe_events": []}
 
 
 def test_an_archive_is_opened_once_for_all_companies(lake, archives, monkeypatch):
