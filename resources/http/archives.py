@@ -138,8 +138,8 @@ def kind_of(path: Path) -> Kind:
     try:
         with zipfile.ZipFile(path) as archive:
             entries = (entry for entry in archive.infolist() if _MEMBER.fullmatch(entry.filename))
-            readable = filter(None, (_kind_of_member(archive, entry) for entry in entries))
-            kinds = Counter(islice(readable, MEMBERS_THAT_DECIDE)).most_common(1)
+            readable = (kind for entry in entries if (kind := _kind_of_member(archive, entry)) is not None)
+            kinds = Counter[Kind](islice(readable, MEMBERS_THAT_DECIDE)).most_common(1)
     except FileNotFoundError:
         raise BadInput("--from", f"there is no file {str(path)!r}", _NEXT_STEP) from None
     except DAMAGED as problem:

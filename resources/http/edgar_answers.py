@@ -56,12 +56,11 @@ def submissions(answer: Any, company: str) -> Mapping[str, Any]:
 def filing_columns(url: str, answer: Any) -> list[list[Any]]:
     """Return the columns of filings in the answer to the URL of submissions or of an older page."""
     match = _ANSWER.search(url)
-    is_page = match is None or match[3]
-    filings = answer if is_page else submissions(answer, match[2])["recent"]
+    filings = answer if match is None or match[3] else submissions(answer, match[2])["recent"]
     if not isinstance(filings, dict):
         raise Unreadable("filings has an unknown format")
-    columns = [filings.get(name) for name in COLUMNS]
-    if not all(isinstance(column, list) for column in columns):
+    columns = [column for name in COLUMNS if isinstance(column := filings.get(name), list)]
+    if len(columns) < len(COLUMNS):
         raise Unreadable("a column of the filings is gone")
     if len(set(map(len, columns))) > 1:
         raise Unreadable("its columns differ in length")

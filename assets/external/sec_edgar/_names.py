@@ -12,12 +12,13 @@ from typing import Any
 from assets.feeds import dating, fields
 from assets.feeds.feed import Scope, Unit
 from pitlake.errors import BadInput, Unreadable
+from resources.http import edgar_answers
 from resources.http.capture import Request
-from resources.http.edgar_answers import cik
 from resources.http.providers.sec_edgar import WWW
 
 _ACCESSION = re.compile(r"\d{10}-\d{2}-\d{6}", re.ASCII)
 
+cik = edgar_answers.cik
 _day = lru_cache(maxsize=16_384)(dating.day)
 
 
