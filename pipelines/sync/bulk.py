@@ -108,6 +108,13 @@ class BulkSync:
     def _stored_loads(self) -> list[BulkLoad]:
         return [load for dataset in BULK_DATASETS if (load := self._lake.bulk_load(dataset)) is not None]
 
+    def _undated(self) -> set[str]:
+        """Return the companies whose facts are left to a later load, because a part of their filings is missing. Facts
+        that become gaps now would be dated late when their filings come.
+        """
+        load = self._lake.bulk_load("sec_filings")
+        return set(load.failed) if load else set()
+
     def _report_failed(self) -> None:
         """Report the companies with members that could not be read, also if they were loaded earlier."""
         failed = sorted({cik for load in self._stored_loads() for cik in load.failed})
@@ -189,7 +196,8 @@ class BulkSync:
     def _begin(self, pool: ProcessPoolExecutor, archive: Archive, batch: Companies, work: Work) -> BatchWork:
         ciks, observed_at = list(batch), self._lake.now()
         facts = archive.kind == "companyfacts"
-        releases = LakeReleases(self._lake).at(observed_at).of_companies(ciks) if facts else None
+        dated = [cik for cik in ciks if cik not in self._undated()]
+        releases = LakeReleases(self._lake).at(observed_at).of_companies(dated) if facts else None
         statements = None if facts else self._statements_file(ciks)
         tasks = []
         for start in range(0, len(ciks), COMPANIES_A_TASK):
@@ -232,7 +240,7 @@ class BulkSync:
         if batch_work.statements is not None:
             batch_work.statements.unlink()
         failed = {cik for some in parts.values() for part in some for cik in part.failed}
-        read = sorted(batch.keys() - failed)
+        read = sorted(batch.keys() - failed - self._undated())
         published = all(self._publish_one(dataset, parts[dataset], read) for dataset in in_order(parts))
         return failed if published else None
 

@@ -50,7 +50,9 @@ class Zips:
         damages: dict[str, dict[str, str]] = {archive: {} for archive in ARCHIVES}
         for _ in range(chance.randint(1, 5)):
             archive = chance.choice(ARCHIVES)
-            damages[archive][chance.choice(sorted(members[archive]))] = chance.choice(damaged.KINDS)
+            name = chance.choice(sorted(members[archive]))
+            kinds = [kind for kind in damaged.KINDS if damaged.applies(kind, members[archive][name])]
+            damages[archive][name] = chance.choice(kinds)
         for archive in ARCHIVES:
             damaged.write(home / archive, members[archive], damages[archive])
         bad = {name[3:13] for of_archive in damages.values() for name in of_archive}
@@ -124,14 +126,9 @@ def _fault(chance: random.Random, answer: Answer) -> tuple[str, Answer]:
         return kind, Answer(b"<?xml version='1.0'?><Error/>" if kind == "403" else b"", int(kind))
     if kind in FAULTS:
         return kind, Answer(answer.content, headers=JSON, fault=kind)
-    if not _is_changeable(kind, answer):
+    if not damaged.applies(kind, answer.content):
         return "an object", Answer(b"{}", headers=JSON)
     return kind, Answer(damaged.CONTENTS[kind](answer.content), headers=JSON)
-
-
-def _is_changeable(kind: str, answer: Answer) -> bool:
-    """Whether a kind of damage applies: an older page has neither facts nor filings to replace."""
-    return not kind.startswith(("part", "inner", "no company")) or b'"cik"' in answer.content
 
 
 def _difference(lake: Lake, well: Lake) -> str:

@@ -64,6 +64,11 @@ ARCHIVES = ("flipped", "header", "encrypted", "compression", "checksum", "too la
 KINDS = (*CONTENTS, *ARCHIVES)
 
 
+def applies(kind: str, content: bytes) -> bool:
+    """Whether a kind of damage applies: an older page has neither a company nor facts or filings to replace."""
+    return b'"cik"' in content or not (kind.startswith(("part", "inner")) or "company" in kind)
+
+
 def write(path: Path, members: Mapping[str, bytes], damages: Mapping[str, str]) -> None:
     """Write a bulk file; damages: the kind of damage by the name of its member."""
     contents = {name: CONTENTS.get(damages.get(name, ""), bytes)(content) for name, content in members.items()}
