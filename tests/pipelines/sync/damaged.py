@@ -54,7 +54,7 @@ CONTENTS: Mapping[str, Callable[[bytes], bytes]] = {
     "company is a list": lambda content: changed(content, lambda answer: answer.update(cik=[])),
     "data gone": lambda content: changed(content, lambda answer: answer.pop(next(reversed(answer)))),
     "data null": lambda content: changed(content, lambda answer: answer.update({next(reversed(answer)): None})),
-    "data a list": lambda content: changed(content, lambda answer: answer.update({next(reversed(answer)): [1]})),
+    "data a list": lambda content: changed(content, lambda answer: answer.update({next(reversed(answer)): [1] * 77})),
     "part null": replaced(part, None),
     "part a number": replaced(part, 1),
     "inner null": replaced(inner, None),
