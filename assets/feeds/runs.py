@@ -35,6 +35,8 @@ from resources.http.client import HttpClient
 from resources.http.provider import NO_DATA, OK, Provider
 
 NEVER_CAPTURED = "never captured"
+NO_ROW = "no row"
+"""Stands with the reasons of gaps for an answer of which every record became a gap."""
 
 
 def run_feed(
@@ -86,7 +88,7 @@ def run_feed(
     requested = run.publish(units, client.fetch, client.mode, observed_at)
     reports += [run.replayed(states) for states in rounds if states[0].until > end]
     reports.append(requested)
-    run.read |= set(newest.values()) - read
+    run.read |= set(newest.values()) - read.keys()
     if isinstance(reports[-1].outcome, Published):
         run.keep_read()
     report = together(reports)
@@ -137,7 +139,9 @@ def _but_the_last(rounds: Sequence[Sequence[State]], scope: Scope, last: int) ->
 
 
 class _Run:
-    """One run of a feed into a lake. read: the captures that began the states it has read."""
+    """One run of a feed into a lake. read: the captures that began the states it has read. refused: the reasons of the
+    gaps that these became.
+    """
 
     def __init__(
         self,
@@ -153,6 +157,7 @@ class _Run:
         self._releases_at, self._audits = releases_at, audits
         self._facts: dict[str, Any] = {}
         self.read: set[str] = set()
+        self.refused: dict[str, list[str]] = {}
 
     def replayed(self, states: Sequence[State]) -> RunReport:
         """Publish a round of states as they were when the last of them was captured."""
@@ -238,14 +243,20 @@ class _Run:
         seen: "_Seen",
     ) -> Whole | None:
         """Fill the stage from a unit's answers, and return the completely covered part."""
-        readable = refusal is None or refusal.gap_type == NO_DATA
+        readable, has_rows, reasons = refusal is None or refusal.gap_type == NO_DATA, False, set[str]()
         with collector_paused():
             for outcome, day in outcomes(self._feed, unit, captures, refusal, run):
                 readable &= not (isinstance(outcome, Gap) and outcome.reason == UNPARSABLE.reason)
                 if outcome.available_at is not None:
                     seen.at(outcome.available_at)
+                if isinstance(outcome, Row):
+                    has_rows = True
+                elif outcome.type not in (NO_DATA, "pit_excluded"):
+                    reasons.add(outcome.reason)
                 buckets.add(day, outcome)
                 buckets.spill()
+        for capture in captures[:1] if reasons else ():
+            self.refused[name(capture)] = sorted(reasons if has_rows else reasons | {NO_ROW})
         return self._feed.whole(unit, captures) if self._feed.whole and readable else None
 
     def keep_read(self) -> None:
@@ -253,7 +264,9 @@ class _Run:
 
         If the run dies before that, the next run reads them again.
         """
-        self._store.keep_run(self._run_id, self._feed.dataset.name, self._facts | {"read": sorted(self.read)})
+        self._store.keep_run(
+            self._run_id, self._feed.dataset.name, self._facts | {"read": sorted(self.read), "refused": self.refused}
+        )
 
 
 def _answered(captures: Sequence[Capture], now: datetime) -> datetime:
