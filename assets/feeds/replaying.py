@@ -64,7 +64,8 @@ def taken_at(capture: str) -> int:
 def read_by(lake: Lake, dataset: str, store: CaptureStore) -> frozenset[str]:
     """Return the captures at which the states begin that the lake has read."""
     captures: set[str] = set()
-    for run_id in {poll.run_id for poll in lake.polls(dataset)}:
+    # Version 0 retracts no run. What a retracted run has read is not read again.
+    for run_id in {poll.run_id for poll in lake.polls(dataset, 0)}:
         with suppress(BadInput):  # Another machine has the captures of this run.
             captures.update(store.run(run_id, dataset).get("read", ()))
     return frozenset(captures)
