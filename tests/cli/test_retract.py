@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from pitlake.answers import receipts
 from pitlake.lake import Lake
 from pitlake.session import connect
@@ -10,6 +12,7 @@ from tests.cli.conftest import AFTER, CREATED, article, publish
 TITLES = "SELECT title FROM news ORDER BY title"
 
 
+@pytest.mark.long
 def test_a_retracted_run_is_gone_but_for_older_versions(tmp_path, pitlake):
     lake = Lake(tmp_path / "lake")
 

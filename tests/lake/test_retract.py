@@ -269,7 +269,8 @@ def wander(history: History, dice: random.Random, others: Iterator[Lake]) -> Non
     history.check(next(others))
 
 
-@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(s, marks=pytest.mark.long) for s in range(3, 200))])
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(200))
 def test_random_histories(lake, others, seed):
     dice = random.Random(seed)
     wander(History(lake, EVERY_KIND[dice.choice(sorted(EVERY_KIND))]), dice, others)

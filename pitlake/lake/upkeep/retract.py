@@ -98,8 +98,10 @@ class Retractor:
         result = Retracted(run_id, None, rows, gaps, tuple(sorted(later)))
         if dry_run:
             return result
+        datasets = [self._contracts[name] for name in names]
+        self._require_files(history, datasets)
         steps = history.since(names)
-        tables, restated = self._without(history, steps, [self._contracts[name] for name in names])
+        tables, restated = self._without(history, steps, datasets)
         entry = self._log.append(
             history.head,
             tables,
@@ -117,7 +119,6 @@ class Retractor:
     ) -> tuple[dict[str, int], Restated]:
         """Return the Delta versions without the run, now and at each instant since."""
         before = history.tables_at(history.first)
-        self._require_files(history, before, datasets)
         tables: dict[str, int] = {}
         for dataset in datasets:
             for table in _tables_of(dataset.name):
@@ -139,8 +140,9 @@ class Retractor:
             raise PastChanged("rows from before the run would be lost; nothing was retracted")
         return tables, history.restated(states)
 
-    def _require_files(self, history: "History", before: Mapping[str, int], datasets: Sequence[Dataset]) -> None:
+    def _require_files(self, history: "History", datasets: Sequence[Dataset]) -> None:
         """Raise VersionVacuumed if files of the versions since the run are gone."""
+        before = history.tables_at(history.first)
         if any(map(self._log.is_vacuumed, range(history.first, history.head.version + 1))):
             for name in (table for dataset in datasets for table in _tables_of(dataset.name)):
                 files = (*self._tables.state(name, before.get(name)).files, *history.files_since(name))
