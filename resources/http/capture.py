@@ -165,8 +165,10 @@ class CaptureStore:
         configured = os.environ.get(ROOT_VARIABLE)
         store = open_store(configured or location)
         folder = "" if configured else FOLDER
-        remote = isinstance(store, RemoteStore)
-        captures = RemoteCaptureStore(store, folder) if remote else CaptureStore(store.path(folder))
+        if isinstance(store, RemoteStore):
+            captures: CaptureStore = RemoteCaptureStore(store, folder)
+        else:
+            captures = CaptureStore(store.path(folder))
         log = LakeLog(open_store(location))
         captures.leave_out(log.head().retracted if log.exists() else ())
         return captures

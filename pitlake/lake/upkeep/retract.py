@@ -130,7 +130,8 @@ class Retractor:
         for number, step in enumerate(steps):
             base = history.entries[step.place.version]
             base = replace(base, tables=history.tables_at(base.version) | tables)
-            ignored = {history.run_id, *history.head.retracted, *((s.observed, s.run_id) for s in steps[number + 1 :])}
+            ignored: set[str | tuple[int, str]] = {history.run_id, *history.head.retracted}
+            ignored |= {(following.observed, following.run_id) for following in steps[number + 1 :]}
             staged = self._staged(history, self._contracts[step.dataset], step)
             tables |= publisher.publish_again(staged, clock.from_micros(step.observed), base, ignored)
             states[history.instant_of(step.place)] = dict(tables)
