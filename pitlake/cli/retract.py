@@ -17,7 +17,7 @@ def command(lake: str | None, run_id: str, reason: str, dry_run: bool, form: str
     """Make a new version without the rows of a run, which was wrong.
 
     The new version shows no row of the run at any instant. Later runs count as if the run had never happened: rows that
-    they found unchanged stay, dated by them. Its polls and captures are no evidence any more. Older versions and their
+    they found unchanged stay, dated by them. Its polls and captures no longer count. Older versions and their
     receipts stay as they are.
     """
     from pitlake.lake.lake import Lake

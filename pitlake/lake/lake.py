@@ -370,7 +370,7 @@ class Lake:
 
     @_working
     def retract(self, run_id: str, reason: str, *, dry_run: bool = False) -> "Retracted":
-        """Make a new version without the rows and gaps of one run. Its polls and captures are no evidence any more.
+        """Make a new version without the rows and gaps of one run. Its polls and captures no longer count.
 
         Older versions stay as they are. See `pitlake.lake.upkeep.retract` for the errors.
         """

@@ -106,11 +106,9 @@ class History:
     def check(self, other: Lake) -> None:
         """Compare the lake with another one in which the retracted runs never happened."""
         other.start()
-        first = other.now()
         states = [Shown.of(other)]
         instants = [run.publish(other, self.dataset) for run in self.runs if run.name not in self.retracted]
         states += [Shown.of(other, at) for at in instants]
-        assert first < min(instants, default=other.now())
         assert Shown.of(self.lake) == states[-1]
         place = 0
         for run, at in zip(self.runs, self.instants, strict=True):
@@ -118,7 +116,7 @@ class History:
             assert Shown.of(self.lake, at) == states[place], (run, place)
         for version, (shown, files) in self.shown.items():
             assert Shown.of(self.lake, version=version) == shown
-            assert all(path.read_bytes() == content for path, content in files.items())
+            assert [path for path, content in files.items() if path.read_bytes() != content] == []
 
 
 @pytest.fixture

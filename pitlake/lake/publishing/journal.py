@@ -103,8 +103,8 @@ def _rows(staged: Staged, rows: NewRows, seen: Positions) -> pa.Table:
     dated = rows.revised | (rows.basis != AS_STAGED)
     positions = np.concatenate([rows.positions[dated], seen])
     published = instants(rows.available[dated]).cast(INSTANT)
-    known = np.union1d(rows.positions, rows.stored)
-    unknown = np.setdiff1d(np.arange(staged.rows.num_rows), known)
+    in_lake = np.union1d(rows.positions, rows.stored)
+    unknown = np.setdiff1d(np.arange(staged.rows.num_rows), in_lake)
     without_content = [name for name in staged.rows.column_names if name not in staged.dataset.content_columns]
     parts = (
         (without_content, positions, pa.concat_arrays([published, pa.nulls(len(seen), INSTANT)]), False),

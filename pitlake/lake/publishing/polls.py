@@ -95,7 +95,7 @@ class Polls:
         ignored: Collection[str | tuple[int, str]] = (),
     ) -> None:
         """`exclude_run`: the run whose own poll at that instant is ignored. ignored: runs, or single polls as (instant,
-        run), that are no evidence.
+        run), that do not count.
         """
         self._store, self._dataset, self._own = store, dataset, (clock.micros(at), exclude_run)
         self._ignored = ignored
