@@ -153,7 +153,7 @@ class Retractor:
     def _staged(self, history: "History", dataset: Dataset, step: Step) -> Staged:
         """Return what a run staged: its rows in the lake that are dated as staged, and its records in the journal."""
         rows, gaps = self._rows(history, dataset, step), journal.gaps_of(self._store, step.key)
-        if not gaps.num_rows:
+        if not step.key:
             new = history.added(gap_table_name(dataset.name), step.place)
             self._store.fetch(new)
             stored_gaps = (pq.read_table(file.path, partitioning=None) for file in new)
