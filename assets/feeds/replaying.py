@@ -66,7 +66,8 @@ def read_by(lake: Lake, dataset: str, store: CaptureStore) -> Mapping[str, Seque
     became at the last reading.
     """
     captures: dict[str, Sequence[str]] = {}
-    for run_id in dict.fromkeys(poll.run_id for poll in lake.polls(dataset)):
+    # Version 0 retracts no run. What a retracted run has read is not read again.
+    for run_id in dict.fromkeys(poll.run_id for poll in lake.polls(dataset, 0)):
         with suppress(BadInput):  # Another machine has the captures of this run.
             run = store.run(run_id, dataset)
             for capture in run.get("read", ()):
@@ -74,7 +75,7 @@ def read_by(lake: Lake, dataset: str, store: CaptureStore) -> Mapping[str, Seque
     return captures
 
 
-def has_unread(feed: Feed, scope: Scope, store: CaptureStore, read: frozenset[str]) -> bool:
+def has_unread(feed: Feed, scope: Scope, store: CaptureStore, read: Collection[str]) -> bool:
     """Return whether a scope's units have a captured state that the lake has not read."""
     for unit in feed.units(scope):
         request = first_request(feed, unit)

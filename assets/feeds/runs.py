@@ -30,7 +30,7 @@ from pitlake.lake.publishing.audit import Audit
 from pitlake.lake.publishing.polls import FOREVER
 from pitlake.lake.publishing.publish import Published
 from pitlake.lake.publishing.stage import CLOCK_TAG, Stage
-from resources.http.capture import Capture, CaptureStore
+from resources.http.capture import Capture, CaptureStore, answer_name
 from resources.http.client import HttpClient
 from resources.http.provider import NO_DATA, OK, Provider
 
@@ -193,12 +193,14 @@ class _Run:
             stage.poll(days if until else _days(self._scope), () if all(entities) else None)
 
             def fill() -> None:
-                buckets, last, cited = Buckets(feed, stage), read_clock(), list[str]()
+                buckets, last, started = Buckets(feed, stage), read_clock(), clock.now()
+                cited, fetched = list[str](), list[str]()
                 looked: list[tuple[Whole | None, str | None, int | None]] = []
                 for unit, entity in zip(units, entities, strict=True):
                     captures, refusal = collect_unit(feed, unit, fetch)
                     last = max(last, read_clock(), *(capture.fetched_at for capture in captures))
                     cited += [capture.evidence for capture in captures]
+                    fetched += [answer_name(capture) for capture in captures if capture.fetched_at >= started]
                     if until is None:
                         self.read |= {name(capture) for capture in captures[:1]}
                     if refusal is not None and refusal.answered_at is not None:
@@ -225,6 +227,7 @@ class _Run:
                     "mode": mode,
                     "until": clock.iso(last),
                     "captures": cited,
+                    "fetched": [*self._facts.get("fetched", ()), *fetched],
                 }
                 self._store.keep_run(self._run_id, feed.dataset.name, self._facts)
                 self._store.flush()
