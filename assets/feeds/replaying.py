@@ -75,7 +75,7 @@ def read_by(lake: Lake, dataset: str, store: CaptureStore) -> Mapping[str, Seque
     return captures
 
 
-def has_unread(feed: Feed, scope: Scope, store: CaptureStore, read: Collection[str]) -> bool:
+def has_unread(feed: Feed, scope: Scope, store: CaptureStore, read: Container[str]) -> bool:
     """Return whether a scope's units have a captured state that the lake has not read."""
     for unit in feed.units(scope):
         request = first_request(feed, unit)
