@@ -171,8 +171,12 @@ def filings(task: Task) -> list[Packed]:
             for outcome, _ in outcomes(feed(name), unit, captures, refusal, run):
                 bucket.add(None, outcome)
                 is_readable &= not (isinstance(outcome, Gap) and outcome.reason == UNPARSABLE.reason)
-        if is_readable and listing and (listed := sec_filings.listed(Unit(cik, Scope(date_from=task.since)), listing)):
-            results["sec_filings"].covered.append(listed)
+        if (
+            is_readable
+            and listing
+            and (listing_whole := sec_filings.listed(Unit(cik, Scope(date_from=task.since)), listing))
+        ):
+            results["sec_filings"].covered.append(listing_whole)
     for bucket in buckets.values():
         bucket.close_all()
     return [result.packed() for result in results.values()]

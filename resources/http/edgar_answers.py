@@ -99,8 +99,8 @@ def fact_units(answer: Any, company: str) -> Iterator[tuple[str, str, list[Any]]
 
 def _check_company(answer: Any, company: str) -> None:
     try:
-        named = cik(answer.get("cik"))
+        company_named = cik(answer.get("cik"))
     except (AttributeError, Unreadable):
         raise Unreadable("it does not name a company") from None
-    if named != company:
+    if company_named != company:
         raise Unreadable("it is about another company")
