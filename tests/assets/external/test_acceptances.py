@@ -44,7 +44,7 @@ def answer(truths, clocks, items):
         (truth + timedelta(days=1 if (truth.hour, truth.minute) >= (17, 30) else 0)).date().isoformat()
         for truth in truths
     ]
-    return json.dumps({"tickers": ["NOG"], "filings": {"recent": columns, "files": []}}).encode()
+    return json.dumps({"cik": CIK, "tickers": ["NOG"], "filings": {"recent": columns, "files": []}}).encode()
 
 
 class Served:

@@ -10,8 +10,9 @@ import pytest
 from assets.external import all_feeds
 from assets.extraction import Gap, Row
 from assets.feeds.runs import run_feed
+from pitlake.clock import from_micros
 from pitlake.lake.lake import Lake
-from resources.http.capture import CaptureStore
+from resources.http.capture import CaptureStore, answer_name
 from resources.http.client import HttpClient
 from tests.answers import Played, captured, gaps, happened, rows
 from tests.every import every
@@ -113,3 +114,22 @@ def test_a_run_keeps_the_addresses_of_its_answers_for_operators(tmp_path):
     captures = [played.capture(request).evidence for request in played.asked]
     assert store.run("run-1", "benzinga_news")["captures"] == captures
     assert any(isinstance(outcome, Row) for outcome in outcomes)
+
+
+def test_answers_that_a_retracted_run_fetched_are_left_out_and_those_it_replayed_stay(tmp_path):
+    feed, lake = all_feeds()["benzinga_news"], Lake(tmp_path / "lake")
+    played, store = Played(feed.provider), CaptureStore.of(lake.root)
+    happened(feed, SCOPES["benzinga_news"], played.fetch)
+    played.keep(store)
+    with HttpClient(feed.provider, store, "replay") as client:
+        run_feed(feed, SCOPES["benzinga_news"], client, lake, run_id="replayed")
+    answers = [*store.every()]
+    assert store.run("replayed", "benzinga_news")["fetched"] == []
+    lake.retract("replayed", "read with a wrong parser")
+    assert lake.polls("benzinga_news") == []
+    assert [*CaptureStore.of(lake.root).every()] == answers
+    fetched = {"fetched": [answer_name(answers[0])]}
+    store.keep_run("replayed", "benzinga_news", store.run("replayed", "benzinga_news") | fetched)
+    left = CaptureStore.of(lake.root)
+    assert [*left.every()] == answers[1:]
+    assert answers[0].fetched_at not in map(from_micros, left.instants(feed.provider.name, answers[0].request_key))

@@ -127,7 +127,7 @@ def put_submissions(store, accepted, filing_date, fetched_at):
     columns = {name: [None] for name in COLUMNS} | {
         "accessionNumber": [TEN_K_LATE], "acceptanceDateTime": [accepted], "form": ["10-K"], "filingDate": [filing_date]
     }  # fmt: skip
-    body = json.dumps({"tickers": ["NOG"], "filings": {"recent": columns, "files": []}}).encode()
+    body = json.dumps({"cik": CIK, "tickers": ["NOG"], "filings": {"recent": columns, "files": []}}).encode()
     store.put(captured(PROVIDER, Request(f"/submissions/CIK{CIK}.json"), body, fetched_at=fetched_at))
 
 

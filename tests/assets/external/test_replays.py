@@ -164,6 +164,18 @@ def test_a_rebuild_does_not_depend_on_the_scope_that_is_replayed_first(tmp_path,
     assert ask(lake, JUNE + DAY, "SELECT count(*) FROM gaps") == [(0,)]
 
 
+def test_a_replay_reads_what_was_captured_since_of_every_scope(tmp_path):
+    archive = Archive(tmp_path, "polygon_dividends", tickers=("AAA",))
+    archive.take(of_all(declared(0.1, "BBB")), at=FEBRUARY, scope=OTHER)
+    lake = archive.lake()
+    archive.replay(lake, scope=OTHER)
+    archive.take(of_all(declared(0.62)), at=MARCH, scope=TICKER)
+    archive.take(of_all(declared(0.34)), at=JUNE, scope=DAYS)
+    archive.replay(lake, scope=DAYS)
+    amounts = "SELECT cash_amount FROM polygon_dividends WHERE ticker = 'AAA'"
+    assert [ask(lake, at, amounts) for at in (APRIL, JUNE + DAY)] == [[(0.62,)], [(0.34,)]]
+
+
 def test_a_run_that_died_between_two_captures_is_taken_up_where_it_was(aaa, monkeypatch):
     lake, publish, calls = aaa.lake(), Lake.publish, []
 
